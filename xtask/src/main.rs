@@ -1,0 +1,60 @@
+//! The workspace's own tasks: `cargo xtask ci` and its parts.
+//!
+//! Everything a change must pass is one command, so that what runs on a laptop and what runs
+//! elsewhere cannot differ. It has no dependencies, so that the gate itself always builds.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool talks to its user on the terminal"
+)]
+
+mod ci;
+mod tidy;
+
+use std::env;
+use std::path::Path;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+The tasks of this workspace.
+
+Usage: cargo xtask <task>
+
+Tasks:
+  ci      Everything a change must pass, in this order, stopping at the first failure:
+          formatting, tidy, clippy, all tests (unit, integration, documentation), the
+          documentation itself, and the examples. Run it before you commit.
+  tidy    Only the style budgets: function and file length, names, words and calls that may
+          not be there, layering of crates, public surface, documents, licences.
+          Each complaint names a place (file:line) and says what to do.
+  help    This text; also --help.
+
+A function or file that cannot be made shorter yet is listed, with its exact length, in
+xtask/tidy-ratchet.txt; lengths there may only go down.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["ci"] => ci::run(root()),
+        ["tidy"] => tidy::run(root()),
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        [] => usage("No task was named."),
+        [task, ..] => usage(&format!("There is no task `{task}` with these arguments.")),
+    }
+}
+
+fn usage(complaint: &str) -> ExitCode {
+    eprintln!("{complaint}\n\n{HELP}");
+    ExitCode::from(2)
+}
+
+/// The folder of the workspace, wherever in it the command was called.
+fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}

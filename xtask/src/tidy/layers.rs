@@ -1,0 +1,101 @@
+//! Crates depend only downward. The table in this file is the order of the crates.
+
+use super::manifest::DependencyKind;
+use super::{Finding, Manifest, Workspace};
+
+/// What a package may use. A package that is not here may not exist.
+struct Layer {
+    package: &'static str,
+    dependencies: &'static [&'static str],
+}
+
+/// From the bottom up.
+const LAYERS: &[Layer] = &[
+    Layer { package: "keyloom-value", dependencies: &[] },
+    Layer { package: "keyloom-store", dependencies: &["keyloom-value", "redb", "twox-hash"] },
+    Layer {
+        package: "keyloom-testkit",
+        dependencies: &["keyloom-value", "keyloom-store", "pollster", "proptest"],
+    },
+    Layer {
+        package: "keyloom-bench",
+        dependencies: &[
+            "keyloom-value",
+            "keyloom-store",
+            "mimalloc",
+            "pollster",
+            "redb",
+            "twox-hash",
+        ],
+    },
+    Layer { package: "xtask", dependencies: &[] },
+];
+
+/// What any package's tests and examples may use.
+const DEVELOPMENT: &[&str] = &["keyloom-testkit", "pollster", "proptest"];
+
+pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
+    workspace.manifests.iter().flat_map(check_manifest).collect()
+}
+
+fn check_manifest(manifest: &Manifest) -> Vec<Finding> {
+    let Some(layer) = LAYERS.iter().find(|layer| layer.package == manifest.package) else {
+        let message = format!(
+            "package `{}` has no layer: say in LAYERS in xtask/src/tidy/layers.rs what it may use.",
+            manifest.package
+        );
+        return vec![Finding::new(&manifest.path, 1, message)];
+    };
+    let refused = manifest.dependencies.iter().filter(|dependency| {
+        let allowed = match dependency.kind {
+            DependencyKind::Product => layer.dependencies,
+            DependencyKind::Development => DEVELOPMENT,
+        };
+        !allowed.contains(&dependency.package.as_str())
+    });
+    let finding = |dependency: &super::manifest::Dependency| {
+        let message = format!(
+            "`{}` may not depend on `{}`: crates depend only downward. Move the code to the layer \
+             that may, or argue for a change of xtask/src/tidy/layers.rs in the commit message.",
+            manifest.package, dependency.package
+        );
+        Finding::new(&manifest.path, dependency.line, message)
+    };
+    refused.map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(manifest: &str) -> Vec<String> {
+        let workspace = Workspace::sample(&[("crates/a/Cargo.toml", manifest)]);
+        check(&workspace).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_dependency_upward_or_outside_is_refused() {
+        let upward = "[package]\nname = \"keyloom-value\"\n[dependencies]\nkeyloom-store = \"1\"\n";
+        let found = messages(upward);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("crates/a/Cargo.toml:4: `keyloom-value` may not depend on"));
+    }
+
+    #[test]
+    fn a_dependency_downward_and_a_test_tool_are_fine() {
+        let fine = "[package]\nname = \"keyloom-store\"\n[dependencies]\nredb.workspace = true\n\
+            [dev-dependencies]\nproptest.workspace = true\n";
+        assert!(messages(fine).is_empty());
+    }
+
+    #[test]
+    fn a_development_dependency_outside_the_list_is_refused() {
+        let odd = "[package]\nname = \"keyloom-store\"\n[dev-dependencies]\ntokio = \"1\"\n";
+        assert_eq!(messages(odd).len(), 1);
+    }
+
+    #[test]
+    fn a_package_without_a_layer_is_refused() {
+        assert!(messages("[package]\nname = \"keyloom-utils\"\n")[0].contains("has no layer"));
+    }
+}

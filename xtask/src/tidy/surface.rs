@@ -1,0 +1,107 @@
+//! How many names each library shows to its users.
+
+use super::{Finding, Manifest, Workspace};
+
+/// Names a crate may export.
+const NAMES_MAX: usize = 90;
+/// Names the crate that users start from may export.
+const FACE_NAMES_MAX: usize = 60;
+/// The crate that users start from.
+const FACE: &str = "keyloom";
+
+/// The public names of one library.
+#[derive(Debug)]
+struct Surface<'a> {
+    package: &'a str,
+    path: String,
+    names: usize,
+    budget: usize,
+}
+
+pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let over = surfaces(workspace).into_iter().filter(|surface| surface.names > surface.budget);
+    over.map(|surface| {
+        let message = format!(
+            "`{}` exports {} names, the budget is {}: make what users do not need `pub(crate)`.",
+            surface.package, surface.names, surface.budget
+        );
+        Finding::new(&surface.path, 1, message)
+    })
+    .collect()
+}
+
+/// One line about the size of every surface.
+pub(crate) fn fact(workspace: &Workspace) -> String {
+    let surfaces = surfaces(workspace);
+    let sizes = surfaces
+        .iter()
+        .map(|Surface { package, names, budget, .. }| format!("{package} {names} of {budget}"));
+    format!("public names: {}", sizes.collect::<Vec<_>>().join(", "))
+}
+
+fn surfaces(workspace: &Workspace) -> Vec<Surface<'_>> {
+    workspace.manifests.iter().filter_map(|manifest| surface(workspace, manifest)).collect()
+}
+
+fn surface<'a>(workspace: &Workspace, manifest: &'a Manifest) -> Option<Surface<'a>> {
+    let path = format!("{}/src/lib.rs", manifest.folder());
+    let file = workspace.rust.iter().find(|file| file.path == path)?;
+    let names = file.source.items().iter().map(|item| exported_names(item.code)).sum();
+    let package = manifest.package.as_str();
+    let budget = if package == FACE { FACE_NAMES_MAX } else { NAMES_MAX };
+    Some(Surface { package, path, names, budget })
+}
+
+/// How many names an item of `lib.rs` makes public; a public module counts as one.
+fn exported_names(item: &str) -> usize {
+    let Some(declaration) = item.strip_prefix("pub ") else { return 0 };
+    let Some(tree) = declaration.strip_prefix("use ") else { return 1 };
+    let mut names = 0;
+    let mut path_is_open = false;
+    for c in tree.chars() {
+        match c {
+            // What stood before the brace was a prefix, not a name.
+            '{' => path_is_open = false,
+            ',' | '}' | ';' => {
+                names += usize::from(path_is_open);
+                path_is_open = false;
+            }
+            _ => path_is_open |= !c.is_whitespace(),
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_leaf_of_an_export_is_a_name() {
+        let cases = [
+            ("pub use a::B;", 1),
+            ("pub use a::B as C;", 1),
+            ("pub use a::{B, C, D};", 3),
+            ("pub use a::{\n    B, C,\n    d::{E, F},\n};", 4),
+            ("pub mod a;", 1),
+            ("pub(crate) use a::B;", 0),
+            ("mod a;", 0),
+        ];
+        for (item, names) in cases {
+            assert_eq!(exported_names(item), names, "{item}");
+        }
+    }
+
+    #[test]
+    fn a_surface_over_its_budget_is_refused() {
+        let count_findings = |package: &str, names: usize| {
+            let manifest = format!("[package]\nname = \"{package}\"\n");
+            let lib = format!("//! A.\npub use a::{{{}}};\n", "B, ".repeat(names));
+            let files = [("crates/a/Cargo.toml", manifest.as_str()), ("crates/a/src/lib.rs", &lib)];
+            check(&Workspace::sample(&files)).len()
+        };
+        assert_eq!(count_findings("keyloom-store", 90), 0);
+        assert_eq!(count_findings("keyloom-store", 91), 1);
+        assert_eq!(count_findings("keyloom", 61), 1);
+    }
+}

@@ -1,0 +1,199 @@
+//! The files the rules look at, read once.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use super::{Manifest, RustSource};
+
+/// Every text file of the workspace, sorted by path.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) texts: Vec<TextFile>,
+    pub(crate) rust: Vec<RustFile>,
+    pub(crate) manifests: Vec<Manifest>,
+}
+
+/// A file that is UTF-8.
+#[derive(Clone, Debug)]
+pub(crate) struct TextFile {
+    /// From the workspace's folder, with `/` between the parts.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+/// A Rust file and what it is for.
+#[derive(Debug)]
+pub(crate) struct RustFile {
+    pub(crate) path: String,
+    pub(crate) role: Role,
+    pub(crate) source: RustSource,
+    test_spans: Vec<Range<usize>>,
+}
+
+/// What a Rust file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It is part of a package's library or program.
+    Production,
+    /// It is only compiled for tests.
+    Test,
+    /// It shows how to use a package.
+    Example,
+}
+
+impl Workspace {
+    /// Reads what is in the folder, except what git and cargo keep there.
+    pub(crate) fn read(root: &Path) -> Result<Workspace, String> {
+        let mut texts = vec![];
+        read_directory(root, "", &mut texts).map_err(|error| {
+            format!("The workspace at {} cannot be read: {error}.", root.display())
+        })?;
+        Ok(Workspace::of(texts))
+    }
+
+    /// A workspace of these files.
+    pub(crate) fn of(mut texts: Vec<TextFile>) -> Workspace {
+        texts.sort_by(|a, b| a.path.cmp(&b.path));
+        let is_manifest = |file: &&TextFile| {
+            file.path.ends_with("/Cargo.toml") && file.text.contains("[package]")
+        };
+        let manifests = texts.iter().filter(is_manifest).map(Manifest::parse).collect();
+        Workspace { rust: rust_files(&texts), manifests, texts }
+    }
+
+    /// The file at this path.
+    pub(crate) fn text(&self, path: &str) -> Option<&TextFile> {
+        self.texts.iter().find(|file| file.path == path)
+    }
+
+    /// The Rust files that are part of a library or program.
+    pub(crate) fn production(&self) -> impl Iterator<Item = &RustFile> {
+        self.rust.iter().filter(|file| file.role == Role::Production)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn sample(files: &[(&str, &str)]) -> Workspace {
+        let file = |(path, text): &(&str, &str)| TextFile {
+            path: (*path).to_owned(),
+            text: (*text).to_owned(),
+        };
+        Workspace::of(files.iter().map(file).collect())
+    }
+}
+
+impl RustFile {
+    /// Whether the code at an offset is compiled only for tests.
+    pub(crate) fn is_test(&self, offset: usize) -> bool {
+        self.role == Role::Test || self.test_spans.iter().any(|span| span.contains(&offset))
+    }
+
+    /// Whether the file is in this folder of the workspace, as in `crates/store`.
+    pub(crate) fn is_in(&self, folder: &str) -> bool {
+        self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+fn rust_files(texts: &[TextFile]) -> Vec<RustFile> {
+    let parse = |file: &TextFile| {
+        let source = RustSource::new(&file.text);
+        let test_spans = source.test_spans();
+        RustFile { path: file.path.clone(), role: role_of_path(&file.path), source, test_spans }
+    };
+    let is_rust = |file: &&TextFile| file.path.ends_with(".rs");
+    let mut files: Vec<RustFile> = texts.iter().filter(is_rust).map(parse).collect();
+    let test_modules: BTreeSet<String> = files.iter().flat_map(test_modules).collect();
+    for file in &mut files {
+        let is_test = |module: &String| {
+            let rest = file.path.strip_prefix(module.as_str());
+            rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        };
+        if test_modules.iter().any(is_test) {
+            file.role = Role::Test;
+        }
+    }
+    files
+}
+
+fn role_of_path(path: &str) -> Role {
+    let mut parts = path.split('/');
+    if path.ends_with("/tests.rs") || parts.clone().any(|part| matches!(part, "tests" | "benches"))
+    {
+        Role::Test
+    } else if parts.any(|part| part == "examples") {
+        Role::Example
+    } else {
+        Role::Production
+    }
+}
+
+/// The paths, without `.rs`, of the modules that a file declares with `#[cfg(test)] mod name;`.
+fn test_modules(file: &RustFile) -> Vec<String> {
+    let stem = file.path.trim_end_matches(".rs");
+    let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
+    let home = if matches!(name, "lib" | "main" | "mod") { folder } else { stem };
+    let declarations = file.source.items().into_iter().filter(|item| {
+        item.attributes.iter().any(|attribute| attribute.starts_with("#[cfg(test)"))
+    });
+    let modules = declarations
+        .filter_map(|item| Some(item.code.strip_prefix("mod ")?.strip_suffix(';')?.to_owned()));
+    modules.map(|module| format!("{home}/{module}")).collect()
+}
+
+/// Adds every text file below a directory. `prefix` is its path in the workspace.
+fn read_directory(directory: &Path, prefix: &str, texts: &mut Vec<TextFile>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
+        if entry.file_type()?.is_dir() {
+            if !is_foreign(&entry.path(), &name) {
+                read_directory(&entry.path(), &path, texts)?;
+            }
+        } else if name != ".git"
+            && let Ok(text) = String::from_utf8(fs::read(entry.path())?)
+        {
+            texts.push(TextFile { path, text });
+        }
+    }
+    Ok(())
+}
+
+/// Git's folder, and every folder that cargo marked as one of its own.
+fn is_foreign(directory: &Path, name: &str) -> bool {
+    matches!(name, ".git" | "target") || directory.join("CACHEDIR.TAG").exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_role_its_place_or_its_declaration_gives_it() {
+        let workspace = Workspace::sample(&[
+            ("crates/a/src/lib.rs", "mod log;\n#[cfg(test)]\nmod laws;\n"),
+            ("crates/a/src/log.rs", "#[cfg(test)]\nmod torn;\n"),
+            ("crates/a/src/log/torn.rs", ""),
+            ("crates/a/src/laws/one.rs", ""),
+            ("crates/a/src/tests.rs", ""),
+            ("crates/a/tests/it/main.rs", ""),
+            ("crates/a/examples/tour.rs", ""),
+        ]);
+        let roles: Vec<_> =
+            workspace.rust.iter().map(|file| (file.path.as_str(), file.role)).collect();
+        assert_eq!(
+            roles,
+            [
+                ("crates/a/examples/tour.rs", Role::Example),
+                ("crates/a/src/laws/one.rs", Role::Test),
+                ("crates/a/src/lib.rs", Role::Production),
+                ("crates/a/src/log.rs", Role::Production),
+                ("crates/a/src/log/torn.rs", Role::Test),
+                ("crates/a/src/tests.rs", Role::Test),
+                ("crates/a/tests/it/main.rs", Role::Test),
+            ]
+        );
+    }
+}
