@@ -1,0 +1,141 @@
+//! Queries and scans: filter all items, sort them, cut out a page.
+
+use std::cmp::Ordering;
+
+use keyloom_value::{Condition, Item};
+
+use super::table::Table;
+use crate::index::{in_index, projected, reads_table};
+use crate::limits::PAGE_BYTES_MAX;
+use crate::segment::{partition_bytes, segment_of};
+use crate::{
+    Direction, Error, IndexSpec, KeySchema, Page, Query, Scan, Segment, Select, TableSpec, validate,
+};
+
+pub(super) fn query(table: &Table, query: &Query) -> Result<Page, Error> {
+    let (_, position) = validate::query(&table.spec, query)?;
+    let walk = Walk {
+        spec: &table.spec,
+        index: position.map(|position| &table.spec.indexes[position]),
+        direction: query.direction,
+        start: query.start.as_ref(),
+        limit: query.limit,
+        filter: query.filter.as_ref(),
+        select: &query.select,
+    };
+    Ok(walk.page(table.items.iter().filter(|item| query.key.matches(item)).collect()))
+}
+
+pub(super) fn scan(table: &Table, scan: &Scan) -> Result<Page, Error> {
+    let position = validate::scan(&table.spec, scan)?;
+    let walk = Walk {
+        spec: &table.spec,
+        index: position.map(|position| &table.spec.indexes[position]),
+        direction: Direction::Forward,
+        start: scan.start.as_ref(),
+        limit: scan.limit,
+        filter: scan.filter.as_ref(),
+        select: &scan.select,
+    };
+    let in_segment = |item: &&Item| match scan.segment {
+        Some(Segment { number, of }) => {
+            segment_of(partition_bytes(walk.schema(), item).as_bytes(), of) == number
+        }
+        None => true,
+    };
+    // Only what is in the index has partition values to hash.
+    let rows = table.items.iter().filter(|item| walk.reaches(item));
+    Ok(walk.page(rows.filter(in_segment).collect()))
+}
+
+/// A walk over a table or index in key order.
+struct Walk<'a> {
+    spec: &'a TableSpec,
+    index: Option<&'a IndexSpec>,
+    direction: Direction,
+    start: Option<&'a Item>,
+    limit: Option<u32>,
+    filter: Option<&'a Condition>,
+    select: &'a Select,
+}
+
+impl Walk<'_> {
+    fn schema(&self) -> &KeySchema {
+        self.index.map_or(&self.spec.key, |index| &index.key)
+    }
+
+    /// Whether the table or index holds the item.
+    fn reaches(&self, item: &Item) -> bool {
+        self.index.is_none_or(|index| in_index(index, item))
+    }
+
+    /// The next page, of these items.
+    fn page(&self, mut items: Vec<&Item>) -> Page {
+        items.retain(|item| self.reaches(item) && self.is_after_start(item));
+        items.sort_by(|left, right| self.order(left, right));
+        let mut page = Page::default();
+        let mut last = None;
+        for item in items {
+            let row = self.row(item);
+            let bytes = row.size() as u64;
+            if page.scanned > 0 && page.scanned_bytes + bytes > PAGE_BYTES_MAX as u64 {
+                page.last_key = last;
+                return page;
+            }
+            page.scanned += 1;
+            page.scanned_bytes += bytes;
+            last = Some(self.key_of(item));
+            if self.filter.is_none_or(|filter| filter.holds(Some(&row))) {
+                page.count += 1;
+                page.items.extend(self.selected(item));
+            }
+            if self.limit.is_some_and(|limit| page.scanned == u64::from(limit)) {
+                page.last_key = last;
+                return page;
+            }
+        }
+        page
+    }
+
+    /// The order of the walk: by the key of the index, then by the key of the table.
+    fn order(&self, left: &Item, right: &Item) -> Ordering {
+        let by_table_key = || self.spec.key.order(left, right);
+        let ascending = self.schema().order(left, right).then_with(by_table_key);
+        match self.direction {
+            Direction::Forward => ascending,
+            Direction::Backward => ascending.reverse(),
+        }
+    }
+
+    fn is_after_start(&self, item: &Item) -> bool {
+        self.start.is_none_or(|start| self.order(start, item) == Ordering::Less)
+    }
+
+    /// What the walk looks at of an item: what a filter sees, and whose bytes count.
+    fn row(&self, item: &Item) -> Item {
+        match self.index {
+            Some(index) if !reads_table(self.spec, index, self.select, self.filter) => {
+                projected(self.spec, index, item)
+            }
+            Some(_) | None => item.clone(),
+        }
+    }
+
+    fn selected(&self, item: &Item) -> Option<Item> {
+        match (self.select, self.index) {
+            (Select::Count, _) => None,
+            (Select::All, Some(index)) => Some(projected(self.spec, index, item)),
+            (Select::All, None) | (Select::AllOfTable, _) => Some(item.clone()),
+            (Select::Parts(projection), _) => Some(projection.apply(item)),
+        }
+    }
+
+    /// The attributes of both keys.
+    fn key_of(&self, item: &Item) -> Item {
+        let mut key = self.spec.key.of(item);
+        for (name, value) in self.schema().of(item).iter() {
+            key.insert(name.clone(), value.clone());
+        }
+        key
+    }
+}

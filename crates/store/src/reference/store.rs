@@ -1,0 +1,121 @@
+//! The reference as a [`Store`].
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use keyloom_value::Item;
+
+use super::page;
+use super::state::State;
+use crate::{
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, Delete, Get, Page, Put,
+    Query, Read, ReadChanges, Scan, ShardId, Store, TableDescription, TableName, TableSpec,
+    TransactGet, TransactWrite, UpdateItem,
+};
+
+/// A store in memory that is obviously right.
+///
+/// Every call takes one lock and looks at every item of its table: O(n) a call, O(n log n) a page.
+/// Nothing survives the process. Items that have expired stay until [`Reference::expire`], and the
+/// change feed is kept for ever.
+pub struct Reference {
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+impl Reference {
+    /// A store without tables.
+    pub fn new(clock: Arc<dyn Clock>) -> Reference {
+        Reference { clock, state: Mutex::default() }
+    }
+
+    /// Deletes the items whose time to live has ended; returns how many that were.
+    pub fn expire(&self) -> usize {
+        // Only tables that exist are looked at, so there is nothing to refuse.
+        self.state().expire(self.clock.now()).unwrap_or_default()
+    }
+
+    /// A call that panicked has not changed anything yet, or has finished: the state is whole.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Read for Reference {
+    fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
+        Box::pin(async move { Ok(self.state().tables.keys().cloned().collect()) })
+    }
+
+    fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        Box::pin(async move { Ok(self.state().table(&table)?.description()) })
+    }
+
+    fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
+        Box::pin(async move { self.state().get(&get) })
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Page> {
+        Box::pin(async move { page::query(self.state().table(&query.table)?, &query) })
+    }
+
+    fn scan(&self, scan: Scan) -> Answer<'_, Page> {
+        Box::pin(async move { page::scan(self.state().table(&scan.table)?, &scan) })
+    }
+
+    fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
+        Box::pin(async move { self.state().batch_get(&batch) })
+    }
+
+    fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
+        Box::pin(async move { self.state().transact_get(&transaction) })
+    }
+}
+
+impl Store for Reference {
+    fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
+        Box::pin(async move { self.state().create(spec, self.clock.now()) })
+    }
+
+    fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
+        Box::pin(async move { self.state().alter(&table, change) })
+    }
+
+    fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        Box::pin(async move { self.state().drop_table(&table) })
+    }
+
+    fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
+        Box::pin(async move { self.state().put(put, self.clock.now()) })
+    }
+
+    fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
+        Box::pin(async move { self.state().update(update, self.clock.now()) })
+    }
+
+    fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
+        Box::pin(async move { self.state().delete(delete, self.clock.now()) })
+    }
+
+    fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
+        Box::pin(async move { self.state().batch_write(&batch, self.clock.now()) })
+    }
+
+    fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
+        Box::pin(async move { self.state().transact_write(transaction, self.clock.now()) })
+    }
+
+    fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
+        Box::pin(async move {
+            let state = Mutex::new(self.state().clone());
+            let frozen: Arc<dyn Read> = Arc::new(Reference { clock: self.clock.clone(), state });
+            Ok(frozen)
+        })
+    }
+
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+        Box::pin(async move { self.state().shards(&table) })
+    }
+
+    fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
+        Box::pin(async move { self.state().changes(&read) })
+    }
+}

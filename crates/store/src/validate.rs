@@ -1,0 +1,31 @@
+//! The rules that requests must keep, as pure functions of a table's spec and a request. The
+//! reference and the engine call the same ones, so they refuse the same requests for the same
+//! reason. Nothing here reads an item that is stored.
+
+mod batch;
+mod condition;
+mod item;
+mod key_range;
+mod read;
+mod start_key;
+mod table;
+mod transaction;
+mod write;
+
+pub(crate) use batch::{batch_get, batch_write};
+pub(crate) use condition::condition_names;
+pub(crate) use item::{item, key_parts, key_value};
+pub(crate) use read::{query, scan};
+pub(crate) use table::{alteration, table_spec};
+pub(crate) use transaction::{transact_get, transact_write, transaction_bytes};
+pub(crate) use write::{delete, get, put, update};
+
+#[expect(
+    unused_imports,
+    reason = "the reference filters by the condition itself; engines read ranges"
+)]
+pub(crate) use {
+    item::key,
+    key_range::{KeyRange, key_range},
+    write::check,
+};

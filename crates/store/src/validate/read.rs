@@ -1,0 +1,87 @@
+//! Queries and scans.
+
+use keyloom_value::Condition;
+
+use super::condition::{condition, condition_names};
+use super::key_range::{KeyRange, key_range};
+use super::start_key;
+use crate::index::keeps;
+use crate::limits::SEGMENTS_MAX;
+use crate::{
+    Error, IndexName, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema, Query, Scan,
+    Segment, Select, TableSpec,
+};
+
+/// Whether the query can be answered: the range it reads, and the position in `spec.indexes` of
+/// the index it reads.
+pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<(KeyRange, Option<usize>), Error> {
+    limit(query.limit)?;
+    condition(query.filter.as_ref())?;
+    let position = index_position(spec, query.index.as_ref())?;
+    let index = position.map(|position| &spec.indexes[position]);
+    let schema = index.map_or(&spec.key, |index| &index.key);
+    let range = key_range(schema, &query.key)?;
+    filter_not_on_key(schema, query.filter.as_ref())?;
+    select(spec, index, &query.select)?;
+    if let Some(start) = &query.start {
+        start_key::shape(spec, index, start)?;
+        start_key::in_range(schema, &query.key, start)?;
+    }
+    Ok((range, position))
+}
+
+/// Whether the scan can be answered: the position in `spec.indexes` of the index it reads.
+pub(crate) fn scan(spec: &TableSpec, scan: &Scan) -> Result<Option<usize>, Error> {
+    limit(scan.limit)?;
+    scan.segment.map_or(Ok(()), segment)?;
+    condition(scan.filter.as_ref())?;
+    let position = index_position(spec, scan.index.as_ref())?;
+    let index = position.map(|position| &spec.indexes[position]);
+    select(spec, index, &scan.select)?;
+    if let Some(start) = &scan.start {
+        start_key::shape(spec, index, start)?;
+        // Of any segment: a page may end after rows of others, which it has only passed over.
+    }
+    Ok(position)
+}
+
+fn limit(limit: Option<u32>) -> Result<(), Invalid> {
+    if limit == Some(0) { Err(Invalid::LimitZero) } else { Ok(()) }
+}
+
+fn segment(segment: Segment) -> Result<(), Invalid> {
+    let Segment { number, of } = segment;
+    if number < of && of <= SEGMENTS_MAX { Ok(()) } else { Err(Invalid::Segment { number, of }) }
+}
+
+fn index_position(spec: &TableSpec, name: Option<&IndexName>) -> Result<Option<usize>, Error> {
+    let Some(name) = name else { return Ok(None) };
+    match spec.indexes.iter().position(|index| index.name == *name) {
+        Some(position) => Ok(Some(position)),
+        None => Err(Error::IndexNotFound { table: spec.name.clone(), index: name.clone() }),
+    }
+}
+
+/// A filter on a key attribute belongs into the key condition, where it saves reads.
+fn filter_not_on_key(schema: &KeySchema, filter: Option<&Condition>) -> Result<(), Invalid> {
+    let names = filter.map(condition_names).unwrap_or_default();
+    match names.into_iter().find(|name| schema.has(name)) {
+        Some(name) => Err(Invalid::FilterOnKey { attribute: name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// A global index returns nothing that it does not keep; a local one reads the table for it.
+fn select(spec: &TableSpec, index: Option<&IndexSpec>, select: &Select) -> Result<(), Invalid> {
+    let Some(index) = index.filter(|index| index.scope == IndexScope::Global) else {
+        return Ok(());
+    };
+    let kept = match select {
+        Select::All | Select::Count => true,
+        Select::AllOfTable => index.projection == IndexProjection::All,
+        Select::Parts(projection) => {
+            projection.paths().iter().all(|path| keeps(spec, index, path.root()))
+        }
+    };
+    if kept { Ok(()) } else { Err(Invalid::NotProjected { index: index.name.clone() }) }
+}

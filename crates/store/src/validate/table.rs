@@ -1,0 +1,142 @@
+//! What a table can be, and how it can change.
+
+use keyloom_value::Name;
+
+use crate::limits::{
+    GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_BYTES_MAX, LOCAL_INDEXES_MAX,
+};
+use crate::{
+    Alteration, Error, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema, TableSpec,
+};
+
+/// Whether there can be such a table.
+pub(crate) fn table_spec(spec: &TableSpec) -> Result<(), Invalid> {
+    table_key(spec)?;
+    for (position, index) in spec.indexes.iter().enumerate() {
+        if spec.indexes[..position].iter().any(|other| other.name == index.name) {
+            return Err(Invalid::IndexTwice { index: index.name.clone() });
+        }
+        match index.scope {
+            IndexScope::Global => global_key(index)?,
+            IndexScope::Local => local_key(spec, index)?,
+        }
+        if let IndexProjection::Include(names) = &index.projection {
+            names.iter().try_for_each(short_name)?;
+        }
+    }
+    index_count(spec, IndexScope::Global)?;
+    index_count(spec, IndexScope::Local)?;
+    key_types(spec)?;
+    spec.ttl.iter().try_for_each(short_name)
+}
+
+/// Whether the table can be changed so.
+pub(crate) fn alteration(spec: &TableSpec, change: &Alteration) -> Result<(), Error> {
+    match change {
+        Alteration::AddIndex(index) => {
+            refuse_local(index)?;
+            let mut altered = spec.clone();
+            altered.indexes.push(index.clone());
+            Ok(table_spec(&altered)?)
+        }
+        Alteration::DropIndex(name) => {
+            let index = spec.indexes.iter().find(|index| index.name == *name);
+            let index = index.ok_or_else(|| Error::IndexNotFound {
+                table: spec.name.clone(),
+                index: name.clone(),
+            })?;
+            Ok(refuse_local(index)?)
+        }
+        Alteration::SetTtl(name) => Ok(name.iter().try_for_each(short_name)?),
+        Alteration::SetFeed(_) => Ok(()),
+    }
+}
+
+fn refuse_local(index: &IndexSpec) -> Result<(), Invalid> {
+    match index.scope {
+        IndexScope::Global => Ok(()),
+        IndexScope::Local => Err(Invalid::LocalIndexFixed { index: index.name.clone() }),
+    }
+}
+
+fn table_key(spec: &TableSpec) -> Result<(), Invalid> {
+    let refuse = |why| Err(Invalid::KeySchema { of: spec.name.to_string(), why });
+    if spec.key.partition.len() != 1 {
+        return refuse("a table has one partition attribute");
+    }
+    if spec.key.sort.len() > 1 {
+        return refuse("a table has one sort attribute at most");
+    }
+    attributes(spec.name.as_str(), &spec.key)
+}
+
+fn global_key(index: &IndexSpec) -> Result<(), Invalid> {
+    let refuse = |why| Err(Invalid::KeySchema { of: index.name.to_string(), why });
+    if index.key.partition.is_empty() {
+        return refuse("an index has at least one partition attribute");
+    }
+    if index.key.partition.len() > INDEX_KEY_ATTRIBUTES_MAX {
+        return refuse("a global index has four partition attributes at most");
+    }
+    if index.key.sort.len() > INDEX_KEY_ATTRIBUTES_MAX {
+        return refuse("a global index has four sort attributes at most");
+    }
+    attributes(index.name.as_str(), &index.key)
+}
+
+fn local_key(spec: &TableSpec, index: &IndexSpec) -> Result<(), Invalid> {
+    let refuse = |why| Err(Invalid::KeySchema { of: index.name.to_string(), why });
+    if spec.key.sort.is_empty() {
+        return refuse("a table has local indexes only if it has a sort attribute");
+    }
+    if index.key.partition != spec.key.partition {
+        return refuse("a local index has the table's partition attribute");
+    }
+    if index.key.sort.len() != 1 {
+        return refuse("a local index has one sort attribute");
+    }
+    attributes(index.name.as_str(), &index.key)
+}
+
+/// Every attribute has a name of its own.
+fn attributes(of: &str, key: &KeySchema) -> Result<(), Invalid> {
+    for (position, attribute) in key.attributes().enumerate() {
+        short_name(&attribute.name)?;
+        if key.attributes().take(position).any(|other| other.name == attribute.name) {
+            let why = "it names one attribute twice";
+            return Err(Invalid::KeySchema { of: of.to_owned(), why });
+        }
+    }
+    Ok(())
+}
+
+fn short_name(name: &Name) -> Result<(), Invalid> {
+    if (1..=KEY_NAME_BYTES_MAX).contains(&name.as_str().len()) {
+        Ok(())
+    } else {
+        Err(Invalid::AttributeName { name: name.as_str().to_owned() })
+    }
+}
+
+fn index_count(spec: &TableSpec, scope: IndexScope) -> Result<(), Invalid> {
+    let (scope_name, limit) = match scope {
+        IndexScope::Global => ("global", GLOBAL_INDEXES_MAX),
+        IndexScope::Local => ("local", LOCAL_INDEXES_MAX),
+    };
+    if spec.indexes.iter().filter(|index| index.scope == scope).count() > limit {
+        return Err(Invalid::TooManyIndexes { scope: scope_name, limit });
+    }
+    Ok(())
+}
+
+/// An attribute has one type in all keys it is part of.
+fn key_types(spec: &TableSpec) -> Result<(), Invalid> {
+    let schemas = || std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
+    for attribute in schemas().flat_map(KeySchema::attributes) {
+        let mut all = schemas().flat_map(KeySchema::attributes);
+        if all.any(|other| other.name == attribute.name && other.key_type != attribute.key_type) {
+            return Err(Invalid::KeyTypeConflict { attribute: attribute.name.clone() });
+        }
+    }
+    Ok(())
+}

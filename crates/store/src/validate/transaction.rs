@@ -1,0 +1,87 @@
+//! Transactions.
+
+use keyloom_value::Item;
+
+use super::batch::{Seen, Specs, action_count};
+use super::write::{check, delete, get, put, update};
+use crate::limits::{TOKEN_CHARS_MAX, TRANSACTION_ACTIONS_MAX, TRANSACTION_BYTES_MAX};
+use crate::{Error, Invalid, Returns, TableSpec, TransactAction, TransactGet, TransactWrite};
+
+/// Whether the items can be asked for together. One item may be asked for twice.
+pub(crate) fn transact_get(transaction: &TransactGet, specs: Specs<'_>) -> Result<(), Error> {
+    action_count(transaction.gets.len(), TRANSACTION_ACTIONS_MAX)?;
+    for read in &transaction.gets {
+        get(&*specs(&read.table)?, read)?;
+    }
+    Ok(())
+}
+
+/// Whether the transaction can be tried.
+pub(crate) fn transact_write(transaction: &TransactWrite, specs: Specs<'_>) -> Result<(), Error> {
+    action_count(transaction.actions.len(), TRANSACTION_ACTIONS_MAX)?;
+    transaction.token.as_deref().map_or(Ok(()), token)?;
+    let mut seen = Seen::default();
+    let mut bytes = 0;
+    for action in &transaction.actions {
+        let spec = specs(action.table())?;
+        static_checks(&spec, action)?;
+        let key = action.key(&spec.key);
+        bytes += known_bytes(action, &key);
+        seen.first_time(action.table(), key)?;
+    }
+    Ok(transaction_bytes(bytes)?)
+}
+
+/// Whether a transaction's items are small enough together. The items are those that it reads, or
+/// leaves behind; of a deleted or checked one only the key counts. To be called again once the results
+/// of the updates are known.
+pub(crate) fn transaction_bytes(bytes: usize) -> Result<(), Invalid> {
+    if bytes > TRANSACTION_BYTES_MAX {
+        return Err(Invalid::TransactionTooLarge { bytes, limit: TRANSACTION_BYTES_MAX });
+    }
+    Ok(())
+}
+
+fn token(token: &str) -> Result<(), Invalid> {
+    if (1..=TOKEN_CHARS_MAX).contains(&token.chars().count()) {
+        Ok(())
+    } else {
+        Err(Invalid::Token)
+    }
+}
+
+fn static_checks(spec: &TableSpec, action: &TransactAction) -> Result<(), Invalid> {
+    let returns = match action {
+        TransactAction::Put(action) => {
+            put(spec, action)?;
+            action.returns
+        }
+        TransactAction::Update(action) => {
+            update(spec, action)?;
+            action.returns
+        }
+        TransactAction::Delete(action) => {
+            delete(spec, action)?;
+            action.returns
+        }
+        TransactAction::Check(action) => {
+            check(spec, action)?;
+            Returns::Nothing
+        }
+    };
+    match returns {
+        Returns::Nothing => Ok(()),
+        Returns::AllOld | Returns::UpdatedOld | Returns::AllNew | Returns::UpdatedNew => {
+            Err(Invalid::Returns { write: "transaction" })
+        }
+    }
+}
+
+fn known_bytes(action: &TransactAction, key: &Item) -> usize {
+    match action {
+        TransactAction::Put(put) => put.item.size(),
+        TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => {
+            key.size()
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Stores that are wrong on purpose. The suite and the histories must find every one of them, or
+//! they prove nothing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use keyloom_store::{
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put,
+    Query, Read, ReadChanges, Returns, Scan, ShardId, Store, TableDescription, TableName,
+    TableSpec, TransactGet, TransactWrite, UpdateItem,
+};
+use keyloom_testkit::{ManualClock, ReferenceSubject, Subject, conformance, history};
+use keyloom_value::Item;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::histories::STEPS;
+
+/// What is wrong with a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Defect {
+    /// A page that ends before the last item lacks its own last one.
+    PageLosesItsLast,
+    /// A page begins with the item that the page before ended with.
+    PageRepeatsTheBoundary,
+    /// The next page of an index passes over everything that shares the index key.
+    TiesAreSkipped,
+    /// A page that reached its limit has no last key if nothing follows.
+    LastKeyOnlyIfMoreFollows,
+    /// A scan of a segment gives all segments.
+    SegmentsOverlap,
+    /// Tokens are not remembered.
+    TokensAreForgotten,
+    /// Reasons are in the wrong order.
+    ReasonsAreReversed,
+    /// A page of the feed lacks its last change.
+    FeedLosesAChange,
+    /// A snapshot shows the present.
+    SnapshotsMove,
+    /// A delete does not return the old image.
+    DeletesReturnNothing,
+}
+
+const DEFECTS: [Defect; 10] = [
+    Defect::PageLosesItsLast,
+    Defect::PageRepeatsTheBoundary,
+    Defect::TiesAreSkipped,
+    Defect::LastKeyOnlyIfMoreFollows,
+    Defect::SegmentsOverlap,
+    Defect::TokensAreForgotten,
+    Defect::ReasonsAreReversed,
+    Defect::FeedLosesAChange,
+    Defect::SnapshotsMove,
+    Defect::DeletesReturnNothing,
+];
+
+#[test]
+fn the_suite_finds_every_defect() {
+    for defect in DEFECTS {
+        let run = || conformance::run_all(|| Box::new(Broken::new(defect)));
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "the suite missed {defect:?}");
+    }
+}
+
+#[test]
+fn histories_find_every_defect() {
+    for defect in DEFECTS {
+        let config = Config {
+            cases: 2000,
+            max_shrink_iters: 0,
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let result =
+            TestRunner::new_with_rng(config, random).run(&history::history(STEPS), |ops| {
+                history::compare(&ReferenceSubject::new(), &Broken::new(defect), &ops);
+                Ok(())
+            });
+        assert!(result.is_err(), "histories missed {defect:?}");
+    }
+}
+
+/// A reference with a defect, as a subject.
+struct Broken {
+    inner: ReferenceSubject,
+    defect: Defect,
+}
+
+impl Broken {
+    fn new(defect: Defect) -> Broken {
+        Broken { inner: ReferenceSubject::new(), defect }
+    }
+}
+
+impl Subject for Broken {
+    fn store(&self) -> Arc<dyn Store> {
+        Arc::new(BrokenStore { inner: self.inner.store(), defect: self.defect })
+    }
+
+    fn clock(&self) -> &ManualClock {
+        self.inner.clock()
+    }
+
+    fn settle(&self) {
+        self.inner.settle();
+    }
+}
+
+#[derive(Clone)]
+struct BrokenStore {
+    inner: Arc<dyn Store>,
+    defect: Defect,
+}
+
+impl BrokenStore {
+    async fn broken_page(&self, query: Query) -> Result<Page, Error> {
+        let mut page = self.inner.query(query.clone()).await?;
+        match self.defect {
+            Defect::PageLosesItsLast if page.last_key.is_some() && page.items.len() > 1 => {
+                page.items.pop();
+            }
+            Defect::PageRepeatsTheBoundary => {
+                if let Some(start) = &query.start {
+                    page.items.splice(0..0, self.item_at(&query.table, start).await?);
+                }
+            }
+            Defect::TiesAreSkipped => {
+                if let (Some(start), Some(_)) = (&query.start, &query.index) {
+                    let spec = self.inner.describe_table(query.table.clone()).await?.spec;
+                    let index =
+                        spec.indexes.iter().find(|index| Some(&index.name) == query.index.as_ref());
+                    let key = index.map(|index| &index.key);
+                    let tied = |item: &Item| key.is_some_and(|key| key.of(item) == key.of(start));
+                    page.items.retain(|item| !tied(item));
+                }
+            }
+            Defect::LastKeyOnlyIfMoreFollows => {
+                let rest = Query { start: page.last_key.clone(), ..query };
+                if page.last_key.is_some() && self.inner.query(rest).await?.scanned == 0 {
+                    page.last_key = None;
+                }
+            }
+            _ => {}
+        }
+        Ok(page)
+    }
+
+    /// The item of a last key, if it is there.
+    async fn item_at(&self, table: &TableName, start: &Item) -> Result<Option<Item>, Error> {
+        let key = self.inner.describe_table(table.clone()).await?.spec.key.of(start);
+        self.inner.get(Get::new(table, key)).await
+    }
+}
+
+impl Read for BrokenStore {
+    fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
+        self.inner.list_tables()
+    }
+
+    fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        self.inner.describe_table(table)
+    }
+
+    fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
+        self.inner.get(get)
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Page> {
+        Box::pin(self.broken_page(query))
+    }
+
+    fn scan(&self, scan: Scan) -> Answer<'_, Page> {
+        match (self.defect, scan.segment) {
+            (Defect::SegmentsOverlap, Some(segment)) if segment.number < segment.of => {
+                self.inner.scan(Scan { segment: None, ..scan })
+            }
+            _ => self.inner.scan(scan),
+        }
+    }
+
+    fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
+        self.inner.batch_get(batch)
+    }
+
+    fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
+        self.inner.transact_get(transaction)
+    }
+}
+
+impl Store for BrokenStore {
+    fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
+        self.inner.create_table(spec)
+    }
+
+    fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
+        self.inner.alter_table(table, change)
+    }
+
+    fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        self.inner.drop_table(table)
+    }
+
+    fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
+        self.inner.put(put)
+    }
+
+    fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
+        self.inner.update(update)
+    }
+
+    fn delete(&self, mut delete: Delete) -> Answer<'_, Option<Item>> {
+        if self.defect == Defect::DeletesReturnNothing && delete.returns == Returns::AllOld {
+            delete.returns = Returns::Nothing;
+        }
+        self.inner.delete(delete)
+    }
+
+    fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
+        self.inner.batch_write(batch)
+    }
+
+    fn transact_write(&self, mut transaction: TransactWrite) -> Answer<'_, ()> {
+        if self.defect == Defect::TokensAreForgotten {
+            transaction.token = None;
+        }
+        Box::pin(async move {
+            let mut result = self.inner.transact_write(transaction).await;
+            if let (Defect::ReasonsAreReversed, Err(Error::Canceled { reasons })) =
+                (self.defect, &mut result)
+            {
+                reasons.reverse();
+            }
+            result
+        })
+    }
+
+    fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
+        if self.defect == Defect::SnapshotsMove {
+            let present: Arc<dyn Read> = Arc::new(self.clone());
+            return Box::pin(async move { Ok(present) });
+        }
+        self.inner.snapshot()
+    }
+
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+        self.inner.shards(table)
+    }
+
+    fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
+        Box::pin(async move {
+            let mut page = self.inner.changes(read).await?;
+            if self.defect == Defect::FeedLosesAChange && page.changes.len() > 1 {
+                page.changes.pop();
+            }
+            Ok(page)
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! The suite that every store must pass: what the traits promise, what DynamoDB documents, and
+//! where its emulators have stumbled. One file for each concept.
+
+mod batches;
+mod concurrency;
+mod conditions;
+mod feed;
+mod index_keys;
+mod index_paging;
+mod indexes;
+mod items;
+mod limits;
+mod queries;
+mod query_paging;
+mod query_refusals;
+mod returned_images;
+mod scans;
+mod snapshots;
+mod start_keys;
+mod suite;
+mod tables;
+mod tokens;
+mod transactions;
+mod ttl;
+mod updates;
+mod validation;
+
+pub use suite::{Case, cases, run_all};

@@ -1,0 +1,82 @@
+//! The list of cases, and running it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{
+    batches, concurrency, conditions, feed, index_keys, index_paging, indexes, items, limits,
+    queries, query_paging, query_refusals, returned_images, scans, snapshots, start_keys, tables,
+    tokens, transactions, ttl, updates, validation,
+};
+use crate::Subject;
+
+/// One claim about stores.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The claim.
+    pub name: &'static str,
+    /// Panics if the claim does not hold of a fresh subject.
+    pub run: fn(&dyn Subject),
+}
+
+/// Cases from the functions of a file, named as they are.
+macro_rules! claims {
+    ($($run:ident),* $(,)?) => {
+        &[$($crate::conformance::Case {
+            name: concat!(module_path!(), "::", stringify!($run)),
+            run: $run,
+        }),*]
+    };
+}
+pub(super) use claims;
+
+/// Every case of the suite.
+pub fn cases() -> Vec<Case> {
+    [
+        tables::CASES,
+        items::CASES,
+        limits::CASES,
+        conditions::CASES,
+        updates::CASES,
+        returned_images::CASES,
+        queries::CASES,
+        query_paging::CASES,
+        query_refusals::CASES,
+        start_keys::CASES,
+        indexes::CASES,
+        index_keys::CASES,
+        index_paging::CASES,
+        scans::CASES,
+        batches::CASES,
+        transactions::CASES,
+        tokens::CASES,
+        concurrency::CASES,
+        ttl::CASES,
+        feed::CASES,
+        snapshots::CASES,
+        validation::CASES,
+    ]
+    .concat()
+}
+
+/// Runs every case on a fresh subject.
+///
+/// # Panics
+///
+/// If any case fails, with the names of all that do.
+pub fn run_all(make: impl Fn() -> Box<dyn Subject>) {
+    let failed: Vec<String> = cases().iter().filter_map(|case| run(case, &make)).collect();
+    assert!(failed.is_empty(), "{} cases failed:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// The case's name and what it said, if it failed.
+fn run(case: &Case, make: &impl Fn() -> Box<dyn Subject>) -> Option<String> {
+    let subject = make();
+    let result = catch_unwind(AssertUnwindSafe(|| (case.run)(subject.as_ref())));
+    result.err().map(|panic| format!("- {}: {}", case.name, message(panic.as_ref())))
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
+}

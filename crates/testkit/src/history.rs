@@ -1,0 +1,17 @@
+//! Random histories: operations of every kind over a small world, where equal keys and refusals
+//! are common, played on two stores that must answer alike.
+
+mod compare;
+mod expression;
+mod laws;
+mod op;
+mod outcome;
+mod player;
+mod strategy;
+mod world;
+
+pub use compare::{compare, play};
+pub use op::{Op, ReadOp};
+pub use outcome::{Outcome, Seen};
+pub use player::Player;
+pub use strategy::history;

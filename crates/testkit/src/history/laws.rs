@@ -1,0 +1,53 @@
+//! What must be true of a store at the end of any history, whatever another store says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyloom_store::{Alteration, Feed, Scan, TableName};
+
+use super::{Op, Outcome};
+use crate::Client;
+use crate::sample::sorted;
+
+/// **The feed replays the table:** the changes of a table whose feed was on from the beginning,
+/// applied in order to nothing, give the items of the table; and each change begins with the
+/// image that the one before left.
+#[derive(Default)]
+pub(super) struct Laws {
+    /// Tables whose feed was on from the beginning.
+    complete: BTreeSet<TableName>,
+}
+
+impl Laws {
+    /// Keeps track of which tables the law is about.
+    pub(super) fn note(&mut self, op: &Op, outcome: &Outcome) {
+        if matches!(outcome, Outcome::Refused(_)) {
+            return;
+        }
+        match op {
+            Op::Create(spec) if spec.feed == Feed::Images => {
+                self.complete.insert(spec.name.clone());
+            }
+            Op::Drop(table) | Op::Alter(table, Alteration::SetFeed(Feed::Off)) => {
+                self.complete.remove(table);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn check(&self, client: &Client) {
+        for table in &self.complete {
+            let mut items = BTreeMap::new();
+            for change in client.feed(table, 5) {
+                let key = change.key.to_string();
+                assert_eq!(items.get(&key), change.old.as_ref(), "the old image of {change:?}");
+                match change.new {
+                    Some(new) => items.insert(key, new),
+                    None => items.remove(&key),
+                };
+            }
+            let replayed = sorted(items.into_values().collect());
+            let stored = sorted(client.scan_items(&Scan::new(table)));
+            assert_eq!(replayed, stored, "the feed of `{table}` replays it");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What tests of every layer share: a clock that stands still, a disk that loses what was not
+//! synced, the conformance suite that every store must pass, random histories that two stores must
+//! answer alike, and a checker of concurrent histories.
+//!
+//! A store under test is a [`Subject`]. [`conformance::run_all`] runs every case of the suite on
+//! a fresh one; [`history::compare`] plays one history on two.
+//!
+//! Nothing here is part of the product, asks the machine for the time, or sleeps.
+
+// Test support: a panic is the report.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod client;
+mod clock;
+pub mod conformance;
+pub mod history;
+// A public module, so that `linearizable::check` says what it checks.
+pub mod linearizable;
+mod random;
+mod sample;
+mod sim_disk;
+mod subject;
+
+pub use client::Client;
+pub use clock::ManualClock;
+pub use random::Random;
+pub use sim_disk::SimDisk;
+pub use subject::{ReferenceSubject, Subject};

@@ -1,0 +1,76 @@
+//! The report that no order explains a history.
+
+use std::fmt;
+
+use super::{Model, Operation};
+
+/// How many operations before the end of the longest order are shown.
+const SHOWN: usize = 12;
+
+/// No order explains the history: the longest one that explains its beginning, and what cannot
+/// come next. Calls, replies and the state are shown as their `Debug` shows them, because the
+/// reader is who wrote the model.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Violation {
+    placed: Vec<usize>,
+    stuck: Vec<usize>,
+    text: String,
+}
+
+impl Violation {
+    pub(super) fn new<M: Model>(
+        history: &[Operation<M>],
+        placed: Vec<usize>,
+        stuck: Vec<usize>,
+        state: &M::State,
+    ) -> Violation {
+        let text = describe(history, &placed, &stuck, state);
+        Violation { placed, stuck, text }
+    }
+
+    /// The longest order that was found, as positions in the history.
+    pub fn placed(&self) -> &[usize] {
+        &self.placed
+    }
+
+    /// The operations of which one would have to come next, as positions in the history.
+    pub fn stuck(&self) -> &[usize] {
+        &self.stuck
+    }
+}
+
+fn describe<M: Model>(
+    history: &[Operation<M>],
+    placed: &[usize],
+    stuck: &[usize],
+    state: &M::State,
+) -> String {
+    let lines = |positions: &[usize]| -> String {
+        positions.iter().map(|&index| format!("  #{index} {:?}\n", history[index])).collect()
+    };
+    let hidden = placed.len().saturating_sub(SHOWN);
+    format!(
+        "no order explains the history of {} operations; the longest explains {}:\n{}{}\
+         then the state is {state:?}\nand none of these can come next:\n{}",
+        history.len(),
+        placed.len(),
+        if hidden > 0 { format!("  ({hidden} before)\n") } else { String::new() },
+        lines(&placed[hidden..]),
+        lines(stuck),
+    )
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// As `Display`, so that an `unwrap` in a test shows the report and not its escapes.
+impl fmt::Debug for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Violation {}

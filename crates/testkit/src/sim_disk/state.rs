@@ -1,0 +1,159 @@
+//! Everything a simulated disk knows, and the gates every operation passes: is the power on, may
+//! it write, is this the sync or the write that a test wants to fail.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::content::Content;
+use super::names::{Inode, NameMap, Names};
+use crate::Random;
+
+/// A file cannot be longer: a length read from damaged bytes must not eat the machine's memory.
+const FILE_BYTES_MAX: u64 = 4 << 30;
+
+pub(super) struct State {
+    pub(super) random: Random,
+    pub(super) directories: BTreeMap<PathBuf, Names>,
+    pub(super) power: Power,
+    pub(super) read_only: bool,
+    pub(super) capacity_bytes: Option<u64>,
+    pub(super) syncs: u64,
+    pub(super) writes: u64,
+    /// These three hold the number of the sync or write that is to fail.
+    pub(super) crash_at_sync: Option<u64>,
+    pub(super) fail_sync_at: Option<u64>,
+    pub(super) fail_write_at: Option<u64>,
+    /// The inodes that are locked.
+    pub(super) held: BTreeSet<u64>,
+    inodes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Power {
+    On,
+    Off,
+}
+
+/// What an operation that was counted is to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Succeed,
+    Fail,
+}
+
+impl State {
+    pub(super) fn new(seed: u64) -> State {
+        let roots = ["", "/"].map(|root| (PathBuf::from(root), Names::default()));
+        State {
+            random: Random::new(seed),
+            directories: BTreeMap::from(roots),
+            power: Power::On,
+            read_only: false,
+            capacity_bytes: None,
+            syncs: 0,
+            writes: 0,
+            crash_at_sync: None,
+            fail_sync_at: None,
+            fail_write_at: None,
+            held: BTreeSet::new(),
+            inodes: 0,
+        }
+    }
+
+    /// What a crash at this moment leaves: directories, names and bytes, and nothing else.
+    pub(super) fn after_crash(&self, seed: u64) -> State {
+        let mut survivor = State::new(seed);
+        for (path, names) in &self.directories {
+            let mut kept = NameMap::new();
+            for (name, inode) in names.after_crash(&mut survivor.random) {
+                let content = inode.content().after_crash(&mut survivor.random);
+                kept.insert(name, survivor.inode(content));
+            }
+            survivor.directories.insert(path.clone(), Names::settled(kept));
+        }
+        survivor
+    }
+
+    pub(super) fn inode(&mut self, content: Content) -> Arc<Inode> {
+        self.inodes += 1;
+        Inode::new(self.inodes, content)
+    }
+
+    pub(super) fn check_power(&self) -> io::Result<()> {
+        match self.power {
+            Power::On => Ok(()),
+            Power::Off => Err(io::Error::other("the power is gone")),
+        }
+    }
+
+    pub(super) fn check_writable(&self) -> io::Result<()> {
+        self.check_power()?;
+        if self.read_only {
+            return Err(error(ErrorKind::ReadOnlyFilesystem, "the disk is read-only"));
+        }
+        Ok(())
+    }
+
+    /// Counts a sync, which may be the one at which the power goes.
+    pub(super) fn begin_sync(&mut self) -> io::Result<Fate> {
+        self.check_power()?;
+        self.syncs += 1;
+        if self.crash_at_sync == Some(self.syncs) {
+            self.power = Power::Off;
+            self.check_power()?;
+        }
+        Ok(if self.fail_sync_at == Some(self.syncs) { Fate::Fail } else { Fate::Succeed })
+    }
+
+    /// Counts a change of a file's bytes or length.
+    pub(super) fn begin_write(&mut self) -> io::Result<Fate> {
+        self.check_writable()?;
+        self.writes += 1;
+        Ok(if self.fail_write_at == Some(self.writes) { Fate::Fail } else { Fate::Succeed })
+    }
+
+    /// How many more bytes all files together may have.
+    pub(super) fn room_bytes(&self) -> u64 {
+        let Some(capacity) = self.capacity_bytes else { return u64::MAX };
+        let inodes = self.directories.values().flat_map(|names| names.live().values());
+        let used: u64 = inodes.map(|inode| inode.content().live().len() as u64).sum();
+        capacity.saturating_sub(used)
+    }
+
+    pub(super) fn names(&mut self, directory: &Path) -> io::Result<&mut Names> {
+        self.check_power()?;
+        self.directories.get_mut(directory).ok_or_else(|| not_found(directory))
+    }
+
+    /// The file of this name.
+    pub(super) fn find(&mut self, path: &Path) -> io::Result<Arc<Inode>> {
+        let (directory, name) = split(path)?;
+        let found = self.names(directory)?.live().get(name).cloned();
+        found.ok_or_else(|| not_found(path))
+    }
+}
+
+/// A path's directory and name.
+pub(super) fn split(path: &Path) -> io::Result<(&Path, &str)> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    match (path.parent(), name) {
+        (Some(directory), Some(name)) => Ok((directory, name)),
+        _ => Err(error(ErrorKind::InvalidInput, "the path is not that of a file")),
+    }
+}
+
+/// An end of a file as a position in memory.
+pub(super) fn file_len(len: Option<u64>) -> io::Result<usize> {
+    let fits = len.filter(|&len| len <= FILE_BYTES_MAX).and_then(|len| usize::try_from(len).ok());
+    fits.ok_or_else(|| error(ErrorKind::FileTooLarge, "the file would be too large to simulate"))
+}
+
+pub(super) fn error(kind: ErrorKind, what: &'static str) -> io::Error {
+    io::Error::new(kind, what)
+}
+
+fn not_found(path: &Path) -> io::Error {
+    io::Error::new(ErrorKind::NotFound, format!("there is no {}", path.display()))
+}

@@ -1,0 +1,173 @@
+//! What every `Disk` does alike, run on the machine's file system and on the simulated one: a test
+//! that passes on the simulator may then be believed of the machine.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use keyloom_store::{Disk, OpenMode, RealDisk};
+use keyloom_testkit::SimDisk;
+
+/// Runs a check in an empty directory of each disk.
+fn on_each_disk(check: impl Fn(&dyn Disk, &Path)) {
+    let simulated = SimDisk::new(0);
+    simulated.create_directory(Path::new("/data")).unwrap();
+    check(&simulated, Path::new("/data"));
+    let place = Scratch::new();
+    check(&RealDisk, &place.0);
+}
+
+/// A directory that is removed when it is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Scratch {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("keyloom-disk-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_file_is_created_once_and_opened_only_if_it_exists() {
+    on_each_disk(|disk, directory| {
+        let path = directory.join("a");
+        for mode in [OpenMode::Read, OpenMode::ReadWrite] {
+            assert_eq!(disk.open(&path, mode).unwrap_err().kind(), ErrorKind::NotFound);
+        }
+        disk.open(&path, OpenMode::Create).unwrap();
+        let again = disk.open(&path, OpenMode::Create).unwrap_err();
+        assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+        disk.open(&path, OpenMode::ReadWrite).unwrap().write_at(0, b"x").unwrap();
+        let reader = disk.open(&path, OpenMode::Read).unwrap();
+        assert!(reader.write_at(0, b"y").is_err() && reader.set_len(0).is_err());
+        let elsewhere = disk.open(&directory.join("no/a"), OpenMode::Create).unwrap_err();
+        assert_eq!(elsewhere.kind(), ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn bytes_are_read_back_where_they_were_written() {
+    on_each_disk(|disk, directory| {
+        let file = disk.open(&directory.join("a"), OpenMode::Create).unwrap();
+        file.write_at(3, b"defg").unwrap();
+        file.write_at(0, b"ab").unwrap();
+        file.write_at(100, b"").unwrap();
+        assert_eq!(file.len().unwrap(), 7);
+        let mut bytes = [9; 7];
+        file.read_at(0, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"ab\0defg");
+        file.sync().unwrap();
+    });
+}
+
+#[test]
+fn a_read_past_the_end_is_an_error() {
+    on_each_disk(|disk, directory| {
+        let file = disk.open(&directory.join("a"), OpenMode::Create).unwrap();
+        file.write_at(0, b"abc").unwrap();
+        for offset in [1, 3, 4, 1 << 40] {
+            let error = file.read_at(offset, &mut [0; 3]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{offset}");
+        }
+        file.read_at(99, &mut []).unwrap();
+    });
+}
+
+#[test]
+fn a_length_is_cut_and_extended_with_zeros() {
+    on_each_disk(|disk, directory| {
+        let file = disk.open(&directory.join("a"), OpenMode::Create).unwrap();
+        file.write_at(0, b"abcdef").unwrap();
+        file.set_len(2).unwrap();
+        file.set_len(4).unwrap();
+        let mut bytes = [9; 4];
+        file.read_at(0, &mut bytes).unwrap();
+        assert_eq!((&bytes, file.len().unwrap()), (b"ab\0\0", 4));
+    });
+}
+
+#[test]
+fn files_are_listed_in_order_without_directories() {
+    on_each_disk(|disk, directory| {
+        for name in ["b", "a", "B", "10", "9"] {
+            disk.open(&directory.join(name), OpenMode::Create).unwrap();
+        }
+        disk.create_directory(&directory.join("c/d")).unwrap();
+        disk.create_directory(&directory.join("c/d")).unwrap();
+        assert_eq!(disk.list(directory).unwrap(), ["10", "9", "B", "a", "b"]);
+        assert!(disk.list(&directory.join("c/d")).unwrap().is_empty());
+        let missing = disk.list(&directory.join("x")).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
+        disk.sync_directory(directory).unwrap();
+        let missing = disk.sync_directory(&directory.join("x")).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn names_are_removed_and_replaced() {
+    on_each_disk(|disk, directory| {
+        let path = |name: &str| directory.join(name);
+        for name in ["a", "b"] {
+            let file = disk.open(&path(name), OpenMode::Create).unwrap();
+            file.write_at(0, name.as_bytes()).unwrap();
+        }
+        disk.rename(&path("a"), &path("a")).unwrap();
+        disk.rename(&path("a"), &path("b")).unwrap();
+        assert_eq!(disk.list(directory).unwrap(), ["b"]);
+        let file = disk.open(&path("b"), OpenMode::Read).unwrap();
+        disk.remove(&path("b")).unwrap();
+        let mut byte = [0];
+        file.read_at(0, &mut byte).unwrap();
+        assert_eq!(&byte, b"a", "an open file outlives its name");
+        for missing in [disk.remove(&path("b")), disk.rename(&path("b"), &path("c"))] {
+            assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
+        }
+    });
+}
+
+#[test]
+fn a_lock_is_held_by_one_until_it_is_dropped() {
+    on_each_disk(|disk, directory| {
+        let path = directory.join("lock");
+        let lock = disk.lock(&path).unwrap();
+        assert!(lock.is_some());
+        assert!(disk.lock(&path).unwrap().is_none());
+        assert!(disk.lock(&directory.join("other")).unwrap().is_some());
+        drop(lock);
+        assert!(disk.lock(&path).unwrap().is_some());
+        assert_eq!(disk.list(directory).unwrap(), ["lock", "other"]);
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_directory_can_be_locked() {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Scratch::new();
+    let lock = place.0.join("lock");
+    drop(RealDisk.lock(&lock).unwrap());
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o444)).unwrap();
+    fs::set_permissions(&place.0, fs::Permissions::from_mode(0o555)).unwrap();
+    let held = RealDisk.lock(&lock).unwrap();
+    assert!(held.is_some());
+    assert!(
+        RealDisk.lock(&lock).unwrap().is_none(),
+        "a lock file that cannot be written is locked"
+    );
+    // As root, for whom no directory is read-only, this makes the file: given either way.
+    assert!(RealDisk.lock(&place.0.join("missing")).unwrap().is_some());
+    fs::set_permissions(&place.0, fs::Permissions::from_mode(0o755)).unwrap();
+}

@@ -1,0 +1,6 @@
+//! Tests of the test support itself, through what it exports.
+// Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod disk_contract;
+mod sloppy_log;
