@@ -2,11 +2,47 @@
 //!
 //! A [`Store`] keeps tables of [`Item`](keyloom_value::Item)s and their secondary indexes, writes
 //! with conditions and in transactions, answers queries in pages, and tells what changed. There
-//! is one here: [`Reference`] keeps everything in memory and looks at every item for every answer.
-//! It is obviously right: what others are compared with, and good enough for tests.
+//! are two here:
+//!
+//! - [`Engine`] keeps a directory: a write-ahead log for durability, a tree for reading. A write is
+//!   answered when it is safe on disk; a reader sees one moment and never waits for a writer.
+//! - [`Reference`] keeps everything in memory and looks at every item for every answer. It is
+//!   obviously right: what others are compared with, and good enough for tests.
 //!
 //! Requests are plain data ([`Put`], [`Query`], [`TransactWrite`], …), and so is what a table is
 //! ([`TableSpec`]). A request that breaks a rule is refused with the [`Invalid`] that says which.
+//!
+//! ```
+//! use keyloom_store::{Engine, KeySchema, KeyType, Options, Put, Query, Read, Store};
+//! use keyloom_store::{TableName, TableSpec};
+//! use keyloom_value::{Item, KeyCondition, KeyTest, Value};
+//! use pollster::block_on; // Any executor will do.
+//!
+//! # let directory = std::env::temp_dir().join(format!("keyloom-doc-{}", std::process::id()));
+//! let engine = Engine::open(&directory, Options::default())?;
+//! let readings = TableName::new("readings")?;
+//! let key = KeySchema::partition("sensor", KeyType::S).and_sort("at", KeyType::N);
+//! block_on(engine.create_table(TableSpec::new(readings.clone(), key)))?;
+//!
+//! for at in [9, 10, 11] {
+//!     let reading = Item::from([("sensor", Value::from("roof")), ("at", Value::from(at))]);
+//!     block_on(engine.put(Put::new(&readings, reading)))?;
+//! }
+//! let late = KeyCondition::equal("sensor", "roof").and("at", KeyTest::Greater(Value::from(9)));
+//! let page = block_on(engine.query(Query::new(&readings, late)))?;
+//! assert_eq!(page.count, 2);
+//! engine.close()?;
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it costs
+//!
+//! A get is one descent of the tree, a page of a query one descent and a walk. A write costs its
+//! share of a sync: many writers are much faster than one. Indexes are written with their items,
+//! in the same commit, and an index that keeps all attributes keeps a second copy of them. A
+//! snapshot keeps the pages of its moment on disk for as long as it is held, and makes writes
+//! slower while a checkpoint passes under it.
 //!
 //! This crate knows no entities and parses no expression text. Time and the disk are parameters:
 //! nothing here asks the machine for either on its own.
@@ -15,6 +51,7 @@ mod change;
 mod clock;
 mod decide;
 mod disk;
+mod engine;
 mod error;
 mod index;
 mod invalid;
@@ -32,6 +69,9 @@ mod validate;
 pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo, ShardId};
 pub use clock::{Clock, SystemClock, Time};
 pub use disk::{Disk, DiskFile, OpenMode};
+pub use engine::{
+    Background, CopyProgress, Durability, Engine, Moment, OnProgress, Options, Restore, Status,
+};
 pub use error::{CancelReason, Damage, Error, Failure};
 pub use invalid::Invalid;
 pub use real_disk::RealDisk;

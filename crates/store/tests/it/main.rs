@@ -2,10 +2,24 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod backup;
 mod canary;
 mod conformance;
+mod copies;
+mod crash;
+mod damage;
+mod faults;
+mod fill;
 mod histories;
+mod kill;
+mod linearizability;
+mod memory;
 mod messages;
+mod moments;
 mod reach;
+mod readers;
 mod redb_crash;
+mod regressions;
+mod retention;
+mod rig;
 mod subjects;

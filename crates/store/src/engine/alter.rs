@@ -1,0 +1,67 @@
+//! Making and altering tables: what their records become.
+
+use std::sync::Arc;
+
+use crate::{Alteration, IndexSpec, TableSpec, Time};
+
+use super::catalog::Catalog;
+use super::format::{BuildState, CommitNo, Derived, DerivedKind, SpaceId, TableId, TableRecord};
+
+/// The record of a new table.
+pub(crate) fn created(catalog: &Catalog, spec: TableSpec, now: Time) -> TableRecord {
+    let mut ids = catalog.next_id()..;
+    let mut next = || ids.next().unwrap_or(u32::MAX);
+    let (id, space) = (TableId(next()), SpaceId(next()));
+    let indexes = spec.indexes.iter().map(|index| DerivedKind::Index(index.name.clone()));
+    let expiry = spec.ttl.iter().map(|_| DerivedKind::Expiry);
+    let derived = indexes
+        .chain(expiry)
+        .map(|kind| Derived { kind, space: SpaceId(next()), build: BuildState::Complete })
+        .collect();
+    let (spec, feed_since) = (Arc::new(spec), CommitNo::NONE);
+    TableRecord { id, spec, created: now, feed_since, space, derived }
+}
+
+/// The record of a table after a change that has passed validation and is made by `commit`.
+pub(crate) fn altered(
+    catalog: &Catalog,
+    table: &TableRecord,
+    change: Alteration,
+    commit: CommitNo,
+) -> TableRecord {
+    let mut record = table.clone();
+    let space = SpaceId(catalog.next_id());
+    match change {
+        Alteration::AddIndex(index) => add_index(&mut record, index, space),
+        Alteration::DropIndex(name) => {
+            let kind = DerivedKind::Index(name.clone());
+            record.derived.retain(|derived| derived.kind != kind);
+            Arc::make_mut(&mut record.spec).indexes.retain(|index| index.name != name);
+        }
+        Alteration::SetTtl(attribute) if attribute == record.spec.ttl => {}
+        Alteration::SetTtl(attribute) => {
+            record.derived.retain(|derived| derived.kind != DerivedKind::Expiry);
+            if attribute.is_some() {
+                record.derived.push(building(DerivedKind::Expiry, space));
+            }
+            Arc::make_mut(&mut record.spec).ttl = attribute;
+        }
+        Alteration::SetFeed(feed) => {
+            if record.spec.feed != feed {
+                record.feed_since = commit;
+            }
+            Arc::make_mut(&mut record.spec).feed = feed;
+        }
+    }
+    record
+}
+
+fn add_index(record: &mut TableRecord, index: IndexSpec, space: SpaceId) {
+    let derived = building(DerivedKind::Index(index.name.clone()), space);
+    record.derived.insert(record.spec.indexes.len(), derived);
+    Arc::make_mut(&mut record.spec).indexes.push(index);
+}
+
+fn building(kind: DerivedKind, space: SpaceId) -> Derived {
+    Derived { kind, space, build: BuildState::Building { after: None, done: 0 } }
+}

@@ -1,0 +1,303 @@
+//! Bringing commits into the tree: the same code for a commit just made and for one replayed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use keyloom_value::Item;
+use redb::ReadableTable;
+
+use crate::{Error, Time};
+
+use super::catalog::Catalog;
+use super::damaged;
+use super::derive::{DerivedRow, derived_row};
+use super::format::{
+    BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Malformed, NameCache, Reader,
+    RowEffect, SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item, item_size,
+};
+use super::tree::{RowsMut, failed};
+
+/// An item before and after a write, when the writer has them at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Images {
+    pub(crate) old: Option<Arc<Item>>,
+    pub(crate) new: Option<Arc<Item>>,
+}
+
+/// An item's key and the item, both encoded.
+type EncodedItem = (Vec<u8>, Vec<u8>);
+
+/// Items and bytes of a space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stats {
+    pub(crate) items: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Brings commits into the tree, one after the other.
+pub(crate) struct Apply<'a, 'txn> {
+    rows: &'a mut RowsMut<'txn>,
+    catalog: &'a mut Arc<Catalog>,
+    path: &'a Path,
+    stats: BTreeMap<SpaceId, (i64, i64)>,
+    rows_written: u64,
+}
+
+impl<'a, 'txn> Apply<'a, 'txn> {
+    pub(crate) fn new(
+        rows: &'a mut RowsMut<'txn>,
+        catalog: &'a mut Arc<Catalog>,
+        path: &'a Path,
+    ) -> Apply<'a, 'txn> {
+        Apply { rows, catalog, path, stats: BTreeMap::new(), rows_written: 0 }
+    }
+
+    /// Applies a commit. `images` has an entry for each effect, or is empty when none are known.
+    pub(crate) fn commit(
+        &mut self,
+        commit: &Commit,
+        images: &[Option<Images>],
+    ) -> Result<(), Error> {
+        for (place, effect) in commit.effects.iter().enumerate() {
+            match effect {
+                Effect::Row(row) => self.row(row, images.get(place).and_then(Option::as_ref))?,
+                Effect::SetTable(record) => self.set_table(record)?,
+                Effect::DropTable(id) => self.drop_table(*id)?,
+                Effect::Fill { table, space, items, bytes } => {
+                    self.fill(*table, *space, (*items, *bytes))?;
+                }
+                Effect::Token { token, fingerprint, expires } => {
+                    let mut value = Writer::default();
+                    value.raw(&fingerprint.to_be_bytes());
+                    value.varint(expires.0);
+                    self.insert(&SystemKey::Token(token.clone()).row(), &value.into_vec())?;
+                    let expiry = SystemKey::TokenExpiry(expires.0, token.clone());
+                    self.insert(&expiry.row(), &[])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down how far the tree has come. Nothing may be applied after this. Returns how many
+    /// rows were written.
+    pub(crate) fn finish(mut self, applied: CommitNo, at: Time) -> Result<u64, Error> {
+        for (space, (items, bytes)) in std::mem::take(&mut self.stats) {
+            let row = SystemKey::Stats(space).row();
+            let old = self.rows.get(row.as_slice()).map_err(|error| failed(self.path, error))?;
+            let old = old.map(|old| Stats::decode(old.value())).transpose();
+            let old = old.map_err(|why| self.malformed(why))?.unwrap_or_default();
+            let new = Stats {
+                items: old.items.saturating_add_signed(items),
+                bytes: old.bytes.saturating_add_signed(bytes),
+            };
+            self.insert(&row, &new.encode())?;
+        }
+        let value = [applied.0.to_be_bytes(), at.0.to_be_bytes()].concat();
+        self.insert(&SystemKey::Applied.row(), &value)?;
+        Ok(self.rows_written)
+    }
+
+    fn row(&mut self, effect: &RowEffect, images: Option<&Images>) -> Result<(), Error> {
+        let table = self.table(effect.table)?;
+        let row = table.space.row(&effect.key);
+        if table.derived.is_empty() {
+            return self.replace(table.space, &row, effect.new.as_deref());
+        }
+        let read;
+        let images = match images {
+            Some(images) => images,
+            None => {
+                read = self.images(&row, effect.new.as_deref())?;
+                &read
+            }
+        };
+        let encoded = effect.new.as_deref().unwrap_or_default();
+        for derived in &table.derived {
+            let key = &effect.key;
+            let derive = |item: &Option<Arc<Item>>, encoded| match item {
+                Some(item) => derived_row(&table, derived, item, key, encoded),
+                None => Ok(None),
+            };
+            let old = derive(&images.old, &[])?;
+            let new = derive(&images.new, encoded)?;
+            self.replace_derived(derived, old, new)?;
+        }
+        self.replace(table.space, &row, effect.new.as_deref())
+    }
+
+    /// What is at a row now, and what it is to become.
+    fn images(&self, row: &[u8], new: Option<&[u8]>) -> Result<Images, Error> {
+        let decode = |bytes: &[u8]| {
+            let item = decode_item(bytes, &mut NameCache::default());
+            item.map(Arc::new).map_err(|why| self.malformed(why))
+        };
+        let old = self.rows.get(row).map_err(|error| failed(self.path, error))?;
+        let old = old.map(|old| decode(old.value())).transpose()?;
+        Ok(Images { old, new: new.map(decode).transpose()? })
+    }
+
+    fn replace_derived(
+        &mut self,
+        derived: &Derived,
+        old: Option<DerivedRow<'_>>,
+        new: Option<DerivedRow<'_>>,
+    ) -> Result<(), Error> {
+        if let Some(old) = &old
+            && new.as_ref().is_none_or(|new| new.row != old.row)
+        {
+            self.replace_in(derived, &old.row, None)?;
+        }
+        match &new {
+            Some(new) => self.replace_in(derived, &new.row, Some(&new.value)),
+            None => Ok(()),
+        }
+    }
+
+    fn replace_in(
+        &mut self,
+        derived: &Derived,
+        row: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        match (&derived.kind, value) {
+            (DerivedKind::Index(_), value) => self.replace(derived.space, row, value),
+            (DerivedKind::Expiry, Some(value)) => self.insert(row, value),
+            (DerivedKind::Expiry, None) => self.remove(row),
+        }
+    }
+
+    /// Writes or removes a row that holds an item, and counts it.
+    fn replace(&mut self, space: SpaceId, row: &[u8], new: Option<&[u8]>) -> Result<(), Error> {
+        let old = match new {
+            Some(new) => self.rows.insert(row, new),
+            None => self.rows.remove(row),
+        };
+        let old = old.map_err(|error| failed(self.path, error))?;
+        let old_size = old.map(|old| item_size(old.value())).transpose();
+        let old_size = old_size.map_err(|why| malformed(self.path, why))?;
+        let new_size = new.map(item_size).transpose().map_err(|why| self.malformed(why))?;
+        let count = |size: Option<u64>| (i64::from(size.is_some()), size.unwrap_or(0) as i64);
+        let ((old_items, old_bytes), (new_items, new_bytes)) = (count(old_size), count(new_size));
+        self.rows_written += 1;
+        let change = self.stats.entry(space).or_default();
+        change.0 += new_items - old_items;
+        change.1 += new_bytes - old_bytes;
+        Ok(())
+    }
+
+    fn set_table(&mut self, record: &TableRecord) -> Result<(), Error> {
+        if let Some(old) = self.catalog.by_id(record.id).cloned() {
+            let kept = |space| record.derived.iter().any(|derived| derived.space == space);
+            for derived in old.derived.iter().filter(|derived| !kept(derived.space)) {
+                self.insert(&SystemKey::Dead(derived.space).row(), &[])?;
+            }
+        }
+        Arc::make_mut(self.catalog).set(record.clone());
+        self.insert(&SystemKey::Table(record.id.0).row(), &record.encode())?;
+        self.insert(&SystemKey::NextId.row(), &self.catalog.next_id().to_be_bytes())
+    }
+
+    fn drop_table(&mut self, id: TableId) -> Result<(), Error> {
+        let Some(record) = Arc::make_mut(self.catalog).remove(id) else {
+            return Err(self.unknown(id));
+        };
+        for space in record.derived.iter().map(|derived| derived.space).chain([record.space]) {
+            self.insert(&SystemKey::Dead(space).row(), &[])?;
+        }
+        self.remove(&SystemKey::Table(id.0).row())
+    }
+
+    /// Looks at the next items of a table and writes the rows they have in one space.
+    fn fill(&mut self, id: TableId, space: SpaceId, limits: (u32, u32)) -> Result<(), Error> {
+        let table = self.table(id)?;
+        let mut record = (*table).clone();
+        let Some(derived) = record.derived.iter_mut().find(|derived| derived.space == space) else {
+            return Err(self.unknown(id));
+        };
+        let BuildState::Building { after, done } = &derived.build else { return Ok(()) };
+        let next = self.items_after(table.space, after.as_deref(), limits)?;
+        for (key, encoded) in &next {
+            let item = decode_item(encoded, &mut NameCache::default());
+            let item = item.map_err(|why| self.malformed(why))?;
+            let new = derived_row(&table, derived, &item, key, encoded)?;
+            self.replace_derived(derived, None, new)?;
+        }
+        derived.build = match next.last() {
+            Some((key, _)) => {
+                BuildState::Building { after: Some(key.clone()), done: done + next.len() as u64 }
+            }
+            None => BuildState::Complete,
+        };
+        self.set_table(&record)
+    }
+
+    /// Keys and encoded items of a space that come after a key.
+    fn items_after(
+        &self,
+        space: SpaceId,
+        after: Option<&[u8]>,
+        (items_max, bytes_max): (u32, u32),
+    ) -> Result<Vec<EncodedItem>, Error> {
+        let mut from = space.row(after.unwrap_or_default());
+        if after.is_some() {
+            from.push(0);
+        }
+        let end = space.end();
+        let range = self.rows.range(from.as_slice()..end.as_slice());
+        let mut found = Vec::new();
+        let mut bytes = 0;
+        for entry in range.map_err(|error| failed(self.path, error))? {
+            let (row, value) = entry.map_err(|error| failed(self.path, error))?;
+            let (_, key) = SpaceId::split(row.value()).map_err(|why| self.malformed(why))?;
+            bytes += value.value().len();
+            found.push((key.to_vec(), value.value().to_vec()));
+            if found.len() >= items_max as usize || bytes >= bytes_max as usize {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn table(&self, id: TableId) -> Result<Arc<TableRecord>, Error> {
+        self.catalog.by_id(id).cloned().ok_or_else(|| self.unknown(id))
+    }
+
+    fn insert(&mut self, row: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.rows.insert(row, value).map(drop).map_err(|error| failed(self.path, error))
+    }
+
+    fn remove(&mut self, row: &[u8]) -> Result<(), Error> {
+        self.rows.remove(row).map(drop).map_err(|error| failed(self.path, error))
+    }
+
+    fn malformed(&self, why: Malformed) -> Error {
+        malformed(self.path, why)
+    }
+
+    fn unknown(&self, id: TableId) -> Error {
+        let what = format!("a commit in the log names table {}, which the tree lacks", id.0);
+        damaged(self.path, 0, &what)
+    }
+}
+
+fn malformed(path: &Path, why: Malformed) -> Error {
+    damaged(path, 0, &format!("a row is not what was written: {why}"))
+}
+
+impl Stats {
+    fn encode(self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.varint(self.items);
+        out.varint(self.bytes);
+        out.into_vec()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Stats, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let stats = Stats { items: reader.varint()?, bytes: reader.varint()? };
+        reader.finish()?;
+        Ok(stats)
+    }
+}

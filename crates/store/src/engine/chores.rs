@@ -1,0 +1,114 @@
+//! Work that no request waits for: finding it, and the thread that does it.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::limits::TTL_AGE_SECS_MAX;
+use crate::{Error, Time};
+
+use super::derive::expiry_bound;
+use super::format::SystemKey;
+use super::options::Durability;
+use super::queue::Work;
+use super::reply;
+use super::shared::Shared;
+use super::tree::RowRange;
+use super::view::View;
+
+/// How often the thread looks for work when nothing wakes it.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Does everything there is to do now; returns when nothing is left.
+pub(crate) fn settle(shared: &Shared) -> Result<(), Error> {
+    shared.check()?;
+    shared.sync_log().map_err(|error| shared.fail(error))?;
+    shared.log.prepare_spare(shared.options.log_segment_bytes);
+    while let Some(work) = next_work(&shared.view(), shared.options.clock.now())? {
+        reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
+    }
+    shared.trim_log()?;
+    Ok(())
+}
+
+/// The next thing for the committer to do, if there is any.
+fn next_work(view: &View, now: Time) -> Result<Option<Work>, Error> {
+    // The committer's time never goes back; with another one here, what it will not do would be
+    // asked of it for ever.
+    let now = now.max(view.applied_at);
+    for table in view.catalog.tables() {
+        if let Some(derived) = table.incomplete() {
+            return Ok(Some(Work::Fill(table.id, derived.space)));
+        }
+    }
+    if let Some(row) = first_row(view, &SystemKey::dead())? {
+        let space = SystemKey::dead_space(&row).map_err(|why| view.malformed(why))?;
+        return Ok(Some(Work::Purge(space)));
+    }
+    if first_row(view, &SystemKey::tokens_before(now.0))?.is_some() {
+        return Ok(Some(Work::ForgetTokens));
+    }
+    let now_secs = i64::try_from(now.secs()).unwrap_or(i64::MAX);
+    for table in view.catalog.tables() {
+        let Some(rows) = table.expiry_rows() else { continue };
+        let oldest = expiry_bound(rows.space, now_secs.saturating_sub(TTL_AGE_SECS_MAX));
+        if first_row(view, &(oldest, expiry_bound(rows.space, now_secs)))?.is_some() {
+            return Ok(Some(Work::Expire));
+        }
+    }
+    Ok(None)
+}
+
+fn first_row(view: &View, range: &RowRange) -> Result<Option<Vec<u8>>, Error> {
+    let first = view.tree.range(range)?.next().transpose();
+    let first = first.map_err(|error| view.tree.failed(error))?;
+    Ok(first.map(|(row, _)| row.value().to_vec()))
+}
+
+/// Tells the thread to stop.
+#[derive(Debug, Default)]
+pub(crate) struct Stop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    pub(crate) fn stop(&self) {
+        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits a while; true if it is time to stop.
+    fn wait(&self, timeout: Duration) -> bool {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = self.changed.wait_timeout_while(stopped, timeout, |stopped| !*stopped);
+        *wait.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Works until it is told to stop.
+pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
+    while !stop.wait(LOOK_EVERY) {
+        // What keeps a chore from being done keeps writes from being done, and they report it.
+        let _ = one_round(shared, stop);
+    }
+}
+
+fn one_round(shared: &Shared, stop: &Stop) -> Result<(), Error> {
+    shared.check()?;
+    if shared.options.durability == Durability::Relaxed {
+        shared.sync_log().map_err(|error| shared.fail(error))?;
+    }
+    shared.log.prepare_spare(shared.options.log_segment_bytes);
+    while let Some(work) = next_work(&shared.view(), shared.options.clock.now())? {
+        reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
+        // There may be work for minutes, and the promise is about a tenth of a second.
+        if shared.options.durability == Durability::Relaxed {
+            shared.sync_log().map_err(|error| shared.fail(error))?;
+        }
+        if stop.wait(Duration::ZERO) {
+            return Ok(());
+        }
+    }
+    shared.trim_log()?;
+    Ok(())
+}

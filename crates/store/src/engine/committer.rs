@@ -1,0 +1,387 @@
+//! The one thread that writes: it takes all writes that wait, decides them in order, logs them
+//! with one sync, brings them into the tree, lets readers see them, and only then answers.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use redb::ReadableTable;
+
+use crate::{Error, TableName, Time, validate};
+
+use super::alter::{altered, created};
+use super::apply::Apply;
+use super::format::{BuildState, Commit, CommitNo, Effect, Frame, SpaceId, SystemKey, TableId};
+use super::group::{Group, Planned};
+use super::log::LogWriter;
+use super::options::Durability;
+use super::queue::{Done, Job, Work};
+use super::shared::Shared;
+use super::tree::{RowsMut, failed};
+use super::view::View;
+
+/// A group takes no more writes once its items have so many bytes.
+const GROUP_BYTES_MAX: usize = 4 << 20;
+/// Log written since the last checkpoint that brings the next.
+const CHECKPOINT_LOG_BYTES: u64 = 64 << 20;
+/// Items that one step of filling an index looks at, and their bytes.
+const FILL_ITEMS: u32 = 256;
+const FILL_BYTES: u32 = 1 << 20;
+/// Rows that one step of cleaning removes.
+const PURGE_ROWS: usize = 1000;
+
+pub(crate) struct Committer {
+    shared: Arc<Shared>,
+    log: LogWriter,
+    /// When the last commit happened. Times of commits never go back.
+    last_at: Time,
+    since_checkpoint: SinceCheckpoint,
+    /// Rows after which a checkpoint is due: as many as make half of what may be unwritten.
+    checkpoint_rows: u64,
+}
+
+#[derive(Default)]
+struct SinceCheckpoint {
+    log_bytes: u64,
+    rows: u64,
+}
+
+impl Committer {
+    pub(crate) fn new(shared: Arc<Shared>, log: LogWriter, last_at: Time) -> Committer {
+        // Until the first checkpoint tells, take every row for one that dirties two pages.
+        let checkpoint_rows = (shared.options.checkpoint_bytes() / 8192) as u64;
+        let since_checkpoint = SinceCheckpoint::default();
+        Committer { shared, log, last_at, since_checkpoint, checkpoint_rows }
+    }
+
+    /// Works until the queue is closed and empty, then brings the tree to the disk.
+    pub(crate) fn run(mut self) {
+        // Should this thread ever panic, callers must not wait for it.
+        let _abandon = AbandonOnDrop(Arc::clone(&self.shared));
+        while let Some(jobs) = self.shared.queue.take() {
+            self.serve(jobs);
+        }
+        if self.shared.check().is_ok() {
+            // The log has everything; a tree that is behind only makes the next open slower.
+            let _ = self.checkpoint();
+        }
+    }
+
+    fn serve(&mut self, jobs: Vec<Job>) {
+        let mut grouped = Vec::new();
+        for job in jobs {
+            if job.work.is_grouped() {
+                grouped.push(job);
+            } else {
+                self.serve_grouped(std::mem::take(&mut grouped));
+                let outcome = self.serve_alone(job.work);
+                job.reply.send(outcome);
+                self.checkpoint_if_due();
+            }
+        }
+        self.serve_grouped(grouped);
+    }
+
+    fn serve_grouped(&mut self, jobs: Vec<Job>) {
+        let mut jobs = jobs.into_iter().peekable();
+        while jobs.peek().is_some() {
+            let view = self.shared.view();
+            let mut group = Group::new(&view, self.now());
+            let mut answers = Vec::new();
+            while group.bytes() < GROUP_BYTES_MAX
+                && let Some(job) = jobs.next()
+            {
+                answers.push((job.reply, decide(&mut group, job.work)));
+            }
+            let planned = group.into_planned();
+            // A reader of the moment before would make redb keep a list of freed pages after the
+            // checkpoint and go through it with every commit; so nobody here is one.
+            drop(view);
+            let committed = self.commit(planned);
+            for (reply, outcome) in answers {
+                reply.send(committed.clone().and(outcome));
+            }
+            self.checkpoint_if_due();
+        }
+    }
+
+    fn serve_alone(&mut self, work: Work) -> Result<Done, Error> {
+        self.shared.check()?;
+        match work {
+            Work::CreateTable(spec) => {
+                validate::table_spec(&spec)?;
+                let view = self.shared.view();
+                if view.catalog.table(&spec.name).is_ok() {
+                    return Err(Error::TableExists { table: spec.name });
+                }
+                let name = spec.name.clone();
+                let record = created(&view.catalog, spec, self.now());
+                self.commit_effect(Effect::SetTable(record))?;
+                self.described(&name)
+            }
+            Work::AlterTable(name, change) => {
+                let view = self.shared.view();
+                let table = view.catalog.table(&name)?;
+                validate::alteration(&table.spec, &change)?;
+                let record = altered(&view.catalog, table, change, self.log.next());
+                let spaces: Vec<SpaceId> = incomplete(&record.derived);
+                let id = record.id;
+                self.commit_effect(Effect::SetTable(record))?;
+                self.fill_if_empty(id, &spaces)?;
+                self.described(&name)
+            }
+            Work::DropTable(name) => {
+                let view = self.shared.view();
+                let id = view.catalog.table(&name)?.id;
+                let description = view.describe(&name)?;
+                self.commit_effect(Effect::DropTable(id))?;
+                Ok(Done::Table(Box::new(description)))
+            }
+            Work::Fill(table, space) => self.fill(table, space).map(|()| Done::Nothing),
+            Work::Purge(space) => {
+                self.clean(|rows, path| purge(rows, path, space)).map(|()| Done::Nothing)
+            }
+            Work::ForgetTokens => {
+                let now = self.now();
+                self.clean(|rows, path| forget_tokens(rows, path, now)).map(|()| Done::Nothing)
+            }
+            Work::Checkpoint => {
+                self.checkpoint()?;
+                self.shared.tree.file().drain().map_err(Error::WritesRefused)?;
+                Ok(Done::Nothing)
+            }
+            Work::Put(_)
+            | Work::Update(_)
+            | Work::Delete(_)
+            | Work::BatchWrite(_)
+            | Work::TransactWrite(_)
+            | Work::Expire => Err(Error::Unsupported { what: "a grouped write on its own" }),
+        }
+    }
+
+    fn described(&self, name: &TableName) -> Result<Done, Error> {
+        Ok(Done::Table(Box::new(self.shared.view().describe(name)?)))
+    }
+
+    /// One step of filling derived rows, if they are still there to be filled.
+    fn fill(&mut self, table: TableId, space: SpaceId) -> Result<(), Error> {
+        let view = self.shared.view();
+        let derived = view.catalog.by_id(table).map(|table| incomplete(&table.derived));
+        if derived.is_some_and(|spaces| spaces.contains(&space)) {
+            self.commit_effect(Effect::Fill {
+                table,
+                space,
+                items: FILL_ITEMS,
+                bytes: FILL_BYTES,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Derived rows of a table without items are complete at once.
+    fn fill_if_empty(&mut self, table: TableId, spaces: &[SpaceId]) -> Result<(), Error> {
+        let view = self.shared.view();
+        let Some(record) = view.catalog.by_id(table) else { return Ok(()) };
+        if view.stats(record.space)?.items == 0 {
+            for space in spaces {
+                self.fill(table, *space)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commit_effect(&mut self, effect: Effect) -> Result<(), Error> {
+        let commit = Commit { at: self.now(), effects: vec![effect] };
+        self.commit(vec![Planned { commit, images: Vec::new() }])
+    }
+
+    /// Logs commits, brings them into the tree and lets readers see them. After an error it is
+    /// not known which of them survive, so no more writes are taken.
+    fn commit(&mut self, planned: Vec<Planned>) -> Result<(), Error> {
+        self.shared.check()?;
+        if planned.is_empty() {
+            return Ok(());
+        }
+        let last = self.log(&planned).map_err(|error| self.shared.fail(error))?;
+        let rows = self.apply(&planned, last).map_err(|error| self.shared.fail(error))?;
+        self.since_checkpoint.rows += rows;
+        Ok(())
+    }
+
+    fn log(&mut self, planned: &[Planned]) -> Result<CommitNo, Error> {
+        let first = self.log.next();
+        let last = CommitNo(first.0 + planned.len() as u64 - 1);
+        let mut frame = Frame::new(first);
+        for planned in planned {
+            frame.push(&planned.commit);
+            self.last_at = self.last_at.max(planned.commit.at);
+        }
+        self.since_checkpoint.log_bytes += self.log.append(frame, last, self.last_at)?;
+        match self.shared.options.durability {
+            Durability::Sync => self.log.sync()?,
+            Durability::Relaxed => {
+                let mut written =
+                    self.shared.written.lock().unwrap_or_else(PoisonError::into_inner);
+                *written = self.log.active();
+            }
+        }
+        Ok(last)
+    }
+
+    /// Returns how many rows were written.
+    fn apply(&self, planned: &[Planned], last: CommitNo) -> Result<u64, Error> {
+        let tree = &self.shared.tree;
+        let mut catalog = Arc::clone(&self.shared.view().catalog);
+        let rows = tree.write(|rows| {
+            let mut apply = Apply::new(rows, &mut catalog, tree.path());
+            for planned in planned {
+                apply.commit(&planned.commit, &planned.images)?;
+            }
+            apply.finish(last, self.last_at)
+        })?;
+        let (applied, applied_at) = (last, self.last_at);
+        self.shared.publish(View { tree: tree.view()?, catalog, applied, applied_at });
+        Ok(rows)
+    }
+
+    /// Removes rows that no reader can reach. Nothing of it is logged: replaying the log brings
+    /// such rows back, and they are removed again.
+    fn clean(
+        &mut self,
+        change: impl FnOnce(&mut RowsMut<'_>, &Path) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let tree = &self.shared.tree;
+        let cleaned = tree.write(|rows| change(rows, tree.path()));
+        cleaned.map_err(|error| self.shared.fail(error))?;
+        let view = self.shared.view();
+        let catalog = Arc::clone(&view.catalog);
+        let (applied, applied_at) = (view.applied, view.applied_at);
+        self.shared.publish(View { tree: tree.view()?, catalog, applied, applied_at });
+        self.since_checkpoint.rows += PURGE_ROWS as u64 / 8;
+        Ok(())
+    }
+
+    fn checkpoint_if_due(&mut self) {
+        let since = &self.since_checkpoint;
+        let due = since.rows >= self.checkpoint_rows || since.log_bytes >= CHECKPOINT_LOG_BYTES;
+        if due && self.shared.check().is_ok() {
+            // A failure stops the next write; the writes before it are safe in the log.
+            let _ = self.checkpoint();
+        }
+    }
+
+    /// Starts bringing the tree to the disk. The log goes first, so that the tree on disk never
+    /// has a commit that the log lacks.
+    fn checkpoint(&mut self) -> Result<(), Error> {
+        let outcome = self.log.sync().and_then(|()| self.shared.tree.checkpoint());
+        let syncs = outcome.map_err(|error| self.shared.fail(error))?;
+        self.shared.note_checkpoint(syncs, CommitNo(self.log.next().0 - 1));
+        let rows = std::mem::take(&mut self.since_checkpoint).rows;
+        let unwritten = self.shared.tree.file().waiting_bytes() as u64;
+        if rows > 0 && unwritten > 0 {
+            let target = self.shared.options.checkpoint_bytes() as u64;
+            self.checkpoint_rows = (rows * target / unwritten).clamp(64, 1 << 20);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Time {
+        self.last_at.max(self.shared.options.clock.now())
+    }
+}
+
+fn decide(group: &mut Group<'_>, work: Work) -> Result<Done, Error> {
+    match work {
+        Work::Put(put) => group.put(put).map(Done::Image),
+        Work::Update(update) => group.update(update).map(Done::Image),
+        Work::Delete(delete) => group.delete(delete).map(Done::Image),
+        Work::BatchWrite(batch) => group.batch_write(batch).map(Done::Leftover),
+        Work::TransactWrite(transaction) => {
+            group.transact_write(transaction).map(|()| Done::Nothing)
+        }
+        Work::Expire => group.expire().map(|()| Done::Nothing),
+        Work::CreateTable(_)
+        | Work::AlterTable(..)
+        | Work::DropTable(_)
+        | Work::Fill(..)
+        | Work::Purge(_)
+        | Work::ForgetTokens
+        | Work::Checkpoint => Err(Error::Unsupported { what: "work of this kind in a group" }),
+    }
+}
+
+impl Work {
+    /// Whether it only changes items, so that many can share a sync.
+    fn is_grouped(&self) -> bool {
+        match self {
+            Work::Put(_)
+            | Work::Update(_)
+            | Work::Delete(_)
+            | Work::BatchWrite(_)
+            | Work::TransactWrite(_)
+            | Work::Expire => true,
+            Work::CreateTable(_)
+            | Work::AlterTable(..)
+            | Work::DropTable(_)
+            | Work::Fill(..)
+            | Work::Purge(_)
+            | Work::ForgetTokens
+            | Work::Checkpoint => false,
+        }
+    }
+}
+
+fn incomplete(derived: &[super::format::Derived]) -> Vec<SpaceId> {
+    let open = derived.iter().filter(|derived| derived.build != BuildState::Complete);
+    open.map(|derived| derived.space).collect()
+}
+
+/// Removes some rows of a dead space; when none are left, the note that it is dead.
+fn purge(rows: &mut RowsMut<'_>, path: &Path, space: SpaceId) -> Result<(), Error> {
+    let some = first_rows(rows, path, &(space.start(), space.end()))?;
+    for row in &some {
+        rows.remove(row.as_slice()).map_err(|error| failed(path, error))?;
+    }
+    if some.is_empty() {
+        for key in [SystemKey::Dead(space), SystemKey::Stats(space)] {
+            rows.remove(key.row().as_slice()).map_err(|error| failed(path, error))?;
+        }
+    }
+    Ok(())
+}
+
+fn forget_tokens(rows: &mut RowsMut<'_>, path: &Path, now: Time) -> Result<(), Error> {
+    for row in first_rows(rows, path, &SystemKey::tokens_before(now.0))? {
+        let token = SystemKey::expiring_token(&row);
+        let token = token.map_err(|why| super::damaged(path, 0, why.0))?;
+        // The token may have been used again since; then a later row stands for it.
+        let token = SystemKey::Token(token).row();
+        let expired = {
+            let known = rows.get(token.as_slice()).map_err(|error| failed(path, error))?;
+            known.is_some_and(|known| super::group::token_expired(known.value(), now))
+        };
+        if expired {
+            rows.remove(token.as_slice()).map_err(|error| failed(path, error))?;
+        }
+        rows.remove(row.as_slice()).map_err(|error| failed(path, error))?;
+    }
+    Ok(())
+}
+
+fn first_rows(
+    rows: &RowsMut<'_>,
+    path: &Path,
+    (from, to): &super::tree::RowRange,
+) -> Result<Vec<Vec<u8>>, Error> {
+    let range = rows.range(from.as_slice()..to.as_slice()).map_err(|error| failed(path, error))?;
+    let keys = range.take(PURGE_ROWS).map(|entry| entry.map(|(row, _)| row.value().to_vec()));
+    keys.collect::<Result<_, _>>().map_err(|error| failed(path, error))
+}
+
+/// Tells waiting callers when the committer is gone.
+struct AbandonOnDrop(Arc<Shared>);
+
+impl Drop for AbandonOnDrop {
+    fn drop(&mut self) {
+        self.0.queue.abandon();
+    }
+}

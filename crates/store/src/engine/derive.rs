@@ -1,0 +1,69 @@
+//! Which rows follow from an item: the one function behind writes, filling and checks.
+
+use std::borrow::Cow;
+
+use keyloom_value::{Item, KeyBytes, Value};
+
+use crate::index::{in_index, projected};
+use crate::ttl::expires_at_secs;
+use crate::{Error, IndexProjection};
+
+use super::format::{Derived, DerivedKind, SpaceId, TableRecord, encode_item};
+
+/// A row that follows from an item.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DerivedRow<'a> {
+    pub(crate) row: Vec<u8>,
+    pub(crate) value: Cow<'a, [u8]>,
+}
+
+/// The row that an item has in an index or in the time-to-live list, if any. `key` is the item's
+/// own key, `encoded` the item itself.
+pub(crate) fn derived_row<'a>(
+    table: &TableRecord,
+    derived: &Derived,
+    item: &Item,
+    key: &[u8],
+    encoded: &'a [u8],
+) -> Result<Option<DerivedRow<'a>>, Error> {
+    match &derived.kind {
+        DerivedKind::Expiry => Ok(expiry_row(table, derived.space, item, key)),
+        DerivedKind::Index(name) => {
+            let Some(index) = table.spec.indexes.iter().find(|index| index.name == *name) else {
+                return Ok(None);
+            };
+            if !in_index(index, item) {
+                return Ok(None);
+            }
+            let mut row = derived.space.row(super::view::key_of(&index.key, item)?.as_bytes());
+            row.extend_from_slice(key);
+            let value = match index.projection {
+                IndexProjection::All => Cow::Borrowed(encoded),
+                IndexProjection::Keys | IndexProjection::Include(_) => {
+                    Cow::Owned(encode_item(&projected(&table.spec, index, item)))
+                }
+            };
+            Ok(Some(DerivedRow { row, value }))
+        }
+    }
+}
+
+fn expiry_row<'a>(
+    table: &TableRecord,
+    space: SpaceId,
+    item: &Item,
+    key: &[u8],
+) -> Option<DerivedRow<'a>> {
+    let attribute = table.spec.ttl.as_ref()?;
+    let mut row = expiry_bound(space, expires_at_secs(attribute, item)?);
+    row.extend_from_slice(key);
+    Some(DerivedRow { row, value: Cow::Borrowed(&[]) })
+}
+
+/// Every item that expires earlier has its row in the time-to-live list before this.
+pub(crate) fn expiry_bound(space: SpaceId, secs: i64) -> Vec<u8> {
+    let mut time = KeyBytes::new();
+    let pushed = time.push(&Value::N(secs.into()));
+    debug_assert!(pushed.is_ok(), "a number can be part of a key");
+    space.row(time.as_bytes())
+}

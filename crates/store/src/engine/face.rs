@@ -1,0 +1,282 @@
+//! What the outside sees of the engine.
+
+use std::future::ready;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+
+use keyloom_value::Item;
+
+use crate::{
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put,
+    Query, Read, ReadChanges, Scan, ShardId, Store, TableDescription, TableName, TableSpec,
+    TransactGet, TransactWrite, UpdateItem,
+};
+
+use super::backup::{self, CopyProgress, OnProgress, Restore};
+use super::chores::{self, Stop};
+use super::committer::Committer;
+use super::format::CommitNo;
+use super::open::open;
+use super::options::{Background, Options};
+use super::queue::{Done, Work};
+use super::shared::Shared;
+use super::view::View;
+use super::{feed, io_error, reply, walk};
+
+/// A store in a directory.
+///
+/// Any number of threads may use it. Reads are answered on the calling thread and never wait for
+/// writes; writes are handed to the engine's one writer. Dropping it stops its threads; what was
+/// acknowledged is safe with or without that.
+pub struct Engine {
+    shared: Arc<Shared>,
+    committer: Option<JoinHandle<()>>,
+    chores: Option<JoinHandle<()>>,
+    stop: Arc<Stop>,
+}
+
+/// How an engine is doing.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The last commit that readers see.
+    pub commit: u64,
+    /// The last commit that is safe on disk.
+    pub synced: u64,
+    /// The last commit that the tree on disk has: opening after a crash replays what follows.
+    pub checkpointed: u64,
+    /// The oldest commit in the log.
+    pub oldest: u64,
+    /// Bytes of the log.
+    pub log_bytes: u64,
+    /// Why no more writes are taken, if that is so.
+    pub failure: Option<Error>,
+}
+
+impl Engine {
+    /// Opens the store in a directory, or makes one if the directory is empty or not there.
+    ///
+    /// What a crash left is mended: commits that the tree lacks are brought in from the log, and
+    /// a frame that was being written is cut off. Damage is reported as [`Error::Damaged`] and left as it
+    /// is. A directory that cannot be written is opened for reading.
+    pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Engine, Error> {
+        let background = options.background;
+        let (opened, log, last_at) = open(directory.as_ref(), options)?;
+        let shared = Arc::new(Shared::new(opened));
+        let stop = Arc::new(Stop::default());
+        let mut engine = Engine { shared, committer: None, chores: None, stop };
+        let committer = Committer::new(Arc::clone(&engine.shared), log, last_at);
+        engine.committer = Some(engine.spawn("keyloom-commit", move || committer.run())?);
+        if background == Background::Threads {
+            let (shared, stop) = (Arc::clone(&engine.shared), Arc::clone(&engine.stop));
+            let run = move || chores::run(&shared, &stop);
+            engine.chores = Some(engine.spawn("keyloom-chores", run)?);
+        }
+        Ok(engine)
+    }
+
+    /// Brings everything to the disk and closes the store.
+    pub fn close(mut self) -> Result<(), Error> {
+        let checkpointed = self.checkpoint();
+        self.stop_threads();
+        checkpointed
+    }
+
+    /// Brings the tree on disk up to now, so that the next open has nothing to replay.
+    pub fn checkpoint(&self) -> Result<(), Error> {
+        reply::wait(self.submit(Work::Checkpoint)).map(drop)
+    }
+
+    /// Does all background work there is: fills indexes, removes what has expired, trims the log.
+    pub fn settle(&self) -> Result<(), Error> {
+        chores::settle(&self.shared)
+    }
+
+    /// How the engine is doing.
+    pub fn status(&self) -> Result<Status, Error> {
+        let commit = self.shared.view().applied;
+        Ok(Status {
+            commit: commit.0,
+            synced: self.shared.synced.load(Ordering::Acquire),
+            checkpointed: self.shared.in_tree().0,
+            oldest: self.shared.log.oldest().unwrap_or(commit.next()).0,
+            log_bytes: self.shared.log.bytes()?,
+            failure: self.shared.check().err(),
+        })
+    }
+
+    /// Copies the store as it is now into a directory, while it is in use. The copy can be
+    /// opened, or brought to a later moment with [`Engine::restore`].
+    pub fn backup(
+        &self,
+        target: impl AsRef<Path>,
+        on_progress: OnProgress<'_>,
+    ) -> Result<CopyProgress, Error> {
+        let disk = Arc::clone(&self.shared.options.disk);
+        let (view, store) = (self.shared.view(), self.shared.log.store);
+        // A backup must not have what a crash could still take from the log.
+        self.shared.sync_log().map_err(|error| self.shared.fail(error))?;
+        backup::backup(&view, disk, store, target.as_ref(), on_progress)
+    }
+
+    /// Makes a store out of a backup and a log, as it was at a moment. Its feed begins there.
+    pub fn restore(
+        restore: &Restore,
+        options: &Options,
+        on_progress: OnProgress<'_>,
+    ) -> Result<CopyProgress, Error> {
+        let disk = Arc::clone(&options.disk);
+        backup::restore(restore, disk, options.clock.now(), on_progress)
+    }
+
+    fn spawn(
+        &self,
+        name: &str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> Result<JoinHandle<()>, Error> {
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(run);
+        thread.map_err(io_error("starting a thread", &self.shared.directory))
+    }
+
+    fn stop_threads(&mut self) {
+        self.stop.stop();
+        // A thread that panicked has told its callers already.
+        if let Some(chores) = self.chores.take() {
+            let _ = chores.join();
+        }
+        self.shared.queue.close();
+        if let Some(committer) = self.committer.take() {
+            let _ = committer.join();
+        }
+    }
+
+    fn submit(&self, work: Work) -> impl Future<Output = Result<Done, Error>> + Send + use<> {
+        let receiver = self.shared.queue.submit(work);
+        async move { receiver.await.unwrap_or(Err(Error::Closed)) }
+    }
+
+    fn submit_for_image(&self, work: Work) -> Answer<'_, Option<Item>> {
+        let done = self.submit(work);
+        Box::pin(async move {
+            match done.await? {
+                Done::Image(image) => Ok(image),
+                Done::Leftover(_) | Done::Table(_) | Done::Nothing => Ok(None),
+            }
+        })
+    }
+
+    fn submit_for_table(&self, work: Work) -> Answer<'_, TableDescription> {
+        let done = self.submit(work);
+        Box::pin(async move {
+            match done.await? {
+                Done::Table(description) => Ok(*description),
+                Done::Image(_) | Done::Leftover(_) | Done::Nothing => Err(Error::Closed),
+            }
+        })
+    }
+
+    fn read<'a, T: Send + 'a>(
+        &self,
+        read: impl FnOnce(&View) -> Result<T, Error>,
+    ) -> Answer<'a, T> {
+        Box::pin(ready(read(&self.shared.view())))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.stop_threads();
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("directory", &self.shared.directory).finish_non_exhaustive()
+    }
+}
+
+impl Read for Engine {
+    fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
+        self.read(|view| Ok(view.catalog.names().cloned().collect()))
+    }
+
+    fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        self.read(|view| view.describe(&table))
+    }
+
+    fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
+        self.read(|view| view.get_item(&get))
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Page> {
+        self.read(|view| walk::query(view, &query))
+    }
+
+    fn scan(&self, scan: Scan) -> Answer<'_, Page> {
+        self.read(|view| walk::scan(view, &scan))
+    }
+
+    fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
+        self.read(|view| view.get_batch(&batch))
+    }
+
+    fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
+        self.read(|view| view.get_together(&transaction))
+    }
+}
+
+impl Store for Engine {
+    fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
+        self.submit_for_table(Work::CreateTable(spec))
+    }
+
+    fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
+        self.submit_for_table(Work::AlterTable(table, change))
+    }
+
+    fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        self.submit_for_table(Work::DropTable(table))
+    }
+
+    fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
+        self.submit_for_image(Work::Put(put))
+    }
+
+    fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
+        self.submit_for_image(Work::Update(update))
+    }
+
+    fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
+        self.submit_for_image(Work::Delete(delete))
+    }
+
+    fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
+        let done = self.submit(Work::BatchWrite(batch));
+        Box::pin(async move {
+            match done.await? {
+                Done::Leftover(batch) => Ok(batch),
+                Done::Image(_) | Done::Table(_) | Done::Nothing => Ok(BatchWrite::default()),
+            }
+        })
+    }
+
+    fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
+        let done = self.submit(Work::TransactWrite(transaction));
+        Box::pin(async move { done.await.map(drop) })
+    }
+
+    fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
+        let view: Arc<dyn Read> = self.shared.view();
+        Box::pin(ready(Ok(view)))
+    }
+
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+        self.read(|view| feed::shards(view, &table))
+    }
+
+    fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
+        let synced = CommitNo(self.shared.synced.load(Ordering::Acquire));
+        self.read(|view| feed::changes(view, &self.shared.log, synced, &read))
+    }
+}

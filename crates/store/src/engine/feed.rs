@@ -1,0 +1,161 @@
+//! The change feed: the log, read back.
+
+use std::sync::Arc;
+
+use crate::{
+    Cause, Change, ChangePage, Error, Feed, FeedStart, Invalid, ReadChanges, SeqNo, ShardId,
+    TableName,
+};
+
+use super::format::{Commit, CommitNo, Effect, Malformed, NameCache, RowEffect, TableRecord};
+use super::log::{LogDirectory, LogWalk, Segment};
+use super::view::View;
+
+/// The one shard of an embedded feed.
+const SHARD: &str = "all";
+/// The low bits of a sequence number count the changes of one commit.
+const PLACE_BITS: u32 = 8;
+/// Bytes of log that one call looks at, at most.
+const READ_BYTES_MAX: usize = 16 << 20;
+
+pub(crate) fn shards(view: &View, name: &TableName) -> Result<Vec<ShardId>, Error> {
+    match view.catalog.table(name)?.spec.feed {
+        Feed::Images => Ok(vec![ShardId(SHARD.to_owned())]),
+        Feed::Off => Err(Error::NoFeed { table: name.clone() }),
+    }
+}
+
+/// Changes that are safe on disk: up to `synced`, which a relaxed store reaches a little later
+/// than its readers do. What a crash could still take back must not be told.
+pub(crate) fn changes(
+    view: &View,
+    log: &LogDirectory,
+    synced: CommitNo,
+    read: &ReadChanges,
+) -> Result<ChangePage, Error> {
+    let table = view.catalog.table(&read.table)?;
+    if !shards(view, &read.table)?.contains(&read.shard) {
+        return Err(Invalid::Shard { shard: read.shard.clone() }.into());
+    }
+    if read.limit == 0 {
+        return Err(Invalid::LimitZero.into());
+    }
+    let newest = view.applied.min(synced);
+    // Looked at once: the log may be trimmed meanwhile.
+    let segments = log.segments();
+    let oldest = segments.first().map_or(newest.next(), |segment| segment.first);
+    let after = match read.start {
+        FeedStart::Oldest => end_of(CommitNo(oldest.0.saturating_sub(1))),
+        FeedStart::After(seq) if is_gone(seq, oldest) => {
+            return Err(Error::ChangesGone { oldest: seq_no(oldest, 0) });
+        }
+        FeedStart::After(seq) if commit_of(seq) > view.applied => {
+            return Err(Error::ChangesAhead { newest: end_of(newest) });
+        }
+        FeedStart::After(seq) => seq,
+        FeedStart::Now => end_of(newest),
+    };
+    let after = after.max(end_of(table.feed_since));
+    let page = ChangePage { changes: Vec::new(), next: after };
+    let mut reading = Reading { view, table, after, newest, limit: read.limit, page };
+    reading.run(&segments)?;
+    Ok(reading.page)
+}
+
+struct Reading<'a> {
+    view: &'a View,
+    table: &'a TableRecord,
+    after: SeqNo,
+    newest: CommitNo,
+    limit: usize,
+    page: ChangePage,
+}
+
+impl Reading<'_> {
+    fn run(&mut self, segments: &[Arc<Segment>]) -> Result<(), Error> {
+        let first = commit_of(self.after);
+        // The commit itself may be gone when all of it has been read.
+        let first = first.max(segments.first().map_or(first, |segment| segment.first));
+        if first > self.newest {
+            return Ok(());
+        }
+        let Some(mut walk) = LogWalk::from_commit(segments, first)? else { return Ok(()) };
+        let mut bytes = 0;
+        while bytes < READ_BYTES_MAX && walk.position().expected() <= self.newest {
+            let Some(frame) = walk.next()? else { return Err(walk.position().hole()) };
+            if frame.header.last() < first {
+                continue;
+            }
+            bytes += frame.payload.len();
+            for (number, commit) in frame.commits()? {
+                if !self.commit(number, &commit)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a commit's changes of the table; false when the page is full.
+    fn commit(&mut self, number: CommitNo, commit: &Commit) -> Result<bool, Error> {
+        if number > self.newest {
+            return Ok(false);
+        }
+        let rows = commit.effects.iter().filter_map(|effect| match effect {
+            Effect::Row(row) if row.table == self.table.id => Some(row),
+            _ => None,
+        });
+        let mut names = NameCache::default();
+        for (place, row) in rows.enumerate() {
+            let seq = seq_no(number, place);
+            if seq <= self.after || row.feed.is_none() {
+                continue;
+            }
+            if self.page.changes.len() == self.limit {
+                return Ok(false);
+            }
+            let change = self.change(seq, commit, row, &mut names)?;
+            self.page.changes.push(change);
+            self.page.next = seq;
+        }
+        self.page.next = self.page.next.max(end_of(number));
+        Ok(true)
+    }
+
+    fn change(
+        &self,
+        seq: SeqNo,
+        commit: &Commit,
+        row: &RowEffect,
+        names: &mut NameCache,
+    ) -> Result<Change, Error> {
+        let mut image =
+            |bytes: Option<&Vec<u8>>| bytes.map(|bytes| self.view.decode(bytes, names)).transpose();
+        let old = image(row.feed.as_ref().and_then(Option::as_ref))?;
+        let new = image(row.new.as_ref())?;
+        let either = new.as_ref().or(old.as_ref());
+        let lost = || self.view.malformed(Malformed("a change has neither an old nor a new image"));
+        let key = self.table.spec.key.of(either.ok_or_else(lost)?);
+        let cause: Cause = row.cause;
+        Ok(Change { seq, at: commit.at, key, old, new, cause })
+    }
+}
+
+fn seq_no(commit: CommitNo, place: usize) -> SeqNo {
+    SeqNo(u128::from(commit.0) << PLACE_BITS | place as u128)
+}
+
+/// After every change of a commit.
+fn end_of(commit: CommitNo) -> SeqNo {
+    seq_no(commit, (1 << PLACE_BITS) - 1)
+}
+
+fn commit_of(seq: SeqNo) -> CommitNo {
+    CommitNo(u64::try_from(seq.0 >> PLACE_BITS).unwrap_or(u64::MAX))
+}
+
+/// Whether changes after this one may have been let go with the log.
+fn is_gone(seq: SeqNo, oldest: CommitNo) -> bool {
+    let whole = CommitNo(oldest.0.saturating_sub(1));
+    whole != CommitNo::NONE && seq < end_of(whole)
+}

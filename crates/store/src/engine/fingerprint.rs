@@ -1,0 +1,55 @@
+//! Whether two transactions are the same: a number made of everything they ask for.
+
+use std::fmt::Write;
+
+use keyloom_value::{Condition, Item};
+use twox_hash::XxHash3_128;
+
+use crate::{OnFailure, TableName, TransactAction};
+
+/// The same number for the same actions. It is made of their text, which tells any two apart and,
+/// unlike a derived hash, is the same in every build.
+pub(crate) fn fingerprint(actions: &[TransactAction]) -> u128 {
+    let mut text = String::new();
+    for action in actions {
+        match action {
+            TransactAction::Put(put) => {
+                describe(&mut text, "put", &put.table, &put.item);
+                when(&mut text, put.condition.as_ref(), put.on_failure);
+            }
+            TransactAction::Update(update) => {
+                describe(&mut text, "update", &update.table, &update.key);
+                append(&mut text, format_args!(" {}", update.update));
+                when(&mut text, update.condition.as_ref(), update.on_failure);
+            }
+            TransactAction::Delete(delete) => {
+                describe(&mut text, "delete", &delete.table, &delete.key);
+                when(&mut text, delete.condition.as_ref(), delete.on_failure);
+            }
+            TransactAction::Check(check) => {
+                describe(&mut text, "check", &check.table, &check.key);
+                when(&mut text, Some(&check.condition), check.on_failure);
+            }
+        }
+    }
+    XxHash3_128::oneshot(text.as_bytes())
+}
+
+fn describe(text: &mut String, verb: &str, table: &TableName, item: &Item) {
+    append(text, format_args!("{verb} {table} {item}"));
+}
+
+fn when(text: &mut String, condition: Option<&Condition>, on_failure: OnFailure) {
+    if let Some(condition) = condition {
+        append(text, format_args!(" when {condition}"));
+    }
+    text.push_str(match on_failure {
+        OnFailure::Nothing => "\n",
+        OnFailure::ReturnItem => " returning\n",
+    });
+}
+
+fn append(text: &mut String, part: std::fmt::Arguments<'_>) {
+    let written = text.write_fmt(part);
+    debug_assert!(written.is_ok(), "writing to a string cannot fail");
+}

@@ -1,0 +1,22 @@
+//! Bytes on disk. Nothing outside this module knows what they look like; everything in it turns
+//! values into bytes and bytes back into values or a [`Malformed`], and never panics on bytes.
+//!
+//! See `docs/format.md` for the drawings.
+
+mod bytes;
+mod commit;
+mod frame;
+mod item;
+mod row_key;
+mod table;
+#[cfg(test)]
+mod tests;
+mod version;
+
+pub(crate) use bytes::{Malformed, Reader, Writer};
+pub(crate) use commit::{Commit, CommitNo, Effect, RowEffect};
+pub(crate) use frame::{Frame, FrameHeader, SegmentHeader};
+pub(crate) use item::{NameCache, decode_item, encode_item, item_size};
+pub(crate) use row_key::{SpaceId, SystemKey};
+pub(crate) use table::{BuildState, Derived, DerivedKind, TableId, TableRecord};
+pub(crate) use version::FORMAT_VERSION;

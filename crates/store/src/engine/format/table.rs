@@ -1,0 +1,256 @@
+//! A table's record: its definition, and the spaces that its rows and derived rows live in.
+
+use std::sync::Arc;
+
+use keyloom_value::Name;
+
+use crate::{
+    Feed, IndexName, IndexProjection, IndexScope, IndexSpec, KeyAttribute, KeySchema, KeyType,
+    TableName, TableSpec, Time,
+};
+
+use super::{CommitNo, Malformed, Reader, SpaceId, Writer};
+
+/// The number of a table. A table that is dropped and made again has another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TableId(pub(crate) u32);
+
+/// Everything that is known of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TableRecord {
+    pub(crate) id: TableId,
+    pub(crate) spec: Arc<TableSpec>,
+    pub(crate) created: Time,
+    /// The commit that turned its feed on: the feed has what came after.
+    pub(crate) feed_since: CommitNo,
+    /// Where its items are.
+    pub(crate) space: SpaceId,
+    /// Rows that follow from its items: one entry for each index, in the order of the
+    /// definition, then one for the time to live if there is one.
+    pub(crate) derived: Vec<Derived>,
+}
+
+/// One kind of rows that follow from the items of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Derived {
+    pub(crate) kind: DerivedKind,
+    pub(crate) space: SpaceId,
+    pub(crate) build: BuildState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DerivedKind {
+    Index(IndexName),
+    Expiry,
+}
+
+/// How far the filling of derived rows has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BuildState {
+    Complete,
+    /// Items up to and including this key have been looked at.
+    Building {
+        after: Option<Vec<u8>>,
+        done: u64,
+    },
+}
+
+impl TableRecord {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        self.write(&mut out);
+        out.into_vec()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<TableRecord, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let record = TableRecord::read(&mut reader)?;
+        reader.finish()?;
+        Ok(record)
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.varint(self.id.0.into());
+        out.varint(self.space.0.into());
+        out.varint(self.created.0);
+        out.varint(self.feed_since.0);
+        write_spec(out, &self.spec);
+        out.size(self.derived.len());
+        for derived in &self.derived {
+            write_derived(out, derived);
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<TableRecord, Malformed> {
+        let id = TableId(reader.varint_u32()?);
+        let space = SpaceId(reader.varint_u32()?);
+        let created = Time(reader.varint()?);
+        let feed_since = CommitNo(reader.varint()?);
+        let spec = Arc::new(read_spec(reader)?);
+        let derived = read_list(reader, read_derived)?;
+        Ok(TableRecord { id, spec, created, feed_since, space, derived })
+    }
+}
+
+fn write_spec(out: &mut Writer, spec: &TableSpec) {
+    out.text(spec.name.as_str());
+    write_schema(out, &spec.key);
+    out.size(spec.indexes.len());
+    for index in &spec.indexes {
+        out.text(index.name.as_str());
+        out.u8(match index.scope {
+            IndexScope::Global => 0,
+            IndexScope::Local => 1,
+        });
+        write_schema(out, &index.key);
+        write_projection(out, &index.projection);
+    }
+    match &spec.ttl {
+        None => out.u8(0),
+        Some(name) => {
+            out.u8(1);
+            out.text(name.as_str());
+        }
+    }
+    out.u8(match spec.feed {
+        Feed::Off => 0,
+        Feed::Images => 1,
+    });
+}
+
+fn read_spec(reader: &mut Reader<'_>) -> Result<TableSpec, Malformed> {
+    let name = read_name(reader)?;
+    let key = read_schema(reader)?;
+    let indexes = read_list(reader, read_index)?;
+    let ttl = match reader.u8()? {
+        0 => None,
+        1 => Some(Name::from(reader.text()?)),
+        _ => return Err(Malformed("a time to live is neither off nor on")),
+    };
+    let feed = match reader.u8()? {
+        0 => Feed::Off,
+        1 => Feed::Images,
+        _ => return Err(Malformed("a feed is neither off nor on")),
+    };
+    Ok(TableSpec { name, key, indexes, ttl, feed })
+}
+
+fn read_index(reader: &mut Reader<'_>) -> Result<IndexSpec, Malformed> {
+    let name = read_name(reader)?;
+    let scope = match reader.u8()? {
+        0 => IndexScope::Global,
+        1 => IndexScope::Local,
+        _ => return Err(Malformed("an index is neither global nor local")),
+    };
+    let key = read_schema(reader)?;
+    let projection = read_projection(reader)?;
+    Ok(IndexSpec { name, scope, key, projection })
+}
+
+fn write_schema(out: &mut Writer, schema: &KeySchema) {
+    for attributes in [&schema.partition, &schema.sort] {
+        out.size(attributes.len());
+        for attribute in attributes {
+            out.text(attribute.name.as_str());
+            out.u8(match attribute.key_type {
+                KeyType::S => 0,
+                KeyType::N => 1,
+                KeyType::B => 2,
+            });
+        }
+    }
+}
+
+fn read_schema(reader: &mut Reader<'_>) -> Result<KeySchema, Malformed> {
+    let partition = read_list(reader, read_attribute)?;
+    let sort = read_list(reader, read_attribute)?;
+    Ok(KeySchema { partition, sort })
+}
+
+fn read_attribute(reader: &mut Reader<'_>) -> Result<KeyAttribute, Malformed> {
+    let name = Name::from(reader.text()?);
+    let key_type = match reader.u8()? {
+        0 => KeyType::S,
+        1 => KeyType::N,
+        2 => KeyType::B,
+        _ => return Err(Malformed("a key attribute has an unknown type")),
+    };
+    Ok(KeyAttribute { name, key_type })
+}
+
+fn write_projection(out: &mut Writer, projection: &IndexProjection) {
+    match projection {
+        IndexProjection::All => out.u8(0),
+        IndexProjection::Keys => out.u8(1),
+        IndexProjection::Include(names) => {
+            out.u8(2);
+            out.size(names.len());
+            for name in names {
+                out.text(name.as_str());
+            }
+        }
+    }
+}
+
+fn read_projection(reader: &mut Reader<'_>) -> Result<IndexProjection, Malformed> {
+    Ok(match reader.u8()? {
+        0 => IndexProjection::All,
+        1 => IndexProjection::Keys,
+        2 => IndexProjection::Include(read_list(reader, |reader| Ok(Name::from(reader.text()?)))?),
+        _ => return Err(Malformed("an index keeps something unknown")),
+    })
+}
+
+fn write_derived(out: &mut Writer, derived: &Derived) {
+    match &derived.kind {
+        DerivedKind::Index(name) => {
+            out.u8(0);
+            out.text(name.as_str());
+        }
+        DerivedKind::Expiry => out.u8(1),
+    }
+    out.varint(derived.space.0.into());
+    match &derived.build {
+        BuildState::Complete => out.u8(0),
+        BuildState::Building { after: None, done } => {
+            out.u8(1);
+            out.varint(*done);
+        }
+        BuildState::Building { after: Some(key), done } => {
+            out.u8(2);
+            out.varint(*done);
+            out.bytes(key);
+        }
+    }
+}
+
+fn read_derived(reader: &mut Reader<'_>) -> Result<Derived, Malformed> {
+    let kind = match reader.u8()? {
+        0 => DerivedKind::Index(read_name(reader)?),
+        1 => DerivedKind::Expiry,
+        _ => return Err(Malformed("derived rows are of an unknown kind")),
+    };
+    let space = SpaceId(reader.varint_u32()?);
+    let build = match reader.u8()? {
+        0 => BuildState::Complete,
+        1 => BuildState::Building { after: None, done: reader.varint()? },
+        2 => {
+            let done = reader.varint()?;
+            BuildState::Building { after: Some(reader.bytes()?.to_vec()), done }
+        }
+        _ => return Err(Malformed("derived rows are in an unknown state")),
+    };
+    Ok(Derived { kind, space, build })
+}
+
+fn read_name(reader: &mut Reader<'_>) -> Result<TableName, Malformed> {
+    TableName::new(reader.text()?).map_err(|_| Malformed("a table's or index's name is wrong"))
+}
+
+fn read_list<'a, T>(
+    reader: &mut Reader<'a>,
+    mut read: impl FnMut(&mut Reader<'a>) -> Result<T, Malformed>,
+) -> Result<Vec<T>, Malformed> {
+    let count = reader.count()?;
+    (0..count).map(|_| read(reader)).collect()
+}

@@ -1,0 +1,248 @@
+//! Laws of the format: what is written is read back, and no bytes at all make a decoder panic.
+
+use std::sync::Arc;
+
+use keyloom_value::{Item, Name, Number, Value};
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+
+use super::{
+    BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Frame, FrameHeader, NameCache,
+    RowEffect, SegmentHeader, SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item,
+    encode_item, item_size,
+};
+use crate::{
+    Cause, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType, TableName, TableSpec,
+    Time,
+};
+
+fn number() -> impl Strategy<Value = Number> {
+    (any::<i64>(), -100i16..100).prop_filter_map("in range", |(coefficient, exponent)| {
+        Number::from_parts(i128::from(coefficient), exponent).ok()
+    })
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        ".{0,8}".prop_map(Value::S),
+        number().prop_map(Value::N),
+        vec(any::<u8>(), 0..8).prop_map(Value::B),
+        any::<bool>().prop_map(Value::Bool),
+        Just(Value::Null),
+        btree_set(".{0,4}", 1..4).prop_map(Value::Ss),
+        btree_set(number(), 1..4).prop_map(Value::Ns),
+        btree_set(vec(any::<u8>(), 0..4), 1..4).prop_map(Value::Bs),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        let members = vec((".{0,4}", inner.clone()), 0..4);
+        prop_oneof![
+            vec(inner, 0..4).prop_map(Value::L),
+            members.prop_map(|members| {
+                Value::M(
+                    members.into_iter().map(|(name, value)| (Name::from(name), value)).collect(),
+                )
+            }),
+        ]
+    })
+}
+
+fn item() -> impl Strategy<Value = Item> {
+    vec((".{1,6}", value()), 0..6).prop_map(|attributes| {
+        attributes.into_iter().map(|(name, value)| (Name::from(name), value)).collect()
+    })
+}
+
+fn record() -> impl Strategy<Value = TableRecord> {
+    let name = "[a-z]{3,9}".prop_map(|name| TableName::new(&name).unwrap());
+    (any::<u32>(), any::<u64>(), vec(name, 1..4), vec(any::<u8>(), 0..9), any::<bool>()).prop_map(
+        |(id, created, names, key, flag)| {
+            let key_schema = KeySchema::partition("p", KeyType::B).and_sort("s", KeyType::N);
+            let mut spec = TableSpec::new(names[0].clone(), key_schema.clone());
+            spec.feed = if flag { Feed::Images } else { Feed::Off };
+            spec.ttl = flag.then(|| Name::from("t"));
+            let projection = IndexProjection::Include(vec![Name::from("x")]);
+            spec.indexes.push(IndexSpec {
+                name: names[0].clone(),
+                scope: if flag { IndexScope::Local } else { IndexScope::Global },
+                key: key_schema.and_sort("q", KeyType::S),
+                projection,
+            });
+            let build = BuildState::Building { after: flag.then_some(key), done: created };
+            let kind = DerivedKind::Index(names[0].clone());
+            let derived = vec![
+                Derived { kind, space: SpaceId(id), build },
+                Derived {
+                    kind: DerivedKind::Expiry,
+                    space: SpaceId(7),
+                    build: BuildState::Complete,
+                },
+            ];
+            let (id, space) = (TableId(id), SpaceId(id));
+            TableRecord {
+                id,
+                spec: Arc::new(spec),
+                created: Time(created),
+                feed_since: CommitNo(created / 2),
+                space,
+                derived,
+            }
+        },
+    )
+}
+
+fn effect() -> impl Strategy<Value = Effect> {
+    let bytes = || vec(any::<u8>(), 0..20);
+    let row = (any::<u32>(), bytes(), proptest::option::of(bytes()), any::<bool>(), any::<u8>());
+    prop_oneof![
+        row.prop_map(|(table, key, new, expired, feed)| {
+            let cause = if expired { Cause::Expiry } else { Cause::Request };
+            let feed = match feed % 3 {
+                0 => None,
+                1 => Some(None),
+                _ => Some(Some(vec![feed])),
+            };
+            Effect::Row(RowEffect { table: TableId(table), key, new, cause, feed })
+        }),
+        record().prop_map(Effect::SetTable),
+        any::<u32>().prop_map(|id| Effect::DropTable(TableId(id))),
+        (any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(table, space, items)| {
+            Effect::Fill { table: TableId(table), space: SpaceId(space), items, bytes: items / 3 }
+        }),
+        (".{0,9}", any::<u128>(), any::<u64>()).prop_map(|(token, fingerprint, expires)| {
+            Effect::Token { token, fingerprint, expires: Time(expires) }
+        }),
+    ]
+}
+
+fn commit() -> impl Strategy<Value = Commit> {
+    (any::<u64>(), vec(effect(), 0..4)).prop_map(|(at, effects)| Commit { at: Time(at), effects })
+}
+
+/// Bytes, some of them changed, cut or doubled: what a bad disk makes of them.
+fn damaged(bytes: Vec<u8>, at: usize, flip: u8, cut: usize) -> Vec<u8> {
+    let mut bytes = bytes;
+    if !bytes.is_empty() {
+        let at = at % bytes.len();
+        bytes[at] ^= flip;
+        let keep = bytes.len() - cut % (bytes.len() + 1) / 8;
+        bytes.truncate(keep);
+    }
+    bytes
+}
+
+/// Every decoder, on the same bytes. Only that they return matters.
+fn decode_all(bytes: &[u8]) {
+    let _ = decode_item(bytes, &mut NameCache::default());
+    let _ = item_size(bytes);
+    let _ = TableRecord::decode(bytes);
+    let _ = SpaceId::split(bytes);
+    let _ = SystemKey::dead_space(bytes);
+    let _ = SystemKey::expiring_token(bytes);
+    let _ = crate::engine::apply::Stats::decode(bytes);
+    let _ = crate::engine::group::token_expired(bytes, Time(0));
+    if let Some(head) = bytes.first_chunk() {
+        let _ = SegmentHeader::decode(head);
+    }
+    if let Some(head) = bytes.first_chunk()
+        && let Ok(header) = FrameHeader::decode(head, 1)
+    {
+        let _ = header.last();
+        let _ = Frame::commits(&header, &bytes[FrameHeader::LEN..]);
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_item_is_read_back_as_it_was_written(item in item()) {
+        let bytes = encode_item(&item);
+        prop_assert_eq!(item_size(&bytes), Ok(item.size() as u64));
+        // A cache of other names must not matter.
+        let mut names = NameCache::default();
+        decode_item(&encode_item(&Item::from([("other", 1)])), &mut names).unwrap();
+        prop_assert_eq!(decode_item(&bytes, &mut names), Ok(item));
+    }
+
+    #[test]
+    fn a_table_record_is_read_back_as_it_was_written(record in record()) {
+        prop_assert_eq!(TableRecord::decode(&record.encode()), Ok(record));
+    }
+
+    #[test]
+    fn a_frame_is_read_back_as_it_was_written(
+        commits in vec(commit(), 1..5),
+        first in 1..u64::MAX / 2,
+        store: u64,
+    ) {
+        let mut frame = Frame::new(CommitNo(first));
+        commits.iter().for_each(|commit| frame.push(commit));
+        let bytes = frame.seal(CommitNo(first - 1), store).unwrap();
+        let (head, payload) = bytes.split_first_chunk().unwrap();
+        let header = FrameHeader::decode(head, store).unwrap();
+        prop_assert!(header.fits(head, payload, store));
+        prop_assert!(!header.fits(head, payload, store ^ 1));
+        prop_assert_eq!(header.last(), CommitNo(first + commits.len() as u64 - 1));
+        prop_assert_eq!(Frame::commits(&header, payload), Ok(commits));
+    }
+
+    #[test]
+    fn a_changed_frame_never_fits(
+        commits in vec(commit(), 1..3),
+        at: usize,
+        flip in 1u8..,
+    ) {
+        let mut frame = Frame::new(CommitNo(1));
+        commits.iter().for_each(|commit| frame.push(commit));
+        let mut bytes = frame.seal(CommitNo(0), 5).unwrap();
+        let at = at % bytes.len();
+        bytes[at] ^= flip;
+        let (head, payload) = bytes.split_first_chunk().unwrap();
+        if let Ok(header) = FrameHeader::decode(head, 5) {
+            prop_assert!(!header.fits(head, payload, 5));
+        }
+    }
+
+    #[test]
+    fn random_bytes_never_make_a_decoder_panic(bytes in vec(any::<u8>(), 0..200)) {
+        decode_all(&bytes);
+    }
+
+    #[test]
+    fn damaged_bytes_never_make_a_decoder_panic(
+        item in item(),
+        record in record(),
+        commits in vec(commit(), 1..3),
+        at: usize,
+        flip: u8,
+        cut: usize,
+    ) {
+        let mut frame = Frame::new(CommitNo(9));
+        let mut alone = Writer::default();
+        for commit in &commits {
+            frame.push(commit);
+            commit.write(&mut alone);
+        }
+        let frame = frame.seal(CommitNo(1), 1).unwrap();
+        for bytes in [encode_item(&item), record.encode(), frame, alone.into_vec()] {
+            decode_all(&damaged(bytes, at, flip, cut));
+        }
+    }
+}
+
+#[test]
+fn a_value_nested_beyond_reason_is_refused_and_not_recursed_into() {
+    let mut bytes = vec![0, 1, 1, b'a'];
+    bytes.extend([7, 1].repeat(100_000));
+    assert!(decode_item(&bytes, &mut NameCache::default()).is_err());
+}
+
+#[test]
+fn a_segment_header_is_read_back_as_it_was_written() {
+    let header = SegmentHeader { store: 77, previous: CommitNo(99), first: CommitNo(1234) };
+    let bytes: [u8; SegmentHeader::LEN] = header.encode().try_into().unwrap();
+    assert_eq!(SegmentHeader::decode(&bytes), Ok(header));
+    for at in 0..bytes.len() {
+        let mut changed = bytes;
+        changed[at] ^= 0x10;
+        assert!(SegmentHeader::decode(&changed).is_err(), "byte {at} changed unnoticed");
+    }
+}

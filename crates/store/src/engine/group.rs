@@ -1,0 +1,331 @@
+//! What the writes of one group do, decided one after the other before any of them is logged.
+//!
+//! Each write sees the store as the writes before it in the group leave it. Nothing here changes
+//! the store: the outcome is a list of commits.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use keyloom_value::Item;
+
+use crate::decide::decide;
+use crate::limits::{TOKEN_KEPT_MS, TTL_AGE_SECS_MAX};
+use crate::ttl::{expires_at_secs, has_expired};
+use crate::{
+    BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns, TableName,
+    TableSpec, Time, TransactAction, TransactWrite, UpdateItem, returned, validate,
+};
+
+use super::apply::Images;
+use super::derive::expiry_bound;
+use super::fingerprint::fingerprint;
+use super::format::{
+    Commit, Effect, Malformed, Reader, RowEffect, SpaceId, SystemKey, TableRecord, encode_item,
+};
+use super::view::{View, key_of};
+
+/// Most items that one step of expiry removes: the numbers of a feed leave room for 256 changes
+/// in a commit.
+const EXPIRE_ITEMS_MAX: usize = 100;
+
+/// A commit that has been decided, with the images that applying it needs.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) commit: Commit,
+    pub(crate) images: Vec<Option<Images>>,
+}
+
+/// The writes of one group so far.
+pub(crate) struct Group<'a> {
+    view: &'a View,
+    now: Time,
+    /// Items that the group has written, by row.
+    items: HashMap<Vec<u8>, Option<Arc<Item>>>,
+    tokens: HashMap<String, Remembered>,
+    planned: Vec<Planned>,
+    bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    fingerprint: u128,
+    expires: Time,
+}
+
+/// One item, before and after.
+struct Decided {
+    table: Arc<TableRecord>,
+    key: Vec<u8>,
+    old: Option<Arc<Item>>,
+    new: Option<Arc<Item>>,
+    cause: Cause,
+}
+
+impl<'a> Group<'a> {
+    pub(crate) fn new(view: &'a View, now: Time) -> Group<'a> {
+        let (items, tokens) = (HashMap::new(), HashMap::new());
+        Group { view, now, items, tokens, planned: Vec::new(), bytes: 0 }
+    }
+
+    /// The commits, in order.
+    pub(crate) fn into_planned(self) -> Vec<Planned> {
+        self.planned
+    }
+
+    /// Bytes of the items written so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn put(&mut self, put: Put) -> Result<Option<Item>, Error> {
+        let table = Arc::clone(self.view.catalog.table(&put.table)?);
+        validate::put(&table.spec, &put)?;
+        if is_blind(&table, &put) {
+            self.put_blindly(table, put.item)?;
+            return Ok(None);
+        }
+        let returns = put.returns;
+        let decided = self.decide_one(table, &TransactAction::Put(put))?;
+        let image = returned::of_replacing(returns, decided.old.as_deref());
+        self.commit(vec![decided], None);
+        Ok(image)
+    }
+
+    pub(crate) fn update(&mut self, update: UpdateItem) -> Result<Option<Item>, Error> {
+        let table = Arc::clone(self.view.catalog.table(&update.table)?);
+        validate::update(&table.spec, &update)?;
+        let (returns, changes) = (update.returns, update.update.clone());
+        let decided = self.decide_one(table, &TransactAction::Update(update))?;
+        let image = decided
+            .new
+            .as_ref()
+            .and_then(|new| returned::of_update(returns, &changes, decided.old.as_deref(), new));
+        self.commit(vec![decided], None);
+        Ok(image)
+    }
+
+    pub(crate) fn delete(&mut self, delete: Delete) -> Result<Option<Item>, Error> {
+        let table = Arc::clone(self.view.catalog.table(&delete.table)?);
+        validate::delete(&table.spec, &delete)?;
+        let returns = delete.returns;
+        let decided = self.decide_one(table, &TransactAction::Delete(delete))?;
+        let image = returned::of_replacing(returns, decided.old.as_deref());
+        self.commit(vec![decided], None);
+        Ok(image)
+    }
+
+    pub(crate) fn batch_write(&mut self, batch: BatchWrite) -> Result<BatchWrite, Error> {
+        validate::batch_write(&batch, &|name| self.spec(name))?;
+        let mut writes = Vec::with_capacity(batch.actions.len());
+        for action in batch.actions {
+            let (table, item, new) = match action {
+                BatchAction::Put(table, item) => (table, item.clone(), Some(Arc::new(item))),
+                BatchAction::Delete(table, key) => (table, key, None),
+            };
+            let table = Arc::clone(self.view.catalog.table(&table)?);
+            let key = key_of(&table.spec.key, &item)?.into_vec();
+            let old = self.item(table.space, &key)?;
+            writes.push(Decided { table, key, old, new, cause: Cause::Request });
+        }
+        self.commit(writes, None);
+        Ok(BatchWrite::default())
+    }
+
+    pub(crate) fn transact_write(&mut self, transaction: TransactWrite) -> Result<(), Error> {
+        validate::transact_write(&transaction, &|name| self.spec(name))?;
+        let fingerprint = fingerprint(&transaction.actions);
+        if let Some(token) = &transaction.token
+            && let Some(known) = self.remembered(token)?
+        {
+            return match known.fingerprint == fingerprint {
+                true => Ok(()),
+                false => Err(Error::TokenReused { token: token.clone() }),
+            };
+        }
+        let decided = self.decide_all(&transaction.actions)?;
+        let expires = Time(self.now.0.saturating_add(TOKEN_KEPT_MS));
+        let remembered = transaction.token.map(|token| {
+            self.tokens.insert(token.clone(), Remembered { fingerprint, expires });
+            Effect::Token { token, fingerprint, expires }
+        });
+        self.commit(decided, remembered);
+        Ok(())
+    }
+
+    /// Removes some of the items that have expired.
+    pub(crate) fn expire(&mut self) -> Result<(), Error> {
+        let mut expired = Vec::new();
+        for table in self.view.catalog.tables() {
+            self.find_expired(table, &mut expired)?;
+        }
+        self.commit(expired, None);
+        Ok(())
+    }
+
+    fn find_expired(
+        &self,
+        table: &Arc<TableRecord>,
+        found: &mut Vec<Decided>,
+    ) -> Result<(), Error> {
+        let (Some(rows), Some(attribute)) = (table.expiry_rows(), &table.spec.ttl) else {
+            return Ok(());
+        };
+        let now_secs = i64::try_from(self.now.secs()).unwrap_or(i64::MAX);
+        let oldest = expiry_bound(rows.space, now_secs.saturating_sub(TTL_AGE_SECS_MAX));
+        let range = (oldest, expiry_bound(rows.space, now_secs));
+        for entry in self.view.tree.range(&range)? {
+            if found.len() >= EXPIRE_ITEMS_MAX {
+                break;
+            }
+            let (row, _) = entry.map_err(|error| self.view.tree.failed(error))?;
+            let key = expiring_key(row.value()).map_err(|why| self.view.malformed(why))?;
+            let old = self.item(table.space, &key)?;
+            // A write earlier in the group may have given it more time.
+            let at = old.as_ref().and_then(|item| expires_at_secs(attribute, item));
+            if at.is_some_and(|at| has_expired(at, self.now)) {
+                let table = Arc::clone(table);
+                found.push(Decided { table, key, old, new: None, cause: Cause::Expiry });
+            }
+        }
+        Ok(())
+    }
+
+    fn decide_one(
+        &mut self,
+        table: Arc<TableRecord>,
+        action: &TransactAction,
+    ) -> Result<Decided, Error> {
+        self.decide_action(table, action)?.map_err(|reason| match reason {
+            CancelReason::ConditionFailed { item } => Error::ConditionFailed { item },
+            CancelReason::Invalid(invalid) => Error::Invalid(invalid),
+        })
+    }
+
+    fn decide_all(&mut self, actions: &[TransactAction]) -> Result<Vec<Decided>, Error> {
+        let mut decided = Vec::with_capacity(actions.len());
+        let mut reasons = Vec::with_capacity(actions.len());
+        let mut bytes = 0;
+        for action in actions {
+            let table = Arc::clone(self.view.catalog.table(action.table())?);
+            let outcome = self.decide_action(table, action)?;
+            reasons.push(outcome.as_ref().err().cloned());
+            if let Ok(write) = outcome {
+                bytes += match (action, &write.new) {
+                    (TransactAction::Put(_) | TransactAction::Update(_), Some(new)) => new.size(),
+                    _ => action.key(&write.table.spec.key).size(),
+                };
+                decided.push(write);
+            }
+        }
+        if reasons.iter().any(Option::is_some) {
+            return Err(Error::Canceled { reasons });
+        }
+        validate::transaction_bytes(bytes)?;
+        Ok(decided)
+    }
+
+    fn decide_action(
+        &self,
+        table: Arc<TableRecord>,
+        action: &TransactAction,
+    ) -> Result<Result<Decided, CancelReason>, Error> {
+        let key = key_of(&table.spec.key, action.image())?.into_vec();
+        let old = self.item(table.space, &key)?;
+        Ok(decide(&table.spec, old.as_deref(), action).map(|new| {
+            let new = new.map(Arc::new);
+            Decided { table, key, old, new, cause: Cause::Request }
+        }))
+    }
+
+    /// Writes an item without looking at what is there, because nothing depends on it.
+    fn put_blindly(&mut self, table: Arc<TableRecord>, item: Item) -> Result<(), Error> {
+        let key = key_of(&table.spec.key, &item)?.into_vec();
+        let new = encode_item(&item);
+        self.bytes += new.len();
+        self.items.insert(table.space.row(&key), Some(Arc::new(item)));
+        let cause = Cause::Request;
+        let row = RowEffect { table: table.id, key, new: Some(new), cause, feed: None };
+        let commit = Commit { at: self.now, effects: vec![Effect::Row(row)] };
+        self.planned.push(Planned { commit, images: Vec::new() });
+        Ok(())
+    }
+
+    /// Adds a commit of what really changed, if anything did.
+    fn commit(&mut self, writes: Vec<Decided>, token: Option<Effect>) {
+        let mut effects = Vec::with_capacity(writes.len());
+        let mut images = Vec::with_capacity(writes.len());
+        for write in writes.into_iter().filter(|write| write.old != write.new) {
+            let new = write.new.as_deref().map(encode_item);
+            let feed = match write.table.spec.feed {
+                Feed::Off => None,
+                Feed::Images => Some(write.old.as_deref().map(encode_item)),
+            };
+            let old_len = feed.as_ref().and_then(Option::as_ref).map_or(0, Vec::len);
+            self.bytes += write.key.len() + new.as_ref().map_or(0, Vec::len) + old_len;
+            self.items.insert(write.table.space.row(&write.key), write.new.clone());
+            let (table, key, cause) = (write.table.id, write.key, write.cause);
+            effects.push(Effect::Row(RowEffect { table, key, new, cause, feed }));
+            images.push(Some(Images { old: write.old, new: write.new }));
+        }
+        effects.extend(token);
+        if !effects.is_empty() {
+            self.planned.push(Planned { commit: Commit { at: self.now, effects }, images });
+        }
+    }
+
+    /// The item at a key, as the group leaves it so far.
+    fn item(&self, space: SpaceId, key: &[u8]) -> Result<Option<Arc<Item>>, Error> {
+        if !self.items.is_empty()
+            && let Some(item) = self.items.get(&space.row(key))
+        {
+            return Ok(item.clone());
+        }
+        Ok(self.view.item(space, key)?.map(Arc::new))
+    }
+
+    /// What is known of a token that is not forgotten yet.
+    fn remembered(&self, token: &str) -> Result<Option<Remembered>, Error> {
+        let known = match self.tokens.get(token) {
+            Some(known) => Some(*known),
+            None => {
+                let row = SystemKey::Token(token.to_owned()).row();
+                let row = self.view.tree.get(&row)?;
+                let known = row.map(|row| Remembered::decode(row.value())).transpose();
+                known.map_err(|why| self.view.malformed(why))?
+            }
+        };
+        Ok(known.filter(|known| self.now < known.expires))
+    }
+
+    fn spec(&self, name: &TableName) -> Result<Arc<TableSpec>, Error> {
+        self.view.catalog.table(name).map(|table| Arc::clone(&table.spec))
+    }
+}
+
+impl Remembered {
+    fn decode(bytes: &[u8]) -> Result<Remembered, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let fingerprint = u128::from_be_bytes(reader.array()?);
+        Ok(Remembered { fingerprint, expires: Time(reader.varint()?) })
+    }
+}
+
+/// Whether what is remembered of a token has run out. What cannot be read has.
+pub(crate) fn token_expired(bytes: &[u8], now: Time) -> bool {
+    Remembered::decode(bytes).map_or(true, |known| known.expires <= now)
+}
+
+/// Whether a put depends on nothing that is there: no condition, no image, no derived rows.
+fn is_blind(table: &TableRecord, put: &Put) -> bool {
+    put.condition.is_none()
+        && put.returns == Returns::Nothing
+        && table.derived.is_empty()
+        && table.spec.feed == Feed::Off
+}
+
+/// The item's key at the end of a row of the time-to-live list.
+fn expiring_key(row: &[u8]) -> Result<Vec<u8>, Malformed> {
+    let (_, rest) = SpaceId::split(row)?;
+    let key = keyloom_value::KeyBytes::skip_part(rest);
+    key.map(<[u8]>::to_vec).map_err(|_| Malformed("a row of the time-to-live list is wrong"))
+}

@@ -1,0 +1,242 @@
+//! The segments there are: which to read, which to let go.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::engine::format::{CommitNo, SegmentHeader};
+use crate::engine::{damaged, io_error};
+use crate::{Disk, DiskFile, Error, OpenMode, Time};
+
+use super::{FrameScan, Segment};
+
+const SPARE: &str = "spare-";
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+/// Most zeros of a spare: a segment may be larger, and grows then.
+const ZEROS_MAX: u64 = 64 << 20;
+
+/// The segments of a log, oldest first. The last one is being written.
+#[derive(Debug)]
+pub(crate) struct LogDirectory {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) path: PathBuf,
+    pub(crate) store: u64,
+    segments: Mutex<Vec<Arc<Segment>>>,
+    /// A file of zeros for the next segment. Writing over zeros that are on disk already needs no
+    /// change to the file system's own books, which halves the cost of a sync.
+    spare: Mutex<Option<Spare>>,
+    /// How many there were. Each has a name of its own: while one is being given its final name,
+    /// the next is being made.
+    spares: AtomicU64,
+    spare_failed: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Spare {
+    path: PathBuf,
+    file: Arc<dyn DiskFile>,
+}
+
+/// How long the log is kept once the tree has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retention {
+    pub(crate) millis: u64,
+    pub(crate) bytes: u64,
+}
+
+impl LogDirectory {
+    /// The segments in a directory, which may be none. They must follow each other.
+    pub(crate) fn open(
+        disk: Arc<dyn Disk>,
+        path: PathBuf,
+        store: u64,
+        mode: OpenMode,
+    ) -> Result<LogDirectory, Error> {
+        let names = disk.list(&path).map_err(io_error("listing the log", &path))?;
+        let mut segments = Vec::new();
+        let names: Vec<&String> = names.iter().filter(|name| name.ends_with(".log")).collect();
+        for (place, name) in names.iter().enumerate() {
+            let file = path.join(name);
+            match Segment::open(&*disk, &file, mode) {
+                Ok(segment) if segment.store == store => segments.push(Arc::new(segment)),
+                Ok(_) => return Err(damaged(&file, 16, "the segment belongs to another store")),
+                Err(Error::Damaged(_)) if place + 1 == names.len() && place > 0 => {
+                    remove_unused(&*disk, &file, store, mode)?;
+                }
+                // Trimmed since it was listed, by the store whose log is being restored from.
+                Err(Error::Io(failure))
+                    if failure.cause.kind() == ErrorKind::NotFound && segments.is_empty() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        check_chain(&segments)?;
+        let segments = Mutex::new(segments);
+        let (spare, spares) = (Mutex::new(None), AtomicU64::new(0));
+        let spare_failed = AtomicBool::new(false);
+        Ok(LogDirectory { disk, path, store, segments, spare, spares, spare_failed })
+    }
+
+    /// Removes the files of zeros that an earlier process left. They are in nobody's way, so one
+    /// that cannot be removed stays.
+    pub(crate) fn remove_spares(&self) {
+        let names = self.disk.list(&self.path).unwrap_or_default();
+        for name in names.iter().filter(|name| name.starts_with(SPARE)) {
+            let _ = self.disk.remove(&self.path.join(name));
+        }
+    }
+
+    pub(crate) fn segments(&self) -> Vec<Arc<Segment>> {
+        self.lock().clone()
+    }
+
+    /// The oldest commit that is kept.
+    pub(crate) fn oldest(&self) -> Option<CommitNo> {
+        self.lock().first().map(|segment| segment.first)
+    }
+
+    /// Bytes of all segments.
+    pub(crate) fn bytes(&self) -> Result<u64, Error> {
+        self.segments().iter().map(|segment| segment.len()).sum()
+    }
+
+    /// Makes a segment that begins with a commit, and makes it the last one. It gets its name
+    /// when its header is safe, so that a segment with a name is a whole one.
+    pub(crate) fn add(&self, first: CommitNo) -> Result<Arc<Segment>, Error> {
+        let path = self.path.join(format!("{:020}.log", first.0));
+        let previous = self.lock().last().map_or(CommitNo::NONE, |segment| segment.first);
+        let header = SegmentHeader { store: self.store, previous, first };
+        let spare = self.lock_spare().take();
+        let Spare { path: unnamed, file } = match spare {
+            Some(spare) => spare,
+            None => self.make_spare(0)?,
+        };
+        let fail = || io_error("making a log segment", &path);
+        file.write_at(0, &header.encode()).map_err(fail())?;
+        file.sync().map_err(fail())?;
+        self.disk.rename(&unnamed, &path).map_err(fail())?;
+        self.sync_names()?;
+        self.spare_failed.store(false, Ordering::Relaxed);
+        let segment = Arc::new(Segment::new(header, &path, file));
+        self.lock().push(Arc::clone(&segment));
+        Ok(segment)
+    }
+
+    /// Writes the last segment again up to where it ends, into a file of its own that then takes
+    /// its name. What can be read after a crash was not always synced: the process may have died before
+    /// it came to that, or a sync of the file or of its name may have failed, and then a later one
+    /// mends nothing. A torn tail is cut by the way.
+    pub(crate) fn rewrite_last(&self, old: &Segment, end: u64) -> Result<Arc<Segment>, Error> {
+        let fail = || io_error("writing the end of the log again", &old.path);
+        let Spare { path: unnamed, file } = self.make_spare(0)?;
+        let mut buffer = vec![0; ZEROS.len()];
+        for offset in (0..end).step_by(buffer.len()) {
+            let len = buffer.len().min((end - offset) as usize);
+            old.file.read_at(offset, &mut buffer[..len]).map_err(fail())?;
+            file.write_at(offset, &buffer[..len]).map_err(fail())?;
+        }
+        file.sync().map_err(fail())?;
+        self.disk.rename(&unnamed, &old.path).map_err(fail())?;
+        self.sync_names()?;
+        let header = SegmentHeader { store: old.store, previous: old.previous, first: old.first };
+        let segment = Arc::new(Segment::new(header, &old.path, file));
+        segment.note_age(old.last_at());
+        if let Some(last) = self.lock().last_mut() {
+            *last = Arc::clone(&segment);
+        }
+        Ok(segment)
+    }
+
+    /// Makes the file of zeros for the next segment, if there is none. After a failure it is not
+    /// tried again before the next segment: a spare is a convenience, and must not eat up a disk
+    /// that is nearly full.
+    pub(crate) fn prepare_spare(&self, bytes: u64) {
+        if self.lock_spare().is_some() || self.spare_failed.load(Ordering::Relaxed) {
+            return;
+        }
+        match self.make_spare(bytes.min(ZEROS_MAX)) {
+            Ok(spare) => *self.lock_spare() = Some(spare),
+            Err(_) => self.spare_failed.store(true, Ordering::Relaxed),
+        }
+    }
+
+    fn make_spare(&self, bytes: u64) -> Result<Spare, Error> {
+        let number = self.spares.fetch_add(1, Ordering::Relaxed);
+        let path = self.path.join(format!("{SPARE}{number}"));
+        // Whether a crash left one to remove is not known; creating tells what matters.
+        let _ = self.disk.remove(&path);
+        let made = self.disk.open(&path, OpenMode::Create);
+        let file = made.map_err(io_error("making a log segment", &path))?;
+        let zeroed = (0..bytes)
+            .step_by(ZEROS.len())
+            .try_for_each(|offset| file.write_at(offset, &ZEROS))
+            .and_then(|()| file.sync());
+        if let Err(cause) = zeroed {
+            let _ = self.disk.remove(&path);
+            return Err(io_error("preparing a log segment", &path)(cause));
+        }
+        Ok(Spare { path, file })
+    }
+
+    /// Removes the oldest segments that the tree has whole and that need not be kept. Returns how
+    /// many went.
+    pub(crate) fn trim(&self, in_tree: CommitNo, keep: Retention, now: Time) -> Result<u64, Error> {
+        let mut removed = 0;
+        loop {
+            let segments = self.segments();
+            let [oldest, next, ..] = segments.as_slice() else { break };
+            let too_old = oldest.last_at().0.saturating_add(keep.millis) < now.0;
+            let unneeded = next.first.0 <= in_tree.0 + 1;
+            if !unneeded || !(too_old || self.bytes()? > keep.bytes) {
+                break;
+            }
+            let path = &oldest.path;
+            self.disk.remove(path).map_err(io_error("removing a log segment", path))?;
+            self.lock().remove(0);
+            // One by one, so that a crash cannot bring an older one back without its successor.
+            self.sync_names()?;
+            removed += 1;
+        }
+        Ok(removed)
+    }
+
+    fn sync_names(&self) -> Result<(), Error> {
+        let synced = self.disk.sync_directory(&self.path);
+        synced.map_err(io_error("syncing the log's directory", &self.path))
+    }
+
+    fn lock_spare(&self) -> MutexGuard<'_, Option<Spare>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Segment>>> {
+        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Each segment must be the one that the next was made after.
+fn check_chain(segments: &[Arc<Segment>]) -> Result<(), Error> {
+    for pair in segments.windows(2) {
+        if let [segment, next] = pair
+            && next.previous != segment.first
+        {
+            let what = "the segment before this one is missing: restore from a backup";
+            return Err(damaged(&next.path, 0, what));
+        }
+    }
+    Ok(())
+}
+
+/// A segment without a readable header: left by a crash while it was being made, unless frames
+/// were ever written to it. It goes, because its number may never come again.
+fn remove_unused(disk: &dyn Disk, path: &Path, store: u64, mode: OpenMode) -> Result<(), Error> {
+    let file = disk.open(path, OpenMode::Read).map_err(io_error("opening a log segment", path))?;
+    let header = SegmentHeader { store, previous: CommitNo::NONE, first: CommitNo::NONE };
+    FrameScan::new(&Arc::new(Segment::new(header, path, file)))?.check_tail()?;
+    match mode {
+        OpenMode::Read => Ok(()),
+        OpenMode::ReadWrite | OpenMode::Create => {
+            disk.remove(path).map_err(io_error("removing an unused log segment", path))
+        }
+    }
+}

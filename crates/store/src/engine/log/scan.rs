@@ -1,0 +1,134 @@
+//! Reading a segment frame by frame, and telling its end from damage.
+
+use std::sync::Arc;
+
+use crate::Error;
+use crate::engine::format::{Commit, CommitNo, Frame, FrameHeader};
+use crate::engine::{damaged, io_error};
+
+use super::Segment;
+
+/// A frame that was read and is what was written.
+#[derive(Debug)]
+pub(crate) struct Scanned {
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) offset: u64,
+    pub(crate) header: FrameHeader,
+    pub(crate) payload: Vec<u8>,
+}
+
+impl Scanned {
+    /// The frame's commits with their numbers.
+    pub(crate) fn commits(
+        &self,
+    ) -> Result<impl Iterator<Item = (CommitNo, Commit)> + use<>, Error> {
+        let commits = Frame::commits(&self.header, &self.payload)
+            .map_err(|why| damaged(&self.segment.path, self.offset, why.0))?;
+        Ok((self.header.first.0..).map(CommitNo).zip(commits))
+    }
+}
+
+/// Walks the frames of one segment.
+#[derive(Debug)]
+pub(crate) struct FrameScan {
+    segment: Arc<Segment>,
+    len: u64,
+    offset: u64,
+    expected: CommitNo,
+}
+
+impl FrameScan {
+    /// From the segment's first frame on.
+    pub(crate) fn new(segment: &Arc<Segment>) -> Result<FrameScan, Error> {
+        FrameScan::from_commit(segment, segment.first)
+    }
+
+    /// From a frame at or before the one that holds a commit.
+    pub(crate) fn from_commit(
+        segment: &Arc<Segment>,
+        commit: CommitNo,
+    ) -> Result<FrameScan, Error> {
+        let (expected, offset) = segment.mark_before(commit);
+        Ok(FrameScan { segment: Arc::clone(segment), len: segment.len()?, offset, expected })
+    }
+
+    pub(crate) fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
+    /// Where the next frame would begin.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The commit that the next frame would begin with.
+    pub(crate) fn expected(&self) -> CommitNo {
+        self.expected
+    }
+
+    /// The next frame; none where no whole frame with the expected number is.
+    pub(crate) fn next(&mut self) -> Result<Option<Scanned>, Error> {
+        let Some(frame) = self.frame_at(self.offset)? else { return Ok(None) };
+        if frame.header.first != self.expected || frame.header.commits == 0 {
+            return Ok(None);
+        }
+        self.offset += (FrameHeader::LEN + frame.payload.len()) as u64;
+        self.expected = frame.header.last().next();
+        Ok(Some(frame))
+    }
+
+    /// The error for a commit that should begin where the scan has come to, and does not.
+    pub(crate) fn hole(&self) -> Error {
+        let what = format!(
+            "commit {} should begin here but cannot be read: restore from a backup",
+            self.expected.0
+        );
+        damaged(&self.segment.path, self.offset, &what)
+    }
+
+    /// An error if what stands at the end of the scan was once known to be safe: if any later
+    /// frame of this segment says so.
+    pub(crate) fn check_tail(&self) -> Result<(), Error> {
+        let mut tail = vec![0; (self.len.saturating_sub(self.offset)) as usize];
+        self.read(self.offset, &mut tail)?;
+        let mut from = 0;
+        while let Some(found) = find(&tail[from..], FrameHeader::MAGIC) {
+            let offset = self.offset + (from + found) as u64;
+            if let Some(frame) = self.frame_at(offset)?
+                && frame.header.synced >= self.expected
+            {
+                return Err(self.hole());
+            }
+            from += found + 1;
+        }
+        Ok(())
+    }
+
+    fn frame_at(&self, offset: u64) -> Result<Option<Scanned>, Error> {
+        if offset + FrameHeader::LEN as u64 > self.len {
+            return Ok(None);
+        }
+        let mut bytes = [0; FrameHeader::LEN];
+        self.read(offset, &mut bytes)?;
+        let Ok(header) = FrameHeader::decode(&bytes, self.segment.store) else { return Ok(None) };
+        let start = offset + FrameHeader::LEN as u64;
+        if start + u64::from(header.payload_len) > self.len {
+            return Ok(None);
+        }
+        let mut payload = vec![0; header.payload_len as usize];
+        self.read(start, &mut payload)?;
+        if !header.fits(&bytes, &payload, self.segment.store) {
+            return Ok(None);
+        }
+        Ok(Some(Scanned { segment: Arc::clone(&self.segment), offset, header, payload }))
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let path = &self.segment.path;
+        self.segment.file.read_at(offset, buffer).map_err(io_error("reading the log", path))
+    }
+}
+
+fn find(haystack: &[u8], needle: &[u8; 4]) -> Option<usize> {
+    haystack.windows(4).position(|window| window == needle)
+}

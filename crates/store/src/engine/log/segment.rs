@@ -1,0 +1,82 @@
+//! One file of the log.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::engine::format::{CommitNo, SegmentHeader};
+use crate::engine::{damaged, io_error};
+use crate::{Disk, DiskFile, Error, OpenMode, Time};
+
+/// Bytes between two marks: what a reader of the feed skips through at most.
+const MARK_EVERY_BYTES: u64 = 64 * 1024;
+
+/// One file of the log, open for reading.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) first: CommitNo,
+    pub(crate) previous: CommitNo,
+    pub(crate) path: PathBuf,
+    pub(crate) file: Arc<dyn DiskFile>,
+    pub(crate) store: u64,
+    /// When its last known commit happened, in milliseconds.
+    last_at: AtomicU64,
+    /// Where some of its frames begin, ascending.
+    marks: Mutex<Vec<(CommitNo, u64)>>,
+}
+
+impl Segment {
+    pub(crate) fn new(header: SegmentHeader, path: &Path, file: Arc<dyn DiskFile>) -> Segment {
+        Segment {
+            first: header.first,
+            previous: header.previous,
+            path: path.to_owned(),
+            file,
+            store: header.store,
+            last_at: AtomicU64::new(0),
+            marks: Mutex::new(vec![(header.first, SegmentHeader::LEN as u64)]),
+        }
+    }
+
+    /// Opens a segment and reads its header.
+    pub(crate) fn open(disk: &dyn Disk, path: &Path, mode: OpenMode) -> Result<Segment, Error> {
+        let file = disk.open(path, mode).map_err(io_error("opening a log segment", path))?;
+        let len = file.len().map_err(io_error("measuring a log segment", path))?;
+        if len < SegmentHeader::LEN as u64 {
+            return Err(damaged(path, 0, "the segment is shorter than its header"));
+        }
+        let mut bytes = [0; SegmentHeader::LEN];
+        file.read_at(0, &mut bytes).map_err(io_error("reading a log segment", path))?;
+        let header = SegmentHeader::decode(&bytes).map_err(|why| damaged(path, 0, why.0))?;
+        Ok(Segment::new(header, path, file))
+    }
+
+    pub(crate) fn len(&self) -> Result<u64, Error> {
+        self.file.len().map_err(io_error("measuring a log segment", &self.path))
+    }
+
+    /// Remembers where a frame is and when its last commit happened.
+    pub(crate) fn note_frame(&self, first: CommitNo, offset: u64, last_at: Time) {
+        self.note_age(last_at);
+        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        if marks.last().is_none_or(|(_, last)| offset >= last + MARK_EVERY_BYTES) {
+            marks.push((first, offset));
+        }
+    }
+
+    /// Remembers that its last commit did not happen before this.
+    pub(crate) fn note_age(&self, last_at: Time) {
+        self.last_at.fetch_max(last_at.0, Ordering::Relaxed);
+    }
+
+    /// The last marked frame that begins at or before a commit.
+    pub(crate) fn mark_before(&self, commit: CommitNo) -> (CommitNo, u64) {
+        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = marks.partition_point(|(first, _)| *first <= commit);
+        marks[after.saturating_sub(1)]
+    }
+
+    pub(crate) fn last_at(&self) -> Time {
+        Time(self.last_at.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,92 @@
+//! Appending to the log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::engine::format::{CommitNo, Frame};
+use crate::engine::io_error;
+use crate::{Error, Time};
+
+use super::{LogDirectory, Segment};
+
+/// Appends frames; there is one for a store.
+#[derive(Debug)]
+pub(crate) struct LogWriter {
+    directory: Arc<LogDirectory>,
+    active: Arc<Segment>,
+    offset: u64,
+    segment_bytes: u64,
+    next: CommitNo,
+    /// The last commit that is safe on disk. Shared with whoever syncs in the background.
+    synced: Arc<AtomicU64>,
+}
+
+impl LogWriter {
+    /// Goes on where the log ends: at `offset` of the last segment.
+    pub(crate) fn new(
+        directory: Arc<LogDirectory>,
+        active: Arc<Segment>,
+        offset: u64,
+        next: CommitNo,
+        segment_bytes: u64,
+    ) -> LogWriter {
+        let synced = Arc::new(AtomicU64::new(next.0 - 1));
+        LogWriter { directory, active, offset, segment_bytes, next, synced }
+    }
+
+    /// The number of the next commit.
+    pub(crate) fn next(&self) -> CommitNo {
+        self.next
+    }
+
+    /// The last commit that is safe on disk.
+    pub(crate) fn synced(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.synced)
+    }
+
+    /// What a background sync has to sync, and the commit that is safe after it.
+    pub(crate) fn active(&self) -> (Arc<Segment>, CommitNo) {
+        (Arc::clone(&self.active), CommitNo(self.next.0 - 1))
+    }
+
+    /// Writes a frame whose last commit is `last`. It is not safe yet.
+    pub(crate) fn append(&mut self, frame: Frame, last: CommitNo, at: Time) -> Result<u64, Error> {
+        debug_assert!(last >= self.next, "a frame holds at least one commit");
+        let synced = CommitNo(self.synced.load(Ordering::Acquire));
+        let bytes = frame.seal(synced, self.directory.store);
+        let bytes = bytes.ok_or_else(|| {
+            let too_large = std::io::Error::from(std::io::ErrorKind::FileTooLarge);
+            io_error("writing the log", &self.active.path)(too_large)
+        })?;
+        if self.offset + bytes.len() as u64 > self.segment_bytes {
+            self.rotate()?;
+        }
+        let written = self.active.file.write_at(self.offset, &bytes);
+        written.map_err(io_error("writing the log", &self.active.path))?;
+        self.active.note_frame(self.next, self.offset, at);
+        self.offset += bytes.len() as u64;
+        self.next = last.next();
+        Ok(bytes.len() as u64)
+    }
+
+    /// Makes everything written safe.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        let last = self.next.0 - 1;
+        if self.synced.load(Ordering::Acquire) < last {
+            self.active.file.sync().map_err(io_error("syncing the log", &self.active.path))?;
+            self.synced.fetch_max(last, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
+    /// Ends the active segment and begins the next. Only the last segment of a log can have a
+    /// torn tail, so the old one is synced before the new one exists.
+    fn rotate(&mut self) -> Result<(), Error> {
+        self.sync()?;
+        let cut = self.active.file.set_len(self.offset);
+        cut.map_err(io_error("ending a log segment", &self.active.path))?;
+        self.active = self.directory.add(self.next)?;
+        self.offset = crate::engine::format::SegmentHeader::LEN as u64;
+        Ok(())
+    }
+}

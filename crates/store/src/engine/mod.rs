@@ -1,0 +1,38 @@
+//! The embedded engine: a write-ahead log for durability, a redb tree for reading.
+//!
+//! A write is decided, logged with its neighbours by one sync, brought into the tree, and then
+//! answered (`committer`). The tree on disk follows behind (`tree_file`); opening replays what it
+//! lacks (`open`). Readers look at one moment of the tree (`view`) and never wait for writers.
+
+mod alter;
+mod apply;
+mod backup;
+mod catalog;
+mod chores;
+mod committer;
+mod derive;
+mod directory;
+mod face;
+mod feed;
+mod fingerprint;
+mod format;
+mod group;
+mod key_range;
+mod log;
+mod open;
+mod options;
+mod queue;
+mod read;
+mod reply;
+mod report;
+mod shared;
+mod tree;
+mod tree_file;
+mod view;
+mod walk;
+
+pub use backup::{CopyProgress, Moment, OnProgress, Restore};
+pub use face::{Engine, Status};
+pub use options::{Background, Durability, Options};
+
+use report::{damaged, io_error};

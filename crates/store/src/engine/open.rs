@@ -1,0 +1,217 @@
+//! Opening a data directory: lock it, check it, bring the tree up to the end of the log.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{DiskFile, Error, Failure, OpenMode, Time};
+
+use super::apply::Apply;
+use super::catalog::Catalog;
+use super::directory::{DataDirectory, new_store};
+use super::format::{Commit, CommitNo, Malformed, Reader, SystemKey, TableRecord};
+use super::log::{FrameScan, LogDirectory, LogWalk, LogWriter, Scanned, Segment};
+use super::options::{Background, Options};
+use super::shared::Opened;
+use super::tree::{Tree, TreeView};
+use super::tree_file::{FlushBy, TreeFile};
+use super::view::View;
+use super::{damaged, io_error};
+
+/// Commits brought into the tree at once while replaying.
+const REPLAY_COMMITS: usize = 1000;
+
+/// Opens a directory, making a store in it if it is empty.
+pub(crate) fn open(path: &Path, options: Options) -> Result<(Opened, LogWriter, Time), Error> {
+    let directory = DataDirectory::new(Arc::clone(&options.disk), path);
+    let lock = directory.lock()?;
+    let store = match directory.store()? {
+        Some(store) => store,
+        None => {
+            let store = new_store(path, options.clock.now());
+            directory.make(store, |_| Ok(CommitNo::NONE))?;
+            store
+        }
+    };
+    let (tree, mode) = open_tree(&directory, &options)?;
+    let log = LogDirectory::open(Arc::clone(&options.disk), directory.log(), store, mode)?;
+    let log = Arc::new(log);
+    let (mut catalog, in_tree, last_at) = load(&tree)?;
+    let replay = Replay { tree: &tree, catalog: &mut catalog, applied: in_tree, last_at };
+    let mut end = replay.run(&log, in_tree)?;
+    if mode == OpenMode::ReadWrite {
+        end.segment = log.rewrite_last(&end.segment, end.offset)?;
+        log.remove_spares();
+    }
+    date_segments(&log, options.clock.now())?;
+    let next = end.applied.next();
+    let segment_bytes = options.log_segment_bytes;
+    let active = Arc::clone(&end.segment);
+    let writer =
+        LogWriter::new(Arc::clone(&log), Arc::clone(&active), end.offset, next, segment_bytes);
+    let (applied, applied_at) = (end.applied, end.last_at);
+    let view = View { tree: tree.view()?, catalog, applied, applied_at };
+    let (directory, synced) = (path.to_owned(), writer.synced());
+    let opened = Opened { options, directory, log, synced, active, tree, view, in_tree, lock };
+    Ok((opened, writer, end.last_at))
+}
+
+/// Opens the tree, for reading only if its file cannot be written.
+fn open_tree(directory: &DataDirectory, options: &Options) -> Result<(Tree, OpenMode), Error> {
+    let path = directory.tree();
+    let open = |mode| directory.disk.open(&path, mode);
+    let (file, mode, failure) = match open(OpenMode::ReadWrite) {
+        Ok(file) => {
+            // What the tree says it has decides what of the log may go: it must be safe.
+            file.sync().map_err(io_error("syncing the tree", &path))?;
+            (file, OpenMode::ReadWrite, None)
+        }
+        Err(cause)
+            if matches!(
+                cause.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            let file = open(OpenMode::Read).map_err(io_error("opening the tree", &path))?;
+            let doing = "opening the tree for writing";
+            (file, OpenMode::Read, Some(Arc::new(Failure { doing, path: path.clone(), cause })))
+        }
+        Err(cause) => return Err(io_error("opening the tree", &path)(cause)),
+    };
+    let file = tree_file(file, &path, options, failure)?;
+    Ok((Tree::open(file, &path, options.cache_bytes())?, mode))
+}
+
+fn tree_file(
+    file: Arc<dyn DiskFile>,
+    path: &Path,
+    options: &Options,
+    failure: Option<Arc<Failure>>,
+) -> Result<TreeFile, Error> {
+    let flush_by = match options.background {
+        Background::Threads => FlushBy::Thread,
+        Background::Manual => FlushBy::Caller,
+    };
+    TreeFile::new(file, path, flush_by, options.unwritten_bytes(), failure)
+        .map_err(io_error("opening the tree", path))
+}
+
+/// The catalog in the tree, the last commit that the tree has, and when it happened.
+pub(crate) fn load(tree: &Tree) -> Result<(Arc<Catalog>, CommitNo, Time), Error> {
+    let view = tree.view()?;
+    let malformed = |why: Malformed| damaged(tree.path(), 0, why.0);
+    let (applied, at) = last_applied(&view)?;
+    let next_id = match view.get(&SystemKey::NextId.row())? {
+        Some(row) => Reader::new(row.value()).u32().map_err(malformed)?,
+        None => 1,
+    };
+    let mut records = Vec::new();
+    for entry in view.range(&SystemKey::tables())? {
+        let (_, value) = entry.map_err(|error| view.failed(error))?;
+        records.push(TableRecord::decode(value.value()).map_err(malformed)?);
+    }
+    Ok((Arc::new(Catalog::new(next_id, records)), applied, at))
+}
+
+/// The last commit that a tree has, and when it happened.
+pub(crate) fn last_applied(view: &TreeView) -> Result<(CommitNo, Time), Error> {
+    let Some(row) = view.get(&SystemKey::Applied.row())? else {
+        return Ok((CommitNo::NONE, Time(0)));
+    };
+    let malformed = |why: Malformed| damaged(view.path(), 0, why.0);
+    let mut reader = Reader::new(row.value());
+    let applied = CommitNo(reader.u64().map_err(malformed)?);
+    Ok((applied, Time(reader.u64().map_err(malformed)?)))
+}
+
+/// Brings the commits of a log into a tree.
+pub(crate) struct Replay<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) catalog: &'a mut Arc<Catalog>,
+    pub(crate) applied: CommitNo,
+    pub(crate) last_at: Time,
+}
+
+/// Where a log ends.
+pub(crate) struct LogEnd {
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) offset: u64,
+    pub(crate) applied: CommitNo,
+    pub(crate) last_at: Time,
+}
+
+impl Replay<'_> {
+    /// Replays everything after `in_tree` and finds the end of the log.
+    fn run(mut self, log: &LogDirectory, in_tree: CommitNo) -> Result<LogEnd, Error> {
+        let Some(mut walk) = LogWalk::from_commit(&log.segments(), in_tree.next())? else {
+            let what = format!("the log lacks commit {}: restore from a backup", in_tree.0 + 1);
+            return Err(damaged(&log.path, 0, &what));
+        };
+        let mut pending: Vec<Commit> = Vec::new();
+        while let Some(frame) = walk.next()? {
+            self.collect(&frame, &mut pending)?;
+            if pending.len() >= REPLAY_COMMITS {
+                self.apply(&mut pending)?;
+            }
+        }
+        self.apply(&mut pending)?;
+        let end = walk.position();
+        end.check_tail()?;
+        if end.expected() <= in_tree {
+            return Err(end.hole());
+        }
+        Ok(LogEnd {
+            segment: Arc::clone(end.segment()),
+            offset: end.offset(),
+            applied: self.applied,
+            last_at: self.last_at,
+        })
+    }
+
+    /// Adds a frame's commits to those that wait, without those that the tree has.
+    fn collect(&mut self, frame: &Scanned, pending: &mut Vec<Commit>) -> Result<(), Error> {
+        let mut last_at = Time(0);
+        for (number, commit) in frame.commits()? {
+            last_at = commit.at;
+            if number.0 == self.applied.0 + pending.len() as u64 + 1 {
+                pending.push(commit);
+            }
+        }
+        frame.segment.note_frame(frame.header.first, frame.offset, last_at);
+        self.last_at = self.last_at.max(last_at);
+        Ok(())
+    }
+
+    /// Brings commits that follow the last one applied into the tree.
+    pub(crate) fn apply(&mut self, commits: &mut Vec<Commit>) -> Result<(), Error> {
+        if commits.is_empty() {
+            return Ok(());
+        }
+        let last = CommitNo(self.applied.0 + commits.len() as u64);
+        let (catalog, last_at) = (&mut *self.catalog, self.last_at);
+        self.tree.write(|rows| {
+            let mut apply = Apply::new(rows, catalog, self.tree.path());
+            for commit in commits.iter() {
+                apply.commit(commit, &[])?;
+            }
+            apply.finish(last, last_at)
+        })?;
+        self.applied = last;
+        commits.clear();
+        Ok(())
+    }
+}
+
+/// Tells segments that were not read how old they are: as old as what follows them.
+fn date_segments(log: &LogDirectory, now: Time) -> Result<(), Error> {
+    for pair in log.segments().windows(2) {
+        let [segment, next] = pair else { continue };
+        if segment.last_at() == Time(0) {
+            let frame = FrameScan::new(next)?.next()?;
+            let mut commits = frame.map(|frame| frame.commits()).transpose()?.into_iter().flatten();
+            let at = commits.next().map_or(now, |(_, commit)| commit.at);
+            segment.note_age(at);
+        }
+    }
+    Ok(())
+}

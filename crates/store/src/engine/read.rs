@@ -1,0 +1,135 @@
+//! Reading at one moment: gets, queries, scans.
+
+use std::future::ready;
+use std::sync::Arc;
+
+use keyloom_value::Item;
+
+use crate::limits::BATCH_GET_BYTES_MAX;
+use crate::{
+    Answer, BatchGet, BatchGot, Error, Get, IndexDescription, IndexState, Page, Query, Read, Scan,
+    TableDescription, TableName, TableSpec, TransactGet, validate,
+};
+
+use super::apply::Stats;
+use super::format::{BuildState, SpaceId, SystemKey, TableRecord};
+use super::view::{View, key_of};
+use super::walk;
+
+impl Read for View {
+    fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
+        Box::pin(ready(Ok(self.catalog.names().cloned().collect())))
+    }
+
+    fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        Box::pin(ready(self.describe(&table)))
+    }
+
+    fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
+        Box::pin(ready(self.get_item(&get)))
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Page> {
+        Box::pin(ready(walk::query(self, &query)))
+    }
+
+    fn scan(&self, scan: Scan) -> Answer<'_, Page> {
+        Box::pin(ready(walk::scan(self, &scan)))
+    }
+
+    fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
+        Box::pin(ready(self.get_batch(&batch)))
+    }
+
+    fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
+        Box::pin(ready(self.get_together(&transaction)))
+    }
+}
+
+impl View {
+    pub(crate) fn get_item(&self, get: &Get) -> Result<Option<Item>, Error> {
+        let table = self.catalog.table(&get.table)?;
+        validate::get(&table.spec, get)?;
+        Ok(self.found(table, get)?.map(|item| parts(get, item)))
+    }
+
+    /// Reads in the order of the request; what would bring the answer over 16 MB is left over.
+    pub(crate) fn get_batch(&self, batch: &BatchGet) -> Result<BatchGot, Error> {
+        validate::batch_get(batch, &|name| self.spec(name))?;
+        let mut got = BatchGot::default();
+        let mut bytes = 0;
+        for (place, get) in batch.gets.iter().enumerate() {
+            let table = self.catalog.table(&get.table)?;
+            let Some(item) = self.found(table, get)? else { continue };
+            bytes += item.size();
+            if bytes > BATCH_GET_BYTES_MAX {
+                got.unprocessed = batch.gets[place..].to_vec();
+                break;
+            }
+            got.items.push((get.table.clone(), parts(get, item)));
+        }
+        Ok(got)
+    }
+
+    pub(crate) fn get_together(
+        &self,
+        transaction: &TransactGet,
+    ) -> Result<Vec<Option<Item>>, Error> {
+        validate::transact_get(transaction, &|name| self.spec(name))?;
+        let mut items = Vec::with_capacity(transaction.gets.len());
+        let mut bytes = 0;
+        for get in &transaction.gets {
+            let item = self.found(self.catalog.table(&get.table)?, get)?;
+            bytes += item.as_ref().map_or(0, Item::size);
+            items.push(item.map(|item| parts(get, item)));
+        }
+        validate::transaction_bytes(bytes)?;
+        Ok(items)
+    }
+
+    pub(crate) fn describe(&self, name: &TableName) -> Result<TableDescription, Error> {
+        let table = self.catalog.table(name)?;
+        let stats = self.stats(table.space)?;
+        let indexes = table.spec.indexes.iter().map(|index| {
+            let rows = table.index_rows(&index.name);
+            let kept = rows.map(|rows| self.stats(rows.space)).transpose()?.unwrap_or_default();
+            let state = match rows.map(|rows| &rows.build) {
+                Some(BuildState::Building { done, .. }) => {
+                    IndexState::Building { done: *done, total: stats.items }
+                }
+                Some(BuildState::Complete) | None => IndexState::Active,
+            };
+            let (items, bytes) = (kept.items, kept.bytes);
+            Ok(IndexDescription { name: index.name.clone(), state, items, bytes })
+        });
+        Ok(TableDescription {
+            spec: (*table.spec).clone(),
+            created: table.created,
+            items: stats.items,
+            bytes: stats.bytes,
+            indexes: indexes.collect::<Result<_, Error>>()?,
+        })
+    }
+
+    pub(crate) fn stats(&self, space: SpaceId) -> Result<Stats, Error> {
+        let row = self.tree.get(&SystemKey::Stats(space).row())?;
+        let stats = row.map(|row| Stats::decode(row.value())).transpose();
+        Ok(stats.map_err(|why| self.malformed(why))?.unwrap_or_default())
+    }
+
+    fn found(&self, table: &TableRecord, get: &Get) -> Result<Option<Item>, Error> {
+        self.item(table.space, key_of(&table.spec.key, &get.key)?.as_bytes())
+    }
+
+    fn spec(&self, name: &TableName) -> Result<Arc<TableSpec>, Error> {
+        self.catalog.table(name).map(|table| Arc::clone(&table.spec))
+    }
+}
+
+/// What the request wants of an item.
+fn parts(get: &Get, item: Item) -> Item {
+    match &get.projection {
+        Some(projection) => projection.apply(&item),
+        None => item,
+    }
+}

@@ -1,0 +1,16 @@
+//! Saying what went wrong with a file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{Damage, Error, Failure};
+
+/// Turns what the system said into an error that says what was being done, and where.
+pub(super) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    move |cause| Error::Io(Arc::new(Failure { doing, path: path.to_owned(), cause }))
+}
+
+/// Bytes that are not what was written.
+pub(super) fn damaged(file: &Path, offset: u64, what: &str) -> Error {
+    Error::Damaged(Arc::new(Damage { file: file.to_owned(), offset, what: what.to_owned() }))
+}

@@ -1,0 +1,51 @@
+//! The store at one moment: rows and the catalog that explains them.
+
+use std::sync::Arc;
+
+use keyloom_value::{Item, KeyBytes};
+
+use crate::{Error, KeySchema, Time};
+
+use super::catalog::Catalog;
+use super::damaged;
+use super::format::{CommitNo, Malformed, NameCache, SpaceId, decode_item};
+use super::tree::TreeView;
+
+/// The store at one moment. Cheap to share; holding one keeps its moment's rows on disk.
+pub(crate) struct View {
+    pub(crate) tree: TreeView,
+    pub(crate) catalog: Arc<Catalog>,
+    /// The last commit that can be seen.
+    pub(crate) applied: CommitNo,
+    /// When it happened.
+    pub(crate) applied_at: Time,
+}
+
+impl View {
+    /// The item at a key of a space.
+    pub(crate) fn item(&self, space: SpaceId, key: &[u8]) -> Result<Option<Item>, Error> {
+        let Some(row) = self.tree.get(&space.row(key))? else { return Ok(None) };
+        self.decode(row.value(), &mut NameCache::default()).map(Some)
+    }
+
+    pub(crate) fn decode(&self, bytes: &[u8], names: &mut NameCache) -> Result<Item, Error> {
+        decode_item(bytes, names).map_err(|why| self.malformed(why))
+    }
+
+    /// The error for a row that no writer wrote.
+    pub(crate) fn malformed(&self, why: Malformed) -> Error {
+        damaged(self.tree.path(), 0, &format!("a row is not what was written: {why}"))
+    }
+}
+
+/// The encoded key of an item that has passed validation.
+pub(crate) fn key_of(schema: &KeySchema, item: &Item) -> Result<KeyBytes, Error> {
+    let mut key = KeyBytes::new();
+    for attribute in schema.attributes() {
+        let name = attribute.name.as_str();
+        let missing = || crate::Invalid::KeyMissing { attribute: attribute.name.clone() };
+        let value = item.get(name).ok_or_else(missing)?;
+        key.push(value).map_err(|_| missing())?;
+    }
+    Ok(key)
+}

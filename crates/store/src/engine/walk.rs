@@ -1,0 +1,262 @@
+//! Queries and scans: one page of a walk over the rows of a table or index.
+
+use keyloom_value::{Condition, Item, KeyBytes};
+
+use crate::index::reads_table;
+use crate::limits::PAGE_BYTES_MAX;
+use crate::segment::segment_of;
+use crate::{Direction, Error, IndexSpec, KeySchema, Page, Query, Scan, Segment, Select, validate};
+
+use super::format::{BuildState, Malformed, NameCache, SpaceId, TableRecord, item_size};
+use super::key_range::rows_of;
+use super::tree::{RowGuard, RowRange};
+use super::view::{View, key_of};
+
+/// Most rows of other segments that one page passes over: a page of a scan is bounded however
+/// many segments there are.
+const SKIPPED_ROWS_MAX: u64 = 100_000;
+
+pub(crate) fn query(view: &View, query: &Query) -> Result<Page, Error> {
+    let table = view.catalog.table(&query.table)?;
+    let (key_range, index) = validate::query(&table.spec, query)?;
+    let source = Source::of(view, table, index)?;
+    let malformed = |_| view.malformed(Malformed("a key has a part that no key can have"));
+    let range = rows_of(source.space, &key_range).map_err(malformed)?;
+    let walk = Walk {
+        source,
+        start: query.start.as_ref(),
+        direction: query.direction,
+        segment: None,
+        limit: query.limit,
+        filter: query.filter.as_ref(),
+        select: &query.select,
+    };
+    walk.page(range)
+}
+
+pub(crate) fn scan(view: &View, scan: &Scan) -> Result<Page, Error> {
+    let table = view.catalog.table(&scan.table)?;
+    let index = validate::scan(&table.spec, scan)?;
+    let source = Source::of(view, table, index)?;
+    let range = (source.space.start(), source.space.end());
+    let walk = Walk {
+        source,
+        start: scan.start.as_ref(),
+        direction: Direction::Forward,
+        segment: scan.segment,
+        limit: scan.limit,
+        filter: scan.filter.as_ref(),
+        select: &scan.select,
+    };
+    walk.page(range)
+}
+
+/// The table or index that is walked.
+struct Source<'a> {
+    view: &'a View,
+    table: &'a TableRecord,
+    index: Option<&'a IndexSpec>,
+    space: SpaceId,
+}
+
+struct Walk<'a> {
+    source: Source<'a>,
+    start: Option<&'a Item>,
+    direction: Direction,
+    segment: Option<Segment>,
+    limit: Option<u32>,
+    filter: Option<&'a Condition>,
+    select: &'a Select,
+}
+
+impl<'a> Source<'a> {
+    fn of(view: &'a View, table: &'a TableRecord, index: Option<usize>) -> Result<Self, Error> {
+        let Some(index) = index.and_then(|place| table.spec.indexes.get(place)) else {
+            return Ok(Source { view, table, index: None, space: table.space });
+        };
+        let rows = table.index_rows(&index.name).filter(|r| r.build == BuildState::Complete);
+        match rows {
+            Some(rows) => Ok(Source { view, table, index: Some(index), space: rows.space }),
+            None => Err(Error::IndexBuilding {
+                table: table.spec.name.clone(),
+                index: index.name.clone(),
+            }),
+        }
+    }
+
+    fn schema(&self) -> &KeySchema {
+        self.index.map_or(&self.table.spec.key, |index| &index.key)
+    }
+
+    /// The row that an item with these key attributes has.
+    fn row(&self, item: &Item) -> Result<Vec<u8>, Error> {
+        let mut row = self.space.row(key_of(self.schema(), item)?.as_bytes());
+        if self.index.is_some() {
+            row.extend_from_slice(key_of(&self.table.spec.key, item)?.as_bytes());
+        }
+        Ok(row)
+    }
+
+    /// The key attributes that a row stands for.
+    fn key(&self, row: &[u8]) -> Result<Item, Error> {
+        let malformed = || self.view.malformed(Malformed("a row has a wrong key"));
+        let (_, key) = SpaceId::split(row).map_err(|_| malformed())?;
+        let values = KeyBytes::decode(key).map_err(|_| malformed())?;
+        let table_key = self.index.map(|_| self.table.spec.key.attributes()).into_iter().flatten();
+        let attributes = self.schema().attributes().chain(table_key);
+        Ok(attributes.map(|attribute| attribute.name.clone()).zip(values).collect())
+    }
+
+    /// The item of the table that a row of the index was made from.
+    fn table_item(&self, row: &[u8]) -> Result<Item, Error> {
+        let malformed = || self.view.malformed(Malformed("a row of an index has no item"));
+        let (_, mut key) = SpaceId::split(row).map_err(|_| malformed())?;
+        for _ in self.schema().attributes() {
+            key = KeyBytes::skip_part(key).map_err(|_| malformed())?;
+        }
+        self.view.item(self.table.space, key)?.ok_or_else(malformed)
+    }
+
+    /// The segment that a row belongs to.
+    fn segment(&self, row: &[u8], of: u32) -> Result<u32, Error> {
+        let malformed = || self.view.malformed(Malformed("a row has a wrong key"));
+        let (_, key) = SpaceId::split(row).map_err(|_| malformed())?;
+        let mut rest = key;
+        for _ in &self.schema().partition {
+            rest = KeyBytes::skip_part(rest).map_err(|_| malformed())?;
+        }
+        Ok(segment_of(&key[..key.len() - rest.len()], of))
+    }
+}
+
+/// What came of a row.
+enum Step {
+    /// It is part of the page; go on.
+    Taken,
+    /// It belongs to another segment; go on.
+    Skipped,
+    /// It is part of the page, which is full now.
+    Last,
+    /// It does not fit into the page any more.
+    Full,
+}
+
+impl Walk<'_> {
+    fn page(&self, range: RowRange) -> Result<Page, Error> {
+        let range = self.resume(range)?;
+        let mut rows = self.source.view.tree.range(&range)?;
+        let mut building = Building::new(self);
+        let mut passed: Option<RowGuard<'_>> = None;
+        loop {
+            let next = match self.direction {
+                Direction::Forward => rows.next(),
+                Direction::Backward => rows.next_back(),
+            };
+            let Some(entry) = next else { return Ok(building.page) };
+            let (row, value) = entry.map_err(|error| self.source.view.tree.failed(error))?;
+            let stop = match building.step(row.value(), value.value())? {
+                Step::Taken | Step::Skipped => {
+                    passed = Some(row);
+                    continue;
+                }
+                Step::Last => Some(row),
+                Step::Full => passed,
+            };
+            building.page.last_key = stop.map(|row| self.source.key(row.value())).transpose()?;
+            return Ok(building.page);
+        }
+    }
+
+    /// The part of the range that comes after the start key.
+    fn resume(&self, (from, to): RowRange) -> Result<RowRange, Error> {
+        let Some(start) = self.start else { return Ok((from, to)) };
+        let mut row = self.source.row(start)?;
+        Ok(match self.direction {
+            Direction::Forward => {
+                row.push(0);
+                (row.max(from), to)
+            }
+            Direction::Backward => (from, row.min(to)),
+        })
+    }
+}
+
+/// A page being made.
+struct Building<'a> {
+    walk: &'a Walk<'a>,
+    page: Page,
+    names: NameCache,
+    skipped: u64,
+    reads_table: bool,
+}
+
+impl<'a> Building<'a> {
+    fn new(walk: &'a Walk<'a>) -> Building<'a> {
+        let reads_table = walk.source.index.is_some_and(|index| {
+            reads_table(&walk.source.table.spec, index, walk.select, walk.filter)
+        });
+        // A page that will be full is allocated once.
+        let expected = match walk.select {
+            Select::Count => 0,
+            Select::All | Select::AllOfTable | Select::Parts(_) => walk.limit.unwrap_or(0).min(128),
+        };
+        let page = Page { items: Vec::with_capacity(expected as usize), ..Page::default() };
+        let names = NameCache::default();
+        Building { walk, page, names, skipped: 0, reads_table }
+    }
+
+    fn step(&mut self, row: &[u8], value: &[u8]) -> Result<Step, Error> {
+        let view = self.walk.source.view;
+        if let Some(Segment { number, of }) = self.walk.segment
+            && self.walk.source.segment(row, of)? != number
+        {
+            self.skipped += 1;
+            return Ok(if self.skipped < SKIPPED_ROWS_MAX { Step::Skipped } else { Step::Last });
+        }
+        let table_item = match self.reads_table {
+            true => Some(self.walk.source.table_item(row)?),
+            false => None,
+        };
+        let bytes = match &table_item {
+            Some(item) => item.size() as u64,
+            None => item_size(value).map_err(|why| view.malformed(why))?,
+        };
+        if self.page.scanned > 0 && self.page.scanned_bytes + bytes > PAGE_BYTES_MAX as u64 {
+            return Ok(Step::Full);
+        }
+        self.page.scanned += 1;
+        self.page.scanned_bytes += bytes;
+        self.take(value, table_item)?;
+        let limit = self.walk.limit.map(u64::from);
+        Ok(if limit == Some(self.page.scanned) { Step::Last } else { Step::Taken })
+    }
+
+    /// Adds a row to the page if the filter lets it.
+    fn take(&mut self, value: &[u8], table_item: Option<Item>) -> Result<(), Error> {
+        let view = self.walk.source.view;
+        // Counting without a filter needs no item at all.
+        if *self.walk.select == Select::Count && self.walk.filter.is_none() {
+            self.page.count += 1;
+            return Ok(());
+        }
+        let (row_item, table_item) = match table_item {
+            // A local index may be asked for what it keeps while its filter needs more.
+            Some(item) if *self.walk.select == Select::All => {
+                (view.decode(value, &mut self.names)?, Some(item))
+            }
+            Some(item) => (item, None),
+            None => (view.decode(value, &mut self.names)?, None),
+        };
+        let seen = table_item.as_ref().unwrap_or(&row_item);
+        if self.walk.filter.is_some_and(|filter| !filter.holds(Some(seen))) {
+            return Ok(());
+        }
+        self.page.count += 1;
+        match self.walk.select {
+            Select::Count => {}
+            Select::All | Select::AllOfTable => self.page.items.push(row_item),
+            Select::Parts(projection) => self.page.items.push(projection.apply(&row_item)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! A disk that fails while the store is open: writes are refused with the reason, reads go on, and
+//! nothing that was acknowledged is lost.
+
+use std::sync::Arc;
+
+use keyloom_store::{Durability, Engine, Error, Options};
+use keyloom_testkit::SimDisk;
+
+use crate::rig::{DIRECTORY, count, has, open, plain_table, put, repeatable, table};
+
+/// Writes until one is refused; returns how many were taken, and why the next was not.
+fn write_until_refused(engine: &Engine, from: i64) -> (i64, Error) {
+    let plain = table("plain");
+    for id in from..100_000 {
+        if let Err(error) = put(engine, &plain, id) {
+            return (id, error);
+        }
+    }
+    panic!("nothing failed");
+}
+
+/// After a failure: no writes, all reads, and the store is whole when opened again.
+fn check_after_failure(disk: &SimDisk, engine: Engine, taken: i64, what: &str) {
+    let plain = table("plain");
+    for id in [taken + 1, taken + 2] {
+        let error = put(&engine, &plain, id).unwrap_err();
+        assert!(matches!(error, Error::WritesRefused(_)), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(what) && text.contains(DIRECTORY), "{text}");
+    }
+    assert!(engine.status().unwrap().failure.is_some());
+    (0..taken).for_each(|id| assert!(has(&engine, &plain, id), "{id} cannot be read"));
+    drop(engine);
+    for seed in 0..8 {
+        let survived = disk.after_crash(seed);
+        let engine = open(&survived).unwrap();
+        (0..taken).for_each(|id| assert!(has(&engine, &plain, id), "{id} is lost"));
+        // The write that was refused may have survived; none after it was ever tried.
+        assert!(count(&engine, &plain) <= taken as u64 + 1);
+        put(&engine, &plain, 5).unwrap();
+    }
+}
+
+#[test]
+fn a_failing_sync_refuses_writes_and_loses_nothing_acknowledged() {
+    for k in 1..40 {
+        let disk = SimDisk::new(k);
+        let options = Options { log_segment_bytes: 4096, ..repeatable(&disk) };
+        let engine = Engine::open(DIRECTORY, options).unwrap();
+        plain_table(&engine);
+        disk.fail_sync_at(k);
+        let (taken, _) = write_until_refused(&engine, 0);
+        check_after_failure(&disk, engine, taken, "sync");
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_writes_and_loses_nothing_acknowledged() {
+    for extra in [0, 700, 5_000, 40_000] {
+        let disk = SimDisk::new(extra);
+        let options = Options { log_segment_bytes: 8192, ..repeatable(&disk) };
+        let engine = Engine::open(DIRECTORY, options).unwrap();
+        plain_table(&engine);
+        let used: usize =
+            disk.files().iter().map(|path| disk.file_bytes(path).unwrap().len()).sum();
+        disk.set_capacity(used as u64 + extra);
+        let (taken, error) = write_until_refused(&engine, 0);
+        assert!(error.to_string().contains("the disk is full"), "{error}");
+        disk.set_capacity(u64::MAX);
+        check_after_failure(&disk, engine, taken, "log");
+    }
+}
+
+#[test]
+fn a_tree_that_cannot_be_written_refuses_writes_and_keeps_reading() {
+    for k in 1..30 {
+        let disk = SimDisk::new(k);
+        let engine = open(&disk).unwrap();
+        let plain = plain_table(&engine);
+        (0..50).for_each(|id| put(&engine, &plain, id).unwrap());
+        disk.fail_writes_at(k);
+        let checkpointed = engine.checkpoint();
+        let (taken, _) = match checkpointed {
+            Ok(()) => write_until_refused(&engine, 50),
+            Err(error) => (50, error),
+        };
+        check_after_failure(&disk, engine, taken, "");
+    }
+}
+
+#[test]
+fn a_read_only_directory_is_opened_for_reading() {
+    let disk = SimDisk::new(0);
+    let engine = open(&disk).unwrap();
+    let plain = plain_table(&engine);
+    (0..20).for_each(|id| put(&engine, &plain, id).unwrap());
+    engine.checkpoint().unwrap();
+    (20..40).for_each(|id| put(&engine, &plain, id).unwrap());
+    disk.crash_now();
+    drop(engine);
+    let disk = disk.after_crash(0);
+    let files = |disk: &SimDisk| -> Vec<_> {
+        disk.files().into_iter().map(|path| (disk.file_bytes(&path), path)).collect()
+    };
+    let before = files(&disk);
+    disk.set_read_only(true);
+    let engine = open(&disk).unwrap();
+    assert_eq!(count(&engine, &plain), 40);
+    let text = put(&engine, &plain, 99).unwrap_err().to_string();
+    assert!(text.contains("read-only"), "{text}");
+    drop(engine);
+    assert_eq!(files(&disk), before, "nothing may be written");
+    disk.set_read_only(false);
+    put(&open(&disk).unwrap(), &plain, 99).unwrap();
+}
+
+#[test]
+fn a_relaxed_store_keeps_a_prefix_of_what_it_acknowledged() {
+    for seed in 0..60 {
+        let disk = SimDisk::new(seed);
+        let relaxed = Options { durability: Durability::Relaxed, ..repeatable(&disk) };
+        let engine = Engine::open(DIRECTORY, relaxed).unwrap();
+        let plain = plain_table(&engine);
+        for id in 0..30 {
+            put(&engine, &plain, id).unwrap();
+            if seed % 3 == 0 && id == 12 {
+                engine.settle().unwrap();
+            }
+        }
+        disk.crash_now();
+        drop(engine);
+        let survived = Arc::new(disk.after_crash(seed));
+        let engine = open(&survived).unwrap();
+        let kept = if has_table(&engine) { count(&engine, &plain) as i64 } else { 0 };
+        (0..kept).for_each(|id| assert!(has(&engine, &plain, id), "a hole before item {kept}"));
+        assert!(seed % 3 != 0 || kept >= 13, "what was synced is lost");
+    }
+}
+
+fn has_table(engine: &Engine) -> bool {
+    !pollster::block_on(keyloom_store::Read::list_tables(engine)).unwrap().is_empty()
+}

@@ -1,0 +1,190 @@
+//! Many readers walk page by page, both ways, while writers insert and delete around them: what is
+//! there throughout is seen exactly once in a walk, and nothing is seen twice.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use keyloom_store::{
+    Background, Delete, Direction, Engine, IndexProjection, IndexScope, IndexSpec, KeySchema,
+    KeyType, Options, Put, Query, Read, Scan, Store, TableName, TableSpec, TransactAction,
+    TransactWrite,
+};
+use keyloom_testkit::{Random, SimDisk};
+use keyloom_value::{Item, KeyCondition, Value};
+use pollster::FutureExt;
+
+use crate::rig::{DIRECTORY, repeatable, table};
+
+/// Even places are there throughout, odd ones come and go.
+const PLACES: i64 = 600;
+const READERS: u64 = 6;
+const WALKS: u64 = 12;
+
+fn shelf() -> TableName {
+    table("shelf")
+}
+
+fn index(name: &str, key: KeySchema) -> IndexSpec {
+    let (scope, projection) = (IndexScope::Global, IndexProjection::Keys);
+    IndexSpec { name: table(name), scope, key, projection }
+}
+
+/// A table of one partition. In one index all items have the same key, in the other few differ.
+fn make_shelf(engine: &Engine) {
+    let key = KeySchema::partition("room", KeyType::S).and_sort("place", KeyType::N);
+    let mut spec = TableSpec::new(shelf(), key);
+    let color = || KeySchema::partition("color", KeyType::S);
+    spec.indexes.push(index("by-color", color()));
+    spec.indexes.push(index("by-weight", color().and_sort("weight", KeyType::N)));
+    engine.create_table(spec).block_on().unwrap();
+    let even: Vec<i64> = (0..PLACES).step_by(2).collect();
+    for places in even.chunks(100) {
+        let put = |place: &i64| TransactAction::Put(Put::new(&shelf(), book(*place)));
+        let actions = places.iter().map(put).collect();
+        engine.transact_write(TransactWrite { actions, token: None }).block_on().unwrap();
+    }
+}
+
+fn key(place: i64) -> Item {
+    Item::from([("room", Value::from("hall")), ("place", Value::from(place))])
+}
+
+fn book(place: i64) -> Item {
+    let mut book = key(place);
+    book.insert("color", "red");
+    book.insert("weight", place % 3);
+    book
+}
+
+/// Inserts and deletes odd places until the readers are done, and rewrites even ones as they are.
+fn disturb(engine: &Engine, readers: &AtomicUsize, seed: u64) {
+    let mut random = Random::new(seed);
+    while readers.load(Ordering::Acquire) > 0 {
+        let place = random.below(PLACES as u64) as i64;
+        if place % 2 == 1 && random.chance(1, 2) {
+            engine.delete(Delete::new(&shelf(), key(place))).block_on().unwrap();
+        } else {
+            let mut book = book(place);
+            book.insert("read", random.below(9));
+            engine.put(Put::new(&shelf(), book)).block_on().unwrap();
+        }
+    }
+}
+
+/// Places in the order of a walk, page by page.
+fn walk(mut page: impl FnMut(Option<Item>) -> keyloom_store::Page) -> Vec<i64> {
+    let (mut places, mut start) = (Vec::new(), None);
+    loop {
+        let page = page(start.take());
+        let place = |item: &Item| item.get("place").unwrap().as_n().unwrap().to_i64().unwrap();
+        places.extend(page.items.iter().map(place));
+        match page.last_key {
+            Some(last) => start = Some(last),
+            None => return places,
+        }
+    }
+}
+
+fn query(engine: &Engine, index: Option<&str>, direction: Direction, limit: u32) -> Vec<i64> {
+    let key = match index {
+        None => KeyCondition::equal("room", "hall"),
+        Some(_) => KeyCondition::equal("color", "red"),
+    };
+    let index = index.map(table);
+    let query = Query { index, direction, limit: Some(limit), ..Query::new(&shelf(), key) };
+    walk(|start| engine.query(Query { start, ..query.clone() }).block_on().unwrap())
+}
+
+fn scan(engine: &Engine, index: Option<&str>, limit: u32) -> Vec<i64> {
+    let scan = Scan { index: index.map(table), limit: Some(limit), ..Scan::new(&shelf()) };
+    walk(|start| engine.scan(Scan { start, ..scan.clone() }).block_on().unwrap())
+}
+
+/// Asserts that a walk went in order, saw nothing twice, and missed nothing that was always there.
+fn check_walk(mut places: Vec<i64>, index: Option<&str>, direction: Direction, what: &str) {
+    if direction == Direction::Backward {
+        places.reverse();
+    }
+    let order = |place: &i64| (if index == Some("by-weight") { place % 3 } else { 0 }, *place);
+    assert!(places.is_sorted_by(|a, b| order(a) < order(b)), "{what}: out of order or twice");
+    let seen: BTreeSet<i64> = places.into_iter().collect();
+    let missed: Vec<i64> = (0..PLACES).step_by(2).filter(|place| !seen.contains(place)).collect();
+    assert!(missed.is_empty(), "{what}: {missed:?} were there throughout");
+}
+
+fn read_along(engine: &Engine, seed: u64) {
+    let mut random = Random::new(seed);
+    for _ in 0..WALKS {
+        let limit = 1 + random.below(40) as u32;
+        for index in [None, Some("by-color"), Some("by-weight")] {
+            for direction in [Direction::Forward, Direction::Backward] {
+                let places = query(engine, index, direction, limit);
+                let what = format!("{index:?} {direction:?} by {limit}");
+                check_walk(places, index, direction, &what);
+            }
+            let places = scan(engine, index, limit);
+            check_walk(places, index, Direction::Forward, &format!("scan {index:?} by {limit}"));
+        }
+    }
+}
+
+/// Counts a reader as done, also if it panics: the writers wait for it.
+struct Done<'a>(&'a AtomicUsize);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[test]
+fn what_is_there_throughout_is_seen_once_in_every_walk_beside_writers() {
+    let disk = SimDisk::new(3);
+    let options = Options { background: Background::Threads, ..repeatable(&disk) };
+    let engine = Engine::open(DIRECTORY, options).unwrap();
+    make_shelf(&engine);
+    let readers = AtomicUsize::new(READERS as usize);
+    let (engine, readers) = (&engine, &readers);
+    thread::scope(|scope| {
+        for reader in 0..READERS {
+            scope.spawn(move || {
+                let _done = Done(readers);
+                read_along(engine, reader);
+            });
+        }
+        for writer in 0..2 {
+            scope.spawn(move || disturb(engine, readers, 100 + writer));
+        }
+    });
+}
+
+#[test]
+fn a_snapshot_held_during_many_writes_still_reads_its_moment() {
+    let disk = SimDisk::new(4);
+    let engine = Engine::open(DIRECTORY, repeatable(&disk)).unwrap();
+    make_shelf(&engine);
+    let count = |read: &dyn Read| read.scan(Scan::new(&shelf())).block_on().unwrap();
+    let mut held = Vec::new();
+    for round in 0..20 {
+        let snapshot = engine.snapshot().block_on().unwrap();
+        let found = count(&*snapshot);
+        held.push((snapshot, found));
+        for place in 0..PLACES {
+            if place % 20 == round {
+                engine.delete(Delete::new(&shelf(), key(place))).block_on().unwrap();
+            } else if place % 5 == round % 5 {
+                let mut book = book(place);
+                book.insert("round", round);
+                engine.put(Put::new(&shelf(), book)).block_on().unwrap();
+            }
+        }
+        engine.checkpoint().unwrap();
+        engine.settle().unwrap();
+        held.iter().for_each(|(snapshot, found)| assert_eq!(count(&**snapshot), *found));
+    }
+    // A moment outlives its table.
+    engine.drop_table(shelf()).block_on().unwrap();
+    engine.settle().unwrap();
+    held.iter().for_each(|(snapshot, found)| assert_eq!(count(&**snapshot), *found));
+}
