@@ -1,0 +1,149 @@
+//! The thinnest durable writer we know: a log synced once for a group of puts, redb behind it.
+//!
+//! Writers queue; one thread takes all that wait, appends them as one record, syncs, applies them
+//! to redb in one transaction that is not durable, and answers. Every 64 MiB of log a durable
+//! transaction makes the log unnecessary, and it starts again.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use redb::Durability;
+
+use crate::{Contender, Found, LogFile, Outcome, Row, RowKey, Rows, Tree, log_file};
+
+/// Log between two checkpoints.
+pub(crate) const CHECKPOINT_BYTES: u64 = 64 << 20;
+
+/// A log, a redb file, and the thread that writes both.
+#[derive(Debug)]
+pub(crate) struct LogRedb {
+    tree: Arc<Tree>,
+    /// Taken away to tell the thread that no more puts come.
+    queue: Option<Sender<Job>>,
+    committer: Option<JoinHandle<()>>,
+}
+
+/// A put that waits.
+#[derive(Debug)]
+struct Job {
+    key: RowKey,
+    body: Vec<u8>,
+    answer: Sender<Result<(), String>>,
+}
+
+#[derive(Debug)]
+struct Committer {
+    tree: Arc<Tree>,
+    log: LogFile,
+    queue: Receiver<Job>,
+}
+
+impl LogRedb {
+    /// Opens what is in the directory and replays its log.
+    pub(crate) fn open(directory: &Path) -> Outcome<LogRedb> {
+        let tree = Arc::new(Tree::open(&directory.join("tree.redb"))?);
+        for payload in log_file::read_all(directory)? {
+            tree.write(log_file::rows(&payload), Durability::None)?;
+        }
+        tree.checkpoint()?;
+        let mut log = LogFile::create(directory)?;
+        log.restart()?;
+        let (sender, queue) = mpsc::channel();
+        let committer = Committer { tree: Arc::clone(&tree), log, queue };
+        let committer =
+            thread::Builder::new().name("committer".into()).spawn(|| committer.run())?;
+        Ok(LogRedb { tree, queue: Some(sender), committer: Some(committer) })
+    }
+}
+
+impl Drop for LogRedb {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(committer) = self.committer.take() {
+            // A committer that panicked has told its writers by hanging up.
+            let _ = committer.join();
+        }
+    }
+}
+
+impl Contender for LogRedb {
+    fn load(&self, rows: &Rows) -> Outcome<()> {
+        self.tree.load(rows)
+    }
+
+    fn get(&self, key: &RowKey) -> Outcome<Option<Vec<u8>>> {
+        self.tree.get(key)
+    }
+
+    fn range20(&self, from: &RowKey) -> Outcome<Found> {
+        self.tree.range20(from).map(Found::Bodies)
+    }
+
+    fn put(&self, row: Row<'_>) -> Outcome<()> {
+        let (answer, answered) = mpsc::channel();
+        let job = Job { key: row.key, body: row.body.to_vec(), answer };
+        self.queue.as_ref().ok_or("The queue is closed.")?.send(job)?;
+        Ok(answered.recv()??)
+    }
+}
+
+impl Committer {
+    fn run(mut self) {
+        while let Ok(first) = self.queue.recv() {
+            let group: Vec<Job> = std::iter::once(first).chain(self.queue.try_iter()).collect();
+            let outcome = self.commit(&group).map_err(|error| error.to_string());
+            for job in group {
+                // A writer that went away does not need the answer.
+                let _ = job.answer.send(outcome.clone());
+            }
+            if outcome.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn commit(&mut self, group: &[Job]) -> Outcome<()> {
+        if self.log.len() >= CHECKPOINT_BYTES {
+            self.tree.checkpoint()?;
+            self.log.restart()?;
+        }
+        let rows = || group.iter().map(|job| Row { key: job.key, body: &job.body });
+        self.log.append(rows())?;
+        self.tree.write(rows(), Durability::None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DataDirectory, Random};
+
+    #[test]
+    fn an_answered_put_is_read_and_survives_without_a_checkpoint() {
+        let directory = DataDirectory::create(&std::env::temp_dir()).unwrap();
+        let rows = Rows::new(100);
+        let fresh: Vec<Row<'_>> = {
+            let mut random = Random::new(7);
+            (0..50).map(|_| rows.fresh(&mut random)).collect()
+        };
+        let store = LogRedb::open(directory.path()).unwrap();
+        store.load(&rows).unwrap();
+        thread::scope(|scope| {
+            for chunk in fresh.chunks(10) {
+                scope.spawn(|| chunk.iter().for_each(|row| store.put(*row).unwrap()));
+            }
+        });
+        assert_eq!(store.get(&fresh[3].key).unwrap().as_deref(), Some(fresh[3].body));
+        let log_only = log_file::read_all(directory.path()).unwrap();
+        let logged: usize = log_only.iter().map(|payload| log_file::rows(payload).count()).sum();
+        assert_eq!(logged, 50);
+        drop(store);
+        std::fs::remove_file(directory.path().join("tree.redb")).unwrap();
+        let replayed = LogRedb::open(directory.path()).unwrap();
+        for row in &fresh {
+            assert_eq!(replayed.get(&row.key).unwrap().as_deref(), Some(row.body));
+        }
+    }
+}

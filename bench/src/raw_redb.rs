@@ -1,0 +1,37 @@
+//! redb alone: each put is a durable transaction of its own.
+
+use std::path::Path;
+
+use redb::Durability;
+
+use crate::{Contender, Found, Outcome, Row, RowKey, Rows, Tree};
+
+/// redb as it comes.
+#[derive(Debug)]
+pub(crate) struct RawRedb {
+    tree: Tree,
+}
+
+impl RawRedb {
+    pub(crate) fn open(directory: &Path) -> Outcome<RawRedb> {
+        Ok(RawRedb { tree: Tree::open(&directory.join("tree.redb"))? })
+    }
+}
+
+impl Contender for RawRedb {
+    fn load(&self, rows: &Rows) -> Outcome<()> {
+        self.tree.load(rows)
+    }
+
+    fn get(&self, key: &RowKey) -> Outcome<Option<Vec<u8>>> {
+        self.tree.get(key)
+    }
+
+    fn range20(&self, from: &RowKey) -> Outcome<Found> {
+        self.tree.range20(from).map(Found::Bodies)
+    }
+
+    fn put(&self, row: Row<'_>) -> Outcome<()> {
+        self.tree.write([row], Durability::Immediate)
+    }
+}
