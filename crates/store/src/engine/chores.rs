@@ -9,7 +9,7 @@ use crate::{Error, Time};
 use super::derive::expiry_bound;
 use super::format::SystemKey;
 use super::options::Durability;
-use super::queue::Work;
+use super::queue::{Task, Work, Write};
 use super::reply;
 use super::shared::Shared;
 use super::tree::RowRange;
@@ -37,22 +37,22 @@ fn next_work(view: &View, now: Time) -> Result<Option<Work>, Error> {
     let now = now.max(view.applied_at);
     for table in view.catalog.tables() {
         if let Some(derived) = table.incomplete() {
-            return Ok(Some(Work::Fill(table.id, derived.space)));
+            return Ok(Some(Work::Alone(Task::Fill(table.id, derived.space))));
         }
     }
     if let Some(row) = first_row(view, &SystemKey::dead())? {
         let space = SystemKey::dead_space(&row).map_err(|why| view.malformed(why))?;
-        return Ok(Some(Work::Purge(space)));
+        return Ok(Some(Work::Alone(Task::Purge(space))));
     }
     if first_row(view, &SystemKey::tokens_before(now.0))?.is_some() {
-        return Ok(Some(Work::ForgetTokens));
+        return Ok(Some(Work::Alone(Task::ForgetTokens)));
     }
     let now_secs = i64::try_from(now.secs()).unwrap_or(i64::MAX);
     for table in view.catalog.tables() {
         let Some(rows) = table.expiry_rows() else { continue };
         let oldest = expiry_bound(rows.space, now_secs.saturating_sub(TTL_AGE_SECS_MAX));
         if first_row(view, &(oldest, expiry_bound(rows.space, now_secs)))?.is_some() {
-            return Ok(Some(Work::Expire));
+            return Ok(Some(Work::Grouped(Write::Expire)));
         }
     }
     Ok(None)

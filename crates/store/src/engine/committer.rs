@@ -14,7 +14,7 @@ use super::format::{BuildState, Commit, CommitNo, Effect, Frame, SpaceId, System
 use super::group::{Group, Planned};
 use super::log::LogWriter;
 use super::options::Durability;
-use super::queue::{Done, Job, Work};
+use super::queue::{Done, Job, Reply, Task, Work, Write};
 use super::shared::Shared;
 use super::tree::{RowsMut, failed};
 use super::view::View;
@@ -68,29 +68,29 @@ impl Committer {
 
     fn serve(&mut self, jobs: Vec<Job>) {
         let mut grouped = Vec::new();
-        for job in jobs {
-            if job.work.is_grouped() {
-                grouped.push(job);
-            } else {
-                self.serve_grouped(std::mem::take(&mut grouped));
-                let outcome = self.serve_alone(job.work);
-                job.reply.send(outcome);
-                self.checkpoint_if_due();
+        for Job { work, reply } in jobs {
+            match work {
+                Work::Grouped(write) => grouped.push((write, reply)),
+                Work::Alone(task) => {
+                    self.serve_grouped(std::mem::take(&mut grouped));
+                    reply.send(self.serve_alone(task));
+                    self.checkpoint_if_due();
+                }
             }
         }
         self.serve_grouped(grouped);
     }
 
-    fn serve_grouped(&mut self, jobs: Vec<Job>) {
-        let mut jobs = jobs.into_iter().peekable();
-        while jobs.peek().is_some() {
+    fn serve_grouped(&mut self, writes: Vec<(Write, Reply)>) {
+        let mut writes = writes.into_iter().peekable();
+        while writes.peek().is_some() {
             let view = self.shared.view();
             let mut group = Group::new(&view, self.now());
             let mut answers = Vec::new();
             while group.bytes() < GROUP_BYTES_MAX
-                && let Some(job) = jobs.next()
+                && let Some((write, reply)) = writes.next()
             {
-                answers.push((job.reply, decide(&mut group, job.work)));
+                answers.push((reply, decide(&mut group, write)));
             }
             let planned = group.into_planned();
             // A reader of the moment before would make redb keep a list of freed pages after the
@@ -104,10 +104,10 @@ impl Committer {
         }
     }
 
-    fn serve_alone(&mut self, work: Work) -> Result<Done, Error> {
+    fn serve_alone(&mut self, task: Task) -> Result<Done, Error> {
         self.shared.check()?;
-        match work {
-            Work::CreateTable(spec) => {
+        match task {
+            Task::CreateTable(spec) => {
                 validate::table_spec(&spec)?;
                 let view = self.shared.view();
                 if view.catalog.table(&spec.name).is_ok() {
@@ -118,7 +118,7 @@ impl Committer {
                 self.commit_effect(Effect::SetTable(record))?;
                 self.described(&name)
             }
-            Work::AlterTable(name, change) => {
+            Task::AlterTable(name, change) => {
                 let view = self.shared.view();
                 let table = view.catalog.table(&name)?;
                 validate::alteration(&table.spec, &change)?;
@@ -129,32 +129,26 @@ impl Committer {
                 self.fill_if_empty(id, &spaces)?;
                 self.described(&name)
             }
-            Work::DropTable(name) => {
+            Task::DropTable(name) => {
                 let view = self.shared.view();
                 let id = view.catalog.table(&name)?.id;
                 let description = view.describe(&name)?;
                 self.commit_effect(Effect::DropTable(id))?;
                 Ok(Done::Table(Box::new(description)))
             }
-            Work::Fill(table, space) => self.fill(table, space).map(|()| Done::Nothing),
-            Work::Purge(space) => {
+            Task::Fill(table, space) => self.fill(table, space).map(|()| Done::Nothing),
+            Task::Purge(space) => {
                 self.clean(|rows, path| purge(rows, path, space)).map(|()| Done::Nothing)
             }
-            Work::ForgetTokens => {
+            Task::ForgetTokens => {
                 let now = self.now();
                 self.clean(|rows, path| forget_tokens(rows, path, now)).map(|()| Done::Nothing)
             }
-            Work::Checkpoint => {
+            Task::Checkpoint => {
                 self.checkpoint()?;
                 self.shared.tree.file().drain().map_err(Error::WritesRefused)?;
                 Ok(Done::Nothing)
             }
-            Work::Put(_)
-            | Work::Update(_)
-            | Work::Delete(_)
-            | Work::BatchWrite(_)
-            | Work::TransactWrite(_)
-            | Work::Expire => Err(Error::Unsupported { what: "a grouped write on its own" }),
         }
     }
 
@@ -289,44 +283,16 @@ impl Committer {
     }
 }
 
-fn decide(group: &mut Group<'_>, work: Work) -> Result<Done, Error> {
-    match work {
-        Work::Put(put) => group.put(put).map(Done::Image),
-        Work::Update(update) => group.update(update).map(Done::Image),
-        Work::Delete(delete) => group.delete(delete).map(Done::Image),
-        Work::BatchWrite(batch) => group.batch_write(batch).map(Done::Leftover),
-        Work::TransactWrite(transaction) => {
+fn decide(group: &mut Group<'_>, write: Write) -> Result<Done, Error> {
+    match write {
+        Write::Put(put) => group.put(put).map(Done::Image),
+        Write::Update(update) => group.update(update).map(Done::Image),
+        Write::Delete(delete) => group.delete(delete).map(Done::Image),
+        Write::Batch(batch) => group.batch_write(batch).map(Done::Leftover),
+        Write::Transaction(transaction) => {
             group.transact_write(transaction).map(|()| Done::Nothing)
         }
-        Work::Expire => group.expire().map(|()| Done::Nothing),
-        Work::CreateTable(_)
-        | Work::AlterTable(..)
-        | Work::DropTable(_)
-        | Work::Fill(..)
-        | Work::Purge(_)
-        | Work::ForgetTokens
-        | Work::Checkpoint => Err(Error::Unsupported { what: "work of this kind in a group" }),
-    }
-}
-
-impl Work {
-    /// Whether it only changes items, so that many can share a sync.
-    fn is_grouped(&self) -> bool {
-        match self {
-            Work::Put(_)
-            | Work::Update(_)
-            | Work::Delete(_)
-            | Work::BatchWrite(_)
-            | Work::TransactWrite(_)
-            | Work::Expire => true,
-            Work::CreateTable(_)
-            | Work::AlterTable(..)
-            | Work::DropTable(_)
-            | Work::Fill(..)
-            | Work::Purge(_)
-            | Work::ForgetTokens
-            | Work::Checkpoint => false,
-        }
+        Write::Expire => group.expire().map(|()| Done::Nothing),
     }
 }
 

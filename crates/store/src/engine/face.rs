@@ -20,7 +20,7 @@ use super::committer::Committer;
 use super::format::CommitNo;
 use super::open::open;
 use super::options::{Background, Options};
-use super::queue::{Done, Work};
+use super::queue::{Done, Task, Work, Write};
 use super::shared::Shared;
 use super::view::View;
 use super::{feed, io_error, reply, walk};
@@ -85,7 +85,7 @@ impl Engine {
 
     /// Brings the tree on disk up to now, so that the next open has nothing to replay.
     pub fn checkpoint(&self) -> Result<(), Error> {
-        reply::wait(self.submit(Work::Checkpoint)).map(drop)
+        reply::wait(self.submit(Work::Alone(Task::Checkpoint))).map(drop)
     }
 
     /// Does all background work there is: fills indexes, removes what has expired, trims the log.
@@ -228,31 +228,31 @@ impl Read for Engine {
 
 impl Store for Engine {
     fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
-        self.submit_for_table(Work::CreateTable(spec))
+        self.submit_for_table(Work::Alone(Task::CreateTable(spec)))
     }
 
     fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
-        self.submit_for_table(Work::AlterTable(table, change))
+        self.submit_for_table(Work::Alone(Task::AlterTable(table, change)))
     }
 
     fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
-        self.submit_for_table(Work::DropTable(table))
+        self.submit_for_table(Work::Alone(Task::DropTable(table)))
     }
 
     fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
-        self.submit_for_image(Work::Put(put))
+        self.submit_for_image(Work::Grouped(Write::Put(put)))
     }
 
     fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
-        self.submit_for_image(Work::Update(update))
+        self.submit_for_image(Work::Grouped(Write::Update(update)))
     }
 
     fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
-        self.submit_for_image(Work::Delete(delete))
+        self.submit_for_image(Work::Grouped(Write::Delete(delete)))
     }
 
     fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
-        let done = self.submit(Work::BatchWrite(batch));
+        let done = self.submit(Work::Grouped(Write::Batch(batch)));
         Box::pin(async move {
             match done.await? {
                 Done::Leftover(batch) => Ok(batch),
@@ -262,7 +262,7 @@ impl Store for Engine {
     }
 
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
-        let done = self.submit(Work::TransactWrite(transaction));
+        let done = self.submit(Work::Grouped(Write::Transaction(transaction)));
         Box::pin(async move { done.await.map(drop) })
     }
 

@@ -15,18 +15,32 @@ use super::reply::{self, Receiver, Sender};
 /// Something for the committer to do.
 #[derive(Debug)]
 pub(crate) enum Work {
+    /// Only changes items, so that many can share a sync.
+    Grouped(Write),
+    /// Needs the committer for itself.
+    Alone(Task),
+}
+
+/// A change of items.
+#[derive(Debug)]
+pub(crate) enum Write {
     Put(Put),
     Update(UpdateItem),
     Delete(Delete),
-    BatchWrite(BatchWrite),
-    TransactWrite(TransactWrite),
+    Batch(BatchWrite),
+    Transaction(TransactWrite),
+    /// Removes some expired items.
+    Expire,
+}
+
+/// A change of tables, or of what no reader sees.
+#[derive(Debug)]
+pub(crate) enum Task {
     CreateTable(TableSpec),
     AlterTable(TableName, Alteration),
     DropTable(TableName),
     /// Takes the filling of derived rows one step further.
     Fill(TableId, SpaceId),
-    /// Removes some expired items.
-    Expire,
     /// Removes some rows of a space that nothing refers to any more.
     Purge(SpaceId),
     /// Forgets some tokens whose time has passed.
@@ -44,11 +58,14 @@ pub(crate) enum Done {
     Nothing,
 }
 
+/// Whom to tell what came of it.
+pub(crate) type Reply = Sender<Result<Done, Error>>;
+
 /// Something to do, and whom to tell.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) work: Work,
-    pub(crate) reply: Sender<Result<Done, Error>>,
+    pub(crate) reply: Reply,
 }
 
 /// Writes waiting for the committer. Bounded by its callers: each waits for its answer.
