@@ -1,5 +1,6 @@
 //! Reading a segment frame by frame, and telling its end from damage.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::Error;
@@ -90,7 +91,9 @@ impl FrameScan {
     /// frame of this segment says so.
     pub(crate) fn check_tail(&self) -> Result<(), Error> {
         let mut tail = vec![0; (self.len.saturating_sub(self.offset)) as usize];
-        self.read(self.offset, &mut tail)?;
+        if !self.read(self.offset, &mut tail)? {
+            return Ok(());
+        }
         let mut from = 0;
         while let Some(found) = find(&tail[from..], FrameHeader::MAGIC) {
             let offset = self.offset + (from + found) as u64;
@@ -109,23 +112,30 @@ impl FrameScan {
             return Ok(None);
         }
         let mut bytes = [0; FrameHeader::LEN];
-        self.read(offset, &mut bytes)?;
+        if !self.read(offset, &mut bytes)? {
+            return Ok(None);
+        }
         let Ok(header) = FrameHeader::decode(&bytes, self.segment.store) else { return Ok(None) };
         let start = offset + FrameHeader::LEN as u64;
         if start + u64::from(header.payload_len) > self.len {
             return Ok(None);
         }
         let mut payload = vec![0; header.payload_len as usize];
-        self.read(start, &mut payload)?;
-        if !header.fits(&bytes, &payload, self.segment.store) {
+        let read = self.read(start, &mut payload)?;
+        if !read || !header.fits(&bytes, &payload, self.segment.store) {
             return Ok(None);
         }
         Ok(Some(Scanned { segment: Arc::clone(&self.segment), offset, header, payload }))
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
-        let path = &self.segment.path;
-        self.segment.file.read_at(offset, buffer).map_err(io_error("reading the log", path))
+    /// Fills the buffer; false if the file ends before. A log that is read while its store is open
+    /// loses the zeros behind its last frame when a segment ends.
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<bool, Error> {
+        match self.segment.file.read_at(offset, buffer) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(io_error("reading the log", &self.segment.path)(error)),
+        }
     }
 }
 
