@@ -12,6 +12,7 @@ struct Layer {
 /// From the bottom up.
 const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
+    Layer { package: "keyloom-model", dependencies: &["keyloom-value", "toml_edit"] },
     Layer { package: "keyloom-store", dependencies: &["keyloom-value", "redb", "twox-hash"] },
     Layer {
         package: "keyloom-testkit",

@@ -1,0 +1,65 @@
+//! Stage 3: declared → [`Model`]. Names must lead somewhere, types must fit their use, values
+//! their types. A part that is wrong is reported and left out, and the rest is checked on.
+
+mod board;
+mod entity;
+mod field;
+mod handler;
+mod lineage;
+mod list;
+mod literal;
+mod name;
+mod path;
+mod scope;
+mod time;
+mod unique;
+
+use crate::declare::declare;
+use crate::declared::Declared;
+use crate::error::{ModelError, Reporter};
+use crate::model::Model;
+use crate::parse::parse;
+use crate::source::Source;
+use lineage::Lineage;
+use name::Entities;
+use path::Paths;
+use scope::Scope;
+
+/// Reads a model file: the model, or everything that is wrong with the file, in its order.
+///
+/// A file that is not TOML has one error, because nothing after it can be trusted. The cost is
+/// linear in the size of the file, which is at most 1 MiB, and no text makes it panic.
+pub fn check(source: &str) -> Result<Model, Vec<ModelError>> {
+    let lines = Source::new(source);
+    let mut reporter = Reporter::new(&lines);
+    let model = parse(source, &lines, &mut reporter).map(|entries| {
+        let declared = declare(&entries, &mut reporter);
+        resolve(&declared, &mut reporter)
+    });
+    let errors = reporter.finish();
+    match model {
+        Some(model) if errors.is_empty() => Ok(model),
+        _ => Err(errors),
+    }
+}
+
+/// A model that is complete only if nothing was reported.
+fn resolve(declared: &Declared, reporter: &mut Reporter<'_>) -> Model {
+    let entities = Entities::new(&declared.entities, reporter);
+    let lineage = Lineage::new(&declared.entities, &entities, reporter);
+    let scopes: Vec<Scope> = declared
+        .entities
+        .iter()
+        .zip(lineage.parents())
+        .map(|(entity, parent)| field::fields(entity, *parent, &entities, reporter))
+        .collect();
+    let mut paths = Paths::default();
+    for entity in &declared.entities {
+        paths.add_entity(entity, reporter);
+    }
+    let mut checked = entity::Checker { lineage: &lineage, scopes: &scopes, paths, reporter };
+    let checked = checked.entities(&declared.entities);
+    board::check_names(&declared.entities, reporter);
+    let handlers = handler::handlers(&declared.handlers, &entities, reporter);
+    Model::new(checked, handlers)
+}

@@ -1,0 +1,101 @@
+//! One entity after the other: its own keys, and then everything declared below it.
+
+use crate::declared::DeclaredEntity;
+use crate::error::{Code, Reporter};
+use crate::model::{Entity, FieldId, FieldType, IdSource, Presence, Tenancy};
+
+use super::field::choose;
+use super::lineage::Lineage;
+use super::path::{self, Paths};
+use super::scope::Scope;
+use super::{board, list, unique};
+
+/// What all entities are checked with.
+pub(crate) struct Checker<'c, 'r> {
+    pub(crate) lineage: &'c Lineage<'c>,
+    pub(crate) scopes: &'c [Scope],
+    pub(crate) paths: Paths,
+    pub(crate) reporter: &'c mut Reporter<'r>,
+}
+
+impl Checker<'_, '_> {
+    pub(crate) fn entities(&mut self, declared: &[DeclaredEntity]) -> Vec<Entity> {
+        declared.iter().enumerate().map(|(index, entity)| self.entity(index, entity)).collect()
+    }
+
+    fn entity(&mut self, index: usize, declared: &DeclaredEntity) -> Entity {
+        let scope = &self.scopes[index];
+        let tenancy = self.tenancy(index, declared);
+        let reporter = &mut *self.reporter;
+        Entity {
+            name: declared.name.text.clone(),
+            path: path::entity_path(declared),
+            id_source: id_source(declared, reporter),
+            parent: self.lineage.parents()[index].map(|_| FieldId(1)),
+            tenancy,
+            expires: expires(declared, scope, reporter),
+            uniques: unique::uniques(&declared.uniques, scope, reporter),
+            lists: list::lists(declared, scope, (&mut self.paths, reporter)),
+            counts: board::counts(&declared.counts, scope, reporter),
+            boards: board::boards(&declared.boards, scope, reporter),
+            combinations: board::combinations(&declared.tags, scope, reporter),
+            fields: scope.fields.iter().map(|scoped| scoped.field.clone()).collect(),
+        }
+    }
+
+    fn tenancy(&mut self, index: usize, declared: &DeclaredEntity) -> Tenancy {
+        let scope = &self.scopes[index];
+        let reporter = &mut *self.reporter;
+        let Some(word) = &declared.tenant else { return self.lineage.inherited(index) };
+        if let Some(parent) = &declared.parent {
+            let reason = format!("`{}` belongs to the tenant of its parent", declared.name.text);
+            let help = format!("leave this out, or declare it on `{}`", parent.text);
+            reporter.report_with_help(Code::ChildTenant, word.span, (reason, help));
+            return Tenancy::Shared;
+        }
+        let Some(id) = scope.find(word, reporter) else { return Tenancy::Shared };
+        let scoped = &scope.fields[id.index()];
+        let names_a_tenant = matches!(
+            scoped.field.of,
+            FieldType::Text(_) | FieldType::Int(_) | FieldType::Enum(_) | FieldType::Ref(..)
+        );
+        let help = "the tenant is a text, int, enum or ref that is always there";
+        if scoped.is_readable && !names_a_tenant {
+            let reason = format!("a `{}` cannot name a tenant", scoped.field.of.name());
+            reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
+        } else if scoped.field.presence == Presence::Optional {
+            let reason =
+                format!("`{}` can be absent, and then there would be no tenant", word.text);
+            reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
+        } else if id == FieldId(0) {
+            let reason = "`id` cannot name a tenant: every entity has another";
+            reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
+        }
+        Tenancy::Own(id)
+    }
+}
+
+fn id_source(declared: &DeclaredEntity, reporter: &mut Reporter<'_>) -> IdSource {
+    let word = declared.id.as_ref();
+    match word.and_then(|word| choose(word, "`id`", &["generated", "given"], reporter)) {
+        Some("given") => IdSource::Given,
+        _ => IdSource::Generated,
+    }
+}
+
+fn expires(
+    declared: &DeclaredEntity,
+    scope: &Scope,
+    reporter: &mut Reporter<'_>,
+) -> Option<FieldId> {
+    let word = declared.expires.as_ref()?;
+    let id = scope.find(word, reporter)?;
+    let scoped = &scope.fields[id.index()];
+    if scoped.is_readable && scoped.field.of != FieldType::Time {
+        let found = scoped.field.of.name();
+        let reason = format!("`{}` cannot say when it expires: its type is `{found}`", word.text);
+        let help = "name a field of the type `time`; one that may be absent is fine";
+        reporter.report_with_help(Code::BadExpiry, word.span, (reason, help));
+    }
+    Some(id)
+}

@@ -1,0 +1,232 @@
+//! Fields: a declared spec → a [`Field`] whose range and default fit its type.
+
+mod bounds;
+
+use crate::declared::{
+    DeclaredDefault, DeclaredEntity, DeclaredField, DeclaredType, DefaultKind, FieldSpec, TypeKind,
+};
+use crate::error::{Code, Report, Reporter};
+use crate::model::{
+    DefaultValue, EntityId, Field, FieldOrigin, FieldType, Limits, OnDelete, Presence,
+};
+use crate::source::Word;
+
+use super::literal::{self, Misfit};
+use super::name::{Entities, RESERVED, check_name};
+use super::scope::{Scope, ScopedField};
+
+/// Members that an enum may have.
+const MEMBERS_MAX: usize = 200;
+/// Characters that a member may have.
+const MEMBER_LENGTH_MAX: usize = 60;
+
+/// All fields of an entity: `id`, the parent's, the declared ones.
+pub(crate) fn fields(
+    entity: &DeclaredEntity,
+    parent: Option<EntityId>,
+    entities: &Entities<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Scope {
+    let implied = |name: &str, origin, of| ScopedField {
+        field: Field {
+            name: name.to_owned(),
+            origin,
+            of,
+            presence: Presence::Required,
+            default: None,
+        },
+        is_readable: true,
+    };
+    let mut fields = vec![implied("id", FieldOrigin::Id, FieldType::Text(Limits::NONE))];
+    let on_delete = on_parent_delete(entity, reporter);
+    if let (Some(id), Some(name)) = (parent, &entity.parent) {
+        fields.push(implied(&name.text, FieldOrigin::Parent, FieldType::Ref(id, on_delete)));
+    }
+    for declared in &entity.fields {
+        check_field_name(declared, entity, reporter);
+        let field = declared.spec.as_ref();
+        let field = field.and_then(|spec| field_of(&declared.name, spec, entities, reporter));
+        let is_readable = field.is_some();
+        let unread = || implied(&declared.name.text, FieldOrigin::Declared, FieldType::Any);
+        let field = field.unwrap_or_else(|| unread().field);
+        fields.push(ScopedField { field, is_readable });
+    }
+    Scope { entity: entity.name.text.clone(), fields }
+}
+
+fn on_parent_delete(entity: &DeclaredEntity, reporter: &mut Reporter<'_>) -> OnDelete {
+    let Some(word) = &entity.on_parent_delete else { return OnDelete::Refuse };
+    if entity.parent.is_none() {
+        let reason = format!("`{}` has no parent that could be deleted", entity.name.text);
+        let help = "add `parent = \"...\"`, or leave this out";
+        reporter.report_with_help(Code::NoParent, word.span, (reason, help));
+    }
+    match choose(word, "`on_parent_delete`", &["refuse", "cascade"], reporter) {
+        Some("cascade") => OnDelete::Cascade,
+        _ => OnDelete::Refuse,
+    }
+}
+
+/// Which of the words it is.
+pub(crate) fn choose(
+    word: &Word,
+    key: &str,
+    choices: &[&'static str],
+    reporter: &mut Reporter<'_>,
+) -> Option<&'static str> {
+    let found = choices.iter().copied().find(|choice| *choice == word.text);
+    if found.is_none() {
+        let reason = format!("{key} cannot be `{}`", word.text);
+        let help = reporter.instead(&word.text, "it can be", choices.iter().copied());
+        let (code, span) = (Code::UnknownChoice, word.span);
+        reporter.push(Report { code, span, reason, help });
+    }
+    found
+}
+
+fn check_field_name(field: &DeclaredField, entity: &DeclaredEntity, reporter: &mut Reporter<'_>) {
+    let name = &field.name;
+    check_name(name, "a field", reporter);
+    if RESERVED.contains(&name.text.as_str()) {
+        let reason = format!("`{}` cannot be the name of a field: it is reserved", name.text);
+        let help = match name.text.as_str() {
+            "id" => "every entity has an `id`; `id = \"given\"` lets callers choose it".to_owned(),
+            _ => format!("reserved names are {}", RESERVED.join(", ")),
+        };
+        reporter.report_with_help(Code::ReservedName, name.span, (reason, help));
+    }
+    if entity.parent.as_ref().is_some_and(|parent| parent.text == name.text) {
+        let reason = format!("`{}` is the parent's name, which holds the parent's id", name.text);
+        let help = "leave this field out, or call it something else";
+        reporter.report_with_help(Code::ParentFieldClash, name.span, (reason, help));
+    }
+}
+
+fn field_of(
+    name: &Word,
+    spec: &FieldSpec,
+    entities: &Entities<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Option<Field> {
+    let of = type_of(&spec.of, entities, reporter)?;
+    let of = bounds::bounded(of, spec.range.as_ref(), reporter)?;
+    if let FieldType::Ref(_, OnDelete::Clear) = of
+        && spec.optional.is_none()
+    {
+        let reason = "a reference that is cleared must be able to be absent";
+        let help = "write `?` after it";
+        reporter.report_with_help(Code::ClearNeedsOptional, spec.of.span, (reason, help));
+    }
+    let default = spec.default.as_ref().and_then(|default| default_of(default, &of, reporter));
+    let presence = spec.optional.map_or(Presence::Required, |_| Presence::Optional);
+    Some(Field { name: name.text.clone(), origin: FieldOrigin::Declared, of, presence, default })
+}
+
+fn type_of(
+    declared: &DeclaredType,
+    entities: &Entities<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Option<FieldType> {
+    Some(match &declared.kind {
+        TypeKind::Text => FieldType::Text(Limits::NONE),
+        TypeKind::Int => FieldType::Int(Limits::NONE),
+        TypeKind::Number => FieldType::Number(Limits::NONE),
+        TypeKind::Bool => FieldType::Bool,
+        TypeKind::Time => FieldType::Time,
+        TypeKind::Bytes => FieldType::Bytes(Limits::NONE),
+        TypeKind::Any => FieldType::Any,
+        TypeKind::Tags => FieldType::Tags,
+        TypeKind::Enum(members) => FieldType::Enum(members_of(declared, members, reporter)),
+        TypeKind::Ref { entity, rule } => {
+            let rule = rule.as_ref().map(|rule| {
+                choose(rule, "the rule for deletion", &["refuse", "cascade", "clear"], reporter)
+            });
+            let on_delete = match rule.flatten() {
+                Some("cascade") => OnDelete::Cascade,
+                Some("clear") => OnDelete::Clear,
+                _ => OnDelete::Refuse,
+            };
+            FieldType::Ref(entities.find(entity, reporter)?, on_delete)
+        }
+        TypeKind::List(of) => {
+            FieldType::List(element_of(of.as_deref(), entities, reporter)?, Limits::NONE)
+        }
+        TypeKind::Map(of) => {
+            FieldType::Map(element_of(of.as_deref(), entities, reporter)?, Limits::NONE)
+        }
+    })
+}
+
+fn element_of(
+    declared: Option<&DeclaredType>,
+    entities: &Entities<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Option<Box<FieldType>> {
+    let Some(declared) = declared else { return Some(Box::new(FieldType::Any)) };
+    let of = type_of(declared, entities, reporter)?;
+    if matches!(of, FieldType::Ref(..) | FieldType::Tags) {
+        let reason = format!("lists and maps cannot hold `{}`", of.name());
+        let help = match of {
+            FieldType::Tags => "a field of its own can be `tags`",
+            _ => "make an entity for the relation, with one `ref` for each side",
+        };
+        reporter.report_with_help(Code::BadElement, declared.span, (reason, help));
+        return None;
+    }
+    Some(Box::new(of))
+}
+
+fn members_of(
+    declared: &DeclaredType,
+    members: &[Word],
+    reporter: &mut Reporter<'_>,
+) -> Vec<String> {
+    let mut found: Vec<String> = vec![];
+    if members.is_empty() {
+        let help = "write them as `enum(open, done)`";
+        reporter.report_with_help(Code::BadEnum, declared.span, ("the enum has no members", help));
+    }
+    if let Some(first_over) = members.get(MEMBERS_MAX) {
+        let reason = format!("an enum has at most {MEMBERS_MAX} members");
+        reporter.report(Code::TooMany, first_over.span, reason);
+    }
+    for member in members.iter().take(MEMBERS_MAX) {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if !member.text.chars().all(is_plain) || member.text.len() > MEMBER_LENGTH_MAX {
+            let reason = format!("`{}` cannot be a member of an enum", member.text);
+            let help = "a member is at most 60 letters from a to z, digits, `_` and `-`";
+            reporter.report_with_help(Code::BadEnum, member.span, (reason, help));
+        } else if found.contains(&member.text) {
+            let reason = format!("`{}` is a member already", member.text);
+            reporter.report(Code::BadEnum, member.span, reason);
+        } else {
+            found.push(member.text.clone());
+        }
+    }
+    found
+}
+
+fn default_of(
+    default: &DeclaredDefault,
+    of: &FieldType,
+    reporter: &mut Reporter<'_>,
+) -> Option<DefaultValue> {
+    let bare = default.kind == DefaultKind::Bare;
+    if bare && matches!(of, FieldType::Time) && default.word.text == "now" {
+        return Some(DefaultValue::Now);
+    }
+    if matches!(of, FieldType::Any | FieldType::Bytes(_) | FieldType::Ref(..)) {
+        let reason = format!("a field of the type `{}` takes no default", of.name());
+        let help = "make it optional with `?`, or leave the default out";
+        reporter.report_with_help(Code::NoDefault, default.word.span, (reason, help));
+        return None;
+    }
+    match literal::of_default(default, of) {
+        Ok(literal) => Some(DefaultValue::Literal(literal)),
+        Err(Misfit { reason, help }) => {
+            let (code, span) = (Code::BadDefault, default.word.span);
+            reporter.push(Report { code, span, reason, help: Some(help) });
+            None
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Ranges: `1..5` is about the value of a number, and about the length of what has one.
+
+use std::str::FromStr;
+
+use keyloom_value::Number;
+
+use crate::declared::DeclaredRange;
+use crate::error::{Code, Reporter};
+use crate::model::{FieldType, Limits};
+use crate::source::Word;
+
+/// The type with its range, if it takes one.
+pub(crate) fn bounded(
+    of: FieldType,
+    range: Option<&DeclaredRange>,
+    reporter: &mut Reporter<'_>,
+) -> Option<FieldType> {
+    let Some(range) = range else { return Some(of) };
+    let length = "a length, such as 80";
+    Some(match of {
+        FieldType::Text(_) => FieldType::Text(limits(range, length, reporter)?),
+        FieldType::Bytes(_) => FieldType::Bytes(limits(range, length, reporter)?),
+        FieldType::List(of, _) => FieldType::List(of, limits(range, length, reporter)?),
+        FieldType::Map(of, _) => FieldType::Map(of, limits(range, length, reporter)?),
+        FieldType::Int(_) => FieldType::Int(limits(range, "a whole number", reporter)?),
+        FieldType::Number(_) => {
+            FieldType::Number(limits::<Number>(range, "a number of up to 38 digits", reporter)?)
+        }
+        FieldType::Bool
+        | FieldType::Time
+        | FieldType::Any
+        | FieldType::Tags
+        | FieldType::Enum(_)
+        | FieldType::Ref(..) => {
+            let reason = format!("a field of the type `{}` takes no range", of.name());
+            let help =
+                "int and number take a range of values; text, bytes, list and map of lengths";
+            reporter.report_with_help(Code::NoRange, range.span, (reason, help));
+            return None;
+        }
+    })
+}
+
+/// Both bounds, which must be values of `what` and in order.
+fn limits<T: FromStr + PartialOrd>(
+    range: &DeclaredRange,
+    what: &str,
+    reporter: &mut Reporter<'_>,
+) -> Option<Limits<T>> {
+    let mut bound = |word: &Option<Word>| match word {
+        None => Some(None),
+        Some(word) => match word.text.parse() {
+            Ok(bound) => Some(Some(bound)),
+            Err(_) => {
+                let reason = format!("`{}` cannot be a bound: it must be {what}", word.text);
+                reporter.report(Code::BadRange, word.span, reason);
+                None
+            }
+        },
+    };
+    let (low, high) = (bound(&range.low), bound(&range.high));
+    let limits: Limits<T> = Limits { low: low?, high: high? };
+    let reason = match (&limits.low, &limits.high) {
+        (None, None) => "the range has no bounds",
+        (Some(low), Some(high)) if low > high => "no value is in this range",
+        _ => return Some(limits),
+    };
+    let help = "write the least and the greatest, as in `1..5`, `1..` or `..5`";
+    reporter.report_with_help(Code::BadRange, range.span, (reason, help));
+    None
+}

@@ -1,0 +1,77 @@
+//! Parents and children: no entity is its own ancestor, and the line is short.
+
+use crate::declared::DeclaredEntity;
+use crate::error::{Code, Reporter};
+use crate::model::{EntityId, Tenancy};
+
+use super::name::Entities;
+
+/// Entities in a line from the first parent to the last child.
+const LINE_MAX: usize = 5;
+
+/// Who is whose parent.
+pub(crate) struct Lineage<'d> {
+    declared: &'d [DeclaredEntity],
+    parents: Vec<Option<EntityId>>,
+}
+
+impl<'d> Lineage<'d> {
+    pub(crate) fn new(
+        declared: &'d [DeclaredEntity],
+        entities: &Entities<'_>,
+        reporter: &mut Reporter<'_>,
+    ) -> Lineage<'d> {
+        let parent = |entity: &DeclaredEntity| entities.find(entity.parent.as_ref()?, reporter);
+        let parents = declared.iter().map(parent).collect();
+        let mut lineage = Lineage { declared, parents };
+        for index in 0..declared.len() {
+            lineage.check_line(index, reporter);
+        }
+        lineage
+    }
+
+    pub(crate) fn parents(&self) -> &[Option<EntityId>] {
+        &self.parents
+    }
+
+    /// Whose data the entity is, if it has a parent: that of the first of its line.
+    pub(crate) fn inherited(&self, index: usize) -> Tenancy {
+        match self.ancestors(index).last() {
+            Some(first) if self.declared[first.index()].tenant.is_some() => {
+                Tenancy::Inherited(*first)
+            }
+            _ => Tenancy::Shared,
+        }
+    }
+
+    /// From the parent upward; ends where a cycle would begin again.
+    fn ancestors(&self, index: usize) -> Vec<EntityId> {
+        let mut ancestors = vec![];
+        let mut next = self.parents[index];
+        while let Some(parent) = next.filter(|parent| !ancestors.contains(parent)) {
+            ancestors.push(parent);
+            next = self.parents[parent.index()];
+        }
+        ancestors
+    }
+
+    /// A cycle is told once, at the first of its entities, and then cut so that the rest ends.
+    fn check_line(&mut self, index: usize, reporter: &mut Reporter<'_>) {
+        let Some(word) = &self.declared[index].parent else { return };
+        let ancestors = self.ancestors(index);
+        let name = |id: &EntityId| self.declared[id.index()].name.text.as_str();
+        if ancestors.last().is_some_and(|last| last.index() == index) {
+            let own = &self.declared[index].name.text;
+            let line: Vec<&str> = ancestors.iter().map(name).collect();
+            let reason =
+                format!("`{own}` would be its own ancestor: {own} -> {}", line.join(" -> "));
+            let help = "one of them must have no parent; use `ref` for a loose relation";
+            reporter.report_with_help(Code::ParentCycle, word.span, (reason, help));
+            self.parents[index] = None;
+        } else if ancestors.len() == LINE_MAX {
+            let reason = format!("children are nested more than {LINE_MAX} deep");
+            let help = "make it an entity without a parent, with a `ref` field";
+            reporter.report_with_help(Code::ParentsTooDeep, word.span, (reason, help));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Names: what they look like, which are taken, and which entity each leads to.
+
+use std::collections::BTreeMap;
+
+use crate::declared::DeclaredEntity;
+use crate::error::{Code, Report, Reporter};
+use crate::model::EntityId;
+use crate::source::Word;
+
+/// Characters that a name may have.
+const LENGTH_MAX: usize = 60;
+
+/// Names that fields cannot have, because requests and answers use them for something else.
+pub(crate) const RESERVED: &[&str] =
+    &["id", "version", "limit", "cursor", "with", "explain", "tag"];
+
+/// The entities of a file by name.
+pub(crate) struct Entities<'d> {
+    by_name: BTreeMap<&'d str, EntityId>,
+}
+
+impl<'d> Entities<'d> {
+    pub(crate) fn new(declared: &'d [DeclaredEntity], reporter: &mut Reporter<'_>) -> Self {
+        let mut by_name = BTreeMap::new();
+        for (entity, index) in declared.iter().zip(0..) {
+            check_name(&entity.name, "an entity", reporter);
+            by_name.insert(entity.name.text.as_str(), EntityId(index));
+        }
+        Entities { by_name }
+    }
+
+    pub(crate) fn find(&self, name: &Word, reporter: &mut Reporter<'_>) -> Option<EntityId> {
+        let found = self.by_name.get(name.text.as_str()).copied();
+        if found.is_none() {
+            let reason = format!("there is no entity `{}`", name.text);
+            let known = self.by_name.keys().copied();
+            let help = reporter.instead(&name.text, "entities are", known);
+            let (code, span) = (Code::UnknownEntity, name.span);
+            reporter.push(Report { code, span, reason, help });
+        }
+        found
+    }
+}
+
+/// Whether a name looks like one; `what` has it.
+pub(crate) fn check_name(name: &Word, what: &str, reporter: &mut Reporter<'_>) {
+    if name.text.chars().count() > LENGTH_MAX {
+        let reason = format!("the name of {what} has more than {LENGTH_MAX} characters");
+        reporter.report(Code::BadName, name.span, reason);
+        return;
+    }
+    let is_start = |c: char| c.is_ascii_lowercase();
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.text.starts_with(is_start) && name.text.chars().all(is_part) {
+        return;
+    }
+    let reason = format!("`{}` cannot be the name of {what}", name.text);
+    let mut help =
+        "a name is a lower-case letter, then lower-case letters, digits and `_`".to_owned();
+    let mended = snake_case(&name.text);
+    if mended.starts_with(is_start) {
+        help.push_str(&format!("; `{mended}` would do"));
+    }
+    reporter.report_with_help(Code::BadName, name.span, (reason, help));
+}
+
+/// `shopOrder` and `shop-order` as `shop_order`.
+fn snake_case(name: &str) -> String {
+    let mut mended = String::new();
+    for c in name.chars() {
+        let is_break = c.is_ascii_uppercase() || !c.is_ascii_alphanumeric();
+        if is_break && !mended.is_empty() && !mended.ends_with('_') {
+            mended.push('_');
+        }
+        if c.is_ascii_alphanumeric() {
+            mended.push(c.to_ascii_lowercase());
+        }
+    }
+    mended.trim_end_matches('_').to_owned()
+}

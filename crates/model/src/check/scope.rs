@@ -1,0 +1,136 @@
+//! The fields of one entity, as the names in its declarations find them.
+
+use crate::error::{Code, Report, Reporter};
+use crate::model::{Field, FieldId, FieldOrigin, FieldType};
+use crate::source::Word;
+
+/// The fields of an entity. One that could not be read is there too, but what it is used for is
+/// not judged.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub(crate) entity: String,
+    pub(crate) fields: Vec<ScopedField>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ScopedField {
+    pub(crate) field: Field,
+    pub(crate) is_readable: bool,
+}
+
+/// What a field is named for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Usage {
+    By,
+    Order,
+    Unique,
+    Where,
+    Facets,
+    Split,
+    Of,
+    Rank,
+}
+
+impl Usage {
+    /// The key of the model file.
+    fn key(self) -> &'static str {
+        match self {
+            Usage::By => "by",
+            Usage::Order => "order",
+            Usage::Unique => "unique",
+            Usage::Where => "where",
+            Usage::Facets => "facets",
+            Usage::Split => "split",
+            Usage::Of => "of",
+            Usage::Rank => "rank",
+        }
+    }
+
+    /// The types that fit.
+    fn types(self) -> &'static [&'static str] {
+        match self {
+            Usage::By | Usage::Order | Usage::Unique => {
+                &["text", "int", "number", "bool", "time", "bytes", "enum", "ref"]
+            }
+            Usage::Where => &["text", "int", "number", "bool", "time", "enum", "ref"],
+            Usage::Facets | Usage::Split | Usage::Of => &["text", "int", "bool", "enum", "ref"],
+            Usage::Rank => &["int", "number", "time"],
+        }
+    }
+}
+
+impl Scope {
+    pub(crate) fn field(&self, id: FieldId) -> &Field {
+        &self.fields[id.index()].field
+    }
+
+    /// The field of this name.
+    pub(crate) fn find(&self, name: &Word, reporter: &mut Reporter<'_>) -> Option<FieldId> {
+        let index = self.fields.iter().position(|scoped| scoped.field.name == name.text);
+        if let Some(index) = index {
+            return FieldId::from_index(index);
+        }
+        let reason = format!("`{}` has no field `{}`", self.entity, name.text);
+        let parent = self.fields.iter().find(|s| s.field.origin == FieldOrigin::Parent);
+        let help = match parent.filter(|_| name.text == "parent") {
+            Some(parent) => Some(format!("the parent has its own name, `{}`", parent.field.name)),
+            None => {
+                let known = self.fields.iter().map(|scoped| scoped.field.name.as_str());
+                reporter.instead(&name.text, "its fields are", known)
+            }
+        };
+        reporter.push(Report { code: Code::UnknownField, span: name.span, reason, help });
+        None
+    }
+
+    /// The field of this name, if it can be used for this.
+    pub(crate) fn find_for(
+        &self,
+        usage: Usage,
+        name: &Word,
+        reporter: &mut Reporter<'_>,
+    ) -> Option<FieldId> {
+        let id = self.find(name, reporter)?;
+        let scoped = &self.fields[id.index()];
+        if !scoped.is_readable {
+            return None;
+        }
+        let found = scoped.field.of.name();
+        if usage.types().contains(&found) {
+            return Some(id);
+        }
+        let key = usage.key();
+        let reason = format!("`{}` cannot be in `{key}`: its type is `{found}`", name.text);
+        let help = format!("`{key}` takes fields of the types {}", usage.types().join(", "));
+        reporter.report_with_help(Code::BadUse, name.span, (reason, help));
+        None
+    }
+
+    /// Several fields for one purpose, each once.
+    pub(crate) fn find_all(
+        &self,
+        usage: Usage,
+        names: &[Word],
+        reporter: &mut Reporter<'_>,
+    ) -> Vec<FieldId> {
+        let mut found = vec![];
+        for name in names {
+            let Some(id) = self.find_for(usage, name, reporter) else { continue };
+            if found.contains(&id) {
+                same_field_twice(name, usage.key(), reporter);
+            } else {
+                found.push(id);
+            }
+        }
+        found
+    }
+
+    pub(crate) fn is_text(&self, id: FieldId) -> bool {
+        matches!(self.field(id).of, FieldType::Text(_))
+    }
+}
+
+pub(crate) fn same_field_twice(name: &Word, key: &str, reporter: &mut Reporter<'_>) {
+    let reason = format!("`{}` is in `{key}` already", name.text);
+    reporter.report_with_help(Code::SameFieldTwice, name.span, (reason, "name it once"));
+}

@@ -1,0 +1,61 @@
+//! Stage 2: tree → declared. Keys must be known and values of the kind that their key takes;
+//! whether names lead anywhere is the next stage's question.
+
+mod entity;
+mod keys;
+mod list;
+
+use crate::declared::{Declared, DeclaredHandler};
+use crate::error::{Code, Reporter};
+use crate::parse::Entry;
+use crate::source::Span;
+use keys::{Keys, table, text};
+
+/// Entities that a model may have.
+const ENTITIES_MAX: usize = 200;
+
+/// Reads a whole file.
+pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declared {
+    let keys = Keys::read(entries, ("a model", &["entity", "on"]), reporter);
+    let mut declared = Declared::default();
+    let entities = keys.get("entity").and_then(|entry| table(entry, reporter)).unwrap_or(&[]);
+    for entry in limited(entities, ("entities", ENTITIES_MAX), reporter) {
+        if let Some(entries) = table(entry, reporter) {
+            declared.entities.push(entity::entity(&entry.key, entries, reporter));
+        }
+    }
+    if entities.is_empty() {
+        let place = keys.get("entity").map_or(Span::new(0, 0), |entry| entry.key.span);
+        let help = "begin with `[entity.NAME]` and a line such as `fields.title = \"text\"`";
+        reporter.report_with_help(Code::NoEntity, place, ("the model has no entity", help));
+    }
+    if let Some(entries) = keys.get("on").and_then(|entry| table(entry, reporter)) {
+        declared.handlers = handlers(entries, reporter);
+    }
+    declared
+}
+
+fn handlers(entries: &[Entry], reporter: &mut Reporter<'_>) -> Vec<DeclaredHandler> {
+    let mut handlers = vec![];
+    for entity in entries {
+        let Some(changes) = table(entity, reporter) else { continue };
+        for change in changes {
+            let Some(target) = text(change, reporter) else { continue };
+            let (entity, change) = (entity.key.clone(), change.key.clone());
+            handlers.push(DeclaredHandler { entity, change, target });
+        }
+    }
+    handlers
+}
+
+/// The entries, or as many of them as may be.
+fn limited<'e>(
+    entries: &'e [Entry],
+    (what, max): (&str, usize),
+    reporter: &mut Reporter<'_>,
+) -> &'e [Entry] {
+    let Some(first_over) = entries.get(max) else { return entries };
+    let reason = format!("there are {} {what}; at most {max} may be", entries.len());
+    reporter.report(Code::TooMany, first_over.key.span, reason);
+    &entries[..max]
+}

@@ -1,0 +1,163 @@
+//! What the author wrote, every name and value with its place: raw types. Nothing in here has been
+//! checked against anything else in the file.
+
+use crate::parse::Node;
+use crate::source::{Span, Word};
+
+/// A whole file.
+#[derive(Debug, Default)]
+pub(crate) struct Declared {
+    pub(crate) entities: Vec<DeclaredEntity>,
+    pub(crate) handlers: Vec<DeclaredHandler>,
+}
+
+/// `[entity.NAME]`.
+#[derive(Debug)]
+pub(crate) struct DeclaredEntity {
+    pub(crate) name: Word,
+    pub(crate) path: Option<Word>,
+    pub(crate) parent: Option<Word>,
+    pub(crate) on_parent_delete: Option<Word>,
+    pub(crate) id: Option<Word>,
+    pub(crate) tenant: Option<Word>,
+    pub(crate) expires: Option<Word>,
+    pub(crate) fields: Vec<DeclaredField>,
+    pub(crate) uniques: Vec<DeclaredUnique>,
+    pub(crate) lists: Vec<DeclaredList>,
+    pub(crate) counts: Vec<DeclaredCount>,
+    pub(crate) boards: Vec<DeclaredBoard>,
+    pub(crate) tags: Vec<DeclaredTags>,
+}
+
+/// `fields.NAME = "SPEC"`.
+#[derive(Debug)]
+pub(crate) struct DeclaredField {
+    pub(crate) name: Word,
+    /// Missing when it could not be read; the field is there all the same.
+    pub(crate) spec: Option<FieldSpec>,
+}
+
+/// The text of a field, taken apart.
+#[derive(Debug)]
+pub(crate) struct FieldSpec {
+    pub(crate) of: DeclaredType,
+    /// The place of the question mark.
+    pub(crate) optional: Option<Span>,
+    pub(crate) range: Option<DeclaredRange>,
+    pub(crate) default: Option<DeclaredDefault>,
+}
+
+/// A type as written.
+#[derive(Debug)]
+pub(crate) struct DeclaredType {
+    pub(crate) kind: TypeKind,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) enum TypeKind {
+    Text,
+    Int,
+    Number,
+    Bool,
+    Time,
+    Bytes,
+    Any,
+    Tags,
+    Enum(Vec<Word>),
+    Ref { entity: Word, rule: Option<Word> },
+    List(Option<Box<DeclaredType>>),
+    Map(Option<Box<DeclaredType>>),
+}
+
+/// `lo..hi`.
+#[derive(Debug)]
+pub(crate) struct DeclaredRange {
+    pub(crate) low: Option<Word>,
+    pub(crate) high: Option<Word>,
+    pub(crate) span: Span,
+}
+
+/// What stands after `=`.
+#[derive(Debug)]
+pub(crate) struct DeclaredDefault {
+    pub(crate) kind: DefaultKind,
+    pub(crate) word: Word,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DefaultKind {
+    Bare,
+    Quoted,
+    EmptyList,
+    EmptyMap,
+}
+
+/// One entry of `unique`.
+#[derive(Debug)]
+pub(crate) struct DeclaredUnique {
+    pub(crate) span: Span,
+    pub(crate) fields: Vec<Word>,
+    pub(crate) within: Option<Word>,
+    /// The place of `true`.
+    pub(crate) fold_case: Option<Span>,
+}
+
+/// `[entity.NAME.list.NAME]`.
+#[derive(Debug)]
+pub(crate) struct DeclaredList {
+    pub(crate) name: Word,
+    pub(crate) path: Option<Word>,
+    pub(crate) by: Vec<Word>,
+    pub(crate) order: Vec<Word>,
+    pub(crate) filter: Vec<DeclaredTest>,
+    pub(crate) facets: Vec<Word>,
+}
+
+/// One `field = value` of `where`.
+#[derive(Debug)]
+pub(crate) struct DeclaredTest {
+    pub(crate) field: Word,
+    pub(crate) value: Node,
+}
+
+/// `[entity.NAME.count.NAME]`.
+#[derive(Debug)]
+pub(crate) struct DeclaredCount {
+    pub(crate) name: Word,
+    pub(crate) by: Vec<Word>,
+    pub(crate) split: Vec<Word>,
+    pub(crate) filter: Vec<DeclaredTest>,
+}
+
+/// `[entity.NAME.board.NAME]`.
+#[derive(Debug)]
+pub(crate) struct DeclaredBoard {
+    pub(crate) name: Word,
+    pub(crate) of: Option<Word>,
+    pub(crate) rank: Option<Word>,
+    pub(crate) by: Vec<Word>,
+    pub(crate) filter: Vec<DeclaredTest>,
+}
+
+/// `[entity.NAME.tags.FIELD]`.
+#[derive(Debug)]
+pub(crate) struct DeclaredTags {
+    pub(crate) field: Word,
+    pub(crate) combine: Vec<DeclaredCombination>,
+}
+
+/// One entry of `combine`.
+#[derive(Debug)]
+pub(crate) struct DeclaredCombination {
+    pub(crate) keys: Vec<Word>,
+    pub(crate) span: Span,
+}
+
+/// `on.ENTITY.CHANGE = "TARGET"`.
+#[derive(Debug)]
+pub(crate) struct DeclaredHandler {
+    pub(crate) entity: Word,
+    pub(crate) change: Word,
+    pub(crate) target: Word,
+}

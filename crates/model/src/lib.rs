@@ -1,0 +1,45 @@
+//! The model file: entities and the questions that will be asked of them, declared once.
+//!
+//! [`check`] turns the text of a model file into a [`Model`] that cannot be wrong, or into every
+//! error of the file at once. `docs/model.md` explains the language.
+//!
+//! The stages are files in the order they run: `parse` (text → tree with places), `declare`
+//! (tree → what the author wrote), `check` (what the author wrote → [`Model`]).
+//!
+//! This crate does no I/O and is deterministic. It knows no store and no HTTP.
+//!
+//! ```
+//! let model = keyloom_model::check(
+//!     r#"
+//!     [entity.category]
+//!     fields.name = "text 1..80"
+//!     unique = ["name"]
+//!     list.by_name = { order = "name" }
+//!     "#,
+//! )
+//! .expect("the model has no errors");
+//! let category = model.entity(model.find("category").expect("there is a category"));
+//! assert_eq!(category.lists[0].name, "by_name");
+//!
+//! let errors = keyloom_model::check("[entity.category]\nfields.name = \"txt\"\n").unwrap_err();
+//! assert_eq!(errors[0].code().as_str(), "K0202");
+//! assert_eq!(errors[0].help(), Some("did you mean `text`?"));
+//! ```
+
+mod check;
+mod declare;
+mod declared;
+mod error;
+mod field_spec;
+mod model;
+mod parse;
+mod source;
+mod suggest;
+
+pub use check::check;
+pub use error::{Code, ModelError, render};
+pub use model::{
+    Board, CaseMode, Count, DefaultValue, Direction, Entity, EntityId, Field, FieldId, FieldOrigin,
+    FieldType, Handler, IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy,
+    PathPart, Presence, Ranking, TagCombination, Tenancy, Test, TriggeringChange, Unique, UniqueId,
+};

@@ -1,0 +1,53 @@
+//! The checked model: every name is resolved and every rule kept. Made by [`check`](crate::check)
+//! alone, so whoever has one need not check anything again.
+
+mod entity;
+mod field;
+mod list;
+mod literal;
+
+use std::collections::BTreeMap;
+
+pub use entity::{Entity, EntityId, IdSource, Tenancy, Unique, UniqueId};
+pub use field::{Field, FieldId, FieldOrigin, FieldType, Limits, OnDelete, Presence};
+pub use list::{
+    Board, CaseMode, Count, Direction, Handler, List, ListId, OrderBy, PathPart, Ranking,
+    TagCombination, Test, TriggeringChange,
+};
+pub use literal::{DefaultValue, Literal};
+
+/// A model without errors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    entities: Vec<Entity>,
+    by_name: BTreeMap<String, EntityId>,
+    handlers: Vec<Handler>,
+}
+
+impl Model {
+    pub(crate) fn new(entities: Vec<Entity>, handlers: Vec<Handler>) -> Model {
+        let named = entities.iter().zip(0..).map(|(e, index)| (e.name.clone(), EntityId(index)));
+        let by_name = named.collect();
+        Model { entities, by_name, handlers }
+    }
+
+    /// All entities, in the order of the file.
+    pub fn entities(&self) -> impl Iterator<Item = (EntityId, &Entity)> {
+        self.entities.iter().zip(0..).map(|(entity, index)| (EntityId(index), entity))
+    }
+
+    /// The entity with an id that this model gave out.
+    pub fn entity(&self, id: EntityId) -> &Entity {
+        &self.entities[id.index()]
+    }
+
+    /// The entity of this name.
+    pub fn find(&self, name: &str) -> Option<EntityId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// What is called after changes, in the order of the file.
+    pub fn handlers(&self) -> &[Handler] {
+        &self.handlers
+    }
+}

@@ -1,0 +1,122 @@
+//! Entities and what is unique among them.
+
+use super::{Board, CaseMode, Count, Field, FieldId, List, ListId, TagCombination};
+
+/// An entity of one model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(pub(crate) u16);
+
+impl EntityId {
+    /// Its place among the model's entities, from 0.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// One kind of thing that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entity {
+    /// Its name in the model.
+    pub name: String,
+    /// Where it is served.
+    pub path: String,
+    /// Who makes ids.
+    pub id_source: IdSource,
+    /// The field that holds the parent's id, if it is a child. It is a reference.
+    pub parent: Option<FieldId>,
+    /// Whose data it is.
+    pub tenancy: Tenancy,
+    /// The time at which it expires.
+    pub expires: Option<FieldId>,
+    /// First `id`, then the parent if there is one, then the declared ones in their order.
+    pub fields: Vec<Field>,
+    /// What no two of them have in common.
+    pub uniques: Vec<Unique>,
+    /// The ordered lists they are in.
+    pub lists: Vec<List>,
+    /// The counts kept of them.
+    pub counts: Vec<Count>,
+    /// The boards they are ranked on.
+    pub boards: Vec<Board>,
+    /// The tag keys that are looked up together.
+    pub combinations: Vec<TagCombination>,
+}
+
+impl Entity {
+    /// The field with an id that this entity's model gave out for it.
+    pub fn field(&self, id: FieldId) -> &Field {
+        &self.fields[id.index()]
+    }
+
+    /// The field of this name.
+    pub fn find_field(&self, name: &str) -> Option<FieldId> {
+        let index = self.fields.iter().position(|field| field.name == name)?;
+        FieldId::from_index(index)
+    }
+
+    /// The list with an id that this entity's model gave out for it.
+    pub fn list(&self, id: ListId) -> &List {
+        &self.lists[id.index()]
+    }
+
+    /// The list of this name.
+    pub fn find_list(&self, name: &str) -> Option<ListId> {
+        let index = self.lists.iter().position(|list| list.name == name)?;
+        u16::try_from(index).ok().map(ListId)
+    }
+
+    /// The unique with an id that this entity's model gave out for it.
+    pub fn unique(&self, id: UniqueId) -> &Unique {
+        &self.uniques[id.index()]
+    }
+
+    /// All uniques with their ids.
+    pub fn uniques(&self) -> impl Iterator<Item = (UniqueId, &Unique)> {
+        self.uniques.iter().zip(0..).map(|(unique, index)| (UniqueId(index), unique))
+    }
+}
+
+/// Who makes the ids of an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdSource {
+    /// Keyloom does; their order is the order of creation.
+    Generated,
+    /// The caller does.
+    Given,
+}
+
+/// Whose data an entity is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tenancy {
+    /// There are no tenants.
+    Shared,
+    /// A field of its own says so.
+    Own(FieldId),
+    /// That of its parent, or of the parent's parent: the entity that has the field.
+    Inherited(EntityId),
+}
+
+/// A unique of one entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UniqueId(pub(crate) u16);
+
+impl UniqueId {
+    /// Its place among the entity's uniques, from 0.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// Values that no two entities of a kind (and of a tenant) have in common. An entity in which one
+/// of the fields is absent takes no part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unique {
+    /// The fields that together are unique.
+    pub fields: Vec<FieldId>,
+    /// Unique only among those that have this in common.
+    pub within: Option<FieldId>,
+    /// Whether `A` and `a` are the same, in texts.
+    pub case: CaseMode,
+}

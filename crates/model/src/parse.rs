@@ -1,0 +1,149 @@
+//! Stage 1: text → a tree of tables, lists and values, each with its place.
+//!
+//! The only file that knows the TOML parser. Headers, dotted keys and inline tables come out the
+//! same, so that later stages never ask how a table was written. Nesting is bounded by the parser.
+
+use toml_edit::{Array, Document, InlineTable, Item, Key, Table, Value};
+
+use crate::error::{Code, Reporter};
+use crate::source::{Source, Span, Word};
+
+/// Bytes that a model file may have.
+pub(crate) const FILE_BYTES_MAX: usize = 1024 * 1024;
+
+/// A value of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) kind: NodeKind,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum NodeKind {
+    /// The place is inside the quotes when the text stands there letter by letter.
+    Text(Word),
+    Integer(i64),
+    /// As written, because a binary float cannot hold what the author wrote.
+    Float(String),
+    Bool(bool),
+    /// As written.
+    Time(String),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: Word,
+    pub(crate) node: Node,
+}
+
+impl NodeKind {
+    /// What a person would call it.
+    pub(crate) fn describe(&self) -> &'static str {
+        match self {
+            NodeKind::Text(_) => "text",
+            NodeKind::Integer(_) => "an integer",
+            NodeKind::Float(_) => "a number",
+            NodeKind::Bool(_) => "true or false",
+            NodeKind::Time(_) => "a time",
+            NodeKind::List(_) => "a list",
+            NodeKind::Table(_) => "a table",
+        }
+    }
+}
+
+/// The top level of the file, or nothing if it is not TOML or is too large.
+pub(crate) fn parse(
+    text: &str,
+    source: &Source<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Option<Vec<Entry>> {
+    if text.len() > FILE_BYTES_MAX {
+        let reason = format!("the file has {} bytes", text.len());
+        let help = format!("a model file has at most {FILE_BYTES_MAX} bytes");
+        reporter.report_with_help(Code::FileTooLarge, Span::new(0, 0), (reason, help));
+        return None;
+    }
+    match Document::parse(text) {
+        Ok(document) => Some(Reader { source }.table(document.as_table())),
+        Err(error) => {
+            let end = text.len();
+            let span = error.span().map_or(Span::new(end, end), |s| Span::new(s.start, s.end));
+            reporter.report(Code::Syntax, span, format!("this is not TOML: {}", error.message()));
+            None
+        }
+    }
+}
+
+struct Reader<'a> {
+    source: &'a Source<'a>,
+}
+
+impl Reader<'_> {
+    fn table(&self, table: &Table) -> Vec<Entry> {
+        let keys = table.iter().filter_map(|(name, _)| table.get_key_value(name));
+        self.entries(keys)
+    }
+
+    fn inline_table(&self, table: &InlineTable) -> Vec<Entry> {
+        let keys = table.iter().filter_map(|(name, _)| table.get_key_value(name));
+        self.entries(keys)
+    }
+
+    fn entries<'t>(&self, entries: impl Iterator<Item = (&'t Key, &'t Item)>) -> Vec<Entry> {
+        let entry = |(key, item): (&Key, &Item)| {
+            let span = span_of(key.span());
+            let key = Word { text: key.get().to_owned(), span };
+            Some(Entry { key, node: self.item(item, span)? })
+        };
+        entries.filter_map(entry).collect()
+    }
+
+    /// `key` is where the item is when it has no place of its own, as dotted tables have none.
+    fn item(&self, item: &Item, key: Span) -> Option<Node> {
+        match item {
+            Item::None => None,
+            Item::Value(value) => Some(self.value(value, key)),
+            Item::Table(table) => {
+                Some(Node { kind: NodeKind::Table(self.table(table)), span: key })
+            }
+            Item::ArrayOfTables(tables) => {
+                let node = |table: &Table| {
+                    let span = table.span().map_or(key, |s| Span::new(s.start, s.end));
+                    Node { kind: NodeKind::Table(self.table(table)), span }
+                };
+                Some(Node { kind: NodeKind::List(tables.iter().map(node).collect()), span: key })
+            }
+        }
+    }
+
+    fn value(&self, value: &Value, key: Span) -> Node {
+        let span = value.span().map_or(key, |s| Span::new(s.start, s.end));
+        let kind = match value {
+            Value::String(text) => NodeKind::Text(self.text(text.value(), span)),
+            Value::Integer(number) => NodeKind::Integer(*number.value()),
+            Value::Float(_) => NodeKind::Float(self.source.slice(span).replace('_', "")),
+            Value::Boolean(value) => NodeKind::Bool(*value.value()),
+            Value::Datetime(_) => NodeKind::Time(self.source.slice(span).to_owned()),
+            Value::Array(array) => NodeKind::List(self.array(array, span)),
+            Value::InlineTable(table) => NodeKind::Table(self.inline_table(table)),
+        };
+        Node { kind, span }
+    }
+
+    fn array(&self, array: &Array, span: Span) -> Vec<Node> {
+        array.iter().map(|value| self.value(value, span)).collect()
+    }
+
+    fn text(&self, text: &str, span: Span) -> Word {
+        let inside = Span::new(span.start + 1, span.end.saturating_sub(1));
+        let is_verbatim = self.source.slice(inside) == text;
+        Word { text: text.to_owned(), span: if is_verbatim { inside } else { span } }
+    }
+}
+
+fn span_of(range: Option<std::ops::Range<usize>>) -> Span {
+    range.map_or(Span::new(0, 0), |range| Span::new(range.start, range.end))
+}

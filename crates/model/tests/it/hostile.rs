@@ -1,0 +1,148 @@
+//! No text makes the checker panic, hang or point outside of the text.
+
+use keyloom_model::{Code, check, render};
+use proptest::prelude::*;
+
+const SEEDS: &[&str] = &[
+    include_str!("../../../../apps/comments/model.toml"),
+    include_str!("../../../../apps/kitchen/model.toml"),
+    include_str!("../../../../apps/oncall/model.toml"),
+    include_str!("../../../../apps/tasks/model.toml"),
+];
+
+/// Words that the language is made of, and some that hurt.
+const PIECES: &[&str] = &[
+    "[entity.a]",
+    "[entity.a.list.b]",
+    "[entity.b]",
+    "[on.a]",
+    "\n",
+    "\r\n",
+    " ",
+    "=",
+    "\"",
+    "'",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ".",
+    "..",
+    "?",
+    "-",
+    "fields.x",
+    "fields.id",
+    "by",
+    "order",
+    "where",
+    "unique",
+    "parent",
+    "tenant",
+    "path",
+    "\"text\"",
+    "\"int 1..5 = 9\"",
+    "\"ref a clear\"",
+    "\"list of map of any\"",
+    "\"enum(a,a)\"",
+    "\"time = now\"",
+    "\"a\"",
+    "\"/{x}\"",
+    "é",
+    "\u{1F600}",
+    "\\u0000",
+    "\t",
+    "1",
+    "true",
+    "1e400",
+    "nan",
+    "2024-01-01",
+    "\"\"\"",
+    "\u{FEFF}",
+    "# c",
+];
+
+/// Checks a text twice: same answer, and every error points into the text.
+fn judge(source: &str) {
+    let answer = check(source);
+    assert_eq!(answer, check(source));
+    let Err(errors) = answer else { return };
+    assert!(!errors.is_empty());
+    let lines: Vec<&str> = source.split('\n').collect();
+    for error in &errors {
+        let line = lines.get(error.line() - 1).unwrap_or_else(|| panic!("no line in {error}"));
+        let characters = line.chars().count();
+        assert!((1..=characters + 1).contains(&error.column()), "no column in {error}");
+    }
+    let _ = render(&errors, "model.toml");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_text_is_judged(source in "\\PC{0,200}") {
+        judge(&source);
+    }
+
+    #[test]
+    fn any_pieces_of_the_language_are_judged(
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..60),
+    ) {
+        judge(&pieces.concat());
+    }
+
+    #[test]
+    fn any_field_is_judged(spec in "(text|int|ref a|list of|enum\\(|[a-z0-9.?=(),\\[\\]{}' -]|é){0,30}") {
+        judge(&format!("[entity.a]\nfields.b = \"{spec}\"\n"));
+    }
+
+    #[test]
+    fn a_model_with_pieces_exchanged_is_judged(
+        seed in prop::sample::select(SEEDS),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize), 1..6),
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 6),
+    ) {
+        let mut characters: Vec<char> = seed.chars().collect();
+        for ((place, length), piece) in cuts.into_iter().zip(pieces) {
+            let start = place.index(characters.len());
+            let end = (start + length).min(characters.len());
+            characters.splice(start..end, piece.chars());
+        }
+        judge(&characters.into_iter().collect::<String>());
+    }
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_no_crash() {
+    let depth = 10_000;
+    let sources = [
+        format!("x = {}{}", "[".repeat(depth), "]".repeat(depth)),
+        format!("x = {}1{}", "{a = ".repeat(depth), "}".repeat(depth)),
+        format!("[{}x]", "a.".repeat(depth)),
+        format!("{}x = 1", "a.".repeat(depth)),
+        "[".repeat(depth),
+        format!("[entity.a]\nfields.b = \"{}text\"", "list of ".repeat(depth)),
+    ];
+    for source in sources {
+        judge(&source);
+        assert!(check(&source).is_err());
+    }
+    let deep = format!("[entity.a]\nfields.b = \"{}text\"", "map of ".repeat(8));
+    assert!(check(&deep).is_ok());
+    let deeper = format!("[entity.a]\nfields.b = \"{}text\"", "map of ".repeat(9));
+    assert_eq!(check(&deeper).expect_err("too deep")[0].code(), Code::TypeTooDeep);
+}
+
+#[test]
+fn the_largest_files_are_judged_soon() {
+    let names: String = (0..90_000).map(|n| format!("\"x{n}\",")).collect();
+    let long_line = format!("[entity.a]\nfields.y = \"int\"\nlist.b = {{ by = [{names}] }}\n");
+    let lists: String =
+        (0..9000).map(|n| format!("[entity.a.list.l{n}]\nby = \"x{n}\"\n")).collect();
+    let members: String = (0..100_000).map(|n| format!("m{n},")).collect();
+    for source in [long_line, lists, format!("[entity.a]\nfields.y = \"enum({members})\"")] {
+        assert!(source.len() <= 1024 * 1024);
+        judge(&source);
+    }
+}

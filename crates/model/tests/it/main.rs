@@ -1,0 +1,8 @@
+//! What the model language accepts, what it refuses, and in which words.
+// Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod apps;
+mod errors;
+mod hostile;
+mod language;
