@@ -7,7 +7,7 @@ mod list;
 
 use crate::declared::{Declared, DeclaredHandler};
 use crate::error::{Code, Reporter};
-use crate::parse::Entry;
+use crate::parse::{Entry, Node};
 use crate::source::Span;
 use keys::{Keys, table, text};
 
@@ -49,13 +49,30 @@ fn handlers(entries: &[Entry], reporter: &mut Reporter<'_>) -> Vec<DeclaredHandl
 }
 
 /// The entries, or as many of them as may be.
-fn limited<'e>(
-    entries: &'e [Entry],
+fn limited<'e, T: Placed>(
+    entries: &'e [T],
     (what, max): (&str, usize),
     reporter: &mut Reporter<'_>,
-) -> &'e [Entry] {
+) -> &'e [T] {
     let Some(first_over) = entries.get(max) else { return entries };
     let reason = format!("there are {} {what}; at most {max} may be", entries.len());
-    reporter.report(Code::TooMany, first_over.key.span, reason);
+    reporter.report(Code::TooMany, first_over.span(), reason);
     &entries[..max]
+}
+
+/// What has a place in the file.
+trait Placed {
+    fn span(&self) -> Span;
+}
+
+impl Placed for Entry {
+    fn span(&self) -> Span {
+        self.key.span
+    }
+}
+
+impl Placed for Node {
+    fn span(&self) -> Span {
+        self.span
+    }
 }

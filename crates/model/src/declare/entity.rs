@@ -10,8 +10,8 @@ use crate::source::Word;
 
 /// Fields that an entity may have.
 const FIELDS_MAX: usize = 200;
-/// Lists, counts, boards and tags that an entity may have, of each kind.
-const DECLARATIONS_MAX: usize = 200;
+/// Uniques, lists, counts, boards, tags and combinations that may be, of each kind.
+pub(crate) const DECLARATIONS_MAX: usize = 200;
 
 const KEYS: &[&str] = &[
     "path",
@@ -81,6 +81,7 @@ fn fields(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredField> {
 fn uniques(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredUnique> {
     let Some(entry) = keys.get("unique") else { return vec![] };
     let Some(nodes) = list(("unique", &entry.node), "a list", reporter) else { return vec![] };
+    let nodes = limited(nodes, ("uniques", DECLARATIONS_MAX), reporter);
     nodes.iter().filter_map(|node| unique(node, reporter)).collect()
 }
 

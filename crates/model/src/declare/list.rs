@@ -1,6 +1,8 @@
 //! Reading the tables below an entity: `list`, `count`, `board`, `tags`.
 
+use super::entity::DECLARATIONS_MAX;
 use super::keys::{Keys, list as list_of, word};
+use super::limited;
 use crate::declared::{
     DeclaredBoard, DeclaredCombination, DeclaredCount, DeclaredList, DeclaredTags,
 };
@@ -48,7 +50,8 @@ pub(crate) fn tags(field: &Word, entries: &[Entry], reporter: &mut Reporter<'_>)
     let nodes = keys.require("combine", ("a tags table", field.span), reporter);
     let nodes = nodes.and_then(|entry| list_of(("combine", &entry.node), expected, reporter));
     let mut combine = vec![];
-    for node in nodes.unwrap_or(&[]) {
+    let nodes = nodes.unwrap_or(&[]);
+    for node in limited(nodes, ("combinations", DECLARATIONS_MAX), reporter) {
         let Some(nodes) = list_of(("combine", node), expected, reporter) else { continue };
         let keys = nodes.iter().filter_map(|node| word(("combine", node), reporter)).collect();
         combine.push(DeclaredCombination { keys, span: node.span });

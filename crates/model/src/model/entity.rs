@@ -55,6 +55,16 @@ impl Entity {
         FieldId::from_index(index)
     }
 
+    /// All fields with their ids.
+    pub fn fields(&self) -> impl Iterator<Item = (FieldId, &Field)> {
+        self.fields.iter().zip(0..).map(|(field, index)| (FieldId(index), field))
+    }
+
+    /// All lists with their ids.
+    pub fn lists(&self) -> impl Iterator<Item = (ListId, &List)> {
+        self.lists.iter().zip(0..).map(|(list, index)| (ListId(index), list))
+    }
+
     /// The list with an id that this entity's model gave out for it.
     pub fn list(&self, id: ListId) -> &List {
         &self.lists[id.index()]

@@ -141,7 +141,11 @@ fn the_largest_files_are_judged_soon() {
     let lists: String =
         (0..9000).map(|n| format!("[entity.a.list.l{n}]\nby = \"x{n}\"\n")).collect();
     let members: String = (0..100_000).map(|n| format!("m{n},")).collect();
-    for source in [long_line, lists, format!("[entity.a]\nfields.y = \"enum({members})\"")] {
+    let uniques: String = (0..40_000).map(|n| format!("[\"y\",\"x{}\"],", n % 100)).collect();
+    let fields: String = (0..100).map(|n| format!("fields.x{n} = \"int\"\n")).collect();
+    let uniques = format!("[entity.a]\nfields.y = \"int\"\n{fields}unique = [{uniques}]\n");
+    for source in [long_line, uniques, lists, format!("[entity.a]\nfields.y = \"enum({members})\"")]
+    {
         assert!(source.len() <= 1024 * 1024);
         judge(&source);
     }
