@@ -11,6 +11,7 @@ mod literal;
 mod name;
 mod path;
 mod scope;
+mod tenancy;
 mod time;
 mod unique;
 
@@ -53,11 +54,18 @@ fn resolve(declared: &Declared, reporter: &mut Reporter<'_>) -> Model {
         .zip(lineage.parents())
         .map(|(entity, parent)| field::fields(entity, *parent, &entities, reporter))
         .collect();
+    let tenancies = tenancy::tenancies(&declared.entities, (&lineage, &scopes), reporter);
     let mut paths = Paths::default();
     for entity in &declared.entities {
         paths.add_entity(entity, reporter);
     }
-    let mut checked = entity::Checker { lineage: &lineage, scopes: &scopes, paths, reporter };
+    let mut checked = entity::Checker {
+        lineage: &lineage,
+        scopes: &scopes,
+        tenancies: &tenancies,
+        paths,
+        reporter,
+    };
     let checked = checked.entities(&declared.entities);
     board::check_names(&declared.entities, reporter);
     let handlers = handler::handlers(&declared.handlers, &entities, reporter);

@@ -2,7 +2,7 @@
 
 use crate::declared::DeclaredEntity;
 use crate::error::{Code, Reporter};
-use crate::model::{Entity, FieldId, FieldType, IdSource, Presence, Tenancy};
+use crate::model::{Entity, FieldId, FieldType, IdSource, Tenancy};
 
 use super::field::choose;
 use super::lineage::Lineage;
@@ -14,6 +14,7 @@ use super::{board, list, unique};
 pub(crate) struct Checker<'c, 'r> {
     pub(crate) lineage: &'c Lineage<'c>,
     pub(crate) scopes: &'c [Scope],
+    pub(crate) tenancies: &'c [Tenancy],
     pub(crate) paths: Paths,
     pub(crate) reporter: &'c mut Reporter<'r>,
 }
@@ -25,14 +26,13 @@ impl Checker<'_, '_> {
 
     fn entity(&mut self, index: usize, declared: &DeclaredEntity) -> Entity {
         let scope = &self.scopes[index];
-        let tenancy = self.tenancy(index, declared);
         let reporter = &mut *self.reporter;
         Entity {
             name: declared.name.text.clone(),
             path: path::entity_path(declared),
             id_source: id_source(declared, reporter),
             parent: self.lineage.parents()[index].map(|_| FieldId(1)),
-            tenancy,
+            tenancy: self.tenancies[index],
             expires: expires(declared, scope, reporter),
             uniques: unique::uniques(&declared.uniques, scope, reporter),
             lists: list::lists(declared, scope, (&mut self.paths, reporter)),
@@ -41,37 +41,6 @@ impl Checker<'_, '_> {
             combinations: board::combinations(&declared.tags, scope, reporter),
             fields: scope.fields.iter().map(|scoped| scoped.field.clone()).collect(),
         }
-    }
-
-    fn tenancy(&mut self, index: usize, declared: &DeclaredEntity) -> Tenancy {
-        let scope = &self.scopes[index];
-        let reporter = &mut *self.reporter;
-        let Some(word) = &declared.tenant else { return self.lineage.inherited(index) };
-        if let Some(parent) = &declared.parent {
-            let reason = format!("`{}` belongs to the tenant of its parent", declared.name.text);
-            let help = format!("leave this out, or declare it on `{}`", parent.text);
-            reporter.report_with_help(Code::ChildTenant, word.span, (reason, help));
-            return Tenancy::Shared;
-        }
-        let Some(id) = scope.find(word, reporter) else { return Tenancy::Shared };
-        let scoped = &scope.fields[id.index()];
-        let names_a_tenant = matches!(
-            scoped.field.of,
-            FieldType::Text(_) | FieldType::Int(_) | FieldType::Enum(_) | FieldType::Ref(..)
-        );
-        let help = "the tenant is a text, int, enum or ref that is always there";
-        if scoped.is_readable && !names_a_tenant {
-            let reason = format!("a `{}` cannot name a tenant", scoped.field.of.name());
-            reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
-        } else if scoped.field.presence == Presence::Optional {
-            let reason =
-                format!("`{}` can be absent, and then there would be no tenant", word.text);
-            reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
-        } else if id == FieldId(0) {
-            let reason = "`id` cannot name a tenant: every entity has another";
-            reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
-        }
-        Tenancy::Own(id)
     }
 }
 

@@ -60,6 +60,7 @@ codes! {
     BadTenant = "K0307": "The tenant field is optional, or of a type that names no tenant."
     BadExpiry = "K0308": "The field that says when an entity expires is not a time."
     NoParent = "K0309": "A rule about the parent is given, but there is no parent."
+    SharedRef = "K0310": "An entity that all tenants share refers to one that a tenant owns."
     BadUse = "K0401": "A field's type does not allow what it is used for."
     SameFieldTwice = "K0402": "A field is named twice where once says it all."
     BadPath = "K0403": "A path is not of the form `/word/{field}/word`."
