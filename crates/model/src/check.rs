@@ -28,7 +28,7 @@ use scope::Scope;
 
 /// Reads a model file: the model, or everything that is wrong with the file, in its order.
 ///
-/// A file that is not TOML has one error, because nothing after it can be trusted. The cost is
+/// A file that is not TOML, or gives a name twice, has one error, because nothing after it can be trusted. The cost is
 /// linear in the size of the file, which is at most 1 MiB, and no text makes it panic.
 pub fn check(source: &str) -> Result<Model, Vec<ModelError>> {
     let lines = Source::new(source);

@@ -3,9 +3,9 @@
 //! The only file that knows the TOML parser. Headers, dotted keys and inline tables come out the
 //! same, so that later stages never ask how a table was written. Nesting is bounded by the parser.
 
-use toml_edit::{Array, Document, InlineTable, Item, Key, Table, Value};
+use toml_edit::{Array, Document, InlineTable, Item, Key, Table, TomlError, Value};
 
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::source::{Source, Span, Word};
 
 /// Bytes that a model file may have.
@@ -69,12 +69,28 @@ pub(crate) fn parse(
     match Document::parse(text) {
         Ok(document) => Some(Reader { source }.table(document.as_table())),
         Err(error) => {
-            let end = text.len();
-            let span = error.span().map_or(Span::new(end, end), |s| Span::new(s.start, s.end));
-            reporter.report(Code::Syntax, span, format!("this is not TOML: {}", error.message()));
+            reporter.push(refusal(&error, source, text.len()));
             None
         }
     }
+}
+
+/// What the parser says, in this crate's words where a reader of the model needs other ones.
+fn refusal(error: &TomlError, source: &Source<'_>, end: usize) -> Report {
+    let span = error.span().map_or(Span::new(end, end), |span| Span::new(span.start, span.end));
+    let (code, reason, help) = match error.message() {
+        "duplicate key" => {
+            let name = source.slice(span);
+            let help = "each name is given once; merge the two, or rename one";
+            (Code::DuplicateName, format!("`{name}` is there already"), Some(help))
+        }
+        "recursion limit" | "cannot recurse further; max recursion depth met" => {
+            let help = "a model needs no more than a few levels";
+            (Code::Syntax, "this is nested too deep".to_owned(), Some(help))
+        }
+        message => (Code::Syntax, format!("this is not TOML: {message}"), None),
+    };
+    Report { code, span, reason, help: help.map(str::to_owned) }
 }
 
 struct Reader<'a> {

@@ -41,6 +41,7 @@ codes! {
     NoEntity = "K0110": "The file declares no entity."
     UnknownChoice = "K0111": "A value is not one of the words that the key takes."
     Empty = "K0112": "A list of names is empty."
+    DuplicateName = "K0113": "A name is given twice in one place."
     SpecSyntax = "K0201": "A field is not written as `type [?] [range] [= default]`."
     UnknownType = "K0202": "There is no such type."
     TypeTooDeep = "K0203": "Lists and maps are nested more than 8 deep."

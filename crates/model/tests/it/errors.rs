@@ -136,3 +136,17 @@ fn a_place_in_a_text_with_escapes_is_the_whole_text() {
     let errors = errors("[entity.a]\nfields.b = \"text = \\\"x\\\" y\"\n");
     assert_eq!((errors[0].line(), errors[0].column()), (2, 12));
 }
+
+#[test]
+fn a_name_given_twice_is_told_wherever_it_is() {
+    let sources = [
+        "[entity.a]\n[entity.a]\n",
+        "[entity.a]\nfields.x = \"int\"\nfields.x = \"text\"\n",
+        "[entity.a]\npath = \"/x\"\npath = \"/y\"\n",
+        "[entity.a]\nlist.l = { order = \"id\", order = \"-id\" }\n",
+    ];
+    for source in sources {
+        let errors = errors(source);
+        assert_eq!(errors[0].code(), Code::DuplicateName, "{}", errors[0]);
+    }
+}

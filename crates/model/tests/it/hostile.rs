@@ -128,6 +128,8 @@ fn deep_nesting_is_an_error_and_no_crash() {
         judge(&source);
         assert!(check(&source).is_err());
     }
+    let told = check(&format!("x = {}", "[".repeat(depth))).expect_err("too deep")[0].to_string();
+    assert!(told.starts_with("error[K0101]: this is nested too deep\n --> 1:"), "{told}");
     let deep = format!("[entity.a]\nfields.b = \"{}text\"", "map of ".repeat(8));
     assert!(check(&deep).is_ok());
     let deeper = format!("[entity.a]\nfields.b = \"{}text\"", "map of ".repeat(9));
