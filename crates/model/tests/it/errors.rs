@@ -49,16 +49,6 @@ fn no_example_is_of_a_code_that_is_not() {
 }
 
 #[test]
-fn the_guide_lists_every_code_with_its_meaning() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model.md");
-    let guide = fs::read_to_string(guide).expect("there is a guide");
-    for code in Code::ALL {
-        let row = format!("| {code} | {} |", code.meaning());
-        assert!(guide.contains(&row), "docs/model.md lacks the row\n{row}");
-    }
-}
-
-#[test]
 fn a_file_that_is_too_large_is_not_even_parsed() {
     let errors = errors(&format!("# {}\n", "x".repeat(1024 * 1024)));
     let expected = format!(

@@ -4,5 +4,6 @@
 
 mod apps;
 mod errors;
+mod guide;
 mod hostile;
 mod language;

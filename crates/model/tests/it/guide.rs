@@ -1,0 +1,49 @@
+//! What `docs/model.md` shows is true: its examples are models, its table has every code.
+
+use keyloom_model::{Code, check, render};
+
+const GUIDE: &str = include_str!("../../../../docs/model.md");
+
+/// What the examples leave out: each is checked with the lines that its section takes for granted.
+const CONTEXTS: &[(&str, &str)] = &[
+    ("[entity.category]", ""),
+    ("fields.rating ", "[entity.person]\n[entity.a]\n"),
+    (
+        "unique = [",
+        "[entity.search]\n[entity.a]\nparent = \"search\"\nfields.email = \"text\"\n\
+         fields.first = \"text\"\nfields.last = \"text\"\nfields.position = \"int\"\n\
+         fields.name = \"text\"\nfields.team = \"text\"\n",
+    ),
+    (
+        "[entity.search.list.by_contact]",
+        "[entity.search]\nfields.contact = \"text\"\nfields.status = \"text\"\n",
+    ),
+    (
+        "[entity.comment.count.by_product]",
+        "[entity.comment]\nfields.product = \"text\"\nfields.language = \"text\"\n\
+         fields.rating = \"int\"\nfields.hidden = \"bool\"\n\
+         [entity.player]\nfields.score = \"int\"\nfields.country = \"text\"\n\
+         [entity.task]\nfields.labels = \"tags\"\n[entity.search]\n",
+    ),
+];
+
+#[test]
+fn every_example_of_the_guide_is_a_model() {
+    let examples: Vec<&str> =
+        GUIDE.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(examples.len(), CONTEXTS.len());
+    for (example, (start, context)) in examples.iter().zip(CONTEXTS) {
+        assert!(example.starts_with(start), "expected the example of {start}:\n{example}");
+        if let Err(errors) = check(&format!("{context}{example}")) {
+            panic!("{}", render(&errors, "docs/model.md"));
+        }
+    }
+}
+
+#[test]
+fn the_guide_lists_every_code_with_its_meaning() {
+    for code in Code::ALL {
+        let row = format!("| {code} | {} |", code.meaning());
+        assert!(GUIDE.contains(&row), "docs/model.md lacks the row\n{row}");
+    }
+}
