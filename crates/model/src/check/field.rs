@@ -39,8 +39,16 @@ pub(crate) fn fields(
     };
     let mut fields = vec![implied("id", FieldOrigin::Id, FieldType::Text(Limits::NONE))];
     let on_delete = on_parent_delete(entity, reporter);
-    if let (Some(id), Some(name)) = (parent, &entity.parent) {
-        fields.push(implied(&name.text, FieldOrigin::Parent, FieldType::Ref(id, on_delete)));
+    match (&entity.parent, parent) {
+        (Some(name), Some(id)) => {
+            fields.push(implied(&name.text, FieldOrigin::Parent, FieldType::Ref(id, on_delete)));
+        }
+        // There is no such parent. That has been told; what uses it is not told again.
+        (Some(name), None) => {
+            let field = implied(&name.text, FieldOrigin::Parent, FieldType::Any);
+            fields.push(ScopedField { is_readable: false, ..field });
+        }
+        (None, _) => {}
     }
     for declared in &entity.fields {
         check_field_name(declared, entity, reporter);

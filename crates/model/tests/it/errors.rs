@@ -140,3 +140,19 @@ fn a_name_given_twice_is_told_wherever_it_is() {
         assert_eq!(errors[0].code(), Code::DuplicateName, "{}", errors[0]);
     }
 }
+
+#[test]
+fn one_mistake_is_told_once() {
+    let sources = [
+        "[entity.a]\nparent = \"b\"\nlist.l = { by = \"b\", path = \"/b/{b}/a\" }\n",
+        "[entity.a]\nparent = \"a\"\nunique = [{ fields = [\"x\"], within = \"a\" }]\n\
+         fields.x = \"int\"\n",
+        "[entity.a]\nfields.x = \"txt\"\ntenant = \"x\"\nexpires = \"x\"\nunique = [\"x\"]\n\
+         list.l = { by = \"x\", order = \"-x\", where = { x = 1 } }\ntags.x = { combine = [] }\n",
+        "[entity.a]\nlist.l = { by = \"x\", path = \"/x/{x}\" }\n",
+    ];
+    for source in sources {
+        let errors = errors(source);
+        assert_eq!(errors.len(), 1, "{}", render(&errors, "model.toml"));
+    }
+}
