@@ -30,6 +30,8 @@ pub(crate) struct LogDirectory {
     /// the next is being made.
     spares: AtomicU64,
     spare_failed: AtomicBool,
+    /// Held while segments are removed or a spare is made: several may ask for it at once.
+    upkeep: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -73,8 +75,8 @@ impl LogDirectory {
         check_chain(&segments)?;
         let segments = Mutex::new(segments);
         let (spare, spares) = (Mutex::new(None), AtomicU64::new(0));
-        let spare_failed = AtomicBool::new(false);
-        Ok(LogDirectory { disk, path, store, segments, spare, spares, spare_failed })
+        let (spare_failed, upkeep) = (AtomicBool::new(false), Mutex::new(()));
+        Ok(LogDirectory { disk, path, store, segments, spare, spares, spare_failed, upkeep })
     }
 
     /// Removes the files of zeros that an earlier process left. They are in nobody's way, so one
@@ -151,6 +153,7 @@ impl LogDirectory {
     /// tried again before the next segment: a spare is a convenience, and must not eat up a disk
     /// that is nearly full.
     pub(crate) fn prepare_spare(&self, bytes: u64) {
+        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
         if self.lock_spare().is_some() || self.spare_failed.load(Ordering::Relaxed) {
             return;
         }
@@ -181,6 +184,7 @@ impl LogDirectory {
     /// Removes the oldest segments that the tree has whole and that need not be kept. Returns how
     /// many went.
     pub(crate) fn trim(&self, in_tree: CommitNo, keep: Retention, now: Time) -> Result<u64, Error> {
+        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
         let mut removed = 0;
         loop {
             let segments = self.segments();
