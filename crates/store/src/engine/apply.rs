@@ -10,13 +10,13 @@ use redb::ReadableTable;
 use crate::{Error, Time};
 
 use super::catalog::Catalog;
-use super::damaged;
 use super::derive::{DerivedRow, derived_row};
 use super::format::{
     BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Malformed, NameCache, Reader,
     RowEffect, SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item, item_size,
 };
 use super::tree::{RowsMut, failed};
+use super::{damaged, malformed_row};
 
 /// An item before and after a write, when the writer has them at hand.
 #[derive(Clone, Debug)]
@@ -176,7 +176,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         };
         let old = old.map_err(|error| failed(self.path, error))?;
         let old_size = old.map(|old| item_size(old.value())).transpose();
-        let old_size = old_size.map_err(|why| malformed(self.path, why))?;
+        let old_size = old_size.map_err(|why| malformed_row(self.path, why))?;
         let new_size = new.map(item_size).transpose().map_err(|why| self.malformed(why))?;
         let count = |size: Option<u64>| (i64::from(size.is_some()), size.unwrap_or(0) as i64);
         let ((old_items, old_bytes), (new_items, new_bytes)) = (count(old_size), count(new_size));
@@ -273,17 +273,13 @@ impl<'a, 'txn> Apply<'a, 'txn> {
     }
 
     fn malformed(&self, why: Malformed) -> Error {
-        malformed(self.path, why)
+        malformed_row(self.path, why)
     }
 
     fn unknown(&self, id: TableId) -> Error {
         let what = format!("a commit in the log names table {}, which the tree lacks", id.0);
         damaged(self.path, 0, &what)
     }
-}
-
-fn malformed(path: &Path, why: Malformed) -> Error {
-    damaged(path, 0, &format!("a row is not what was written: {why}"))
 }
 
 impl Stats {

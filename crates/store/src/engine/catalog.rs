@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{Error, IndexName, TableName};
+use crate::{Error, IndexName, TableName, TableSpec};
 
 use super::format::{BuildState, Derived, DerivedKind, TableId, TableRecord};
 
@@ -37,6 +37,10 @@ impl Catalog {
         let id = self.names.get(name);
         id.and_then(|id| self.tables.get(id))
             .ok_or_else(|| Error::TableNotFound { table: name.clone() })
+    }
+
+    pub(crate) fn spec(&self, name: &TableName) -> Result<Arc<TableSpec>, Error> {
+        self.table(name).map(|table| Arc::clone(&table.spec))
     }
 
     pub(crate) fn by_id(&self, id: TableId) -> Option<&Arc<TableRecord>> {

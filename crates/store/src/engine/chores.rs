@@ -3,10 +3,9 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::limits::TTL_AGE_SECS_MAX;
 use crate::{Error, Time};
 
-use super::derive::expiry_bound;
+use super::derive::expired_rows;
 use super::format::SystemKey;
 use super::options::Durability;
 use super::queue::{Task, Work, Write};
@@ -47,11 +46,9 @@ fn next_work(view: &View, now: Time) -> Result<Option<Work>, Error> {
     if first_row(view, &SystemKey::tokens_before(now.0))?.is_some() {
         return Ok(Some(Work::Alone(Task::ForgetTokens)));
     }
-    let now_secs = i64::try_from(now.secs()).unwrap_or(i64::MAX);
     for table in view.catalog.tables() {
         let Some(rows) = table.expiry_rows() else { continue };
-        let oldest = expiry_bound(rows.space, now_secs.saturating_sub(TTL_AGE_SECS_MAX));
-        if first_row(view, &(oldest, expiry_bound(rows.space, now_secs)))?.is_some() {
+        if first_row(view, &expired_rows(rows.space, now))?.is_some() {
             return Ok(Some(Work::Grouped(Write::Expire)));
         }
     }

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::index::{in_index, projected};
+use crate::limits::TTL_AGE_SECS_MAX;
 use crate::ttl::expires_at_secs;
-use crate::{Error, IndexProjection};
+use crate::{Error, IndexProjection, Time};
 
 use super::format::{Derived, DerivedKind, SpaceId, TableRecord, encode_item};
+use super::tree::RowRange;
 
 /// A row that follows from an item.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,8 +62,16 @@ fn expiry_row<'a>(
     Some(DerivedRow { row, value: Cow::Borrowed(&[]) })
 }
 
+/// The rows of the time-to-live list whose items have expired by now, and not so long ago that it
+/// must be a mistake.
+pub(crate) fn expired_rows(space: SpaceId, now: Time) -> RowRange {
+    let now_secs = i64::try_from(now.secs()).unwrap_or(i64::MAX);
+    let oldest = now_secs.saturating_sub(TTL_AGE_SECS_MAX);
+    (expiry_bound(space, oldest), expiry_bound(space, now_secs))
+}
+
 /// Every item that expires earlier has its row in the time-to-live list before this.
-pub(crate) fn expiry_bound(space: SpaceId, secs: i64) -> Vec<u8> {
+fn expiry_bound(space: SpaceId, secs: i64) -> Vec<u8> {
     let mut time = KeyBytes::new();
     let pushed = time.push(&Value::N(secs.into()));
     debug_assert!(pushed.is_ok(), "a number can be part of a key");

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use keyloom_value::Item;
 
 use crate::decide::decide;
-use crate::limits::{TOKEN_KEPT_MS, TTL_AGE_SECS_MAX};
+use crate::limits::TOKEN_KEPT_MS;
 use crate::ttl::{expires_at_secs, has_expired};
 use crate::{
-    BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns, TableName,
-    TableSpec, Time, TransactAction, TransactWrite, UpdateItem, returned, validate,
+    BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns, Time,
+    TransactAction, TransactWrite, UpdateItem, returned, validate,
 };
 
 use super::apply::Images;
-use super::derive::expiry_bound;
+use super::derive::expired_rows;
 use super::fingerprint::fingerprint;
 use super::format::{
     Commit, Effect, Malformed, Reader, RowEffect, SpaceId, SystemKey, TableRecord, encode_item,
@@ -115,7 +115,7 @@ impl<'a> Group<'a> {
     }
 
     pub(crate) fn batch_write(&mut self, batch: BatchWrite) -> Result<BatchWrite, Error> {
-        validate::batch_write(&batch, &|name| self.spec(name))?;
+        validate::batch_write(&batch, &|name| self.view.catalog.spec(name))?;
         let mut writes = Vec::with_capacity(batch.actions.len());
         for action in batch.actions {
             let (table, item, new) = match action {
@@ -132,7 +132,7 @@ impl<'a> Group<'a> {
     }
 
     pub(crate) fn transact_write(&mut self, transaction: TransactWrite) -> Result<(), Error> {
-        validate::transact_write(&transaction, &|name| self.spec(name))?;
+        validate::transact_write(&transaction, &|name| self.view.catalog.spec(name))?;
         let fingerprint = fingerprint(&transaction.actions);
         if let Some(token) = &transaction.token
             && let Some(known) = self.remembered(token)?
@@ -170,10 +170,7 @@ impl<'a> Group<'a> {
         let (Some(rows), Some(attribute)) = (table.expiry_rows(), &table.spec.ttl) else {
             return Ok(());
         };
-        let now_secs = i64::try_from(self.now.secs()).unwrap_or(i64::MAX);
-        let oldest = expiry_bound(rows.space, now_secs.saturating_sub(TTL_AGE_SECS_MAX));
-        let range = (oldest, expiry_bound(rows.space, now_secs));
-        for entry in self.view.tree.range(&range)? {
+        for entry in self.view.tree.range(&expired_rows(rows.space, self.now))? {
             if found.len() >= EXPIRE_ITEMS_MAX {
                 break;
             }
@@ -295,10 +292,6 @@ impl<'a> Group<'a> {
             }
         };
         Ok(known.filter(|known| self.now < known.expires))
-    }
-
-    fn spec(&self, name: &TableName) -> Result<Arc<TableSpec>, Error> {
-        self.view.catalog.table(name).map(|table| Arc::clone(&table.spec))
     }
 }
 

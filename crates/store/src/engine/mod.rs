@@ -35,4 +35,4 @@ pub use backup::{CopyProgress, Moment, OnProgress, Restore};
 pub use face::{Engine, Status};
 pub use options::{Background, Durability, Options};
 
-use report::{damaged, io_error};
+use report::{damaged, io_error, malformed_row};

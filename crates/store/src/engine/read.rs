@@ -1,14 +1,13 @@
 //! Reading at one moment: gets, queries, scans.
 
 use std::future::ready;
-use std::sync::Arc;
 
 use keyloom_value::Item;
 
 use crate::limits::BATCH_GET_BYTES_MAX;
 use crate::{
     Answer, BatchGet, BatchGot, Error, Get, IndexDescription, IndexState, Page, Query, Read, Scan,
-    TableDescription, TableName, TableSpec, TransactGet, validate,
+    TableDescription, TableName, TransactGet, validate,
 };
 
 use super::apply::Stats;
@@ -55,7 +54,7 @@ impl View {
 
     /// Reads in the order of the request; what would bring the answer over 16 MB is left over.
     pub(crate) fn get_batch(&self, batch: &BatchGet) -> Result<BatchGot, Error> {
-        validate::batch_get(batch, &|name| self.spec(name))?;
+        validate::batch_get(batch, &|name| self.catalog.spec(name))?;
         let mut got = BatchGot::default();
         let mut bytes = 0;
         for (place, get) in batch.gets.iter().enumerate() {
@@ -75,7 +74,7 @@ impl View {
         &self,
         transaction: &TransactGet,
     ) -> Result<Vec<Option<Item>>, Error> {
-        validate::transact_get(transaction, &|name| self.spec(name))?;
+        validate::transact_get(transaction, &|name| self.catalog.spec(name))?;
         let mut items = Vec::with_capacity(transaction.gets.len());
         let mut bytes = 0;
         for get in &transaction.gets {
@@ -119,10 +118,6 @@ impl View {
 
     fn found(&self, table: &TableRecord, get: &Get) -> Result<Option<Item>, Error> {
         self.item(table.space, key_of(&table.spec.key, &get.key)?.as_bytes())
-    }
-
-    fn spec(&self, name: &TableName) -> Result<Arc<TableSpec>, Error> {
-        self.catalog.table(name).map(|table| Arc::clone(&table.spec))
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use crate::{Damage, Error, Failure};
 
+use super::format::Malformed;
+
 /// Turns what the system said into an error that says what was being done, and where.
 pub(super) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     move |cause| Error::Io(Arc::new(Failure { doing, path: path.to_owned(), cause }))
@@ -13,4 +15,9 @@ pub(super) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(std::io:
 /// Bytes that are not what was written.
 pub(super) fn damaged(file: &Path, offset: u64, what: &str) -> Error {
     Error::Damaged(Arc::new(Damage { file: file.to_owned(), offset, what: what.to_owned() }))
+}
+
+/// A row of the tree that no writer wrote.
+pub(super) fn malformed_row(tree: &Path, why: Malformed) -> Error {
+    damaged(tree, 0, &format!("a row is not what was written: {why}"))
 }

@@ -7,8 +7,8 @@ use keyloom_value::{Item, KeyBytes};
 use crate::{Error, KeySchema, Time};
 
 use super::catalog::Catalog;
-use super::damaged;
 use super::format::{CommitNo, Malformed, NameCache, SpaceId, decode_item};
+use super::malformed_row;
 use super::tree::TreeView;
 
 /// The store at one moment. Cheap to share; holding one keeps its moment's rows on disk.
@@ -34,7 +34,7 @@ impl View {
 
     /// The error for a row that no writer wrote.
     pub(crate) fn malformed(&self, why: Malformed) -> Error {
-        damaged(self.tree.path(), 0, &format!("a row is not what was written: {why}"))
+        malformed_row(self.tree.path(), why)
     }
 }
 
