@@ -2,11 +2,12 @@
 //! pages, a snapshot, the change feed, a backup and a return to an earlier moment.
 //!
 //! Run it with `cargo run --release --example tour -p keyloom-store [DIRECTORY]`. Without a
-//! directory it works in a fresh one and removes it at the end.
-#![allow(clippy::print_stdout, reason = "a tour shows what happens")]
+//! directory it works in a fresh one and removes it at the end; one that is given must be empty.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tour shows what happens")]
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use keyloom_store::{
     Direction, Engine, Feed, FeedStart, Get, IndexProjection, IndexScope, IndexSpec, KeySchema,
@@ -16,15 +17,21 @@ use keyloom_store::{
 use keyloom_value::{Condition, Item, KeyCondition, Path as Place, Update, Value};
 use pollster::FutureExt;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
     let given = std::env::args_os().nth(1).map(PathBuf::from);
     let fresh = std::env::temp_dir().join(format!("keyloom-tour-{}", std::process::id()));
-    let directory = given.clone().unwrap_or_else(|| fresh.clone());
-    let outcome = tour(&directory);
+    let outcome = tour(given.as_ref().unwrap_or(&fresh));
     if given.is_none() {
-        std::fs::remove_dir_all(&fresh)?;
+        // It is in the system's own place for what may be left behind.
+        let _ = std::fs::remove_dir_all(&fresh);
     }
-    outcome
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn tour(directory: &Path) -> Result<(), Box<dyn Error>> {
