@@ -199,8 +199,8 @@ impl fmt::Display for Error {
             ),
             Error::Format { file, found, supported } => write!(
                 f,
-                "The file {} was written as {found}, and this version reads {supported}: \
-                 open it with the version that wrote it.",
+                "The file {} is {found}, and this version takes {supported}: choose another directory, \
+                 or open it with the version that wrote it.",
                 file.display()
             ),
             Error::Io(failure) => failure.fmt(f),
