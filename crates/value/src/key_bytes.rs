@@ -21,7 +21,7 @@
 //! ```
 //!
 //! All tags are below `80`, which leaves the upper half to whoever writes other things between
-//! keys.
+//! keys. A part in descending order is all of this complemented.
 
 mod error;
 mod number;
@@ -74,6 +74,22 @@ impl KeyBytes {
             None => {
                 return Err(KeyBytesError::NotAKeyType { found: value.value_type() });
             }
+        }
+        Ok(())
+    }
+
+    /// Appends a part that orders the other way round: of two values the greater comes first. No
+    /// part is a prefix of another, so complementing all bytes turns their order and keeps every
+    /// other promise. Such parts bound and order; they do not decode.
+    ///
+    /// # Errors
+    ///
+    /// As [`KeyBytes::push`].
+    pub fn push_descending(&mut self, value: &Value) -> Result<(), KeyBytesError> {
+        let start = self.0.len();
+        self.push(value)?;
+        for byte in &mut self.0[start..] {
+            *byte = !*byte;
         }
         Ok(())
     }

@@ -90,6 +90,28 @@ proptest! {
     }
 
     #[test]
+    fn descending_parts_order_the_other_way_round(
+        left in key_value(), right in key_value(), directions: [bool; 2], (a, b) in keys(),
+    ) {
+        let encode = |first: &Value, rest: &[Value]| {
+            let mut bytes = KeyBytes::new();
+            for (value, descending) in std::iter::once(first).chain(rest).zip(directions) {
+                let push = if descending { KeyBytes::push_descending } else { KeyBytes::push };
+                push(&mut bytes, value).expect("it is a key value");
+            }
+            bytes
+        };
+        let turn = |order: Ordering, descending| if descending { order.reverse() } else { order };
+        let mut expected = turn(compare(&left, &right), directions[0]);
+        if let ([a, ..], [b, ..]) = (&a[..], &b[..]) {
+            expected = expected.then(turn(compare(a, b), directions[1]));
+            prop_assert_eq!(encode(&left, &[a.clone()]).cmp(&encode(&right, &[b.clone()])), expected);
+        } else {
+            prop_assert_eq!(encode(&left, &[]).cmp(&encode(&right, &[])), expected);
+        }
+    }
+
+    #[test]
     fn no_part_is_a_prefix_of_another_part(left in key_value(), right in key_value()) {
         let (left_bytes, right_bytes) = (encode_one(&left), encode_one(&right));
         prop_assert_eq!(left_bytes.starts_with(&right_bytes), left == right);
