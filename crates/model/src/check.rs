@@ -2,6 +2,7 @@
 //! their types. A part that is wrong is reported and left out, and the rest is checked on.
 
 mod board;
+mod capacity;
 mod entity;
 mod field;
 mod handler;

@@ -4,7 +4,8 @@
 //! error of the file at once. `docs/model.md` explains the language.
 //!
 //! The stages are files in the order they run: `parse` (text → tree with places), `declare`
-//! (tree → what the author wrote), `check` (what the author wrote → [`Model`]).
+//! (tree → what the author wrote), `check` (what the author wrote → [`Model`]), `layout`
+//! ([`Model`] → [`Layout`]: where everything is kept, and which rows an entity implies).
 //!
 //! This crate does no I/O and is deterministic. It knows no store and no HTTP.
 //!
@@ -31,6 +32,7 @@ mod declare;
 mod declared;
 mod error;
 mod field_spec;
+mod layout;
 mod model;
 mod parse;
 mod source;
@@ -38,6 +40,10 @@ mod suggest;
 
 pub use check::check;
 pub use error::{Code, ModelError, render};
+pub use layout::{
+    EntityKey, Image, KeyTooLong, Layout, Link, OwnRow, Reason, Row, RowKey, RowName, Slot,
+    Unreadable, attribute,
+};
 pub use model::{
     Board, CaseMode, Count, DefaultValue, Direction, Entity, EntityId, Field, FieldId, FieldOrigin,
     FieldType, Handler, IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy,

@@ -8,7 +8,7 @@ use super::field::choose;
 use super::lineage::Lineage;
 use super::path::{self, Paths};
 use super::scope::Scope;
-use super::{board, list, unique};
+use super::{board, capacity, list, unique};
 
 /// What all entities are checked with.
 pub(crate) struct Checker<'c, 'r> {
@@ -27,7 +27,7 @@ impl Checker<'_, '_> {
     fn entity(&mut self, index: usize, declared: &DeclaredEntity) -> Entity {
         let scope = &self.scopes[index];
         let reporter = &mut *self.reporter;
-        Entity {
+        let entity = Entity {
             name: declared.name.text.clone(),
             path: path::entity_path(declared),
             id_source: id_source(declared, reporter),
@@ -40,7 +40,9 @@ impl Checker<'_, '_> {
             boards: board::boards(&declared.boards, scope, reporter),
             combinations: board::combinations(&declared.tags, scope, reporter),
             fields: scope.fields.iter().map(|scoped| scoped.field.clone()).collect(),
-        }
+        };
+        capacity::check_capacity(declared, &entity, reporter);
+        entity
     }
 }
 

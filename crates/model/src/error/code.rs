@@ -74,6 +74,8 @@ codes! {
     BoardTaken = "K0502": "Two boards have one name."
     NotTags = "K0503": "The field is not of the type `tags`."
     BadCombination = "K0504": "A combination has fewer than two tag keys, or the same one twice."
+    TooManyRows = "K0601": "One change could touch more rows than a transaction can have."
+    TooManyIndexes = "K0602": "The lists of an entity need more indexes than a table can have."
 }
 
 impl fmt::Display for Code {

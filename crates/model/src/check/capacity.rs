@@ -1,0 +1,32 @@
+//! Whether what is declared can be kept: in one transaction, and with the indexes there are.
+
+use crate::declared::DeclaredEntity;
+use crate::error::{Code, Reporter};
+use crate::layout::{ROWS_MAX, SLOTS_MAX, rows_max, slots_needed};
+use crate::model::Entity;
+
+pub(crate) fn check_capacity(
+    declared: &DeclaredEntity,
+    entity: &Entity,
+    reporter: &mut Reporter<'_>,
+) {
+    let name = &declared.name;
+    let rows = rows_max(entity);
+    if rows > ROWS_MAX {
+        let reason = format!("one change of `{}` could touch {rows} rows", name.text);
+        let help = format!(
+            "a transaction has at most {ROWS_MAX}; each unique takes 2, each reference or parent 3, \
+             the entity itself 1: declare fewer of them"
+        );
+        reporter.report_with_help(Code::TooManyRows, name.span, (reason, &help));
+    }
+    let slots = slots_needed(entity);
+    if slots > SLOTS_MAX {
+        let reason = format!("the lists of `{}` need {slots} indexes", name.text);
+        let help = format!(
+            "a table has at most {SLOTS_MAX}; each list takes 1, and so does `expires`: declare \
+             fewer of them"
+        );
+        reporter.report_with_help(Code::TooManyIndexes, name.span, (reason, &help));
+    }
+}

@@ -1,0 +1,14 @@
+//! The names of attributes that are not fields. Fields are in lower case, so none can clash.
+
+/// The partition key of the table: bytes.
+pub const PARTITION: &str = "PK";
+/// The sort key of the table: bytes.
+pub const SORT: &str = "SK";
+/// Of an entity's own row: the revision of the model it was written under.
+pub const REVISION: &str = "M";
+/// Of an entity's own row: its version, another one after every change.
+pub const VERSION: &str = "V";
+/// Of an entity's own row: the deletion that is about to take it. Nothing can refer to it any more.
+pub const DELETION: &str = "D";
+/// Of a guard or a link: the partition key of the entity that it belongs to.
+pub const OWNER: &str = "O";

@@ -1,0 +1,102 @@
+//! One entity as it is at one moment, and how its own row keeps it.
+
+use std::fmt;
+
+use keyloom_value::{Item, Number, Value};
+
+use super::attribute::{DELETION, PARTITION, REVISION, SORT, VERSION};
+use super::{EntityKey, Layout};
+use crate::model::{FieldId, FieldOrigin};
+
+/// One entity as it is at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Which entity.
+    pub key: EntityKey,
+    /// Another one after every change.
+    pub version: String,
+    /// Its fields, but for `id`; each of the type that its model says.
+    pub fields: Item,
+}
+
+/// An entity's own row, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnRow {
+    /// What it says of the entity.
+    pub image: Image,
+    /// The revision of the model it was written under.
+    pub revision: u32,
+    /// The deletion that is about to take it, if there is one.
+    pub deletion: Option<String>,
+}
+
+/// A row is not what its key says it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The attribute that is missing or of a wrong type.
+    pub attribute: &'static str,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "its attribute `{}` is missing or of a wrong type", self.attribute)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl Image {
+    /// The value of a field; `id` is one.
+    pub(crate) fn value(&self, layout: &Layout, field: FieldId) -> Option<Value> {
+        let field = layout.model().entity(self.key.entity).field(field);
+        match field.origin {
+            FieldOrigin::Id => Some(Value::from(self.key.id.as_str())),
+            FieldOrigin::Parent | FieldOrigin::Declared => self.fields.get(&field.name).cloned(),
+        }
+    }
+}
+
+impl Layout {
+    /// Reads an entity's own row. The fields are taken as they are.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such row.
+    pub fn read_own(&self, row: &Item) -> Result<OwnRow, Unreadable> {
+        let wrong = |attribute| Unreadable { attribute };
+        let partition = row.get(PARTITION).and_then(Value::as_b).ok_or(wrong(PARTITION))?;
+        let key = self.entity_key(partition).ok_or(wrong(PARTITION))?;
+        let version = row.get(VERSION).and_then(Value::as_s).ok_or(wrong(VERSION))?.to_owned();
+        let revision = row.get(REVISION).and_then(Value::as_n).and_then(Number::to_i64);
+        let revision = revision.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(REVISION))?;
+        let deletion = match row.get(DELETION) {
+            None => None,
+            Some(Value::S(task)) => Some(task.clone()),
+            Some(_) => return Err(wrong(DELETION)),
+        };
+        Ok(OwnRow { image: Image { key, version, fields: fields(row) }, revision, deletion })
+    }
+
+    /// Reads the copy of a child that stands with its parent: of which child, and its image.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such row.
+    pub fn read_child(&self, row: &Item) -> Result<Image, Unreadable> {
+        let wrong = |attribute| Unreadable { attribute };
+        let partition = row.get(PARTITION).and_then(Value::as_b).ok_or(wrong(PARTITION))?;
+        let sort = row.get(SORT).and_then(Value::as_b).ok_or(wrong(SORT))?;
+        let Some(super::RowName::Link { owner: key, .. }) = self.row_name(partition, sort) else {
+            return Err(wrong(SORT));
+        };
+        let version = row.get(VERSION).and_then(Value::as_s).ok_or(wrong(VERSION))?.to_owned();
+        Ok(Image { key, version, fields: fields(row) })
+    }
+}
+
+/// Attributes that begin with a small letter are fields.
+fn fields(row: &Item) -> Item {
+    let is_field = |name: &str| name.starts_with(|first: char| first.is_ascii_lowercase());
+    let fields = row.iter().filter(|(name, _)| is_field(name.as_str()));
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}

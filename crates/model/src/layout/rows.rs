@@ -1,0 +1,327 @@
+//! `rows(image)`: every row that an entity implies. The one function that says so; whoever writes,
+//! fills, verifies or repairs calls it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use keyloom_value::{Item, KeyBytes, Name, Number, Value};
+
+use super::attribute::{OWNER, PARTITION, SORT, VERSION};
+use super::key::{bytes, own_sort, push_tenant};
+use super::{EntityKey, Image, Layout, RowKey, Slot};
+use crate::model::{
+    CaseMode, Direction, Entity, FieldId, FieldType, List, ListId, Literal, Test, UniqueId,
+};
+
+/// As long as a partition key can be, in bytes.
+const PARTITION_MAX: usize = 2048;
+/// As long as a sort key can be, in bytes.
+const SORT_MAX: usize = 1024;
+
+/// One row that an entity implies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Where it is.
+    pub key: RowKey,
+    /// Why it is there.
+    pub reason: Reason,
+    /// All of it, the key too.
+    pub item: Item,
+}
+
+/// Why an entity implies a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It is the entity's own row, which also carries its places in lists.
+    Own,
+    /// The entity's value of this unique is taken.
+    Guard(UniqueId),
+    /// The entity refers to another one with this field.
+    Link(FieldId),
+}
+
+/// The values of an entity do not fit into a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyTooLong {
+    /// The list or unique that the key is for.
+    pub what: String,
+    /// How long the key is.
+    pub bytes: usize,
+    /// How long it can be.
+    pub bytes_max: usize,
+}
+
+impl fmt::Display for KeyTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let KeyTooLong { what, bytes, bytes_max } = self;
+        write!(
+            f,
+            "The values that {what} is made of take {bytes} bytes as a key, and a key has at most \
+             {bytes_max}: shorten them."
+        )
+    }
+}
+
+impl std::error::Error for KeyTooLong {}
+
+impl Layout {
+    /// Every row that the entity implies: first its own, then guards, then links.
+    ///
+    /// # Errors
+    ///
+    /// If its values do not fit into a key.
+    pub fn rows(&self, image: &Image) -> Result<Vec<Row>, KeyTooLong> {
+        let entity = self.model().entity(image.key.entity);
+        let layout = self.layout_of(image.key.entity);
+        let mut rows = Vec::with_capacity(1 + entity.uniques.len() + layout.links.len());
+        let own = self.own_row(entity, image)?;
+        let owner = Value::B(own.key.partition.as_bytes().to_vec());
+        rows.push(own);
+        for (id, unique) in entity.uniques() {
+            let values = unique.within.iter().chain(&unique.fields);
+            let values = values.map(|field| image.value(self, *field));
+            let Some(values) = values.collect::<Option<Vec<Value>>>() else { continue };
+            let key = self.guard_key(&image.key, id, &values)?;
+            let mut item = key.to_item();
+            item.insert(OWNER, owner.clone());
+            rows.push(Row { key, reason: Reason::Guard(id), item });
+        }
+        for link in &layout.links {
+            let target = image.fields.get(&entity.field(link.field).name);
+            let Some(target) = target.and_then(Value::as_s) else { continue };
+            let key = self.link_key(link, target, &image.key);
+            let item =
+                link_item(&key, &owner, entity.parent.filter(|p| *p == link.field).map(|_| image));
+            rows.push(Row { key, reason: Reason::Link(link.field), item });
+        }
+        Ok(rows)
+    }
+
+    fn own_row(&self, entity: &Entity, image: &Image) -> Result<Row, KeyTooLong> {
+        let key = RowKey { partition: self.entity_partition(&image.key), sort: own_sort() };
+        let slots = &self.layout_of(image.key.entity).slots;
+        let mut attributes = Vec::with_capacity(4 + 2 * slots.lists.len() + image.fields.len());
+        let push_place =
+            |attributes: &mut Vec<(Name, Value)>, slot: Slot, place: (KeyBytes, KeyBytes)| {
+                let names = self.slot_names(slot);
+                attributes.push((names.partition.clone(), Value::B(place.0.into_vec())));
+                attributes.push((names.sort.clone(), Value::B(place.1.into_vec())));
+            };
+        for ((_, list), slot) in entity.lists().zip(&slots.lists) {
+            if let Some(place) = self.place(entity, list, image)? {
+                push_place(&mut attributes, *slot, place);
+            }
+        }
+        if let Some((slot, time)) = slots.expiry.zip(entity.expires)
+            && let Some(time) = image.value(self, time)
+        {
+            push_place(&mut attributes, slot, self.expiry_place(&image.key, &time));
+        }
+        let system = self.system_names();
+        attributes.push((system.partition.clone(), Value::B(key.partition.as_bytes().to_vec())));
+        attributes.push((system.sort.clone(), Value::B(key.sort.as_bytes().to_vec())));
+        attributes.push((system.revision.clone(), Value::from(u64::from(self.revision()))));
+        attributes.push((system.version.clone(), Value::from(image.version.as_str())));
+        attributes.extend(image.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
+        Ok(Row { key, reason: Reason::Own, item: attributes.into_iter().collect() })
+    }
+
+    /// Where an entity is in a list, if it is in it: partition and sort key.
+    fn place(
+        &self,
+        entity: &Entity,
+        list: &List,
+        image: &Image,
+    ) -> Result<Option<(KeyBytes, KeyBytes)>, KeyTooLong> {
+        if !list.filter.iter().all(|test| passes(test, image.value(self, test.field).as_ref())) {
+            return Ok(None);
+        }
+        let values = |fields: &mut dyn Iterator<Item = FieldId>| {
+            fields.map(|field| image.value(self, field)).collect::<Option<Vec<Value>>>()
+        };
+        let by = values(&mut list.by.iter().copied());
+        let order = values(&mut list.order.iter().map(|order| order.field));
+        let Some((by, order)) = by.zip(order) else { return Ok(None) };
+        let partition = list_partition(entity, list, image.key.tenant.as_ref(), &by)?;
+        let mut sort = order_prefix(entity, list, &order);
+        push_key(&mut sort, &Value::from(image.key.id.as_str()));
+        check_len(&sort, SORT_MAX, || name_of_list(entity, list))?;
+        Ok(Some((partition, sort)))
+    }
+
+    fn expiry_place(&self, key: &EntityKey, time: &Value) -> (KeyBytes, KeyBytes) {
+        let mut sort = KeyBytes::new();
+        push_key(&mut sort, time);
+        push_tenant(&mut sort, key.tenant.as_ref());
+        push_key(&mut sort, &Value::from(key.id.as_str()));
+        (self.expiry_partition(key.entity), sort)
+    }
+
+    /// The partition of the list of all entities of a kind by their time of expiry.
+    pub fn expiry_partition(&self, entity: crate::EntityId) -> KeyBytes {
+        bytes(&["x".into(), self.model().entity(entity).name.as_str().into()])
+    }
+
+    /// The partition of a list: that of a tenant, if the entity has one, and of one value for each
+    /// field of `by`.
+    ///
+    /// # Errors
+    ///
+    /// If the values do not fit into a key: no entity has them.
+    pub fn list_partition(
+        &self,
+        (key, list): (crate::EntityId, ListId),
+        tenant: Option<&Value>,
+        by: &[Value],
+    ) -> Result<KeyBytes, KeyTooLong> {
+        let entity = self.model().entity(key);
+        list_partition(entity, entity.list(list), tenant, by)
+    }
+
+    /// The beginning of all sort keys of a list that have these values, one for each of the first
+    /// fields of its order.
+    pub fn order_prefix(
+        &self,
+        (key, list): (crate::EntityId, ListId),
+        values: &[Value],
+    ) -> KeyBytes {
+        let entity = self.model().entity(key);
+        order_prefix(entity, entity.list(list), values)
+    }
+
+    /// The key of the guard of these values: the scope first if there is one, then the fields.
+    ///
+    /// # Errors
+    ///
+    /// If the values do not fit into a key: no entity has them.
+    pub fn guard_key(
+        &self,
+        owner: &EntityKey,
+        unique: UniqueId,
+        values: &[Value],
+    ) -> Result<RowKey, KeyTooLong> {
+        let entity = self.model().entity(owner.entity);
+        let declared = entity.unique(unique);
+        let mut partition = self.guard_partition(owner, unique);
+        let fields = declared.within.iter().map(|field| (field, CaseMode::Exact));
+        let fields = fields.chain(declared.fields.iter().map(|field| (field, declared.case)));
+        for ((field, case), value) in fields.zip(values) {
+            let value = equality(entity, *field, value);
+            push_key(&mut partition, &folded(value, case));
+        }
+        check_len(&partition, PARTITION_MAX, || {
+            let names: Vec<&str> =
+                declared.fields.iter().map(|field| entity.field(*field).name.as_str()).collect();
+            format!("the unique `{}` of `{}`", names.join(", "), entity.name)
+        })?;
+        Ok(RowKey { partition, sort: own_sort() })
+    }
+}
+
+fn link_item(key: &RowKey, owner: &Value, child: Option<&Image>) -> Item {
+    let mut item = child.map(|image| image.fields.clone()).unwrap_or_default();
+    if let Some(image) = child {
+        item.insert(VERSION, image.version.as_str());
+    }
+    item.insert(PARTITION, key.partition.as_bytes().to_vec());
+    item.insert(SORT, key.sort.as_bytes().to_vec());
+    item.insert(OWNER, owner.clone());
+    item
+}
+
+fn list_partition(
+    entity: &Entity,
+    list: &List,
+    tenant: Option<&Value>,
+    by: &[Value],
+) -> Result<KeyBytes, KeyTooLong> {
+    let mut key = bytes(&["l".into(), entity.name.as_str().into(), list.name.as_str().into()]);
+    push_tenant(&mut key, tenant);
+    for (field, value) in list.by.iter().zip(by) {
+        push_key(&mut key, &equality(entity, *field, value));
+    }
+    check_len(&key, PARTITION_MAX, || name_of_list(entity, list))?;
+    Ok(key)
+}
+
+fn order_prefix(entity: &Entity, list: &List, values: &[Value]) -> KeyBytes {
+    let mut key = KeyBytes::new();
+    for (order, value) in list.order.iter().zip(values) {
+        let value = in_order(entity, order.field, value);
+        let pushed = match order.direction {
+            Direction::Ascending => key.push(&value),
+            Direction::Descending => key.push_descending(&value),
+        };
+        debug_assert!(pushed.is_ok(), "{value:?} has no order");
+    }
+    key
+}
+
+/// A value as it is compared for being the same.
+fn equality<'v>(entity: &Entity, field: FieldId, value: &'v Value) -> Cow<'v, Value> {
+    match (&entity.field(field).of, value) {
+        (FieldType::Bool, Value::Bool(truth)) => Cow::Owned(Value::from(i32::from(*truth))),
+        _ => Cow::Borrowed(value),
+    }
+}
+
+/// A value as it is ordered: an enum by its members' order, false before true.
+fn in_order<'v>(entity: &Entity, field: FieldId, value: &'v Value) -> Cow<'v, Value> {
+    match (&entity.field(field).of, value) {
+        (FieldType::Enum(members), Value::S(word)) => {
+            let position = members.iter().position(|member| member == word);
+            let position = position.unwrap_or(members.len());
+            Cow::Owned(Value::N(Number::from(position as u64)))
+        }
+        _ => equality(entity, field, value),
+    }
+}
+
+fn folded(value: Cow<'_, Value>, case: CaseMode) -> Cow<'_, Value> {
+    match (case, value.as_ref()) {
+        (CaseMode::Folded, Value::S(text)) => Cow::Owned(Value::S(text.to_lowercase())),
+        (CaseMode::Folded | CaseMode::Exact, _) => value,
+    }
+}
+
+fn passes(test: &Test, value: Option<&Value>) -> bool {
+    match (&test.value, value) {
+        (Literal::Text(expected), Some(Value::S(text))) => expected == text,
+        (Literal::Int(expected) | Literal::Time(expected), Some(Value::N(number))) => {
+            number.to_i64() == Some(*expected)
+        }
+        (Literal::Number(expected), Some(Value::N(number))) => expected == number,
+        (Literal::Bool(expected), Some(Value::Bool(truth))) => expected == truth,
+        (
+            Literal::Text(_)
+            | Literal::Int(_)
+            | Literal::Number(_)
+            | Literal::Bool(_)
+            | Literal::Time(_)
+            | Literal::EmptyList
+            | Literal::EmptyMap,
+            _,
+        ) => false,
+    }
+}
+
+fn push_key(key: &mut KeyBytes, value: &Value) {
+    let pushed = key.push(value);
+    debug_assert!(pushed.is_ok(), "{value:?} cannot be part of a key");
+}
+
+fn check_len(
+    key: &KeyBytes,
+    bytes_max: usize,
+    what: impl FnOnce() -> String,
+) -> Result<(), KeyTooLong> {
+    let bytes = key.as_bytes().len();
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    Err(KeyTooLong { what: what(), bytes, bytes_max })
+}
+
+fn name_of_list(entity: &Entity, list: &List) -> String {
+    format!("the list `{}` of `{}`", list.name, entity.name)
+}

@@ -1,0 +1,97 @@
+//! Index slots: secondary indexes of the table that the lists of all entities share.
+//!
+//! Each list of an entity has a slot of its own; the lists of different entities lie in the same
+//! slots, apart by the partition, which names entity and list. An entity that is not in a list
+//! lacks the attributes of its slot, so indexes are sparse.
+
+use std::collections::BTreeSet;
+
+use keyloom_value::{Item, Name, Value};
+
+use crate::model::Entity;
+
+/// As many as DynamoDB has global indexes.
+pub(crate) const SLOTS_MAX: usize = 20;
+
+/// The name under which the list by time of expiry is kept; no list can have it.
+const EXPIRY: &str = "#expires";
+
+/// One secondary index of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub(crate) u8);
+
+impl Slot {
+    /// The slot of this number, from 0.
+    pub fn new(number: u8) -> Slot {
+        Slot(number)
+    }
+
+    /// Its number, from 0.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The name of the index.
+    pub fn name(self) -> String {
+        format!("list-{}", self.0)
+    }
+
+    /// The attribute that is its partition key: bytes.
+    pub fn partition(self) -> Name {
+        Name::from(format!("L{}P", self.0))
+    }
+
+    /// The attribute that is its sort key: bytes.
+    pub fn sort(self) -> Name {
+        Name::from(format!("L{}S", self.0))
+    }
+}
+
+/// Where the lists of one entity are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slots {
+    /// In the order of the lists.
+    pub(crate) lists: Vec<Slot>,
+    /// The list by time of expiry.
+    pub(crate) expiry: Option<Slot>,
+}
+
+/// How many slots an entity needs.
+pub(crate) fn needed(entity: &Entity) -> usize {
+    entity.lists.len() + usize::from(entity.expires.is_some())
+}
+
+impl Slots {
+    /// Every list stays where it was, others take what is free. A list that moved would have to be
+    /// written anew.
+    pub(crate) fn assign(entity: &Entity, before: &Item) -> Slots {
+        let kept = |name: &str| before.get(name).and_then(number);
+        let names = || entity.lists.iter().map(|list| list.name.as_str());
+        let expires = entity.expires.map(|_| EXPIRY);
+        let mut taken: BTreeSet<u8> = names().chain(expires).filter_map(kept).collect();
+        let mut slot = |name: &str| {
+            let slot = kept(name).or_else(|| (0..=u8::MAX).find(|n| !taken.contains(n)));
+            let slot = slot.unwrap_or(u8::MAX);
+            taken.insert(slot);
+            Slot(slot)
+        };
+        Slots { lists: names().map(&mut slot).collect(), expiry: expires.map(slot) }
+    }
+
+    /// As it is kept: names of lists with their numbers.
+    pub(crate) fn to_item(&self, entity: &Entity) -> Item {
+        let lists = entity.lists.iter().map(|list| list.name.as_str()).zip(&self.lists);
+        let all = lists.chain(self.expiry.iter().map(|slot| (EXPIRY, slot)));
+        all.map(|(name, slot)| (Name::from(name), Value::from(i32::from(slot.0)))).collect()
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Slot> {
+        self.lists.iter().copied().chain(self.expiry)
+    }
+}
+
+fn number(value: &Value) -> Option<u8> {
+    let number = value.as_n()?.to_i64()?;
+    u8::try_from(number).ok().filter(|number| usize::from(*number) < SLOTS_MAX)
+}
