@@ -13,7 +13,6 @@ mod name;
 mod path;
 mod scope;
 mod tenancy;
-mod time;
 mod unique;
 
 use crate::declare::declare;

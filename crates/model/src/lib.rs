@@ -7,6 +7,9 @@
 //! (tree → what the author wrote), `check` (what the author wrote → [`Model`]), `layout`
 //! ([`Model`] → [`Layout`]: where everything is kept, and which rows an entity implies).
 //!
+//! An [`Entity`] judges documents by the model: [`Entity::admit`] turns what a user gives into
+//! fields in stored form, or into every error at once.
+//!
 //! This crate does no I/O and is deterministic. It knows no store and no HTTP.
 //!
 //! ```
@@ -27,9 +30,12 @@
 //! assert_eq!(errors[0].help(), Some("did you mean `text`?"));
 //! ```
 
+mod admit;
+mod base64;
 mod check;
 mod declare;
 mod declared;
+mod describe;
 mod error;
 mod field_spec;
 mod layout;
@@ -37,7 +43,9 @@ mod model;
 mod parse;
 mod source;
 mod suggest;
+mod time;
 
+pub use admit::{FieldError, FieldErrorKind, LengthUnit, check_id};
 pub use check::check;
 pub use error::{Code, ModelError, render};
 pub use layout::{

@@ -2,10 +2,10 @@
 
 use keyloom_value::Number;
 
-use super::time;
 use crate::declared::{DeclaredDefault, DefaultKind};
-use crate::model::{FieldType, Limits, Literal};
+use crate::model::{FieldType, Literal};
 use crate::parse::{Node, NodeKind};
+use crate::time;
 
 /// Why a value is none of the field's.
 pub(crate) struct Misfit {
@@ -76,43 +76,19 @@ fn fitting(literal: Option<Literal>, (text, of): (&str, &FieldType)) -> Result<L
     }
 }
 
-/// What the values of a type look like.
+/// What a value that is written in a model looks like.
 fn describe(of: &FieldType) -> String {
+    let value = crate::describe::value_of(of);
     match of {
-        FieldType::Text(limits) => format!("a text{}", lengths(limits, "characters")),
-        FieldType::Int(limits) => format!("a whole number{}", values(limits)),
-        FieldType::Number(limits) => format!("a number of up to 38 digits{}", values(limits)),
-        FieldType::Bool => "`true` or `false`".to_owned(),
-        FieldType::Time => {
-            "a time such as `2024-02-29T12:00:00Z`; a default can be `now`".to_owned()
-        }
-        FieldType::Enum(members) => format!("one of `{}`", members.join("`, `")),
-        FieldType::List(_, limits) => {
-            format!("a list{}; a default can only be `[]`", lengths(limits, "values"))
-        }
-        FieldType::Map(_, limits) => {
-            format!("a map{}; a default can only be `{{}}`", lengths(limits, "values"))
-        }
-        FieldType::Tags => "tags; a default can only be `{}`".to_owned(),
-        FieldType::Ref(..) => "an id".to_owned(),
+        FieldType::Text(_)
+        | FieldType::Int(_)
+        | FieldType::Number(_)
+        | FieldType::Bool
+        | FieldType::Enum(_)
+        | FieldType::Ref(..) => value,
+        FieldType::Time => format!("{value}; a default can be `now`"),
+        FieldType::List(..) => format!("{value}; a default can only be `[]`"),
+        FieldType::Map(..) | FieldType::Tags => format!("{value}; a default can only be `{{}}`"),
         FieldType::Bytes(_) | FieldType::Any => "not written in a model".to_owned(),
-    }
-}
-
-fn lengths(limits: &Limits<u64>, unit: &str) -> String {
-    match (limits.low, limits.high) {
-        (None, None) => String::new(),
-        (Some(low), None) => format!(" of at least {low} {unit}"),
-        (None, Some(high)) => format!(" of at most {high} {unit}"),
-        (Some(low), Some(high)) => format!(" of {low} to {high} {unit}"),
-    }
-}
-
-fn values<T: std::fmt::Display>(limits: &Limits<T>) -> String {
-    match (&limits.low, &limits.high) {
-        (None, None) => String::new(),
-        (Some(low), None) => format!(", at least {low}"),
-        (None, Some(high)) => format!(", at most {high}"),
-        (Some(low), Some(high)) => format!(" from {low} to {high}"),
     }
 }

@@ -1,4 +1,13 @@
 //! Moments as RFC 3339 writes them, such as `2024-02-29T12:00:00.5Z`.
+//!
+//! It has four digits for a year, so moments are those of the years 0000 to 9999 in UTC.
+
+use std::ops::RangeInclusive;
+
+/// All moments there are: from `0000-01-01T00:00:00Z` to `9999-12-31T23:59:59.999Z`.
+pub(crate) const MOMENTS_MS: RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
+
+const DAY_MS: i64 = 86_400_000;
 
 /// Milliseconds since the start of 1970 in UTC, or nothing if it is no moment.
 pub(crate) fn parse(text: &str) -> Option<i64> {
@@ -7,7 +16,38 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
     let (clock, rest) = (rest.get(..8)?, rest.get(8..)?);
     let (fraction, zone) = split_fraction(rest)?;
     let seconds = days(date)? * 86_400 + seconds_of_day(clock)? - zone_seconds(zone)?;
-    Some(seconds * 1000 + fraction)
+    let moment_ms = seconds * 1000 + fraction;
+    MOMENTS_MS.contains(&moment_ms).then_some(moment_ms)
+}
+
+/// The text of a moment in UTC, with milliseconds only if there are any; nothing if it is out of
+/// range. [`parse`] reads it back.
+pub(crate) fn text(moment_ms: i64) -> Option<String> {
+    if !MOMENTS_MS.contains(&moment_ms) {
+        return None;
+    }
+    let (year, month, day) = date(moment_ms.div_euclid(DAY_MS));
+    let of_day_ms = moment_ms.rem_euclid(DAY_MS);
+    let (seconds, thousandths) = (of_day_ms / 1000, of_day_ms % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let fraction = if thousandths == 0 { String::new() } else { format!(".{thousandths:03}") };
+    Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"))
+}
+
+/// Year, month and day of a day that is counted from the start of 1970.
+fn date(days: i64) -> (i64, i64, i64) {
+    // Counted from March of year 0, a leap day is the last of its year, and the 400 years after
+    // which the calendar repeats have 146,097 days.
+    let from_march = days + 719_468;
+    let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
+    let leap_days = day_of_era / 1_460 - day_of_era / 36_524 + day_of_era / 146_096;
+    let year_of_era = (day_of_era - leap_days) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let months_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * months_from_march + 2) / 5 + 1;
+    let month = if months_from_march < 10 { months_from_march + 3 } else { months_from_march - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day)
 }
 
 /// `YYYY-MM-DD` as days since the start of 1970.
@@ -70,7 +110,7 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{DAY_MS, MOMENTS_MS, parse, text};
 
     #[test]
     fn moments_are_read_and_what_is_none_is_refused() {
@@ -80,6 +120,10 @@ mod tests {
             ("1969-12-31T23:59:59.5Z", Some(-500)),
             ("2000-02-29T12:00:00+01:00", Some(951_822_000_000)),
             ("2020-11-09 12:00:00.1239Z", Some(1_604_923_200_123)),
+            ("0000-01-01T00:00:00Z", Some(*MOMENTS_MS.start())),
+            ("9999-12-31T23:59:59.9999Z", Some(*MOMENTS_MS.end())),
+            ("0000-01-01T00:00:00+00:01", None),
+            ("9999-12-31T23:59:60Z", None),
             ("2001-02-29T00:00:00Z", None),
             ("2001-13-01T00:00:00Z", None),
             ("2001-01-01T24:00:00Z", None),
@@ -90,6 +134,33 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(parse(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_of_all_years_are_written_as_they_are_read() {
+        for moment_ms in MOMENTS_MS.step_by(13 * DAY_MS as usize) {
+            let later = moment_ms + moment_ms.rem_euclid(DAY_MS - 1);
+            for moment_ms in [moment_ms, later.min(*MOMENTS_MS.end())] {
+                let text = text(moment_ms).expect("it is in range");
+                assert_eq!(parse(&text), Some(moment_ms), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_moment_is_written_briefly_and_one_out_of_range_is_not() {
+        let cases = [
+            (0, Some("1970-01-01T00:00:00Z")),
+            (-1, Some("1969-12-31T23:59:59.999Z")),
+            (951_822_000_050, Some("2000-02-29T11:00:00.050Z")),
+            (*MOMENTS_MS.start(), Some("0000-01-01T00:00:00Z")),
+            (*MOMENTS_MS.end(), Some("9999-12-31T23:59:59.999Z")),
+            (MOMENTS_MS.start() - 1, None),
+            (i64::MAX, None),
+        ];
+        for (moment_ms, expected) in cases {
+            assert_eq!(text(moment_ms).as_deref(), expected, "{moment_ms}");
         }
     }
 }
