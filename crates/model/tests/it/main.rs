@@ -2,8 +2,11 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod admit;
 mod apps;
 mod errors;
 mod guide;
 mod hostile;
 mod language;
+mod random_entity;
+mod round_trip;
