@@ -14,6 +14,7 @@ const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
     Layer { package: "keyloom-model", dependencies: &["keyloom-value", "toml_edit"] },
     Layer { package: "keyloom-store", dependencies: &["keyloom-value", "redb", "twox-hash"] },
+    Layer { package: "keyloom", dependencies: &["keyloom-value", "keyloom-model", "serde"] },
     Layer {
         package: "keyloom-testkit",
         dependencies: &["keyloom-value", "keyloom-store", "pollster", "proptest"],
@@ -33,7 +34,7 @@ const LAYERS: &[Layer] = &[
 ];
 
 /// What any package's tests and examples may use.
-const DEVELOPMENT: &[&str] = &["keyloom-testkit", "pollster", "proptest"];
+const DEVELOPMENT: &[&str] = &["keyloom-testkit", "pollster", "proptest", "serde", "serde_json"];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     workspace.manifests.iter().flat_map(check_manifest).collect()

@@ -1,0 +1,86 @@
+//! An item → JSON text.
+
+use keyloom_model::{FieldType, Limits};
+use keyloom_value::{Item, Value};
+
+/// The item as JSON on one line, names in their order, numbers with all of their digits.
+///
+/// Bytes, which JSON cannot say, become base64, and sets become arrays; an item that
+/// [`Entity::show`](keyloom_model::Entity::show) made has neither. O(n).
+pub fn item_to_json(item: &Item) -> String {
+    let mut json = String::new();
+    write_object(&mut json, item);
+    json
+}
+
+fn write_object(json: &mut String, members: &Item) {
+    json.push('{');
+    for (index, (name, member)) in members.iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+        }
+        write_text(json, name.as_str());
+        json.push(':');
+        write_value(json, member);
+    }
+    json.push('}');
+}
+
+fn write_value(json: &mut String, value: &Value) {
+    match value {
+        Value::S(text) => write_text(json, text),
+        Value::N(number) => json.push_str(&number.to_string()),
+        Value::B(bytes) => write_bytes(json, bytes),
+        Value::Bool(truth) => json.push_str(if *truth { "true" } else { "false" }),
+        Value::Null => json.push_str("null"),
+        Value::L(elements) => write_array(json, elements, write_value),
+        Value::M(members) => write_object(json, members),
+        Value::Ss(texts) => write_array(json, texts, |json, text| write_text(json, text)),
+        Value::Ns(numbers) => {
+            write_array(json, numbers, |json, number| json.push_str(&number.to_string()));
+        }
+        Value::Bs(bytes) => write_array(json, bytes, |json, bytes| write_bytes(json, bytes)),
+    }
+}
+
+fn write_array<T>(
+    json: &mut String,
+    elements: impl IntoIterator<Item = T>,
+    write: impl Fn(&mut String, T),
+) {
+    json.push('[');
+    for (index, element) in elements.into_iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+        }
+        write(json, element);
+    }
+    json.push(']');
+}
+
+fn write_bytes(json: &mut String, bytes: &[u8]) {
+    if let Value::S(text) = FieldType::Bytes(Limits::NONE).show(&Value::B(bytes.to_vec())) {
+        write_text(json, &text);
+    }
+}
+
+fn write_text(json: &mut String, text: &str) {
+    json.push('"');
+    let mut rest = text;
+    let must_be_escaped = |c: char| matches!(c, '"' | '\\' | '\0'..='\u{1F}');
+    while let Some(plain) = rest.find(must_be_escaped) {
+        json.push_str(&rest[..plain]);
+        // What must be escaped is ASCII: one byte.
+        match rest.as_bytes()[plain] {
+            b'"' => json.push_str("\\\""),
+            b'\\' => json.push_str("\\\\"),
+            b'\n' => json.push_str("\\n"),
+            b'\r' => json.push_str("\\r"),
+            b'\t' => json.push_str("\\t"),
+            control => json.push_str(&format!("\\u{control:04x}")),
+        }
+        rest = &rest[plain + 1..];
+    }
+    json.push_str(rest);
+    json.push('"');
+}
