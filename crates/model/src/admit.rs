@@ -138,7 +138,7 @@ impl Checker {
                 self.report(&place, expected_null(field));
                 None
             }
-            _ if value.depth() > NESTING_MAX => {
+            (Value::L(_) | Value::M(_), _) if value.depth() > NESTING_MAX => {
                 self.report(&place, FieldErrorKind::TooDeep { depth_max: NESTING_MAX });
                 None
             }
