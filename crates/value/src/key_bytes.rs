@@ -189,6 +189,14 @@ impl KeyBytes {
         Some(after)
     }
 
+    /// Where what comes before a key ends, for a key whose last part is a text or bytes: all keys
+    /// before it are less than these bytes, the key and all after it are greater. It is the key
+    /// without the last byte of the part's end, and no part has `00 00` in it, so nothing lies
+    /// between.
+    pub fn before(key: &[u8]) -> &[u8] {
+        key.split_last().map_or(key, |(_, before)| before)
+    }
+
     /// Appends the tag and the escaped bytes, with room for what follows.
     fn push_content(&mut self, tag: u8, bytes: &[u8], room: usize) {
         self.0.reserve(1 + bytes.len() + room);

@@ -105,7 +105,8 @@ proptest! {
         let mut expected = turn(compare(&left, &right), directions[0]);
         if let ([a, ..], [b, ..]) = (&a[..], &b[..]) {
             expected = expected.then(turn(compare(a, b), directions[1]));
-            prop_assert_eq!(encode(&left, &[a.clone()]).cmp(&encode(&right, &[b.clone()])), expected);
+            let (a, b) = (std::slice::from_ref(a), std::slice::from_ref(b));
+            prop_assert_eq!(encode(&left, a).cmp(&encode(&right, b)), expected);
         } else {
             prop_assert_eq!(encode(&left, &[]).cmp(&encode(&right, &[])), expected);
         }
@@ -180,6 +181,16 @@ proptest! {
                 && KeyBytes::after_prefix(&prefix).is_none_or(|after| candidate < after);
             prop_assert_eq!(in_range, candidate.starts_with(&prefix));
         }
+    }
+
+    #[test]
+    fn before_a_key_that_ends_with_a_text_or_bytes_lies_what_is_less(
+        (mut left, right) in keys(),
+        last in prop_oneof![text().prop_map(Value::from), bytes().prop_map(Value::from)],
+    ) {
+        left.push(last);
+        let (key, other) = (encode(&left), encode(&right));
+        prop_assert_eq!(other.as_slice() <= KeyBytes::before(&key), other < key);
     }
 }
 
