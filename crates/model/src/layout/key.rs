@@ -73,9 +73,20 @@ pub enum RowName {
 }
 
 impl RowKey {
+    /// As long as a partition key can be.
+    pub const PARTITION_BYTES_MAX: usize = 2048;
+    /// As long as a sort key can be.
+    pub const SORT_BYTES_MAX: usize = 1024;
+
     /// A row of Keyloom's own.
     pub fn system(partition: &str, sort: &[Value]) -> RowKey {
         RowKey { partition: bytes(&[SYSTEM.into(), partition.into()]), sort: bytes(sort) }
+    }
+
+    /// Whether a table can have such a key. If not, there is no such row.
+    pub fn fits(&self) -> bool {
+        self.partition.as_bytes().len() <= RowKey::PARTITION_BYTES_MAX
+            && self.sort.as_bytes().len() <= RowKey::SORT_BYTES_MAX
     }
 
     /// The key attributes.

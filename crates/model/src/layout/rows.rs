@@ -13,11 +13,6 @@ use crate::model::{
     CaseMode, Direction, Entity, FieldId, FieldType, List, ListId, Literal, Test, UniqueId,
 };
 
-/// As long as a partition key can be, in bytes.
-const PARTITION_MAX: usize = 2048;
-/// As long as a sort key can be, in bytes.
-const SORT_MAX: usize = 1024;
-
 /// One row that an entity implies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -145,7 +140,7 @@ impl Layout {
         let partition = list_partition(entity, list, image.key.tenant.as_ref(), &by)?;
         let mut sort = order_prefix(entity, list, &order);
         push_key(&mut sort, &Value::from(image.key.id.as_str()));
-        check_len(&sort, SORT_MAX, || name_of_list(entity, list))?;
+        check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_list(entity, list))?;
         Ok(Some((partition, sort)))
     }
 
@@ -209,7 +204,7 @@ impl Layout {
             let value = equality(entity, *field, value);
             push_key(&mut partition, &folded(value, case));
         }
-        check_len(&partition, PARTITION_MAX, || {
+        check_len(&partition, RowKey::PARTITION_BYTES_MAX, || {
             let names: Vec<&str> =
                 declared.fields.iter().map(|field| entity.field(*field).name.as_str()).collect();
             format!("the unique `{}` of `{}`", names.join(", "), entity.name)
@@ -240,7 +235,7 @@ fn list_partition(
     for (field, value) in list.by.iter().zip(by) {
         push_key(&mut key, &equality(entity, *field, value));
     }
-    check_len(&key, PARTITION_MAX, || name_of_list(entity, list))?;
+    check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
     Ok(key)
 }
 
