@@ -16,6 +16,17 @@ const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-store", dependencies: &["keyloom-value", "redb", "twox-hash"] },
     Layer { package: "keyloom", dependencies: &["keyloom-value", "keyloom-model", "serde"] },
     Layer {
+        package: "keyloom-query",
+        dependencies: &[
+            "keyloom-value",
+            "keyloom-model",
+            "keyloom-store",
+            "base64ct",
+            "hmac",
+            "sha2",
+        ],
+    },
+    Layer {
         package: "keyloom-testkit",
         dependencies: &["keyloom-value", "keyloom-store", "pollster", "proptest"],
     },

@@ -1,0 +1,240 @@
+//! A parent with its children, which stand right after it.
+
+use keyloom_model::attribute::{DELETION, PARTITION, SORT};
+use keyloom_model::{EntityId, EntityKey, Image, OwnRow, RowKey, Unreadable};
+use keyloom_store::{Direction, Page};
+use keyloom_value::{Item, KeyBytes, Value};
+
+use crate::fetch::{RawKey, unreadable};
+use crate::fingerprint::Fingerprint;
+use crate::request_error::{check_limit, check_tenant};
+use crate::span::{Place, Span};
+use crate::visible::Seen;
+use crate::{CursorKey, Effort, Error, Reader, RequestError};
+
+/// Which children of which parent to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FamilyRequest {
+    /// The parent.
+    pub parent: EntityKey,
+    /// Which children.
+    pub children: Children,
+    /// How many children, at most: 1 to 1,000.
+    pub limit: u32,
+}
+
+/// Which children of a parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Children {
+    /// Those of all kinds.
+    All,
+    /// Those of one kind.
+    Of(EntityId),
+}
+
+/// A parent with its first children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The parent.
+    pub parent: OwnRow,
+    /// Its children: by kind, then by id.
+    pub children: Vec<Image>,
+    /// The cursor of more children, for [`Reader::children`]; absent if there are none for sure.
+    pub next: Option<String>,
+}
+
+/// A page of a parent's children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildrenPage {
+    /// By kind, then by id. There can be few, or none, on a page that is not the last.
+    pub children: Vec<Image>,
+    /// The cursor of the next page; absent if nothing follows for sure.
+    pub next: Option<String>,
+}
+
+/// The copy of a child that stands with its parent.
+struct Child {
+    key: RawKey,
+    image: Image,
+    deletion: Option<String>,
+}
+
+/// A checked request.
+struct Household {
+    partition: KeyBytes,
+    own_sort: KeyBytes,
+    /// The sort keys of the children.
+    span: Span,
+    /// Whether the parent stands right before all that is asked for.
+    is_together: bool,
+    fingerprint: Fingerprint,
+}
+
+impl Reader<'_> {
+    /// A parent with its first children, if it is there and seen. One read if children of all
+    /// kinds are asked for, or of the only kind that there is; otherwise two. A page has at most
+    /// 1 MiB of rows: it can have fewer children than asked for.
+    ///
+    /// # Errors
+    ///
+    /// If the question makes no sense, the store fails, or a row is damaged.
+    pub async fn family(
+        &self,
+        request: &FamilyRequest,
+        cursors: &CursorKey,
+    ) -> Result<Option<Family>, Error> {
+        let household = self.household(request)?;
+        if !household.fits() {
+            return Ok(None);
+        }
+        let (parent, page) = if household.is_together {
+            let page = self.together(&household, request.limit as usize).await?;
+            let Some((parent, page)) = page else { return Ok(None) };
+            (parent, page)
+        } else {
+            let Some(parent) = self.get(&request.parent).await? else { return Ok(None) };
+            let page = self.child_rows(&household, &household.span, request.limit).await?;
+            (parent, page)
+        };
+        let ChildrenPage { children, next } =
+            self.read_children(&household, page, request.limit, cursors).await?;
+        Ok(Some(Family { parent, children, next }))
+    }
+
+    /// More children of a parent, after a cursor that came with the ones before, or the first
+    /// ones; none if the parent is not there or not seen any more. Two reads.
+    ///
+    /// # Errors
+    ///
+    /// If the question makes no sense, the cursor is not one of it, the store fails, or a row is
+    /// damaged.
+    pub async fn children(
+        &self,
+        request: &FamilyRequest,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<Option<ChildrenPage>, Error> {
+        let household = self.household(request)?;
+        let mut span = household.span.clone();
+        if let Some(text) = cursor {
+            let position = cursors.open(text, &household.fingerprint)?;
+            span = span.after(&position, Direction::Forward);
+        }
+        if self.get(&request.parent).await?.is_none() {
+            return Ok(None);
+        }
+        let page = self.child_rows(&household, &span, request.limit).await?;
+        Ok(Some(self.read_children(&household, page, request.limit, cursors).await?))
+    }
+
+    fn household(&self, request: &FamilyRequest) -> Result<Household, RequestError> {
+        let FamilyRequest { parent, children, limit } = request;
+        check_limit(*limit)?;
+        check_tenant(self.layout, parent.entity, parent.tenant.as_ref())?;
+        let kinds = self.child_kinds(parent.entity);
+        let RowKey { partition, sort: own_sort } = self.layout.own_key(parent);
+        let (span, asked) = match children {
+            Children::All => {
+                let (from, to) = self.layout.children_range(None);
+                let all = Span::new(Some(from.into_vec()), Some(to));
+                (all.after(own_sort.as_bytes(), Direction::Forward), kinds.clone())
+            }
+            Children::Of(child) if kinds.contains(child) => {
+                let (from, to) = self.layout.children_range(Some(*child));
+                (Span::new(Some(from.into_vec()), Some(to)), vec![*child])
+            }
+            Children::Of(child) => {
+                let name = |id: EntityId| self.layout.model().entity(id).name.clone();
+                let (parent, child) = (name(parent.entity), name(*child));
+                return Err(RequestError::NotAChild { parent, child });
+            }
+        };
+        let is_together = asked == kinds;
+        let fingerprint = Fingerprint::of_children(self.layout, partition.as_bytes(), &asked);
+        Ok(Household { partition, own_sort, span, is_together, fingerprint })
+    }
+
+    fn child_kinds(&self, parent: EntityId) -> Vec<EntityId> {
+        let links = self.layout.referrers(parent).iter();
+        let kinds =
+            links.filter(|link| self.layout.model().entity(link.owner).parent == Some(link.field));
+        kinds.map(|link| link.owner).collect()
+    }
+
+    /// The parent, if it is seen, and the rows of its children, all in one read.
+    async fn together(
+        &self,
+        household: &Household,
+        limit: usize,
+    ) -> Result<Option<(OwnRow, Page)>, Error> {
+        let span =
+            Span { from: Some(household.own_sort.as_bytes().to_vec()), ..household.span.clone() };
+        // The parent, and one child more than asked for.
+        let mut page = self.page(&household.place(), &span, Direction::Forward, limit + 2).await?;
+        let is_parent =
+            |row: &Item| row.get(SORT).and_then(Value::as_b) == Some(household.own_sort.as_bytes());
+        if !page.items.first().is_some_and(is_parent) {
+            return Ok(None);
+        }
+        let parent = self.read_own(&page.items.remove(0))?;
+        Ok(self.is_visible(&parent).await?.then_some((parent, page)))
+    }
+
+    async fn child_rows(
+        &self,
+        household: &Household,
+        span: &Span,
+        limit: u32,
+    ) -> Result<Page, Error> {
+        let one_more = limit as usize + 1;
+        self.page(&household.place(), span, Direction::Forward, one_more).await
+    }
+
+    async fn read_children(
+        &self,
+        household: &Household,
+        mut page: Page,
+        limit: u32,
+        cursors: &CursorKey,
+    ) -> Result<ChildrenPage, Error> {
+        let limit = limit as usize;
+        let follows = page.items.len() > limit || page.last_key.is_some();
+        page.items.truncate(limit);
+        let children = page.items.iter().map(|row| self.read_child(row));
+        let children = children.collect::<Result<Vec<Child>, Error>>()?;
+        let last = children.last().map_or(household.own_sort.as_bytes(), |child| &child.key.sort);
+        let next = follows.then(|| cursors.seal(&household.fingerprint, last));
+        let seen = children.iter().map(|child| {
+            let Child { key, image, deletion } = child;
+            Seen { key, image, deletion: deletion.as_deref() }
+        });
+        let visible =
+            self.visible(&seen.collect::<Vec<_>>(), &mut Effort::default()).await?.into_iter();
+        let visible = children.into_iter().zip(visible).filter(|(_, visible)| *visible);
+        Ok(ChildrenPage { children: visible.map(|(child, _)| child.image).collect(), next })
+    }
+
+    fn read_child(&self, row: &Item) -> Result<Child, Error> {
+        let wrong = |attribute| unreadable(row, Unreadable { attribute });
+        let image = self.layout.read_child(row).map_err(|reason| unreadable(row, reason))?;
+        let deletion = match row.get(DELETION) {
+            None => None,
+            Some(Value::S(task)) => Some(task.clone()),
+            Some(_) => return Err(wrong(DELETION)),
+        };
+        let key = RawKey::of(row).ok_or_else(|| wrong(SORT))?;
+        Ok(Child { key, image, deletion })
+    }
+}
+
+impl Household {
+    fn place(&self) -> Place<'_> {
+        let partition = (PARTITION.into(), self.partition.as_bytes());
+        Place { index: None, partition, sort: SORT.into() }
+    }
+
+    /// Whether there can be such a parent.
+    fn fits(&self) -> bool {
+        self.partition.as_bytes().len() <= RowKey::PARTITION_BYTES_MAX
+    }
+}

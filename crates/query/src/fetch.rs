@@ -1,0 +1,131 @@
+//! Rows by their keys, one or many, as the store has them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{OwnRow, RowKey, Unreadable};
+use keyloom_store::{BatchGet, Get};
+use keyloom_value::{Item, Value};
+
+use crate::{Effort, Error, Reader};
+
+/// As many as a store takes at once.
+pub(crate) const BATCH_MAX: usize = 100;
+/// How often in a row a store may answer for nothing. Stores that ask for patience wait themselves.
+const IDLE_ROUNDS_MAX: usize = 8;
+
+/// The key of a row as bytes, which were built or read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RawKey {
+    pub(crate) partition: Vec<u8>,
+    pub(crate) sort: Vec<u8>,
+}
+
+/// What became of a read.
+#[derive(Debug)]
+pub(crate) enum Fetched {
+    Row(Item),
+    Gone,
+    /// It was not read, for what was read before it was enough.
+    Unread,
+}
+
+impl RawKey {
+    pub(crate) fn of(row: &Item) -> Option<RawKey> {
+        let bytes = |name| row.get(name).and_then(Value::as_b).map(<[u8]>::to_vec);
+        Some(RawKey { partition: bytes(PARTITION)?, sort: bytes(SORT)? })
+    }
+
+    fn to_item(&self) -> Item {
+        let (partition, sort) = (self.partition.clone(), self.sort.clone());
+        Item::from([(PARTITION, Value::B(partition)), (SORT, Value::B(sort))])
+    }
+}
+
+impl From<&RowKey> for RawKey {
+    fn from(key: &RowKey) -> RawKey {
+        let (partition, sort) = (key.partition.as_bytes().to_vec(), key.sort.as_bytes().to_vec());
+        RawKey { partition, sort }
+    }
+}
+
+impl Reader<'_> {
+    /// One row. One whose key is too long for a table is not there.
+    pub(crate) async fn row(&self, key: &RowKey) -> Result<Option<Item>, Error> {
+        if !key.fits() {
+            return Ok(None);
+        }
+        Ok(self.store.get(Get::new(self.table, key.to_item())).await?)
+    }
+
+    /// Many rows, in the order of their keys; a key may be there twice.
+    pub(crate) async fn rows(
+        &self,
+        keys: &[RawKey],
+        effort: &mut Effort,
+    ) -> Result<Vec<Option<Item>>, Error> {
+        let mut rows = Vec::with_capacity(keys.len());
+        for batch in keys.chunks(BATCH_MAX) {
+            let fetched = self.fetch(batch, u64::MAX, effort).await?;
+            rows.extend(fetched.into_iter().map(|fetched| match fetched {
+                Fetched::Row(row) => Some(row),
+                Fetched::Gone | Fetched::Unread => None,
+            }));
+        }
+        Ok(rows)
+    }
+
+    /// At most [`BATCH_MAX`] rows, in the order of their keys; a key may be there twice. When the
+    /// effort has come to `bytes_max`, the rest may be left unread, but never the first.
+    pub(crate) async fn fetch(
+        &self,
+        keys: &[RawKey],
+        bytes_max: u64,
+        effort: &mut Effort,
+    ) -> Result<Vec<Fetched>, Error> {
+        debug_assert!(keys.len() <= BATCH_MAX, "{} rows at once", keys.len());
+        let mut asked = BTreeSet::new();
+        let once = keys.iter().filter(|key| asked.insert(*key));
+        let mut gets: Vec<Get> = once.map(|key| Get::new(self.table, key.to_item())).collect();
+        let mut found = BTreeMap::new();
+        let mut idle_rounds = 0;
+        while !gets.is_empty() && idle_rounds < IDLE_ROUNDS_MAX {
+            let before = gets.len();
+            let got = self.store.batch_get(BatchGet { gets }).await?;
+            gets = got.unprocessed;
+            effort.rows += before.saturating_sub(gets.len()) as u64;
+            for (_, row) in got.items {
+                effort.bytes += row.size() as u64;
+                found.extend(RawKey::of(&row).map(|key| (key, row)));
+            }
+            let first_is_left = keys.first().is_some_and(|first| is_left(&gets, first));
+            if effort.bytes >= bytes_max && !first_is_left {
+                break;
+            }
+            idle_rounds = if gets.len() < before { 0 } else { idle_rounds + 1 };
+        }
+        if idle_rounds == IDLE_ROUNDS_MAX {
+            return Err(Error::Unanswered { rows: gets.len() });
+        }
+        let fetched = |key: &RawKey| match found.get(key) {
+            Some(row) => Fetched::Row(row.clone()),
+            None if is_left(&gets, key) => Fetched::Unread,
+            None => Fetched::Gone,
+        };
+        Ok(keys.iter().map(fetched).collect())
+    }
+
+    pub(crate) fn read_own(&self, row: &Item) -> Result<OwnRow, Error> {
+        self.layout.read_own(row).map_err(|reason| unreadable(row, reason))
+    }
+}
+
+pub(crate) fn unreadable(row: &Item, reason: Unreadable) -> Error {
+    let key = row.iter().filter(|(name, _)| [PARTITION, SORT].contains(&name.as_str()));
+    let key = key.map(|(name, value)| (name.clone(), value.clone())).collect();
+    Error::Unreadable { key: Box::new(key), reason }
+}
+
+fn is_left(gets: &[Get], key: &RawKey) -> bool {
+    gets.iter().any(|get| RawKey::of(&get.key).as_ref() == Some(key))
+}

@@ -1,0 +1,122 @@
+//! Fingerprints of questions: two questions have the same only if a position in the answer of one
+//! is a position in the answer of the other.
+
+use keyloom_model::{Entity, FieldType, Layout, List, Literal};
+use keyloom_store::Direction;
+use sha2::{Digest, Sha256};
+
+use crate::span::Span;
+
+/// What a cursor is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fingerprint([u8; Fingerprint::LEN]);
+
+/// Collects what a question is made of. Every piece is told apart from the next by its length.
+struct Pieces(Sha256);
+
+impl Fingerprint {
+    pub(crate) const LEN: usize = 16;
+
+    /// Of a list. The partition has the names of entity and list, the tenant and the values of
+    /// `by`; the span has the range.
+    pub(crate) fn of_list(
+        entity: &Entity,
+        list: &List,
+        partition: &[u8],
+        (span, direction): (&Span, Direction),
+    ) -> Fingerprint {
+        let mut pieces = Pieces::new("list");
+        pieces.add(partition);
+        pieces.add_count(list.by.len());
+        for field in &list.by {
+            pieces.add(&entity.field(*field).name);
+        }
+        pieces.add_count(list.order.len());
+        for order in &list.order {
+            let field = entity.field(order.field);
+            pieces.add(&field.name);
+            pieces.add(match order.direction {
+                keyloom_model::Direction::Ascending => "ascending",
+                keyloom_model::Direction::Descending => "descending",
+            });
+            pieces.add_type(&field.of);
+        }
+        pieces.add_count(list.filter.len());
+        for test in &list.filter {
+            pieces.add(&entity.field(test.field).name);
+            pieces.add_literal(&test.value);
+        }
+        for end in [&span.from, &span.to] {
+            pieces.add_count(usize::from(end.is_some()));
+            pieces.add(end.as_deref().unwrap_or_default());
+        }
+        pieces.add(match direction {
+            Direction::Forward => "forward",
+            Direction::Backward => "backward",
+        });
+        pieces.finish()
+    }
+
+    /// Of the children of the parent in a partition; of one kind, or of all that there are.
+    pub(crate) fn of_children(
+        layout: &Layout,
+        partition: &[u8],
+        kinds: &[keyloom_model::EntityId],
+    ) -> Fingerprint {
+        let mut pieces = Pieces::new("children");
+        pieces.add(partition);
+        for kind in kinds {
+            pieces.add(&layout.model().entity(*kind).name);
+        }
+        pieces.finish()
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; Fingerprint::LEN] {
+        &self.0
+    }
+}
+
+impl Pieces {
+    fn new(question: &str) -> Pieces {
+        let mut pieces = Pieces(Sha256::new());
+        pieces.add(question);
+        pieces
+    }
+
+    fn add(&mut self, piece: impl AsRef<[u8]>) {
+        self.add_count(piece.as_ref().len());
+        self.0.update(piece.as_ref());
+    }
+
+    fn add_count(&mut self, count: usize) {
+        self.0.update((count as u64).to_be_bytes());
+    }
+
+    /// As far as it decides on the order of values.
+    fn add_type(&mut self, of: &FieldType) {
+        self.add(of.name());
+        if let FieldType::Enum(members) = of {
+            self.add_count(members.len());
+            members.iter().for_each(|member| self.add(member));
+        }
+    }
+
+    fn add_literal(&mut self, literal: &Literal) {
+        match literal {
+            Literal::Text(text) => self.add(format!("text {text}")),
+            Literal::Int(number) => self.add(format!("int {number}")),
+            Literal::Number(number) => self.add(format!("number {number}")),
+            Literal::Bool(truth) => self.add(format!("bool {truth}")),
+            Literal::Time(ms) => self.add(format!("time {ms}")),
+            // `where` takes nothing else.
+            _ => self.add("other"),
+        }
+    }
+
+    fn finish(self) -> Fingerprint {
+        let hash: [u8; 32] = self.0.finalize().into();
+        let mut bytes = [0; Fingerprint::LEN];
+        bytes.copy_from_slice(&hash[..Fingerprint::LEN]);
+        Fingerprint(bytes)
+    }
+}

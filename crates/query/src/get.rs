@@ -1,0 +1,57 @@
+//! Entities by their keys.
+
+use keyloom_model::{EntityKey, OwnRow};
+
+use crate::fetch::RawKey;
+use crate::visible::Seen;
+use crate::{Effort, Error, Reader};
+
+impl Reader<'_> {
+    /// An entity, if it is there and seen. One read, and another one if a deletion has marked it.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the row is damaged.
+    pub async fn get(&self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
+        let Some(row) = self.get_any(key).await? else { return Ok(None) };
+        Ok(self.is_visible(&row).await?.then_some(row))
+    }
+
+    /// An entity, if it is there, also one that is not seen any more. One read.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the row is damaged.
+    pub async fn get_any(&self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
+        let row = self.row(&self.layout.own_key(key)).await?;
+        row.as_ref().map(|row| self.read_own(row)).transpose()
+    }
+
+    /// The entities that are there and seen, in the order of their keys, one answer for each key.
+    /// One read for every 100.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn get_many(&self, keys: &[EntityKey]) -> Result<Vec<Option<OwnRow>>, Error> {
+        let mut effort = Effort::default();
+        let own_keys = keys.iter().map(|key| self.layout.own_key(key));
+        let fitting = own_keys.map(|key| key.fits().then(|| RawKey::from(&key)));
+        let fitting: Vec<Option<RawKey>> = fitting.collect();
+        let asked: Vec<RawKey> = fitting.iter().flatten().cloned().collect();
+        let rows = self.rows(&asked, &mut effort).await?;
+        let rows = rows.iter().map(|row| row.as_ref().map(|row| self.read_own(row)).transpose());
+        let rows = rows.collect::<Result<Vec<Option<OwnRow>>, Error>>()?;
+
+        let there = asked.iter().zip(&rows).filter_map(|(key, row)| Some((key, row.as_ref()?)));
+        let seen = |(key, row)| {
+            let OwnRow { image, deletion, .. }: &OwnRow = row;
+            Seen { key, image, deletion: deletion.as_deref() }
+        };
+        let seen: Vec<Seen<'_>> = there.map(seen).collect();
+        let mut visible = self.visible(&seen, &mut effort).await?.into_iter();
+        let mut answers =
+            rows.into_iter().map(|row| row.filter(|_| visible.next().is_some_and(|is| is)));
+        Ok(fitting.iter().map(|key| key.as_ref().and_then(|_| answers.next().flatten())).collect())
+    }
+}

@@ -1,0 +1,97 @@
+//! Everything that reads: entities, unique values, ordered lists page by page, families, links.
+//!
+//! A [`Reader`] is a store, a table, a layout and a moment. It answers
+//!
+//! - [`Reader::get`], [`Reader::get_many`]: entities by their keys;
+//! - [`Reader::find`]: the entity that has a unique value;
+//! - [`Reader::list`]: a page of an ordered list, in either direction, between bounds;
+//! - [`Reader::family`], [`Reader::children`]: a parent with its children;
+//! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
+//!
+//! Entities that have expired, or that a deletion is taking away, are not seen ([`Reader::get_any`]
+//! sees them). Every call is bounded: by a limit, and a list also by a [`Budget`]. A page that is
+//! not the last has a cursor: one position in the list, bound to the question and authenticated
+//! with a [`CursorKey`]. It stays valid whatever is written between two pages, and what is in the
+//! list throughout is on exactly one of them.
+//!
+//! This crate never writes. It needs no async runtime and does not ask the machine for the time.
+//!
+//! ```
+//! use keyloom_model::{EntityKey, Image, Layout};
+//! use keyloom_query::{CursorKey, ListRequest, Reader};
+//! use keyloom_store::{IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType};
+//! use keyloom_store::{Put, Reference, Store, SystemClock, TableName, TableSpec};
+//! use keyloom_value::{Item, Value};
+//! use pollster::block_on; // Any executor will do.
+//!
+//! let text = "[entity.task]\nfields.rank = \"int\"\nlist.ranked = { order = \"-rank\" }\n";
+//! let model = keyloom_model::check(text).expect("the model has no errors");
+//! let layout = Layout::new(model, 1, &Item::new());
+//! let task = layout.model().find("task").expect("there is a task");
+//! let ranked = layout.model().entity(task).find_list("ranked").expect("there is a list");
+//!
+//! let store = Reference::new(std::sync::Arc::new(SystemClock));
+//! let table = TableName::new("data")?;
+//! let key = KeySchema::partition("PK", KeyType::B).and_sort("SK", KeyType::B);
+//! let mut spec = TableSpec::new(table.clone(), key);
+//! let slot = layout.list_slot(task, ranked);
+//! spec.indexes.push(IndexSpec {
+//!     name: TableName::new(&slot.name())?,
+//!     scope: IndexScope::Global,
+//!     key: KeySchema::partition(slot.partition().as_str(), KeyType::B)
+//!         .and_sort(slot.sort().as_str(), KeyType::B),
+//!     projection: IndexProjection::Keys,
+//! });
+//! block_on(store.create_table(spec))?;
+//! for (id, rank) in [("a", 1), ("b", 3), ("c", 2)] {
+//!     let key = EntityKey { entity: task, tenant: None, id: id.to_owned() };
+//!     let fields = Item::from([("rank", Value::from(rank))]);
+//!     for row in layout.rows(&Image { key, version: "1".to_owned(), fields })? {
+//!         block_on(store.put(Put::new(&table, row.item)))?;
+//!     }
+//! }
+//!
+//! let reader = Reader { store: &store, table: &table, layout: &layout, now_ms: 0 };
+//! let cursors = CursorKey::new([7; 32]);
+//! let request = ListRequest { limit: 2, ..ListRequest::new(task, ranked) };
+//! let page = block_on(reader.list(&request, &cursors, None))?;
+//! let ids: Vec<_> = page.rows.iter().map(|row| row.image.key.id.as_str()).collect();
+//! assert_eq!(ids, ["b", "c"]);
+//! let page = block_on(reader.list(&request, &cursors, page.next.as_deref()))?;
+//! assert_eq!(page.rows[0].image.key.id, "a");
+//! assert_eq!(page.next, None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it costs
+//!
+//! A get is one read of the store. A page of a list is one read of an index and one batch of own
+//! rows for every 100 of them, wherever in the list it is. A parent with its children is one
+//! read. Rows that a large deletion has marked cost one more read for each deletion.
+
+mod cursor;
+mod deletion;
+mod error;
+mod expired;
+mod family;
+mod fetch;
+mod find;
+mod fingerprint;
+mod get;
+mod links;
+mod list;
+mod range;
+mod reader;
+mod request_error;
+mod span;
+mod visible;
+
+pub use cursor::{CursorError, CursorKey};
+pub use deletion::{DeletionState, deletion_key};
+pub use error::Error;
+pub use family::{Children, ChildrenPage, Family, FamilyRequest};
+pub use links::{LinkRow, LinksPage};
+pub use list::{Budget, Effort, End, ListPage, ListRequest};
+pub use range::Range;
+pub use reader::Reader;
+pub use request_error::RequestError;

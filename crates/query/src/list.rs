@@ -1,0 +1,287 @@
+//! Pages of ordered lists.
+//!
+//! A page is found in an index, which has the keys of the list's entities in order, and read from
+//! their own rows. What an own row says counts: an entity that has moved since the index was read
+//! is left out and met at its new place.
+
+use keyloom_model::{EntityId, ListId, OwnRow, Unreadable, attribute};
+use keyloom_store::{Direction, TableName};
+use keyloom_value::{Item, KeyBytes, Value};
+
+use crate::fetch::{BATCH_MAX, Fetched, RawKey, unreadable};
+use crate::fingerprint::Fingerprint;
+use crate::request_error::{check_limit, check_tenant, check_values};
+use crate::span::{Place, Span};
+use crate::visible::Seen;
+use crate::{CursorKey, Error, Range, Reader};
+
+/// Which part of which list to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListRequest {
+    /// Of which entities.
+    pub entity: EntityId,
+    /// Which of their lists.
+    pub list: ListId,
+    /// Whose, if the entity belongs to tenants.
+    pub tenant: Option<Value>,
+    /// One value for each field of the list's `by`.
+    pub by: Vec<Value>,
+    /// Which part of the order.
+    pub range: Range,
+    /// From the start, or from the end.
+    pub direction: Direction,
+    /// How many entities, at most: 1 to 1,000.
+    pub limit: u32,
+    /// How much may be read for them.
+    pub budget: Budget,
+}
+
+/// How much one call may read. It stops when it has read as much, so it can go over by one batch;
+/// it always looks at one entity at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Rows of indexes and of the table.
+    pub rows: u64,
+    /// Bytes of those rows, as DynamoDB counts them.
+    pub bytes: u64,
+}
+
+/// How much a call has read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Rows of indexes and of the table.
+    pub rows: u64,
+    /// Bytes of those rows, as DynamoDB counts them.
+    pub bytes: u64,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListPage {
+    /// The entities, in order. There can be few, or none, on a page that is not the last.
+    pub rows: Vec<OwnRow>,
+    /// The cursor of the next page; absent if nothing follows for sure.
+    pub next: Option<String>,
+    /// Why the page ends.
+    pub end: End,
+    /// What was read for it.
+    pub read: Effort,
+}
+
+/// Why a page ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The list ends.
+    Exhausted,
+    /// It has as many entities as were asked for.
+    Limit,
+    /// As much was read as may be.
+    Budget,
+}
+
+/// Whether there can be more after what was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Nothing,
+    Maybe,
+}
+
+/// A list to be walked along.
+struct Walk<'w> {
+    reader: &'w Reader<'w>,
+    request: &'w ListRequest,
+    place: Place<'w>,
+    /// What is left to be read.
+    span: Span,
+    /// Of the last entity that was looked at.
+    position: Option<Vec<u8>>,
+    found: Vec<OwnRow>,
+    effort: Effort,
+}
+
+/// A row of the index.
+struct Entry {
+    position: Vec<u8>,
+    key: RawKey,
+}
+
+impl Budget {
+    /// Enough for the longest page, of entities of 16 KiB each.
+    pub const STANDARD: Budget = Budget { rows: 5_000, bytes: 16 << 20 };
+}
+
+impl ListRequest {
+    /// The first 100 entities of a list without tenant and `by`.
+    pub fn new(entity: EntityId, list: ListId) -> ListRequest {
+        ListRequest {
+            entity,
+            list,
+            tenant: None,
+            by: vec![],
+            range: Range::ALL,
+            direction: Direction::Forward,
+            limit: 100,
+            budget: Budget::STANDARD,
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// A page of a list: the first one, or that after a cursor that the same question was answered
+    /// with. What is in the list all the time is on exactly one page, whatever is written between.
+    ///
+    /// # Errors
+    ///
+    /// If the question makes no sense, the cursor is not one of it, the store fails, or a row is
+    /// damaged.
+    pub async fn list(
+        &self,
+        request: &ListRequest,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<ListPage, Error> {
+        let ListRequest { entity: id, list, direction, .. } = *request;
+        let partition = self.list_partition(request)?;
+        let span = request.range.span(self.layout, (id, list))?;
+        let entity = self.layout.model().entity(id);
+        // A partition that does not fit into a key has no entities, and no cursors.
+        let partition_bytes = partition.as_ref().map_or(&[][..], KeyBytes::as_bytes);
+        let fingerprint =
+            Fingerprint::of_list(entity, entity.list(list), partition_bytes, (&span, direction));
+        let position = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
+        let span = match (&partition, &position) {
+            (None, _) => Span::empty(),
+            (Some(_), None) => span,
+            (Some(_), Some(position)) => span.after(position, direction),
+        };
+        let slot = self.layout.list_slot(id, list);
+        let place = Place {
+            index: Some(TableName::new(&slot.name()).map_err(keyloom_store::Error::from)?),
+            partition: (slot.partition(), partition_bytes),
+            sort: slot.sort(),
+        };
+        let (found, effort) = (vec![], Effort::default());
+        let mut walk = Walk { reader: self, request, place, span, position: None, found, effort };
+        let end = walk.go().await?;
+        let next = match end {
+            End::Exhausted => None,
+            End::Limit | End::Budget => walk.position,
+        };
+        let next = next.map(|position| cursors.seal(&fingerprint, &position));
+        Ok(ListPage { rows: walk.found, next, end, read: walk.effort })
+    }
+
+    fn list_partition(&self, request: &ListRequest) -> Result<Option<KeyBytes>, Error> {
+        let ListRequest { entity: id, list, tenant, by, .. } = request;
+        check_limit(request.limit)?;
+        check_tenant(self.layout, *id, tenant.as_ref())?;
+        let entity = self.layout.model().entity(*id);
+        let declared = entity.list(*list);
+        check_values(entity, || format!("The list `{}`", declared.name), &declared.by, by)?;
+        Ok(self.layout.list_partition((*id, *list), tenant.as_ref(), by).ok())
+    }
+}
+
+impl Walk<'_> {
+    async fn go(&mut self) -> Result<End, Error> {
+        loop {
+            if self.step().await? == Rest::Nothing {
+                return Ok(End::Exhausted);
+            }
+            if self.wanted() == 0 {
+                return Ok(End::Limit);
+            }
+            let Budget { rows, bytes } = self.request.budget;
+            if self.effort.rows >= rows || self.effort.bytes >= bytes {
+                return Ok(End::Budget);
+            }
+        }
+    }
+
+    /// One page of the index, and what it leads to.
+    async fn step(&mut self) -> Result<Rest, Error> {
+        // An entity takes two rows, one of the index and its own.
+        let affordable = self.request.budget.rows.saturating_sub(self.effort.rows) / 2;
+        let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
+        let wanted = self.wanted().min(affordable);
+        let direction = self.request.direction;
+        // One more, to know whether there is one.
+        let page = self.reader.page(&self.place, &self.span, direction, wanted + 1).await?;
+        self.effort.rows += page.scanned;
+        self.effort.bytes += page.scanned_bytes;
+        let rest = match page.last_key {
+            None if page.items.len() <= wanted => Rest::Nothing,
+            None | Some(_) => Rest::Maybe,
+        };
+        let entries = page.items.iter().take(wanted).map(|row| self.entry(row));
+        let entries = entries.collect::<Result<Vec<Entry>, Error>>()?;
+        if let (true, Some(last_key)) = (entries.is_empty(), &page.last_key) {
+            let position = self.entry(last_key)?.position;
+            self.pass(position);
+        }
+        for batch in entries.chunks(BATCH_MAX) {
+            let is_enough = self.effort.bytes >= self.request.budget.bytes;
+            if is_enough && self.position.is_some() {
+                return Ok(Rest::Maybe);
+            }
+            if self.look_at(batch).await? < batch.len() {
+                return Ok(Rest::Maybe);
+            }
+        }
+        Ok(rest)
+    }
+
+    /// Reads the own rows of entries, in order, and says how many it has read.
+    async fn look_at(&mut self, entries: &[Entry]) -> Result<usize, Error> {
+        let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
+        let bytes_max = self.request.budget.bytes;
+        let fetched = self.reader.fetch(&keys, bytes_max, &mut self.effort).await?;
+        let read = fetched.iter().take_while(|fetched| !matches!(fetched, Fetched::Unread)).count();
+        let mut rows = Vec::new();
+        for (entry, fetched) in entries.iter().zip(fetched).take(read) {
+            match fetched {
+                Fetched::Row(row) if self.is_at(&row, &entry.position) => {
+                    rows.push((&entry.key, self.reader.read_own(&row)?));
+                }
+                Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
+            }
+        }
+        let seen: Vec<Seen<'_>> = rows
+            .iter()
+            .map(|(key, row)| Seen { key, image: &row.image, deletion: row.deletion.as_deref() })
+            .collect();
+        let visible = self.reader.visible(&seen, &mut self.effort).await?;
+        let visible = rows.into_iter().zip(visible).filter(|(_, visible)| *visible);
+        self.found.extend(visible.map(|((_, row), _)| row));
+        if let Some(last) = entries[..read].last() {
+            self.pass(last.position.clone());
+        }
+        Ok(read)
+    }
+
+    fn entry(&self, row: &Item) -> Result<Entry, Error> {
+        let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
+        let position = row.get(self.place.sort.as_str()).and_then(Value::as_b);
+        let position = position.ok_or_else(wrong)?.to_vec();
+        Ok(Entry { position, key: RawKey::of(row).ok_or_else(wrong)? })
+    }
+
+    /// Whether an own row says that its entity is at this place of this list.
+    fn is_at(&self, row: &Item, position: &[u8]) -> bool {
+        let bytes = |name: &str| row.get(name).and_then(Value::as_b);
+        let (attribute, partition) = &self.place.partition;
+        bytes(attribute.as_str()) == Some(partition)
+            && bytes(self.place.sort.as_str()) == Some(position)
+    }
+
+    fn pass(&mut self, position: Vec<u8>) {
+        let span = std::mem::replace(&mut self.span, Span::empty());
+        self.span = span.after(&position, self.request.direction);
+        self.position = Some(position);
+    }
+
+    /// How many more entities are asked for.
+    fn wanted(&self) -> usize {
+        (self.request.limit as usize).saturating_sub(self.found.len())
+    }
+}

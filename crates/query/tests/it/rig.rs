@@ -1,0 +1,144 @@
+//! A table laid out by a model, on every store there is, filled with what `Layout::rows` says.
+
+use std::sync::Arc;
+
+use keyloom_model::{EntityId, EntityKey, Image, Layout, ListId};
+use keyloom_query::{CursorKey, Reader};
+use keyloom_store::{
+    Background, Delete, Engine, IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType,
+    Options, Put, Reference, Store, TableName, TableSpec, TransactAction, TransactWrite,
+};
+use keyloom_testkit::{ManualClock, SimDisk};
+use keyloom_value::{Item, Name, Value};
+use pollster::FutureExt;
+
+/// The moment at which everything is read.
+pub(crate) const NOW_MS: i64 = 1_700_000_000_000;
+
+/// Makes a store without tables.
+type Make = fn() -> Arc<dyn Store>;
+
+/// Every store that must answer alike.
+pub(crate) const STORES: &[(&str, Make)] = &[("reference", reference), ("engine", engine)];
+
+fn reference() -> Arc<dyn Store> {
+    Arc::new(Reference::new(Arc::new(ManualClock::new())))
+}
+
+fn engine() -> Arc<dyn Store> {
+    let options = Options {
+        background: Background::Manual,
+        memory_bytes: 8 << 20,
+        clock: Arc::new(ManualClock::new()),
+        disk: Arc::new(SimDisk::new(0)),
+        ..Options::default()
+    };
+    Arc::new(Engine::open("/data", options).unwrap())
+}
+
+/// A table and its layout.
+pub(crate) struct Rig {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) table: TableName,
+    pub(crate) layout: Layout,
+    pub(crate) cursors: CursorKey,
+}
+
+impl Rig {
+    pub(crate) fn new(make: Make, model: &str) -> Rig {
+        let model = keyloom_model::check(model).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let layout = Layout::new(model, 1, &Item::new());
+        let (store, table) = (make(), TableName::new("data").unwrap());
+        let key = KeySchema::partition("PK", KeyType::B).and_sort("SK", KeyType::B);
+        let mut spec = TableSpec::new(table.clone(), key);
+        for number in 0..layout.slot_count() {
+            let slot = keyloom_model::Slot::new(u8::try_from(number).unwrap());
+            let key = KeySchema::partition(slot.partition().as_str(), KeyType::B)
+                .and_sort(slot.sort().as_str(), KeyType::B);
+            let name = TableName::new(&slot.name()).unwrap();
+            let (scope, projection) = (IndexScope::Global, IndexProjection::Keys);
+            spec.indexes.push(IndexSpec { name, scope, key, projection });
+        }
+        store.create_table(spec).block_on().unwrap();
+        Rig { store, table, layout, cursors: CursorKey::new([7; 32]) }
+    }
+
+    /// Runs a test on every store.
+    pub(crate) fn each(model: &str, test: impl Fn(&Rig)) {
+        for (name, make) in STORES {
+            println!("on {name}");
+            test(&Rig::new(*make, model));
+        }
+    }
+
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader {
+            store: self.store.as_ref(),
+            table: &self.table,
+            layout: &self.layout,
+            now_ms: NOW_MS,
+        }
+    }
+
+    pub(crate) fn entity(&self, name: &str) -> EntityId {
+        self.layout.model().find(name).unwrap()
+    }
+
+    pub(crate) fn list(&self, entity: &str, list: &str) -> (EntityId, ListId) {
+        let entity = self.entity(entity);
+        (entity, self.layout.model().entity(entity).find_list(list).unwrap())
+    }
+
+    /// The key of an entity without a tenant.
+    pub(crate) fn key(&self, entity: &str, id: &str) -> EntityKey {
+        EntityKey { entity: self.entity(entity), tenant: None, id: id.to_owned() }
+    }
+
+    pub(crate) fn image<const N: usize>(
+        &self,
+        entity: &str,
+        id: &str,
+        fields: [(&str, Value); N],
+    ) -> Image {
+        let fields = fields.into_iter().map(|(name, value)| (Name::from(name), value));
+        let (key, version) = (self.key(entity, id), "1".to_owned());
+        Image { key, version, fields: fields.collect() }
+    }
+
+    /// Puts all rows of an entity.
+    pub(crate) fn put(&self, image: &Image) {
+        for row in self.layout.rows(image).unwrap() {
+            self.put_row(row.item);
+        }
+    }
+
+    pub(crate) fn put_row(&self, row: Item) {
+        self.store.put(Put::new(&self.table, row)).block_on().unwrap();
+    }
+
+    /// Deletes all rows of an entity.
+    pub(crate) fn delete(&self, image: &Image) {
+        for row in self.layout.rows(image).unwrap() {
+            self.store.delete(Delete::new(&self.table, row.key.to_item())).block_on().unwrap();
+        }
+    }
+
+    /// Takes an entity from one image to another, in one transaction.
+    pub(crate) fn change(&self, old: &Image, new: &Image) {
+        let (old, new) = (self.layout.rows(old).unwrap(), self.layout.rows(new).unwrap());
+        let gone = old.iter().filter(|row| !new.iter().any(|other| other.key == row.key));
+        let gone = gone.map(|row| Delete::new(&self.table, row.key.to_item()));
+        let puts = new.iter().map(|row| Put::new(&self.table, row.item.clone()));
+        let actions = gone.map(TransactAction::Delete).chain(puts.map(TransactAction::Put));
+        let transaction = TransactWrite { actions: actions.collect(), token: None };
+        self.store.transact_write(transaction).block_on().unwrap();
+    }
+
+    /// Puts all rows of an entity, marked by a deletion.
+    pub(crate) fn put_marked(&self, image: &Image, task: &str) {
+        for mut row in self.layout.rows(image).unwrap() {
+            row.item.insert(keyloom_model::attribute::DELETION, task);
+            self.put_row(row.item);
+        }
+    }
+}
