@@ -1,6 +1,6 @@
 //! What tests of every layer share: a clock that stands still, a disk that loses what was not
 //! synced, the conformance suite that every store must pass, random histories that two stores must
-//! answer alike, and a checker of concurrent histories.
+//! answer alike, a checker of concurrent histories, and random models with documents and edits.
 //!
 //! A store under test is a [`Subject`]. [`conformance::run_all`] runs every case of the suite on
 //! a fresh one; [`history::compare`] plays one history on two.
@@ -16,6 +16,8 @@ pub mod conformance;
 pub mod history;
 // A public module, so that `linearizable::check` says what it checks.
 pub mod linearizable;
+// A public module, so that `model::draft` says what it drafts.
+pub mod model;
 mod random;
 mod sample;
 mod sim_disk;

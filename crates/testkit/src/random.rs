@@ -42,6 +42,19 @@ impl Random {
     pub fn index(&mut self, count: usize) -> usize {
         usize::try_from(self.below(count as u64)).expect("a position below a count fits")
     }
+
+    /// One of the choices, of which there must be one.
+    pub fn pick<'c, T>(&mut self, choices: &'c [T]) -> &'c T {
+        &choices[self.index(choices.len())]
+    }
+
+    /// Up to so many of the choices, each once, in a random order.
+    pub fn some_of<T: Clone>(&mut self, choices: &[T], count_max: usize) -> Vec<T> {
+        let mut chosen = choices.to_vec();
+        self.shuffle(&mut chosen);
+        chosen.truncate(self.index(count_max + 1));
+        chosen
+    }
 }
 
 #[cfg(test)]

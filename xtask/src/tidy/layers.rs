@@ -28,7 +28,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         package: "keyloom-testkit",
-        dependencies: &["keyloom-value", "keyloom-store", "pollster", "proptest"],
+        dependencies: &["keyloom-value", "keyloom-model", "keyloom-store", "pollster", "proptest"],
     },
     Layer {
         package: "keyloom-bench",

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod disk_contract;
+mod model;
 mod sloppy_log;

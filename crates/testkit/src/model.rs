@@ -1,0 +1,25 @@
+//! Random models: small ones that use every feature of the language and that `check` accepts, the
+//! documents and patches of their entities, and edits of them that are known to be allowed or not.
+//!
+//! A [`Draft`] is a model file as data: it can be changed and then written. Names come from a small
+//! pool, so that fields, entities and lists share theirs. Every entity of a draft can be filled one
+//! document after the other: a reference that must be there leads to an entity drafted before.
+
+mod declaration;
+mod document;
+mod draft;
+mod edit;
+mod entity;
+mod field;
+mod shrink;
+mod strategy;
+mod text;
+
+pub use document::{Patch, document, given_id, patch};
+pub use draft::{
+    Draft, DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftField, DraftHandler,
+    DraftList, DraftParent, DraftRanking, DraftTest, DraftType, DraftUnique,
+};
+pub use edit::{Edit, EditKind, Verdict};
+pub use entity::draft;
+pub use strategy::drafts;

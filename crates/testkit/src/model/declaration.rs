@@ -1,0 +1,208 @@
+//! Random declarations over the fields that an entity has: uniques, lists, counts, boards, tags.
+
+use keyloom_model::{CaseMode, Direction};
+
+use super::draft::{
+    DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftList, DraftRanking, DraftTest,
+    DraftType, DraftUnique,
+};
+use super::field::literal_of;
+use crate::Random;
+
+const UNIQUES_MAX: usize = 2;
+const LISTS_MAX: usize = 4;
+/// Names of lists and counts; fields and entities have some of them too.
+const NAMES: &[&str] = &["open", "by_name", "task", "due", "all", "rank"];
+
+/// What a field can be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// `by`, `order` and `unique`.
+    Key,
+    /// `facets`, `split` and `of`.
+    Facet,
+    /// `where`.
+    Where,
+    /// `rank`.
+    Rank,
+}
+
+/// The fields that fit a purpose; the parent is one, `id` is not.
+pub(super) fn fields_for(purpose: Purpose, entity: &DraftEntity) -> Vec<String> {
+    let fits = |of: &DraftType| match of {
+        DraftType::Text(_) | DraftType::Bool | DraftType::Enum(_) | DraftType::Ref(..) => {
+            purpose != Purpose::Rank
+        }
+        DraftType::Int(_) => true,
+        DraftType::Number(_) | DraftType::Time => purpose != Purpose::Facet,
+        DraftType::Bytes(_) => purpose == Purpose::Key,
+        DraftType::Any | DraftType::Tags | DraftType::List(..) | DraftType::Map(..) => false,
+    };
+    let declared = entity.fields.iter().filter(|field| fits(&field.of));
+    let mut names: Vec<String> = declared.map(|field| field.name.clone()).collect();
+    if matches!(purpose, Purpose::Key | Purpose::Facet) {
+        names.extend(entity.parent.as_ref().map(|parent| parent.entity.clone()));
+    }
+    names
+}
+
+pub(super) fn add_expiry(entity: &mut DraftEntity, random: &mut Random) {
+    let times = entity.fields.iter().filter(|field| field.of == DraftType::Time);
+    let times: Vec<String> = times.map(|field| field.name.clone()).collect();
+    if !times.is_empty() && random.chance(1, 3) {
+        entity.expires = Some(random.pick(&times).clone());
+    }
+}
+
+pub(super) fn add_uniques(entity: &mut DraftEntity, random: &mut Random) {
+    for _ in 0..random.index(UNIQUES_MAX + 1) {
+        if let Some(unique) = unique(entity, random) {
+            entity.uniques.push(unique);
+        }
+    }
+}
+
+/// A unique that the entity has not, if there is one.
+pub(super) fn unique(entity: &DraftEntity, random: &mut Random) -> Option<DraftUnique> {
+    let keys = fields_for(Purpose::Key, entity);
+    let mut fields = random.some_of(&keys, 3);
+    let within = if fields.len() > 1 && random.chance(1, 2) { fields.pop() } else { None };
+    let is_text = |name: &String| {
+        entity.field(name).is_some_and(|field| matches!(field.of, DraftType::Text(_)))
+    };
+    let folds = fields.iter().any(is_text) && random.chance(1, 2);
+    let case = if folds { CaseMode::Folded } else { CaseMode::Exact };
+    let unique = DraftUnique { fields, within, case };
+    let about = |unique: &DraftUnique| {
+        let mut about: Vec<String> = unique.fields.iter().chain(&unique.within).cloned().collect();
+        about.sort();
+        about
+    };
+    let is_there = entity.uniques.iter().any(|other| about(other) == about(&unique));
+    (!unique.fields.is_empty() && !is_there).then_some(unique)
+}
+
+pub(super) fn add_lists(entity: &mut DraftEntity, random: &mut Random) {
+    for _ in 0..random.index(LISTS_MAX + 1) {
+        if let Some(list) = list(entity, random) {
+            entity.lists.push(list);
+        }
+    }
+}
+
+/// A list that the entity has not, if there is one.
+pub(super) fn list(entity: &DraftEntity, random: &mut Random) -> Option<DraftList> {
+    let taken = entity.lists.iter().map(|list| list.name.clone());
+    let name = free_name(taken.collect(), random)?;
+    let keys = fields_for(Purpose::Key, entity);
+    let by = random.some_of(&keys, 2);
+    let order = order(&by, entity, random);
+    let facets = others(&by, fields_for(Purpose::Facet, entity));
+    let facets = if random.chance(1, 4) { random.some_of(&facets, 2) } else { vec![] };
+    let filter = filter(entity, random);
+    let path = match by.first() {
+        Some(field) if random.chance(1, 8) => {
+            Some(format!("/by/{}/{name}/{{{field}}}", entity.name))
+        }
+        _ => None,
+    };
+    let list = DraftList { name, path, by, order, filter, facets };
+    let is_there = entity.lists.iter().any(|other| {
+        let other = (&other.by, &other.order, &other.filter, &other.facets);
+        other == (&list.by, &list.order, &list.filter, &list.facets)
+    });
+    (!is_there).then_some(list)
+}
+
+/// An order of up to three fields that are not the same throughout the list.
+pub(super) fn order(
+    by: &[String],
+    entity: &DraftEntity,
+    random: &mut Random,
+) -> Vec<(String, Direction)> {
+    let mut keys = fields_for(Purpose::Key, entity);
+    if random.chance(1, 8) {
+        keys.push("id".to_owned());
+    }
+    let fields = random.some_of(&others(by, keys), 3);
+    let mut direct = |field| (field, *random.pick(&[Direction::Ascending, Direction::Descending]));
+    fields.into_iter().map(&mut direct).collect()
+}
+
+fn others(taken: &[String], fields: Vec<String>) -> Vec<String> {
+    fields.into_iter().filter(|field| !taken.contains(field)).collect()
+}
+
+fn free_name(taken: Vec<String>, random: &mut Random) -> Option<String> {
+    let names: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
+    let free = others(&taken, names);
+    (!free.is_empty()).then(|| random.pick(&free).clone())
+}
+
+fn filter(entity: &DraftEntity, random: &mut Random) -> Vec<DraftTest> {
+    if !random.chance(1, 4) {
+        return vec![];
+    }
+    let fields = random.some_of(&fields_for(Purpose::Where, entity), 2);
+    let test = |name: String| {
+        let value = literal_of(&entity.field(&name)?.of, random)?;
+        Some(DraftTest { field: name, value })
+    };
+    fields.into_iter().filter_map(test).collect()
+}
+
+pub(super) fn add_counts(entity: &mut DraftEntity, random: &mut Random) {
+    if !random.chance(1, 4) {
+        return;
+    }
+    entity.counts.extend(count(entity, random));
+}
+
+/// A count that the entity has not, if there is a name for it.
+pub(super) fn count(entity: &DraftEntity, random: &mut Random) -> Option<DraftCount> {
+    let taken = entity.counts.iter().map(|count| count.name.clone());
+    let name = free_name(taken.collect(), random)?;
+    let by = random.some_of(&fields_for(Purpose::Key, entity), 1);
+    let split = random.some_of(&others(&by, fields_for(Purpose::Facet, entity)), 2);
+    Some(DraftCount { name, by, split, filter: filter(entity, random) })
+}
+
+/// Boards, whose names are their own in the whole model.
+pub(super) fn add_boards(entities: &mut [DraftEntity], random: &mut Random) {
+    let mut names = ["leaders", "best", "task"].to_vec();
+    for entity in entities {
+        if random.chance(1, 4)
+            && let Some(name) = names.pop()
+        {
+            entity.boards.extend(board(name, entity, random));
+        }
+    }
+}
+
+/// A board, if there is something to rank.
+pub(super) fn board(name: &str, entity: &DraftEntity, random: &mut Random) -> Option<DraftBoard> {
+    let ranks = fields_for(Purpose::Rank, entity);
+    let values = fields_for(Purpose::Facet, entity);
+    let ranking = if !ranks.is_empty() && random.chance(1, 2) {
+        DraftRanking::Rank(random.pick(&ranks).clone())
+    } else if !values.is_empty() {
+        DraftRanking::Of(random.pick(&values).clone())
+    } else {
+        return None;
+    };
+    let (DraftRanking::Of(ranked) | DraftRanking::Rank(ranked)) = &ranking;
+    let keys = others(std::slice::from_ref(ranked), fields_for(Purpose::Key, entity));
+    let by = random.some_of(&keys, 1);
+    Some(DraftBoard { name: name.to_owned(), ranking, by, filter: filter(entity, random) })
+}
+
+pub(super) fn add_combinations(entity: &mut DraftEntity, random: &mut Random) {
+    let tags = entity.fields.iter().find(|field| field.of == DraftType::Tags);
+    let Some(field) = tags.map(|field| field.name.clone()) else { return };
+    for keys in [["a", "b"], ["b", "c:d"]] {
+        if random.chance(1, 3) {
+            let keys = keys.map(str::to_owned).to_vec();
+            entity.combinations.push(DraftCombination { field: field.clone(), keys });
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Random documents in the form in which they are stored, from small pools: so that unique values
+//! collide, orders have ties, and texts hold what a key must not be confused by.
+
+use std::collections::BTreeMap;
+
+use keyloom_model::{EntityId, Field, FieldOrigin, FieldType, Limits, Model, Presence};
+use keyloom_value::{Item, Name, Number, Value};
+
+use crate::Random;
+
+/// What a patch does: a field gets a value, or becomes absent.
+pub type Patch = BTreeMap<Name, Option<Value>>;
+
+const TEXTS: &[&str] = &[
+    "",
+    "a",
+    "A",
+    "b",
+    "ab",
+    "aB",
+    "a#b",
+    "a/b",
+    "a:b",
+    "#",
+    "/",
+    ":",
+    "\0",
+    "a\0",
+    "a\0b",
+    "ä",
+    "Ä",
+    "a\u{308}",
+    "ß",
+    "SS",
+    "ss",
+    "\u{10FFFF}",
+    "-1",
+    " a",
+    "two words",
+];
+const INTS: &[i64] = &[-3, -1, 0, 1, 2, 5, 10, i64::MIN, i64::MAX];
+const NUMBERS: &[&str] = &["-1.5", "0", "0.1", "0.10", "1", "2.5", "10", "-1e20", "1e-20"];
+/// The start of 1970 and around it, and moments long past and long to come.
+const TIMES: &[i64] = &[-1, 0, 1, 1_000, 951_782_400_000, 4_102_444_800_000];
+const BYTES: &[&[u8]] = &[b"", b"\0", b"a", b"a\0", b"a\0b", b"\xFF", b"\xFF\xFF"];
+const KEYS: &[&str] = &["a", "b", "A", "c:d", "#", "\u{E4}"];
+
+/// A document with all required fields and some of the others; neither `id` nor `version`.
+///
+/// `ids` says which entities of a kind there are. Where a required reference or parent has none,
+/// there is no document.
+pub fn document(
+    (model, entity): (&Model, EntityId),
+    ids: &dyn Fn(EntityId) -> Vec<String>,
+    random: &mut Random,
+) -> Option<Item> {
+    let mut item = Item::new();
+    for field in stored(model, entity) {
+        let is_wanted = field.presence == Presence::Required || random.chance(2, 3);
+        match is_wanted.then(|| value(&field.of, ids, random)).flatten() {
+            Some(value) => drop(item.insert(&field.name, value)),
+            None if field.presence == Presence::Required => return None,
+            None => {}
+        }
+    }
+    Some(item)
+}
+
+/// A change of up to three fields. Required ones keep a value; a field may get the one it has.
+pub fn patch(
+    (model, entity): (&Model, EntityId),
+    ids: &dyn Fn(EntityId) -> Vec<String>,
+    random: &mut Random,
+) -> Patch {
+    let fields: Vec<&Field> = stored(model, entity).collect();
+    let mut patch = Patch::new();
+    for field in random.some_of(&fields, 3) {
+        let name = Name::from(&field.name);
+        if field.presence == Presence::Optional && random.chance(1, 3) {
+            patch.insert(name, None);
+        } else if let Some(value) = value(&field.of, ids, random) {
+            patch.insert(name, Some(value));
+        }
+    }
+    patch
+}
+
+/// An id that a caller could give.
+pub fn given_id(random: &mut Random) -> String {
+    let texts: Vec<&str> = TEXTS.iter().copied().filter(|text| !text.is_empty()).collect();
+    random.pick(&texts).to_string()
+}
+
+/// The fields that a document has besides its id.
+fn stored(model: &Model, entity: EntityId) -> impl Iterator<Item = &Field> {
+    model.entity(entity).fields.iter().filter(|field| field.origin != FieldOrigin::Id)
+}
+
+/// A value of the type; nothing if it refers to what there is none of.
+fn value(
+    of: &FieldType,
+    ids: &dyn Fn(EntityId) -> Vec<String>,
+    random: &mut Random,
+) -> Option<Value> {
+    Some(match of {
+        FieldType::Text(limits) => Value::S(text(limits, random)),
+        FieldType::Int(limits) => Value::N(clamped(limits, *random.pick(INTS)).into()),
+        FieldType::Number(limits) => {
+            let number: Number = random.pick(NUMBERS).parse().expect("it is a number");
+            Value::N(clamped(limits, number))
+        }
+        FieldType::Bool => Value::Bool(random.chance(1, 2)),
+        FieldType::Time => Value::N((*random.pick(TIMES)).into()),
+        FieldType::Bytes(limits) => Value::B(bytes(limits, random)),
+        FieldType::Any => any(2, random),
+        FieldType::Tags => Value::M(map(&Limits::NONE, random, |random| {
+            Some(Value::S(random.pick(TEXTS).to_string()))
+        })?),
+        FieldType::Enum(members) => Value::S(random.pick(members).clone()),
+        FieldType::Ref(entity, _) => {
+            let ids = ids(*entity);
+            if ids.is_empty() {
+                return None;
+            }
+            Value::S(random.pick(&ids).clone())
+        }
+        FieldType::List(of, limits) => {
+            let count = count(limits, random);
+            Value::L((0..count).map(|_| value(of, ids, random)).collect::<Option<_>>()?)
+        }
+        FieldType::Map(of, limits) => {
+            Value::M(map(limits, random, |random| value(of, ids, random))?)
+        }
+        _ => panic!("the generator does not know the type `{}`", of.name()),
+    })
+}
+
+fn text(limits: &Limits<u64>, random: &mut Random) -> String {
+    let text = random.pick(TEXTS);
+    let length = clamped(limits, text.chars().count() as u64);
+    let padded = text.chars().chain(std::iter::repeat('x'));
+    padded.take(usize::try_from(length).expect("a length fits")).collect()
+}
+
+fn bytes(limits: &Limits<u64>, random: &mut Random) -> Vec<u8> {
+    let bytes = random.pick(BYTES);
+    let length = clamped(limits, bytes.len() as u64);
+    let padded = bytes.iter().copied().chain(std::iter::repeat(0));
+    padded.take(usize::try_from(length).expect("a length fits")).collect()
+}
+
+fn map(
+    limits: &Limits<u64>,
+    random: &mut Random,
+    mut value: impl FnMut(&mut Random) -> Option<Value>,
+) -> Option<Item> {
+    let mut keys = KEYS.to_vec();
+    random.shuffle(&mut keys);
+    let keys = keys.into_iter().map(str::to_owned).chain((0..).map(|number| format!("k{number}")));
+    let mut item = Item::new();
+    for key in keys.take(count(limits, random)) {
+        item.insert(key, value(random)?);
+    }
+    Some(item)
+}
+
+fn count(limits: &Limits<u64>, random: &mut Random) -> usize {
+    usize::try_from(clamped(limits, random.below(4))).expect("a count fits")
+}
+
+/// The value in the limits that is nearest.
+fn clamped<T: PartialOrd + Copy>(limits: &Limits<T>, value: T) -> T {
+    match (limits.low, limits.high) {
+        (Some(low), _) if value < low => low,
+        (_, Some(high)) if value > high => high,
+        _ => value,
+    }
+}
+
+/// Whatever JSON can say.
+fn any(depth: usize, random: &mut Random) -> Value {
+    match random.below(if depth > 0 { 6 } else { 4 }) {
+        0 => Value::Null,
+        1 => Value::Bool(random.chance(1, 2)),
+        2 => Value::N(random.pick(NUMBERS).parse().expect("it is a number")),
+        3 => Value::S(random.pick(TEXTS).to_string()),
+        4 => Value::L((0..random.index(3)).map(|_| any(depth - 1, random)).collect()),
+        _ => {
+            let keys = random.some_of(KEYS, 2);
+            Value::M(keys.into_iter().map(|key| (key.into(), any(depth - 1, random))).collect())
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! A model file as data. Nothing here is checked: an edit may make a draft wrong.
+
+use keyloom_model::{
+    CaseMode, Direction, IdSource, Limits, Model, OnDelete, Presence, TriggeringChange, render,
+};
+use keyloom_value::Number;
+
+/// A model file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// In the order of the file.
+    pub entities: Vec<DraftEntity>,
+    /// In the order of the file.
+    pub handlers: Vec<DraftHandler>,
+}
+
+/// `[entity.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftEntity {
+    /// Its name.
+    pub name: String,
+    /// Where it is served, if that is said.
+    pub path: Option<String>,
+    /// Who makes ids.
+    pub id_source: IdSource,
+    /// Its parent, if it is a child.
+    pub parent: Option<DraftParent>,
+    /// The field that names the tenant.
+    pub tenant: Option<String>,
+    /// The field that says when it expires.
+    pub expires: Option<String>,
+    /// The declared fields.
+    pub fields: Vec<DraftField>,
+    /// What is unique.
+    pub uniques: Vec<DraftUnique>,
+    /// The lists.
+    pub lists: Vec<DraftList>,
+    /// The counts.
+    pub counts: Vec<DraftCount>,
+    /// The boards.
+    pub boards: Vec<DraftBoard>,
+    /// The combinations of tags.
+    pub combinations: Vec<DraftCombination>,
+}
+
+/// `parent` and `on_parent_delete`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftParent {
+    /// The parent's name.
+    pub entity: String,
+    /// Refuse or cascade.
+    pub on_delete: OnDelete,
+}
+
+/// `fields.NAME = "..."`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftField {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub of: DraftType,
+    /// Whether it may be absent.
+    pub presence: Presence,
+    /// What stands after `=`, as written.
+    pub default: Option<String>,
+}
+
+/// The type of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DraftType {
+    /// `text`.
+    Text(Limits<u64>),
+    /// `int`.
+    Int(Limits<i64>),
+    /// `number`.
+    Number(Limits<Number>),
+    /// `bool`.
+    Bool,
+    /// `time`.
+    Time,
+    /// `bytes`.
+    Bytes(Limits<u64>),
+    /// `any`.
+    Any,
+    /// `tags`.
+    Tags,
+    /// `enum(...)`.
+    Enum(Vec<String>),
+    /// `ref ENTITY RULE`.
+    Ref(String, OnDelete),
+    /// `list of ...`; the element has no limits.
+    List(Box<DraftType>, Limits<u64>),
+    /// `map of ...`; the element has no limits.
+    Map(Box<DraftType>, Limits<u64>),
+}
+
+/// One entry of `unique`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftUnique {
+    /// The fields that together are unique.
+    pub fields: Vec<String>,
+    /// Among those that have this in common.
+    pub within: Option<String>,
+    /// Whether case matters.
+    pub case: CaseMode,
+}
+
+/// `[entity.NAME.list.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftList {
+    /// Its name.
+    pub name: String,
+    /// Where it is served, if that is said.
+    pub path: Option<String>,
+    /// One list for each combination of these.
+    pub by: Vec<String>,
+    /// In this order.
+    pub order: Vec<(String, Direction)>,
+    /// `where`.
+    pub filter: Vec<DraftTest>,
+    /// What narrows it.
+    pub facets: Vec<String>,
+}
+
+/// One entry of `where`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftTest {
+    /// The field.
+    pub field: String,
+    /// Its value, as TOML writes it.
+    pub value: String,
+}
+
+/// `[entity.NAME.count.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftCount {
+    /// Its name.
+    pub name: String,
+    /// One count for each combination of these.
+    pub by: Vec<String>,
+    /// Also told by these.
+    pub split: Vec<String>,
+    /// `where`.
+    pub filter: Vec<DraftTest>,
+}
+
+/// `[entity.NAME.board.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftBoard {
+    /// Its name.
+    pub name: String,
+    /// What it ranks.
+    pub ranking: DraftRanking,
+    /// One board for each combination of these.
+    pub by: Vec<String>,
+    /// `where`.
+    pub filter: Vec<DraftTest>,
+}
+
+/// What a board ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DraftRanking {
+    /// `of`: the values of a field.
+    Of(String),
+    /// `rank`: entities by a field.
+    Rank(String),
+}
+
+/// One entry of `combine` in `[entity.NAME.tags.FIELD]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftCombination {
+    /// The field with the tags.
+    pub field: String,
+    /// The keys.
+    pub keys: Vec<String>,
+}
+
+/// `on.ENTITY.CHANGE = "TARGET"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftHandler {
+    /// Of which entity.
+    pub entity: String,
+    /// After which change.
+    pub change: TriggeringChange,
+    /// What is called.
+    pub target: String,
+}
+
+impl Draft {
+    /// The model, if the text of the draft is one.
+    pub fn try_model(&self) -> Option<Model> {
+        keyloom_model::check(&self.text()).ok()
+    }
+
+    /// The model. Panics with the text and its errors if it is none: then the draft is wrong.
+    pub fn model(&self) -> Model {
+        let text = self.text();
+        match keyloom_model::check(&text) {
+            Ok(model) => model,
+            Err(errors) => panic!("{}\n{text}", render(&errors, "model.toml")),
+        }
+    }
+
+    /// Without an entity, and without what refers to it.
+    pub fn without_entity(&self, name: &str) -> Draft {
+        let mut draft = self.clone();
+        draft.entities.retain(|entity| entity.name != name);
+        draft.handlers.retain(|handler| handler.entity != name);
+        for entity in &mut draft.entities {
+            let mut gone: Vec<String> = vec![];
+            if entity.parent.as_ref().is_some_and(|parent| parent.entity == name) {
+                entity.parent = None;
+                gone.push(name.to_owned());
+            }
+            let refers = |of: &DraftType| matches!(of, DraftType::Ref(target, _) if target == name);
+            let referring = entity.fields.iter().filter(|field| refers(&field.of));
+            gone.extend(referring.map(|field| field.name.clone()));
+            for field in &gone {
+                entity.drop_field(field);
+            }
+        }
+        draft
+    }
+}
+
+impl DraftEntity {
+    /// An entity of which nothing is said yet.
+    pub fn bare(name: &str) -> DraftEntity {
+        DraftEntity {
+            name: name.to_owned(),
+            path: None,
+            id_source: IdSource::Generated,
+            parent: None,
+            tenant: None,
+            expires: None,
+            fields: vec![],
+            uniques: vec![],
+            lists: vec![],
+            counts: vec![],
+            boards: vec![],
+            combinations: vec![],
+        }
+    }
+
+    /// The field of this name.
+    pub fn field(&self, name: &str) -> Option<&DraftField> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Removes a field, and everything that names it.
+    pub fn drop_field(&mut self, name: &str) {
+        let names = |fields: &[String]| fields.iter().any(|field| field == name);
+        let tests = |filter: &[DraftTest]| filter.iter().any(|test| test.field == name);
+        self.fields.retain(|field| field.name != name);
+        self.uniques.retain(|unique| {
+            !names(&unique.fields) && unique.within.as_ref().is_none_or(|within| within != name)
+        });
+        self.lists.retain(|list| {
+            let ordered = list.order.iter().any(|(field, _)| field == name);
+            !names(&list.by) && !names(&list.facets) && !ordered && !tests(&list.filter)
+        });
+        self.counts
+            .retain(|count| !names(&count.by) && !names(&count.split) && !tests(&count.filter));
+        self.boards.retain(|board| {
+            let (DraftRanking::Of(field) | DraftRanking::Rank(field)) = &board.ranking;
+            field != name && !names(&board.by) && !tests(&board.filter)
+        });
+        self.combinations.retain(|combination| combination.field != name);
+        self.tenant.take_if(|tenant| tenant == name);
+        self.expires.take_if(|expires| expires == name);
+    }
+}

@@ -1,0 +1,101 @@
+//! Edits of what is declared about fields: lists, uniques, expiry, paths and the rest.
+
+use keyloom_model::TriggeringChange;
+
+use super::super::declaration::{Purpose, board, count, fields_for, list, order, unique};
+use super::super::draft::{Draft, DraftHandler, DraftList, DraftType};
+use super::some_entity;
+use crate::Random;
+
+pub(super) fn add_list(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    entity.lists.extend(list(entity, random));
+    Some(())
+}
+
+pub(super) fn remove_list(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    if !entity.lists.is_empty() {
+        entity.lists.remove(random.index(entity.lists.len()));
+    }
+    Some(())
+}
+
+pub(super) fn change_order(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    if !entity.lists.is_empty() {
+        let index = random.index(entity.lists.len());
+        let order = order(&entity.lists[index].by, entity, random);
+        entity.lists[index].order = order;
+    }
+    Some(())
+}
+
+pub(super) fn add_unique(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    entity.uniques.extend(unique(entity, random));
+    Some(())
+}
+
+pub(super) fn remove_unique(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    if !entity.uniques.is_empty() {
+        entity.uniques.remove(random.index(entity.uniques.len()));
+    }
+    Some(())
+}
+
+pub(super) fn change_expiry(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let times = entity.fields.iter().filter(|field| field.of == DraftType::Time);
+    let times: Vec<String> = times.map(|field| field.name.clone()).collect();
+    entity.expires = random.some_of(&times, 1).into_iter().next();
+    Some(())
+}
+
+pub(super) fn change_path(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let elsewhere = format!("/elsewhere/{}", entity.name);
+    match entity.lists.first_mut() {
+        Some(list) if random.chance(1, 2) => list.path = Some(elsewhere + "/list"),
+        _ => entity.path = Some(elsewhere),
+    }
+    Some(())
+}
+
+pub(super) fn change_facets(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let facets = fields_for(Purpose::Facet, entity);
+    if let Some(DraftList { by, facets: old, .. }) = entity.lists.first_mut() {
+        let facets: Vec<String> = facets.into_iter().filter(|field| !by.contains(field)).collect();
+        let chosen = random.some_of(&facets, 2);
+        // Their order says nothing.
+        let is_same = chosen.len() == old.len() && chosen.iter().all(|field| old.contains(field));
+        if !is_same {
+            *old = chosen;
+        }
+    }
+    Some(())
+}
+
+pub(super) fn add_count(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    entity.counts.extend(count(entity, random));
+    Some(())
+}
+
+pub(super) fn add_board(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    entity.boards.extend(board("edited", entity, random));
+    Some(())
+}
+
+pub(super) fn change_handlers(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    if random.chance(1, 2) && draft.handlers.pop().is_some() {
+        return Some(());
+    }
+    let entity = some_entity(draft, random).name.clone();
+    let change = TriggeringChange::Delete;
+    draft.handlers.push(DraftHandler { entity, change, target: "edited".to_owned() });
+    Some(())
+}

@@ -1,0 +1,210 @@
+//! Edits of fields.
+
+use keyloom_model::{Limits, OnDelete, Presence};
+use keyloom_value::Number;
+
+use super::super::draft::{Draft, DraftField, DraftType};
+use super::super::entity::free_names;
+use super::super::field::{another_member, default_of, field};
+use super::some_entity;
+use crate::Random;
+
+/// A field to be changed, if the entity that was chosen has one.
+fn some_field<'d>(draft: &'d mut Draft, random: &mut Random) -> Option<&'d mut DraftField> {
+    let entity = some_entity(draft, random);
+    if entity.fields.is_empty() {
+        return None;
+    }
+    let index = random.index(entity.fields.len());
+    Some(&mut entity.fields[index])
+}
+
+/// Adds a field; `shape` makes of a random one what is wanted.
+fn add(
+    draft: &mut Draft,
+    random: &mut Random,
+    shape: fn(&mut DraftField, &mut Random),
+) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let name = free_names(entity, random).pop()?;
+    let mut field = field(name, &[], random);
+    shape(&mut field, random);
+    let place = random.index(entity.fields.len() + 1);
+    entity.fields.insert(place, field);
+    Some(())
+}
+
+pub(super) fn add_optional(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    add(draft, random, |field, _| {
+        field.presence = Presence::Optional;
+        field.default = None;
+    })
+}
+
+pub(super) fn add_defaulted(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    add(draft, random, |field, random| {
+        field.default = default_of(&field.of, random);
+        if field.default.is_none() {
+            (field.of, field.default) = (DraftType::Time, Some("now".to_owned()));
+        }
+    })
+}
+
+pub(super) fn add_required(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    add(draft, random, |field, _| {
+        field.presence = Presence::Required;
+        field.default = None;
+    })
+}
+
+pub(super) fn change_default(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let field = some_field(draft, random)?;
+    field.default = if random.chance(1, 4) { None } else { default_of(&field.of, random) };
+    Some(())
+}
+
+pub(super) fn make_optional(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    some_field(draft, random)?.presence = Presence::Optional;
+    Some(())
+}
+
+pub(super) fn make_required(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    some_field(draft, random)?.presence = Presence::Required;
+    Some(())
+}
+
+pub(super) fn append_member(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    if let DraftType::Enum(members) = &mut some_field(draft, random)?.of {
+        members.extend(another_member(members));
+    }
+    Some(())
+}
+
+pub(super) fn prepend_member(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    if let DraftType::Enum(members) = &mut some_field(draft, random)?.of
+        && let Some(member) = another_member(members)
+    {
+        members.insert(0, member);
+    }
+    Some(())
+}
+
+pub(super) fn remove_member(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    if let DraftType::Enum(members) = &mut some_field(draft, random)?.of {
+        members.remove(random.index(members.len()));
+    }
+    Some(())
+}
+
+pub(super) fn change_on_delete(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let rule = *random.pick(&[OnDelete::Refuse, OnDelete::Cascade, OnDelete::Clear]);
+    if let Some(parent) = &mut entity.parent {
+        parent.on_delete = if rule == OnDelete::Clear { OnDelete::Cascade } else { rule };
+        return Some(());
+    }
+    if let DraftType::Ref(_, on_delete) = &mut some_field(draft, random)?.of {
+        *on_delete = rule;
+    }
+    Some(())
+}
+
+pub(super) fn remove(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let names: Vec<String> = entity.fields.iter().map(|field| field.name.clone()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    entity.drop_field(random.pick::<String>(&names));
+    Some(())
+}
+
+/// Gives a field a free name, and drops what named it.
+pub(super) fn rename(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let name = free_names(entity, random).pop()?;
+    if entity.fields.is_empty() {
+        return None;
+    }
+    let index = random.index(entity.fields.len());
+    let field = entity.fields[index].clone();
+    entity.drop_field(&field.name);
+    entity.fields.push(DraftField { name: name.to_owned(), ..field });
+    Some(())
+}
+
+pub(super) fn change_type(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let old = some_field(draft, random)?;
+    let changed = field(&old.name, &[], random);
+    let is_other = std::mem::discriminant(&changed.of) != std::mem::discriminant(&old.of);
+    if is_other {
+        *old = DraftField { presence: old.presence, ..changed };
+    }
+    Some(())
+}
+
+pub(super) fn change_target(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let other = some_entity(draft, random).name.clone();
+    if let DraftType::Ref(target, _) = &mut some_field(draft, random)?.of {
+        *target = other;
+    }
+    Some(())
+}
+
+pub(super) fn widen_range(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let one = Number::from(1);
+    match &mut some_field(draft, random)?.of {
+        DraftType::Text(limits)
+        | DraftType::Bytes(limits)
+        | DraftType::List(_, limits)
+        | DraftType::Map(_, limits) => widen(limits, |low| low.checked_sub(1), |high| high + 1),
+        DraftType::Int(limits) => widen(limits, |low| Some(low - 1), |high| high + 1),
+        DraftType::Number(limits) => widen(
+            limits,
+            |low| low.checked_sub(&one).ok(),
+            |high| high.checked_add(&one).expect("bounds are small"),
+        ),
+        DraftType::Bool
+        | DraftType::Time
+        | DraftType::Any
+        | DraftType::Tags
+        | DraftType::Enum(_)
+        | DraftType::Ref(..) => {}
+    }
+    Some(())
+}
+
+/// Both bounds one further, where that is possible.
+fn widen<T: Copy>(limits: &mut Limits<T>, lower: impl Fn(T) -> Option<T>, higher: impl Fn(T) -> T) {
+    limits.low = limits.low.and_then(lower);
+    limits.high = limits.high.map(higher);
+}
+
+pub(super) fn narrow_range(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let field = some_field(draft, random)?;
+    // A default that is no longer in the range would be another error.
+    field.default = None;
+    match &mut field.of {
+        DraftType::Text(limits)
+        | DraftType::Bytes(limits)
+        | DraftType::List(_, limits)
+        | DraftType::Map(_, limits) => limits.low = Some(limits.low.unwrap_or(0) + 1),
+        DraftType::Int(limits) => {
+            limits.high = Some(limits.high.map_or(100, |high| high - 1));
+        }
+        DraftType::Number(limits) => {
+            let high = limits.low.unwrap_or(Number::from(0));
+            if limits.high.is_some_and(|old| old <= high) {
+                return None;
+            }
+            limits.high = Some(high);
+        }
+        DraftType::Bool
+        | DraftType::Time
+        | DraftType::Any
+        | DraftType::Tags
+        | DraftType::Enum(_)
+        | DraftType::Ref(..) => return None,
+    }
+    Some(())
+}
