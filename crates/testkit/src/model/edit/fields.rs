@@ -157,7 +157,10 @@ pub(super) fn widen_range(draft: &mut Draft, random: &mut Random) -> Option<()> 
         DraftType::Text(limits)
         | DraftType::Bytes(limits)
         | DraftType::List(_, limits)
-        | DraftType::Map(_, limits) => widen(limits, |low| low.checked_sub(1), |high| high + 1),
+        | DraftType::Map(_, limits) => {
+            // No length is below 0, so `0..` is as wide as it can be.
+            widen(limits, |low| Some(low.saturating_sub(1)), |high| high + 1);
+        }
         DraftType::Int(limits) => widen(limits, |low| Some(low - 1), |high| high + 1),
         DraftType::Number(limits) => widen(
             limits,
