@@ -10,6 +10,9 @@
 //! An [`Entity`] judges documents by the model: [`Entity::admit`] turns what a user gives into
 //! fields in stored form, or into every error at once.
 //!
+//! [`evolve`] compares two models: whether data of the one can be kept under the other, and what
+//! must be done to it.
+//!
 //! This crate does no I/O and is deterministic. It knows no store and no HTTP.
 //!
 //! ```
@@ -37,6 +40,7 @@ mod declare;
 mod declared;
 mod describe;
 mod error;
+mod evolve;
 mod field_spec;
 mod layout;
 mod model;
@@ -52,6 +56,7 @@ pub use layout::{
     EntityKey, Image, KeyTooLong, Layout, Link, OwnRow, Reason, Row, RowKey, RowName, Slot,
     Unreadable, attribute,
 };
+pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use model::{
     Board, CaseMode, Count, DefaultValue, Direction, Entity, EntityId, Field, FieldId, FieldOrigin,
     FieldType, Handler, IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy,

@@ -5,6 +5,7 @@
 mod admit;
 mod apps;
 mod errors;
+mod evolve;
 mod guide;
 mod hostile;
 mod language;

@@ -1,0 +1,197 @@
+//! What differs between two models, and what that means for data that is there.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::model::{EntityId, FieldId, ListId, Model, UniqueId};
+
+/// All changes from one model to another; ids are those of the new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evolution {
+    changes: Vec<Change>,
+    /// The entities whose rows are rewritten, by name, for people.
+    backfilled: Vec<String>,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// Of this entity.
+    pub entity: EntityId,
+    /// What it is.
+    pub kind: ChangeKind,
+    pub(super) text: String,
+}
+
+/// What was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// The entity is new, with all that is declared of it. There is no data of it yet.
+    EntityAdded,
+    /// A new field, which existing entities lack.
+    FieldAdded(FieldId),
+    /// A new field, of which existing entities get the default.
+    FieldFilled(FieldId),
+    /// A field takes what it took, and more; or has another default or rule for deletion.
+    FieldRelaxed(FieldId),
+    /// A new list.
+    ListAdded(ListId),
+    /// Another `by`, `order` or `where`, or an order in which enum members have moved.
+    ListRebuilt(ListId),
+    /// A list is gone.
+    ListRemoved,
+    /// A new unique.
+    UniqueAdded(UniqueId),
+    /// A unique is gone.
+    UniqueRemoved,
+    /// Another field says when entities expire, or one at last, or none any more.
+    ExpiryChanged,
+    /// Another path, or other handlers.
+    ServiceChanged,
+    /// Other facets of a list.
+    FacetsChanged(ListId),
+    /// A count is new, changed or gone.
+    CountsChanged,
+    /// A board is new, changed or gone.
+    BoardsChanged,
+    /// Other combinations of tags.
+    CombinationsChanged,
+}
+
+/// What a change means for rows that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Impact {
+    /// Nothing: only what is to come is different.
+    Nothing,
+    /// Every row of the entity's data must be written anew.
+    Rows,
+    /// Nothing yet: facets, counts, boards and combinations of tags have no rows so far.
+    NothingYet,
+}
+
+impl Evolution {
+    pub(super) fn new(changes: Vec<Change>, model: &Model) -> Evolution {
+        let mut evolution = Evolution { changes, backfilled: vec![] };
+        let entities = evolution.rewritten().into_keys();
+        evolution.backfilled = entities.map(|id| model.entity(id).name.clone()).collect();
+        evolution
+    }
+
+    /// Whether the models mean the same.
+    pub fn is_nothing(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Every change, in the order of the new model.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// The entities whose rows must be written anew, and why.
+    pub fn rewritten(&self) -> BTreeMap<EntityId, Vec<&Change>> {
+        let mut rewritten: BTreeMap<EntityId, Vec<&Change>> = BTreeMap::new();
+        for change in self.changes.iter().filter(|change| change.kind.impact() == Impact::Rows) {
+            rewritten.entry(change.entity).or_default().push(change);
+        }
+        rewritten
+    }
+
+    /// The lists that answer only when the rows of their entity are written anew.
+    pub fn pending_lists(&self) -> impl Iterator<Item = (EntityId, ListId)> {
+        self.pending().filter_map(|(entity, pending)| match pending {
+            Pending::List(list) => Some((entity, list)),
+            Pending::Unique(_) => None,
+        })
+    }
+
+    /// The uniques that hold, and find their entity, only when its rows are written anew.
+    pub fn pending_uniques(&self) -> impl Iterator<Item = (EntityId, UniqueId)> {
+        self.pending().filter_map(|(entity, pending)| match pending {
+            Pending::Unique(unique) => Some((entity, unique)),
+            Pending::List(_) => None,
+        })
+    }
+
+    fn pending(&self) -> impl Iterator<Item = (EntityId, Pending)> {
+        self.changes.iter().filter_map(|change| Some((change.entity, change.kind.pending()?)))
+    }
+}
+
+/// What cannot be relied on before the backfill is done.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    List(ListId),
+    Unique(UniqueId),
+}
+
+impl ChangeKind {
+    /// What it means for rows that are there.
+    pub fn impact(self) -> Impact {
+        match self {
+            ChangeKind::FieldFilled(_)
+            | ChangeKind::ListAdded(_)
+            | ChangeKind::ListRebuilt(_)
+            | ChangeKind::ListRemoved
+            | ChangeKind::UniqueAdded(_)
+            | ChangeKind::UniqueRemoved
+            | ChangeKind::ExpiryChanged => Impact::Rows,
+            ChangeKind::EntityAdded
+            | ChangeKind::FieldAdded(_)
+            | ChangeKind::FieldRelaxed(_)
+            | ChangeKind::ServiceChanged => Impact::Nothing,
+            ChangeKind::FacetsChanged(_)
+            | ChangeKind::CountsChanged
+            | ChangeKind::BoardsChanged
+            | ChangeKind::CombinationsChanged => Impact::NothingYet,
+        }
+    }
+
+    fn pending(self) -> Option<Pending> {
+        match self {
+            ChangeKind::ListAdded(list) | ChangeKind::ListRebuilt(list) => {
+                Some(Pending::List(list))
+            }
+            ChangeKind::UniqueAdded(unique) => Some(Pending::Unique(unique)),
+            ChangeKind::EntityAdded
+            | ChangeKind::FieldAdded(_)
+            | ChangeKind::FieldFilled(_)
+            | ChangeKind::FieldRelaxed(_)
+            | ChangeKind::ListRemoved
+            | ChangeKind::UniqueRemoved
+            | ChangeKind::ExpiryChanged
+            | ChangeKind::ServiceChanged
+            | ChangeKind::FacetsChanged(_)
+            | ChangeKind::CountsChanged
+            | ChangeKind::BoardsChanged
+            | ChangeKind::CombinationsChanged => None,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    /// One line, without its end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for Evolution {
+    /// A line for each change, and one for the backfills, which are one for each entity.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_nothing() {
+            return f.write_str("nothing changes");
+        }
+        for change in &self.changes {
+            writeln!(f, "{change}")?;
+        }
+        match self.backfilled.as_slice() {
+            [] => f.write_str("no backfill"),
+            [entity] => write!(f, "1 backfill: `{entity}`"),
+            entities => {
+                write!(f, "{} backfills: {}", entities.len(), super::side::enumerate(entities))
+            }
+        }
+    }
+}

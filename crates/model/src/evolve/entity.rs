@@ -1,0 +1,150 @@
+//! Entities: whether they are there, and what holds for all of their data.
+
+use std::collections::BTreeSet;
+
+use crate::model::{Entity, FieldOrigin, IdSource, Model, Tenancy, TriggeringChange};
+
+use super::Findings;
+use super::change::{Change, ChangeKind};
+use super::refusal::Refusal;
+use super::side::{Pair, Side};
+
+/// Entities that only one of the models has.
+pub(super) fn compare_presence(old: &Model, new: &Model, findings: &mut Findings) {
+    for (_, entity) in old.entities().filter(|(_, entity)| new.find(&entity.name).is_none()) {
+        let added = new.entities().map(|(_, other)| other);
+        let mut added = added.filter(|other| old.find(&other.name).is_none());
+        let twin = added.find(|other| declared(other) == declared(entity));
+        findings.refusals.push(removed(entity, twin));
+    }
+    for (id, entity) in new.entities().filter(|(_, entity)| old.find(&entity.name).is_none()) {
+        let text = format!("`{}` is new", entity.name);
+        findings.changes.push(Change { entity: id, kind: ChangeKind::EntityAdded, text });
+    }
+}
+
+fn declared(entity: &Entity) -> BTreeSet<(&str, &str)> {
+    let declared = entity.fields.iter().filter(|field| field.origin == FieldOrigin::Declared);
+    declared.map(|field| (field.name.as_str(), field.of.name())).collect()
+}
+
+fn removed(entity: &Entity, twin: Option<&Entity>) -> Refusal {
+    let name = &entity.name;
+    let reason =
+        format!("`{name}` is no longer declared: its data would stay, and nothing would reach it");
+    let help = match twin {
+        Some(twin) => format!(
+            "renaming is not supported: `{}` has the same fields, but the data is under `{name}`; \
+             keep that name, and give it another `path` if it shall be served elsewhere",
+            twin.name
+        ),
+        None => format!("declare `{name}` again; removing an entity is not supported"),
+    };
+    Refusal { entity: name.clone(), reason, help }
+}
+
+/// What holds for all data of an entity, and how it is served.
+pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
+    let refusals = [parent(pair), tenant(pair), id_source(pair)];
+    findings.refusals.extend(refusals.into_iter().flatten());
+    findings.changes.extend([expiry(pair), path(pair), handlers(pair)].into_iter().flatten());
+}
+
+fn parent(pair: &Pair<'_>) -> Option<Refusal> {
+    let name = pair.name();
+    let (was, help) = match (pair.old.parent(), pair.new.parent()) {
+        (old, new) if old == new => return None,
+        (Some(old), new) => (
+            format!("`{name}` was a child of `{old}` and {}", parent_words(new)),
+            format!("keep `parent = \"{old}\"`; a `ref` to another entity can be added beside it"),
+        ),
+        (None, new) => (
+            format!("`{name}` had no parent and {}", parent_words(new)),
+            "leave `parent` out; a `ref` that may be absent can be added instead".to_owned(),
+        ),
+    };
+    Some(pair.refusal(format!("{was}: where its data is kept depends on that"), help))
+}
+
+fn parent_words(parent: Option<&str>) -> String {
+    parent.map_or("has no parent now".to_owned(), |parent| format!("is a child of `{parent}` now"))
+}
+
+/// A child's tenant is its first ancestor's: that is told there, or with the parent.
+fn tenant(pair: &Pair<'_>) -> Option<Refusal> {
+    let own = |side: Side<'_>| match side.entity.tenancy {
+        Tenancy::Own(field) => Some(side.name(field).to_owned()),
+        Tenancy::Shared | Tenancy::Inherited(_) => None,
+    };
+    let is_child = pair.old.parent().is_some() || pair.new.parent().is_some();
+    let (old, new) = (own(pair.old), own(pair.new));
+    if is_child || old == new {
+        return None;
+    }
+    let words = |tenant: &Option<String>| match tenant {
+        Some(field) => format!("`{field}`"),
+        None => "none".to_owned(),
+    };
+    let reason = format!(
+        "the tenant of `{}` was {} and is {} now: data is kept apart by tenant",
+        pair.name(),
+        words(&old),
+        words(&new)
+    );
+    let help = match old {
+        Some(field) => format!("keep `tenant = \"{field}\"`"),
+        None => "leave `tenant` out; a new entity can have one".to_owned(),
+    };
+    Some(pair.refusal(reason, help))
+}
+
+fn id_source(pair: &Pair<'_>) -> Option<Refusal> {
+    let (old, new) = (pair.old.entity.id_source, pair.new.entity.id_source);
+    if old == new {
+        return None;
+    }
+    let word = |source| match source {
+        IdSource::Generated => "generated",
+        IdSource::Given => "given",
+    };
+    let reason = format!(
+        "the ids of `{}` were {} and are {} now: those that are there are not of that kind",
+        pair.name(),
+        word(old),
+        word(new)
+    );
+    let help = match old {
+        IdSource::Generated => "leave `id` out; a field with a `unique` can hold names of yours",
+        IdSource::Given => "keep `id = \"given\"`",
+    };
+    Some(pair.refusal(reason, help.to_owned()))
+}
+
+fn expiry(pair: &Pair<'_>) -> Option<Change> {
+    let field = |side: Side<'_>| side.entity.expires.map(|field| side.name(field).to_owned());
+    let (old, new) = (field(pair.old), field(pair.new));
+    let text = match &new {
+        Some(field) => format!("`{}` expires by `{field}` now", pair.name()),
+        None => format!("`{}` does not expire any more", pair.name()),
+    };
+    (old != new).then(|| pair.change(ChangeKind::ExpiryChanged, text))
+}
+
+fn path(pair: &Pair<'_>) -> Option<Change> {
+    let (old, new) = (&pair.old.entity.path, &pair.new.entity.path);
+    let text = || format!("`{}` is served at `{new}` now", pair.name());
+    (old != new).then(|| pair.change(ChangeKind::ServiceChanged, text()))
+}
+
+fn handlers(pair: &Pair<'_>) -> Option<Change> {
+    let (old, new) = (calls(pair.old), calls(pair.new));
+    let is_same = old.len() == new.len() && old.iter().all(|call| new.contains(call));
+    let text = || format!("`{}`: what is called after changes is different", pair.name());
+    (!is_same).then(|| pair.change(ChangeKind::ServiceChanged, text()))
+}
+
+fn calls(side: Side<'_>) -> Vec<(TriggeringChange, &str)> {
+    let handlers = side.model.handlers().iter();
+    let own = handlers.filter(|handler| side.model.entity(handler.entity).name == side.entity.name);
+    own.map(|handler| (handler.change, handler.target.as_str())).collect()
+}

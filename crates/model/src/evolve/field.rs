@@ -1,0 +1,145 @@
+//! Fields: new ones, lost ones, and what the others take now.
+
+use crate::model::{DefaultValue, Field, FieldId, FieldOrigin, FieldType, Presence};
+
+use super::Findings;
+use super::change::{Change, ChangeKind};
+use super::refusal::Refusal;
+use super::side::Pair;
+use super::types;
+
+pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
+    let mut added = added(pair);
+    for field in removed(pair) {
+        let described = pair.old.describe(&field.of);
+        let twin = added.iter().position(|(_, new)| pair.new.describe(&new.of) == described);
+        let twin = twin.map(|index| added.remove(index).1);
+        findings.refusals.push(lost(pair, field, twin));
+    }
+    for (id, field) in added {
+        match gained(pair, id, field) {
+            Ok(change) => findings.changes.push(change),
+            Err(refusal) => findings.refusals.push(refusal),
+        }
+    }
+    for (id, new) in pair.new.entity.fields() {
+        let old = pair.old.entity.find_field(&new.name).map(|id| pair.old.entity.field(id));
+        let Some(old) = old.filter(|old| old.origin == new.origin) else { continue };
+        let kept = Kept { pair, id, old, new };
+        types::compare(&kept, findings);
+        kept.compare_presence(findings);
+        kept.compare_default(findings);
+    }
+}
+
+/// A field that both models have.
+#[derive(Debug)]
+pub(super) struct Kept<'p, 'm> {
+    pub(super) pair: &'p Pair<'m>,
+    /// In the new model.
+    pub(super) id: FieldId,
+    pub(super) old: &'m Field,
+    pub(super) new: &'m Field,
+}
+
+impl Kept<'_, '_> {
+    pub(super) fn place(&self) -> String {
+        self.pair.place(&self.new.name)
+    }
+
+    pub(super) fn relaxed(&self, text: String) -> Change {
+        self.pair.change(ChangeKind::FieldRelaxed(self.id), text)
+    }
+
+    fn compare_presence(&self, findings: &mut Findings) {
+        match (self.old.presence, self.new.presence) {
+            (Presence::Required, Presence::Required) | (Presence::Optional, Presence::Optional) => {
+            }
+            (Presence::Required, Presence::Optional) => {
+                findings.changes.push(self.relaxed(format!("{} may be absent now", self.place())));
+            }
+            (Presence::Optional, Presence::Required) => {
+                let reason = format!(
+                    "{} could be absent and must be there now: what is stored may lack it",
+                    self.place()
+                );
+                let help = "leave the `?` after its type".to_owned();
+                findings.refusals.push(self.pair.refusal(reason, help));
+            }
+        }
+    }
+
+    fn compare_default(&self, findings: &mut Findings) {
+        if self.old.default != self.new.default {
+            let what = match self.new.default {
+                Some(_) => "has another default now",
+                None => "has no default any more",
+            };
+            let text = format!("{} {what}; existing values stay", self.place());
+            findings.changes.push(self.relaxed(text));
+        }
+    }
+}
+
+/// Declared fields of the old model that the new one lacks. What became the parent, or was it, is
+/// told with the parent.
+fn removed<'m>(pair: &Pair<'m>) -> Vec<&'m Field> {
+    let declared =
+        pair.old.entity.fields.iter().filter(|field| field.origin == FieldOrigin::Declared);
+    declared.filter(|field| pair.new.entity.find_field(&field.name).is_none()).collect()
+}
+
+fn added<'m>(pair: &Pair<'m>) -> Vec<(FieldId, &'m Field)> {
+    let declared =
+        pair.new.entity.fields().filter(|(_, field)| field.origin == FieldOrigin::Declared);
+    declared.filter(|(_, field)| pair.old.entity.find_field(&field.name).is_none()).collect()
+}
+
+fn lost(pair: &Pair<'_>, field: &Field, twin: Option<&Field>) -> Refusal {
+    let name = &field.name;
+    let place = pair.place(name);
+    let reason = format!("{place} is no longer declared: its values would be lost");
+    let help = match twin {
+        Some(twin) => format!(
+            "renaming is not supported: `{}` has the same type, but the values are under `{name}`; \
+             keep that name",
+            twin.name
+        ),
+        None => format!("declare `{name}` again; it can be made optional with `?`"),
+    };
+    pair.refusal(reason, help)
+}
+
+fn gained(pair: &Pair<'_>, id: FieldId, field: &Field) -> Result<Change, Refusal> {
+    let place = pair.place(&field.name);
+    let filled = |with: &str| {
+        let text = format!("{place} is new; existing entities get {with}");
+        Ok(pair.change(ChangeKind::FieldFilled(id), text))
+    };
+    match (&field.default, field.presence) {
+        (Some(DefaultValue::Now), _) => filled("the time of the backfill"),
+        (Some(DefaultValue::Literal(_)), _) => filled("its default"),
+        (None, Presence::Optional) => {
+            let text = format!("{place} is new; existing entities lack it");
+            Ok(pair.change(ChangeKind::FieldAdded(id), text))
+        }
+        (None, Presence::Required) => {
+            let reason = format!("{place} is new and must be there: what is stored lacks it");
+            let help = match field.of {
+                FieldType::Any | FieldType::Bytes(_) | FieldType::Ref(..) => {
+                    "make it optional with `?`"
+                }
+                FieldType::Text(_)
+                | FieldType::Int(_)
+                | FieldType::Number(_)
+                | FieldType::Bool
+                | FieldType::Time
+                | FieldType::Tags
+                | FieldType::Enum(_)
+                | FieldType::List(..)
+                | FieldType::Map(..) => "give it a default, or make it optional with `?`",
+            };
+            Err(pair.refusal(reason, help.to_owned()))
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Why data cannot be kept under a changed model.
+
+use std::fmt;
+
+/// One thing that a change of the model may not do, with the reason and the way out.
+///
+/// Whoever shows it, shows all of them: the author mends the model once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub(super) entity: String,
+    pub(super) reason: String,
+    pub(super) help: String,
+}
+
+impl Refusal {
+    /// The entity whose data is in question.
+    pub fn entity(&self) -> &str {
+        &self.entity
+    }
+
+    /// What was changed, and why that cannot be.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// What to do instead.
+    pub fn help(&self) -> &str {
+        &self.help
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  = help: {}", self.reason, self.help)
+    }
+}
+
+impl std::error::Error for Refusal {}

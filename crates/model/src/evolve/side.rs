@@ -1,0 +1,113 @@
+//! One entity in two models, and names in place of ids, which differ between models.
+
+use crate::model::{
+    Direction, Entity, EntityId, FieldId, FieldType, Literal, Model, OrderBy, Test,
+};
+
+use super::change::{Change, ChangeKind};
+use super::refusal::Refusal;
+
+/// An entity of one of the two models.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side<'m> {
+    pub(super) model: &'m Model,
+    pub(super) entity: &'m Entity,
+}
+
+/// An entity that both models have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair<'m> {
+    pub(super) old: Side<'m>,
+    pub(super) new: Side<'m>,
+    /// In the new model.
+    pub(super) id: EntityId,
+}
+
+impl<'m> Pair<'m> {
+    pub(super) fn new(
+        (old, before): (&'m Model, EntityId),
+        (new, id): (&'m Model, EntityId),
+    ) -> Pair<'m> {
+        let old = Side { model: old, entity: old.entity(before) };
+        Pair { old, new: Side { model: new, entity: new.entity(id) }, id }
+    }
+
+    /// The name of the entity.
+    pub(super) fn name(&self) -> &'m str {
+        &self.new.entity.name
+    }
+
+    /// A field of the entity, as texts name it.
+    pub(super) fn place(&self, field: &str) -> String {
+        format!("`{}.{field}`", self.name())
+    }
+
+    pub(super) fn change(&self, kind: ChangeKind, text: String) -> Change {
+        Change { entity: self.id, kind, text }
+    }
+
+    pub(super) fn refusal(&self, reason: String, help: String) -> Refusal {
+        Refusal { entity: self.name().to_owned(), reason, help }
+    }
+}
+
+impl<'m> Side<'m> {
+    pub(super) fn name(&self, field: FieldId) -> &'m str {
+        &self.entity.field(field).name
+    }
+
+    pub(super) fn names(&self, fields: &[FieldId]) -> Vec<&'m str> {
+        fields.iter().map(|field| self.name(*field)).collect()
+    }
+
+    /// Names whose order says nothing.
+    pub(super) fn name_set(&self, fields: &[FieldId]) -> Vec<&'m str> {
+        let mut names = self.names(fields);
+        names.sort_unstable();
+        names
+    }
+
+    pub(super) fn order(&self, order: &[OrderBy]) -> Vec<(&'m str, Direction)> {
+        order.iter().map(|by| (self.name(by.field), by.direction)).collect()
+    }
+
+    /// The tests of a `where`, whose order says nothing.
+    pub(super) fn filter(&self, tests: &'m [Test]) -> Vec<(&'m str, &'m Literal)> {
+        let mut tests: Vec<_> =
+            tests.iter().map(|test| (self.name(test.field), &test.value)).collect();
+        tests.sort_by_key(|(field, _)| *field);
+        tests
+    }
+
+    /// The name of the parent.
+    pub(super) fn parent(&self) -> Option<&'m str> {
+        self.entity.parent.map(|field| self.name(field))
+    }
+
+    /// A type as the model file writes it, without its range.
+    pub(super) fn describe(&self, of: &FieldType) -> String {
+        match of {
+            FieldType::Enum(members) => format!("enum({})", members.join(", ")),
+            FieldType::Ref(target, _) => format!("ref {}", self.model.entity(*target).name),
+            FieldType::List(of, _) => format!("list of {}", self.describe(of)),
+            FieldType::Map(of, _) => format!("map of {}", self.describe(of)),
+            FieldType::Text(_)
+            | FieldType::Int(_)
+            | FieldType::Number(_)
+            | FieldType::Bool
+            | FieldType::Time
+            | FieldType::Bytes(_)
+            | FieldType::Any
+            | FieldType::Tags => of.name().to_owned(),
+        }
+    }
+}
+
+/// `a`, `b` and `c`.
+pub(super) fn enumerate(names: &[impl AsRef<str>]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", name.as_ref())).collect();
+    match quoted.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        quoted => quoted.concat(),
+    }
+}

@@ -1,0 +1,224 @@
+//! Changed models: what is said of each change, word by word, and laws over random models.
+//!
+//! A file of `tests/changes` is a model, `=== becomes`, the changed one, `===` and the outcome, and
+//! what is said. `KEYLOOM_BLESS=1` writes the last part anew; read the diff.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use keyloom_model::{Evolution, Impact, Model, Refusal, check, evolve, render};
+use keyloom_testkit::Random;
+use keyloom_testkit::model::{Draft, DraftType, EditKind, Verdict, draft, drafts};
+use proptest::prelude::*;
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/changes");
+    let entries = fs::read_dir(folder).expect("there are cases");
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("it can be read").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn model(text: &str) -> Model {
+    check(text).unwrap_or_else(|errors| panic!("{}", render(&errors, "model.toml")))
+}
+
+fn outcome(old: &Model, new: &Model) -> String {
+    match evolve(old, new) {
+        Ok(evolution) => format!("allowed\n{evolution}\n"),
+        Err(refusals) => {
+            let texts: Vec<String> = refusals.iter().map(Refusal::to_string).collect();
+            format!("refused\n{}\n", texts.join("\n"))
+        }
+    }
+}
+
+#[test]
+fn every_change_has_its_text() {
+    let bless = std::env::var_os("KEYLOOM_BLESS").is_some();
+    for path in cases() {
+        let case = fs::read_to_string(&path).expect("it can be read");
+        let parts: Vec<&str> = case.split("=== ").collect();
+        let [old, new, expected] = parts.as_slice() else { panic!("{path:?} has not three parts") };
+        let new = new.strip_prefix("becomes\n").expect("it says what becomes of it");
+        let found = outcome(&model(old), &model(new));
+        if bless {
+            let whole = format!("{old}=== becomes\n{new}=== {found}");
+            fs::write(&path, whole).expect("it can be written");
+        } else {
+            assert_eq!(found, *expected, "{}", path.display());
+        }
+    }
+}
+
+/// Names of entities with what is told of them, so that two models can be compared.
+fn rewritten(new: &Model, evolution: &Evolution) -> BTreeSet<String> {
+    let entities = evolution.rewritten().into_keys();
+    entities.map(|id| new.entity(id).name.clone()).collect()
+}
+
+fn pending_lists(new: &Model, evolution: &Evolution) -> BTreeSet<(String, String)> {
+    let lists = evolution.pending_lists().map(|(id, list)| {
+        let entity = new.entity(id);
+        (entity.name.clone(), entity.list(list).name.clone())
+    });
+    lists.collect()
+}
+
+fn allowed(old: &Draft, new: &Draft) -> Evolution {
+    evolve(&old.model(), &new.model()).unwrap_or_else(|refusals| {
+        let texts: Vec<String> = refusals.iter().map(Refusal::to_string).collect();
+        panic!("{}\n--- of\n{}\n--- to\n{}", texts.join("\n"), old.text(), new.text())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_model_that_stays_the_same_changes_nothing(draft in drafts()) {
+        let evolution = allowed(&draft, &draft);
+        prop_assert!(evolution.is_nothing(), "{}\n{}", evolution, draft.text());
+    }
+
+    #[test]
+    fn each_edit_is_judged_as_it_must_be(draft in drafts(), seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for kind in EditKind::ALL {
+            let Some(edit) = kind.apply(&draft, &mut random) else { continue };
+            let result = evolve(&draft.model(), &edit.draft.model());
+            let verdict = match &result {
+                Ok(evolution) if evolution.is_nothing() => Verdict::Same,
+                Ok(_) => Verdict::Allowed,
+                Err(_) => Verdict::Refused,
+            };
+            prop_assert_eq!(
+                verdict, kind.verdict(),
+                "{:?}: {:?}\n{}\n--- becomes\n{}", kind, result, draft.text(), edit.draft.text()
+            );
+        }
+    }
+
+    /// Two steps cost no less than one: what the whole way writes anew, one of its halves did.
+    #[test]
+    fn a_way_of_allowed_edits_is_allowed_and_no_dearer(
+        start in drafts(),
+        seed in any::<u64>(),
+    ) {
+        let mut random = Random::new(seed);
+        let Some(middle) = allowed_edit(&start, &mut random) else { return Ok(()) };
+        let Some(end) = allowed_edit(&middle, &mut random) else { return Ok(()) };
+        let (first, second, whole) =
+            (allowed(&start, &middle), allowed(&middle, &end), allowed(&start, &end));
+        let (middle, end_model) = (middle.model(), end.model());
+        let halves = &rewritten(&middle, &first) | &rewritten(&end_model, &second);
+        prop_assert!(
+            rewritten(&end_model, &whole).is_subset(&halves),
+            "{}\n{}\n{}", first, second, whole
+        );
+        let halves = &pending_lists(&middle, &first) | &pending_lists(&end_model, &second);
+        prop_assert!(pending_lists(&end_model, &whole).is_subset(&halves));
+    }
+
+    #[test]
+    fn an_edit_rewrites_what_it_must_and_nothing_else(draft in drafts(), seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for kind in EditKind::ALL.iter().filter(|kind| kind.verdict() == Verdict::Allowed) {
+            let Some(edit) = kind.apply(&draft, &mut random) else { continue };
+            check_cost(*kind, (&draft, &edit.draft));
+        }
+    }
+}
+
+/// An edit whose verdict does not depend on what data there is by then: without its default, a
+/// field that the first edit added could not have been added.
+fn allowed_edit(draft: &Draft, random: &mut Random) -> Option<Draft> {
+    let fit =
+        |kind: &&EditKind| kind.verdict() != Verdict::Refused && **kind != EditKind::ChangeDefault;
+    let kinds: Vec<EditKind> = EditKind::ALL.iter().filter(fit).copied().collect();
+    random.pick(&kinds).apply(draft, random).map(|edit| edit.draft)
+}
+
+/// Compares what is said with what the drafts themselves show.
+fn check_cost(kind: EditKind, (old, new): (&Draft, &Draft)) {
+    let evolution = allowed(old, new);
+    let model = new.model();
+    let story = || format!("{kind:?}\n{evolution}\n{}\n--- becomes\n{}", old.text(), new.text());
+    let rewritten = rewritten(&model, &evolution).len();
+    let lists = pending_lists(&model, &evolution);
+    let uniques = evolution.pending_uniques().count();
+    let changed = changed_lists(old, new);
+    match kind {
+        EditKind::AddList | EditKind::ChangeOrder => {
+            assert_eq!(lists, changed, "{}", story());
+            assert_eq!((rewritten, lists.len(), uniques), (1, 1, 0), "{}", story());
+        }
+        EditKind::AddUnique => {
+            assert_eq!((rewritten, lists.len(), uniques), (1, 0, 1), "{}", story());
+            let (entity, unique) = evolution.pending_uniques().next().expect("there is one");
+            let newest = model.entity(entity).uniques.len() - 1;
+            assert_eq!(unique.index(), newest, "{}", story());
+        }
+        EditKind::RemoveList
+        | EditKind::RemoveUnique
+        | EditKind::ChangeExpiry
+        | EditKind::AddDefaultedField => {
+            assert_eq!((rewritten, lists.len(), uniques), (1, 0, 0), "{}", story());
+        }
+        EditKind::PrependMember => {
+            assert_eq!(lists, lists_by_changed_enums(old, new), "{}", story());
+            assert_eq!((rewritten == 1, uniques), (!lists.is_empty(), 0), "{}", story());
+        }
+        EditKind::ChangeFacets | EditKind::AddCount | EditKind::AddBoard => {
+            let is_later = |impact| impact == Impact::NothingYet;
+            let impacts = evolution.changes().iter().map(|change| change.kind.impact());
+            assert!(impacts.clone().all(is_later) && impacts.count() == 1, "{}", story());
+        }
+        _ => assert_eq!((rewritten, lists.len(), uniques), (0, 0, 0), "{}", story()),
+    }
+}
+
+fn changed_lists(old: &Draft, new: &Draft) -> BTreeSet<(String, String)> {
+    let mut changed = BTreeSet::new();
+    for entity in &new.entities {
+        let before = old.entities.iter().find(|other| other.name == entity.name);
+        let lists = entity.lists.iter();
+        let fresh = lists.filter(|list| before.is_some_and(|before| !before.lists.contains(list)));
+        changed.extend(fresh.map(|list| (entity.name.clone(), list.name.clone())));
+    }
+    changed
+}
+
+fn lists_by_changed_enums(old: &Draft, new: &Draft) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for (before, entity) in old.entities.iter().zip(&new.entities) {
+        let is_changed = |name: &str| {
+            let of = entity.field(name).map(|field| &field.of);
+            matches!(of, Some(DraftType::Enum(_)))
+                && before.field(name).map(|field| &field.of) != of
+        };
+        let ordered = entity.lists.iter();
+        let ordered = ordered.filter(|list| list.order.iter().any(|(field, _)| is_changed(field)));
+        found.extend(ordered.map(|list| (entity.name.clone(), list.name.clone())));
+    }
+    found
+}
+
+#[test]
+fn every_refusal_names_its_entity_and_ends_without_a_full_stop() {
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let draft = draft(&mut random);
+        for kind in EditKind::ALL.iter().filter(|kind| kind.verdict() == Verdict::Refused) {
+            let Some(edit) = kind.apply(&draft, &mut random) else { continue };
+            let refusals = evolve(&draft.model(), &edit.draft.model()).expect_err("it is refused");
+            for refusal in refusals {
+                let own = format!("`{}", refusal.entity());
+                assert!(refusal.reason().contains(&own), "{refusal}");
+                assert!(!refusal.help().is_empty() && !refusal.help().ends_with('.'), "{refusal}");
+            }
+        }
+    }
+}
