@@ -121,6 +121,11 @@ impl Entity {
 }
 
 impl FieldType {
+    /// The stored form of a value that is in its outward form; what is none stays as it is.
+    pub fn take(&self, value: &Value) -> Value {
+        convert::stored(value, self)
+    }
+
     /// The outward form of a value of this type in stored form; what is none stays as it is.
     pub fn show(&self, value: &Value) -> Value {
         convert::shown(value, self)

@@ -129,6 +129,11 @@ impl Layout {
         self.layout_of(entity).slots.expiry
     }
 
+    /// What a unique is called: its fields, its scope and whether case is folded.
+    pub fn unique_name(&self, entity: EntityId, unique: UniqueId) -> &str {
+        &self.layout_of(entity).guard_tags[unique.index()]
+    }
+
     /// How entities of a kind refer to others; to their parent first.
     pub fn links(&self, entity: EntityId) -> &[Link] {
         &self.layout_of(entity).links

@@ -52,13 +52,14 @@ mod time;
 pub use admit::{FieldError, FieldErrorKind, LengthUnit, check_id};
 pub use check::check;
 pub use error::{Code, ModelError, render};
+pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
     EntityKey, Image, KeyTooLong, Layout, Link, OwnRow, Reason, Row, RowKey, RowName, Slot,
     Unreadable, attribute,
 };
-pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use model::{
     Board, CaseMode, Count, DefaultValue, Direction, Entity, EntityId, Field, FieldId, FieldOrigin,
     FieldType, Handler, IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy,
     PathPart, Presence, Ranking, TagCombination, Tenancy, Test, TriggeringChange, Unique, UniqueId,
 };
+pub use suggest::nearest;

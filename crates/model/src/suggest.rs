@@ -4,7 +4,7 @@
 const NAME_LENGTH_MAX: usize = 60;
 
 /// The nearest of the known names, if it is near enough that a slip explains the difference.
-pub(crate) fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+pub fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     let length = name.chars().count();
     if length > NAME_LENGTH_MAX {
         return None;

@@ -5,7 +5,7 @@ use std::fmt;
 use keyloom_value::{Item, Number, Value};
 
 use super::attribute::{DELETION, PARTITION, REVISION, SORT, VERSION};
-use super::{EntityKey, Layout};
+use super::{EntityKey, Layout, RowName};
 use crate::model::{FieldId, FieldOrigin};
 
 /// One entity as it is at one moment.
@@ -63,35 +63,47 @@ impl Layout {
     ///
     /// If it is no such row.
     pub fn read_own(&self, row: &Item) -> Result<OwnRow, Unreadable> {
-        let wrong = |attribute| Unreadable { attribute };
-        let partition = row.get(PARTITION).and_then(Value::as_b).ok_or(wrong(PARTITION))?;
-        let key = self.entity_key(partition).ok_or(wrong(PARTITION))?;
-        let version = row.get(VERSION).and_then(Value::as_s).ok_or(wrong(VERSION))?.to_owned();
-        let revision = row.get(REVISION).and_then(Value::as_n).and_then(Number::to_i64);
-        let revision = revision.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(REVISION))?;
-        let deletion = match row.get(DELETION) {
-            None => None,
-            Some(Value::S(task)) => Some(task.clone()),
-            Some(_) => return Err(wrong(DELETION)),
-        };
-        Ok(OwnRow { image: Image { key, version, fields: fields(row) }, revision, deletion })
+        match self.name_of(row)? {
+            RowName::Own(key) => read(key, row),
+            RowName::Link { .. } | RowName::Guard { .. } | RowName::System => {
+                Err(Unreadable { attribute: SORT })
+            }
+        }
     }
 
-    /// Reads the copy of a child that stands with its parent: of which child, and its image.
+    /// Reads the copy of a child that stands with its parent, as if it were the child's own row.
     ///
     /// # Errors
     ///
     /// If it is no such row.
-    pub fn read_child(&self, row: &Item) -> Result<Image, Unreadable> {
-        let wrong = |attribute| Unreadable { attribute };
-        let partition = row.get(PARTITION).and_then(Value::as_b).ok_or(wrong(PARTITION))?;
-        let sort = row.get(SORT).and_then(Value::as_b).ok_or(wrong(SORT))?;
-        let Some(super::RowName::Link { owner: key, .. }) = self.row_name(partition, sort) else {
-            return Err(wrong(SORT));
-        };
-        let version = row.get(VERSION).and_then(Value::as_s).ok_or(wrong(VERSION))?.to_owned();
-        Ok(Image { key, version, fields: fields(row) })
+    pub fn read_child(&self, row: &Item) -> Result<OwnRow, Unreadable> {
+        match self.name_of(row)? {
+            RowName::Link { owner, .. } => read(owner, row),
+            RowName::Own(_) | RowName::Guard { .. } | RowName::System => {
+                Err(Unreadable { attribute: SORT })
+            }
+        }
     }
+
+    fn name_of(&self, row: &Item) -> Result<RowName, Unreadable> {
+        let key =
+            |attribute| row.get(attribute).and_then(Value::as_b).ok_or(Unreadable { attribute });
+        let name = self.row_name(key(PARTITION)?, key(SORT)?);
+        name.ok_or(Unreadable { attribute: PARTITION })
+    }
+}
+
+fn read(key: EntityKey, row: &Item) -> Result<OwnRow, Unreadable> {
+    let wrong = |attribute| Unreadable { attribute };
+    let version = row.get(VERSION).and_then(Value::as_s).ok_or(wrong(VERSION))?.to_owned();
+    let revision = row.get(REVISION).and_then(Value::as_n).and_then(Number::to_i64);
+    let revision = revision.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(REVISION))?;
+    let deletion = match row.get(DELETION) {
+        None => None,
+        Some(Value::S(task)) => Some(task.clone()),
+        Some(_) => return Err(wrong(DELETION)),
+    };
+    Ok(OwnRow { image: Image { key, version, fields: fields(row) }, revision, deletion })
 }
 
 /// Attributes that begin with a small letter are fields.

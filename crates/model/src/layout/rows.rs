@@ -6,7 +6,7 @@ use std::fmt;
 
 use keyloom_value::{Item, KeyBytes, Name, Number, Value};
 
-use super::attribute::{OWNER, PARTITION, SORT, VERSION};
+use super::attribute::{OWNER, PARTITION, REVISION, SORT, VERSION};
 use super::key::{bytes, own_sort, push_tenant};
 use super::{EntityKey, Image, Layout, RowKey, Slot};
 use crate::model::{
@@ -85,11 +85,24 @@ impl Layout {
             let target = image.fields.get(&entity.field(link.field).name);
             let Some(target) = target.and_then(Value::as_s) else { continue };
             let key = self.link_key(link, target, &image.key);
-            let item =
-                link_item(&key, &owner, entity.parent.filter(|p| *p == link.field).map(|_| image));
+            let child = entity.parent.filter(|parent| *parent == link.field).map(|_| image);
+            let item = self.link_item(&key, &owner, child);
             rows.push(Row { key, reason: Reason::Link(link.field), item });
         }
         Ok(rows)
+    }
+
+    /// A child stands with its parent as a copy of its own row, but for its places in lists.
+    fn link_item(&self, key: &RowKey, owner: &Value, child: Option<&Image>) -> Item {
+        let mut item = child.map(|image| image.fields.clone()).unwrap_or_default();
+        if let Some(image) = child {
+            item.insert(VERSION, image.version.as_str());
+            item.insert(REVISION, u64::from(self.revision()));
+        }
+        item.insert(PARTITION, key.partition.as_bytes().to_vec());
+        item.insert(SORT, key.sort.as_bytes().to_vec());
+        item.insert(OWNER, owner.clone());
+        item
     }
 
     fn own_row(&self, entity: &Entity, image: &Image) -> Result<Row, KeyTooLong> {
@@ -211,17 +224,6 @@ impl Layout {
         })?;
         Ok(RowKey { partition, sort: own_sort() })
     }
-}
-
-fn link_item(key: &RowKey, owner: &Value, child: Option<&Image>) -> Item {
-    let mut item = child.map(|image| image.fields.clone()).unwrap_or_default();
-    if let Some(image) = child {
-        item.insert(VERSION, image.version.as_str());
-    }
-    item.insert(PARTITION, key.partition.as_bytes().to_vec());
-    item.insert(SORT, key.sort.as_bytes().to_vec());
-    item.insert(OWNER, owner.clone());
-    item
 }
 
 fn list_partition(
