@@ -7,13 +7,16 @@ use keyloom_value::{Item, Value};
 /// The attribute of a deletion's row that holds its state.
 const STATE: &str = "state";
 const MARKING: &str = "marking";
+const CLEARING: &str = "clearing";
 const SWEEPING: &str = "sweeping";
 
 /// How far a deletion has come. Without a row of its own, a deletion is not sweeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeletionState {
-    /// It marks rows; they are still seen.
+    /// It marks rows; they are still seen. It can be called off.
     Marking,
+    /// It is decided, and clears references to what it has marked; that is still seen.
+    Clearing,
     /// It deletes what it has marked; none of that is seen any more.
     Sweeping,
 }
@@ -31,6 +34,7 @@ impl DeletionState {
     pub fn to_value(self) -> Value {
         match self {
             DeletionState::Marking => MARKING.into(),
+            DeletionState::Clearing => CLEARING.into(),
             DeletionState::Sweeping => SWEEPING.into(),
         }
     }
@@ -43,6 +47,7 @@ impl DeletionState {
     pub fn read(row: &Item) -> Result<DeletionState, Unreadable> {
         match row.get(STATE).and_then(Value::as_s) {
             Some(MARKING) => Ok(DeletionState::Marking),
+            Some(CLEARING) => Ok(DeletionState::Clearing),
             Some(SWEEPING) => Ok(DeletionState::Sweeping),
             Some(_) | None => Err(Unreadable { attribute: STATE }),
         }

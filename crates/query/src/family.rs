@@ -1,7 +1,7 @@
 //! A parent with its children, which stand right after it.
 
-use keyloom_model::attribute::{DELETION, PARTITION, SORT};
-use keyloom_model::{EntityId, EntityKey, Image, OwnRow, RowKey, Unreadable};
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{EntityId, EntityKey, OwnRow, RowKey, Unreadable};
 use keyloom_store::{Direction, Page};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -38,7 +38,7 @@ pub struct Family {
     /// The parent.
     pub parent: OwnRow,
     /// Its children: by kind, then by id.
-    pub children: Vec<Image>,
+    pub children: Vec<OwnRow>,
     /// The cursor of more children, for [`Reader::children`]; absent if there are none for sure.
     pub next: Option<String>,
 }
@@ -47,7 +47,7 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildrenPage {
     /// By kind, then by id. There can be few, or none, on a page that is not the last.
-    pub children: Vec<Image>,
+    pub children: Vec<OwnRow>,
     /// The cursor of the next page; absent if nothing follows for sure.
     pub next: Option<String>,
 }
@@ -55,8 +55,7 @@ pub struct ChildrenPage {
 /// The copy of a child that stands with its parent.
 struct Child {
     key: RawKey,
-    image: Image,
-    deletion: Option<String>,
+    row: OwnRow,
 }
 
 /// A checked request.
@@ -205,25 +204,19 @@ impl Reader<'_> {
         let last = children.last().map_or(household.own_sort.as_bytes(), |child| &child.key.sort);
         let next = follows.then(|| cursors.seal(&household.fingerprint, last));
         let seen = children.iter().map(|child| {
-            let Child { key, image, deletion } = child;
-            Seen { key, image, deletion: deletion.as_deref() }
+            let Child { key, row } = child;
+            Seen { key, image: &row.image, deletion: row.deletion.as_deref() }
         });
         let visible =
             self.visible(&seen.collect::<Vec<_>>(), &mut Effort::default()).await?.into_iter();
         let visible = children.into_iter().zip(visible).filter(|(_, visible)| *visible);
-        Ok(ChildrenPage { children: visible.map(|(child, _)| child.image).collect(), next })
+        Ok(ChildrenPage { children: visible.map(|(child, _)| child.row).collect(), next })
     }
 
     fn read_child(&self, row: &Item) -> Result<Child, Error> {
-        let wrong = |attribute| unreadable(row, Unreadable { attribute });
-        let image = self.layout.read_child(row).map_err(|reason| unreadable(row, reason))?;
-        let deletion = match row.get(DELETION) {
-            None => None,
-            Some(Value::S(task)) => Some(task.clone()),
-            Some(_) => return Err(wrong(DELETION)),
-        };
-        let key = RawKey::of(row).ok_or_else(|| wrong(SORT))?;
-        Ok(Child { key, image, deletion })
+        let key = RawKey::of(row).ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))?;
+        let row = self.layout.read_child(row).map_err(|reason| unreadable(row, reason))?;
+        Ok(Child { key, row })
     }
 }
 

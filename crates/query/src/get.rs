@@ -2,11 +2,21 @@
 
 use keyloom_model::{EntityKey, OwnRow};
 
-use crate::fetch::RawKey;
+use crate::fetch::{RawKey, unreadable};
 use crate::visible::Seen;
-use crate::{Effort, Error, Reader};
+use crate::{DeletionState, Effort, Error, Reader, deletion_key};
 
 impl Reader<'_> {
+    /// How far a deletion has come; none if it is not there any more. One read.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the row is damaged.
+    pub async fn deletion_state(&self, task: &str) -> Result<Option<DeletionState>, Error> {
+        let Some(row) = self.row(&deletion_key(task)).await? else { return Ok(None) };
+        DeletionState::read(&row).map(Some).map_err(|reason| unreadable(&row, reason))
+    }
+
     /// An entity, if it is there and seen. One read, and another one if a deletion has marked it.
     ///
     /// # Errors

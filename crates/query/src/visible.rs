@@ -76,7 +76,7 @@ impl Reader<'_> {
         for (key, task) in marked {
             match states.get(task) {
                 Some(DeletionState::Sweeping) => drop(swept.insert((*key).clone())),
-                Some(DeletionState::Marking) => {}
+                Some(DeletionState::Marking | DeletionState::Clearing) => {}
                 None => in_doubt.push((*key).clone()),
             }
         }
