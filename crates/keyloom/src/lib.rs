@@ -1,28 +1,26 @@
-//! The face of Keyloom. Today: documents, as JSON and as people's own types.
-//!
-//! ```
-//! use serde::{Deserialize, Serialize};
-//!
-//! #[derive(Serialize, Deserialize, PartialEq, Debug)]
-//! struct Task {
-//!     title: String,
-//!     due: Option<i64>,
-//! }
-//!
-//! let model = "[entity.task]\nfields.title = \"text\"\nfields.due = \"time?\"\n";
-//! let model = keyloom_model::check(model).expect("the model has no errors");
-//! let entity = model.entity(model.find("task").expect("there are tasks"));
-//!
-//! let task = Task { title: "Write".to_owned(), due: Some(0) };
-//! let fields = entity.admit(&keyloom::to_item(&task)?, 0).expect("it is a task");
-//! assert_eq!(keyloom::from_item::<Task>(&fields, entity)?, task);
-//!
-//! let shown = keyloom::item_to_json(&entity.show(&fields));
-//! assert_eq!(shown, r#"{"due":"1970-01-01T00:00:00Z","title":"Write"}"#);
-//! assert_eq!(entity.admit(&keyloom::json_to_item(shown.as_bytes())?, 0), Ok(fields));
-//! # Ok::<(), keyloom::DocumentError>(())
-//! ```
+//! The face of Keyloom.
 
+mod backfill;
+mod change;
+mod db;
 mod document;
+mod error;
+mod maintain;
+mod read;
+mod record;
+mod schema;
+mod stamp;
+mod upkeep;
+mod verify;
 
+pub use backfill::Progress;
+pub use change::Change;
+pub use db::{Db, Options};
 pub use document::{DocumentError, from_item, item_to_json, json_to_item, to_item};
+pub use error::{Error, IdProblem, TenantProblem};
+pub use keyloom_model::{Code, FieldError, FieldErrorKind, ModelError, Refusal};
+pub use keyloom_query::{Budget, End};
+pub use read::{Family, ListQuery, Page};
+pub use record::Record;
+pub use stamp::{Entropy, SystemEntropy};
+pub use verify::{Finding, Problem, Remedy, Repair, VerifyPage};

@@ -14,7 +14,6 @@ const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
     Layer { package: "keyloom-model", dependencies: &["keyloom-value", "toml_edit"] },
     Layer { package: "keyloom-store", dependencies: &["keyloom-value", "redb", "twox-hash"] },
-    Layer { package: "keyloom", dependencies: &["keyloom-value", "keyloom-model", "serde"] },
     Layer {
         package: "keyloom-query",
         dependencies: &[
@@ -24,6 +23,17 @@ const LAYERS: &[Layer] = &[
             "base64ct",
             "hmac",
             "sha2",
+        ],
+    },
+    Layer {
+        package: "keyloom",
+        dependencies: &[
+            "keyloom-value",
+            "keyloom-model",
+            "keyloom-store",
+            "keyloom-query",
+            "getrandom",
+            "serde",
         ],
     },
     Layer {

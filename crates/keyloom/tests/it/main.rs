@@ -1,11 +1,13 @@
-//! Documents as JSON and as people's own types.
+//! Documents as JSON and as people's own types; databases on every store.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod hostile;
 mod json;
+mod kitchen;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
+mod rig;
 mod round_trip;
 mod typed;

@@ -1,0 +1,156 @@
+//! Writing rows anew after the model was changed, while the service runs.
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{EntityKey, OwnRow, RowName};
+use keyloom_store::Scan;
+use keyloom_value::{Item, Value};
+
+use crate::db::Db;
+use crate::error::Error;
+use crate::schema::{Layouts, Pending, Position, Schema, Stored, remove_revision, write_progress};
+use crate::upkeep::{ACTIONS_MAX, Effort, Outcome, Transition, Upkeep};
+
+/// How many rows of the table are looked at before progress is saved.
+const PAGE_ROWS: u32 = 500;
+/// How often one entity is tried when others change it.
+const ATTEMPTS_MAX: usize = 64;
+
+/// How far a long work has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Rows of the table that were looked at.
+    pub rows: u64,
+    /// Rows that the table has, about.
+    pub rows_total: u64,
+}
+
+impl Db {
+    /// Whether rows must still be written anew because the model was changed: see
+    /// [`Db::backfill`].
+    pub fn is_backfill_pending(&self) -> bool {
+        !self.shared.schema().pending.is_empty()
+    }
+
+    /// Writes rows anew that were written under a model of before. Lists and uniques that came
+    /// with the new model answer when this is done. The service can go on meanwhile. Whoever drops
+    /// the future stops it; the next call, also after a restart, goes on where it was.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Taken`] if two entities have the same value of a new unique, which was written
+    /// since: change one of them and call again. If the store fails.
+    pub async fn backfill(&self, mut on_progress: impl FnMut(Progress)) -> Result<(), Error> {
+        while let Some(progress) = self.backfill_step().await? {
+            on_progress(progress);
+        }
+        Ok(())
+    }
+
+    /// One step of a backfill; none if there is nothing left to do.
+    async fn backfill_step(&self) -> Result<Option<Progress>, Error> {
+        let schema = self.shared.schema();
+        if schema.pending.is_empty() {
+            return Ok(None);
+        }
+        let (store, table) = (&*self.shared.store, &self.shared.table);
+        let number = schema.layouts.current.revision();
+        let stored = Stored::load(store, table).await?;
+        let revision = stored.and_then(|stored| stored.revisions.get(&number).cloned());
+        let Some(mut revision) = revision else {
+            return Err(Error::damaged("Today's model is not kept."));
+        };
+        let mut scan = Scan::new(table);
+        scan.limit = Some(PAGE_ROWS);
+        scan.start = revision.progress.key.take();
+        let page = store.scan(scan).await?;
+        self.rewrite(&schema, &page.items).await?;
+        let is_last = page.last_key.is_none();
+        revision.progress =
+            Position { key: page.last_key, done: revision.progress.done + page.scanned };
+        let rows = revision.progress.done;
+        if is_last {
+            (revision.pending, revision.progress) = (Pending::default(), Position::default());
+        }
+        write_progress(store, table, (number, &revision)).await?;
+        if is_last {
+            self.finish(&schema).await?;
+        }
+        let rows_total = store.describe_table(table.clone()).await?.items;
+        Ok(Some(Progress { rows, rows_total: rows_total.max(rows) }))
+    }
+
+    /// Nothing is left of the models before.
+    async fn finish(&self, schema: &Schema) -> Result<(), Error> {
+        for number in schema.layouts.before.keys() {
+            remove_revision(&*self.shared.store, &self.shared.table, *number).await?;
+        }
+        let layouts = Layouts {
+            current: schema.layouts.current.clone(),
+            before: std::collections::BTreeMap::new(),
+            since_ms: schema.layouts.since_ms,
+        };
+        self.shared.set_schema(Schema { layouts, pending: Pending::default() });
+        Ok(())
+    }
+
+    /// Writes those rows of a page anew that need it: as many together as fit, and one by one
+    /// where that fails.
+    async fn rewrite(&self, schema: &Schema, page: &[Item]) -> Result<(), Error> {
+        let upkeep = self.shared.upkeep(schema);
+        let rows: Vec<OwnRow> = page.iter().filter_map(|row| old_row(schema, row)).collect();
+        let per_row = |row: &OwnRow| schema.layouts.rows_max(row.image.key.entity);
+        let largest = rows.iter().map(per_row).max().unwrap_or(1);
+        for some in rows.chunks((ACTIONS_MAX / largest).max(1)) {
+            let is_plain = some.iter().all(|row| row.deletion.is_none());
+            let together: Vec<_> = some.iter().map(|row| upkeep.rewritten(row.clone())).collect();
+            if is_plain && upkeep.is_committed(&together).await {
+                continue;
+            }
+            for row in some {
+                upkeep.rewrite(&row.image.key).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Upkeep<'_> {
+    /// The same entity, written under the model of today.
+    fn rewritten(&self, row: OwnRow) -> Transition {
+        let after = Some(self.layouts.upgraded(&row));
+        Transition { key: row.image.key.clone(), before: Some(row), after }
+    }
+
+    async fn is_committed(&self, transitions: &[Transition]) -> bool {
+        matches!(self.commit_transitions(transitions).await, Ok(Outcome::Done))
+    }
+
+    async fn rewrite(&self, key: &EntityKey) -> Result<(), Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(row) = self.read(key, &mut Effort::default()).await? else { return Ok(()) };
+            if row.revision >= self.layouts.current.revision() {
+                return Ok(());
+            }
+            match self.commit_transitions(&[self.rewritten(row)]).await? {
+                Outcome::Done => return Ok(()),
+                Outcome::Changed | Outcome::TargetGone { .. } => {}
+                Outcome::Taken { by, unique, guard } => {
+                    self.make_room((&by, unique), guard, &mut Effort::default()).await?;
+                }
+            }
+        }
+        Err(Error::Contended)
+    }
+}
+
+/// The row, if it is of an entity that must be written anew and was not yet.
+fn old_row(schema: &Schema, row: &Item) -> Option<OwnRow> {
+    let layout = &schema.layouts.current;
+    let partition = row.get(PARTITION).and_then(Value::as_b)?;
+    let sort = row.get(SORT).and_then(Value::as_b)?;
+    let RowName::Own(key) = layout.row_name(partition, sort)? else { return None };
+    let name = &layout.model().entity(key.entity).name;
+    let own = layout.read_own(row).ok().filter(|_| schema.pending.entities.contains(name))?;
+    (own.revision < layout.revision()).then_some(own)
+}

@@ -1,0 +1,252 @@
+//! Changing entities: one at a time, or several together.
+
+use keyloom_model::{EntityId, IdSource, check_id};
+use keyloom_value::{Item, Value};
+use serde::Serialize;
+
+use crate::Record;
+use crate::db::{Db, find_entity};
+use crate::document::to_item;
+use crate::error::{Error, IdProblem};
+use crate::schema::Schema;
+use crate::upkeep::Intent;
+
+/// A change of one entity, to be made together with others by [`Db::transact`].
+#[derive(Clone, Debug)]
+pub struct Change {
+    entity: String,
+    id: Option<String>,
+    kind: Kind,
+    expected: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Create(Item),
+    Update(Item),
+    Put(Item),
+    Delete,
+}
+
+impl Change {
+    /// A new entity. If its kind has given ids, the document has one in `id`.
+    ///
+    /// # Errors
+    ///
+    /// If the document is not made of fields with names.
+    pub fn create<T: Serialize + ?Sized>(entity: &str, document: &T) -> Result<Change, Error> {
+        Change::of(entity, None, Kind::Create(item(document)?))
+    }
+
+    /// Some fields become others, as in a JSON merge patch: what is null goes, what is not named
+    /// stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`Change::create`].
+    pub fn update<T: Serialize + ?Sized>(
+        entity: &str,
+        id: &str,
+        patch: &T,
+    ) -> Result<Change, Error> {
+        Change::of(entity, Some(id), Kind::Update(item(patch)?))
+    }
+
+    /// All fields become these; what is not named gets its default or goes. Where ids are given,
+    /// it makes the entity if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Change::create`].
+    pub fn put<T: Serialize + ?Sized>(
+        entity: &str,
+        id: &str,
+        document: &T,
+    ) -> Result<Change, Error> {
+        Change::of(entity, Some(id), Kind::Put(item(document)?))
+    }
+
+    /// The entity goes, and with it what its references and children say.
+    pub fn delete(entity: &str, id: &str) -> Change {
+        Change {
+            entity: entity.to_owned(),
+            id: Some(id.to_owned()),
+            kind: Kind::Delete,
+            expected: None,
+        }
+    }
+
+    /// Only if the entity has this version.
+    #[must_use]
+    pub fn expecting(mut self, version: &str) -> Change {
+        self.expected = Some(version.to_owned());
+        self
+    }
+
+    /// The same from a document that is an item already: of fields as JSON has them, or as
+    /// [`Record::get`] shows them. A `version` in it is expected of the entity.
+    fn of(entity: &str, id: Option<&str>, kind: Kind) -> Result<Change, Error> {
+        let mut change =
+            Change { entity: entity.to_owned(), id: id.map(str::to_owned), kind, expected: None };
+        let expected = match &mut change.kind {
+            Kind::Create(document) => {
+                document.remove("version");
+                None
+            }
+            Kind::Update(document) | Kind::Put(document) => document.remove("version"),
+            Kind::Delete => None,
+        };
+        change.expected = match expected {
+            None | Some(Value::Null) => None,
+            Some(Value::S(version)) => Some(version),
+            // No version is anything but a text, so this one cannot match.
+            Some(other) => Some(other.to_string()),
+        };
+        Ok(change)
+    }
+}
+
+fn item<T: Serialize + ?Sized>(document: &T) -> Result<Item, Error> {
+    to_item(document).map_err(Error::Document)
+}
+
+impl Db {
+    /// Makes an entity.
+    ///
+    /// # Errors
+    ///
+    /// If it breaks a rule of the model: [`Error::Fields`], [`Error::Taken`], [`Error::Exists`],
+    /// [`Error::TargetGone`].
+    pub async fn create<T: Serialize + ?Sized>(
+        &self,
+        entity: &str,
+        document: &T,
+    ) -> Result<Record, Error> {
+        self.change(Change::create(entity, document)?).await
+    }
+
+    /// Changes some fields, as a JSON merge patch: what is null goes, what is not named stays.
+    /// Nothing happens if nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::create`]; [`Error::NotFound`]; and [`Error::VersionMismatch`] if the patch names
+    /// another `version` than the entity has.
+    pub async fn update<T: Serialize + ?Sized>(
+        &self,
+        entity: &str,
+        id: &str,
+        patch: &T,
+    ) -> Result<Record, Error> {
+        self.change(Change::update(entity, id, patch)?).await
+    }
+
+    /// Replaces all fields. Where ids are given, it makes the entity if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::update`].
+    pub async fn put<T: Serialize + ?Sized>(
+        &self,
+        entity: &str,
+        id: &str,
+        document: &T,
+    ) -> Result<Record, Error> {
+        self.change(Change::put(entity, id, document)?).await
+    }
+
+    /// Deletes an entity, and with it what its references and children say. However much that is,
+    /// readers see all of it or nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; [`Error::InUse`] if a reference refuses it.
+    pub async fn delete(&self, entity: &str, id: &str) -> Result<(), Error> {
+        self.transact(vec![Change::delete(entity, id)]).await.map(|_| ())
+    }
+
+    async fn change(&self, change: Change) -> Result<Record, Error> {
+        let mut records = self.transact(vec![change]).await?;
+        records.pop().flatten().ok_or(Error::Contended)
+    }
+
+    /// Makes several changes together or not at all. Answers for each change what the entity is
+    /// afterwards; none if it is deleted.
+    ///
+    /// # Errors
+    ///
+    /// As the single changes; [`Error::TooLarge`] if they do not fit into one transaction.
+    pub async fn transact(&self, changes: Vec<Change>) -> Result<Vec<Option<Record>>, Error> {
+        let schema = self.shared.schema();
+        let intents = changes.into_iter().map(|change| self.intent(&schema, change));
+        let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
+        let images = self.shared.upkeep(&schema).execute(&intents).await?;
+        Ok(images.into_iter().map(|image| image.map(|image| Record::new(&schema, image))).collect())
+    }
+
+    fn intent(&self, schema: &Schema, change: Change) -> Result<Intent, Error> {
+        let (entity, _) = find_entity(schema, &change.entity)?;
+        let Change { id, kind, expected, .. } = change;
+        match (kind, id) {
+            (Kind::Create(mut document), id) => {
+                let id = id.map_or_else(|| self.new_id(schema, entity, &mut document), Ok)?;
+                Ok(Intent::Create { key: self.key(schema, entity, id)?, document })
+            }
+            (Kind::Update(mut patch), Some(id)) => {
+                same_id(schema, entity, &id, &mut patch)?;
+                Ok(Intent::Update { key: self.key(schema, entity, id)?, patch, expected })
+            }
+            (Kind::Put(mut document), Some(id)) => {
+                same_id(schema, entity, &id, &mut document)?;
+                given_id(schema, entity, &id)?;
+                Ok(Intent::Put { key: self.key(schema, entity, id)?, document, expected })
+            }
+            (Kind::Delete, Some(id)) => {
+                Ok(Intent::Delete { key: self.key(schema, entity, id)?, expected })
+            }
+            (Kind::Update(_) | Kind::Put(_) | Kind::Delete, None) => {
+                Err(id_problem(schema, entity, IdProblem::Missing))
+            }
+        }
+    }
+
+    /// The id of a new entity: made, or taken from its document.
+    fn new_id(
+        &self,
+        schema: &Schema,
+        entity: EntityId,
+        document: &mut Item,
+    ) -> Result<String, Error> {
+        let given = document.remove("id");
+        match (schema.model().entity(entity).id_source, given) {
+            (IdSource::Given, Some(Value::S(id))) => {
+                given_id(schema, entity, &id)?;
+                Ok(id)
+            }
+            (IdSource::Given, _) => Err(id_problem(schema, entity, IdProblem::Missing)),
+            (IdSource::Generated, None | Some(Value::Null)) => {
+                let schema = self.shared.schema();
+                self.shared.upkeep(&schema).stamp()
+            }
+            (IdSource::Generated, Some(_)) => Err(id_problem(schema, entity, IdProblem::Given)),
+        }
+    }
+}
+
+fn given_id(schema: &Schema, entity: EntityId, id: &str) -> Result<(), Error> {
+    let entity = &schema.model().entity(entity).name;
+    check_id(id).map_err(|error| Error::Fields { entity: entity.clone(), errors: vec![error] })
+}
+
+/// A document may repeat the id that it is for, and no other.
+fn same_id(schema: &Schema, entity: EntityId, id: &str, document: &mut Item) -> Result<(), Error> {
+    match document.remove("id") {
+        None => Ok(()),
+        Some(Value::S(other)) if other == id => Ok(()),
+        Some(_) => Err(id_problem(schema, entity, IdProblem::Other)),
+    }
+}
+
+fn id_problem(schema: &Schema, entity: EntityId, problem: IdProblem) -> Error {
+    Error::Id { entity: schema.model().entity(entity).name.clone(), problem }
+}

@@ -1,0 +1,199 @@
+//! The database: a model on a store.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use keyloom_model::{Entity, EntityId, EntityKey, FieldType, Tenancy};
+use keyloom_query::{CursorKey, Reader};
+use keyloom_store::{Clock, Store, SystemClock, TableName};
+use keyloom_value::Value;
+
+use crate::error::{Error, TenantProblem};
+use crate::schema::{Schema, open_schema};
+use crate::stamp::{Entropy, Stamps, SystemEntropy};
+use crate::upkeep::Upkeep;
+
+/// A model on a store. Clones are the same database.
+///
+/// Every method can be called from many tasks and threads at once. A future that is dropped before
+/// it is ready leaves its change done whole or not at all.
+#[derive(Clone)]
+pub struct Db {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) tenant: Option<Value>,
+}
+
+/// How a database is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of the table that everything is kept in.
+    pub table: String,
+    /// What time it is: defaults, expiry and ids depend on it.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids and the secret of cursors come from.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            table: "keyloom".to_owned(),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+        }
+    }
+}
+
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) table: TableName,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) stamps: Stamps,
+    pub(crate) cursor_key: CursorKey,
+    schema: RwLock<Arc<Schema>>,
+}
+
+impl Shared {
+    /// The schema of this moment.
+    pub(crate) fn schema(&self) -> Arc<Schema> {
+        self.schema.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Another schema from now on.
+    pub(crate) fn set_schema(&self, schema: Schema) {
+        *self.schema.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(schema);
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        i64::try_from(self.clock.now().0).unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn upkeep<'a>(&'a self, schema: &'a Schema) -> Upkeep<'a> {
+        Upkeep {
+            store: &*self.store,
+            table: &self.table,
+            layouts: &schema.layouts,
+            stamps: &self.stamps,
+            now_ms: self.now_ms(),
+        }
+    }
+
+    pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
+        self.upkeep(schema).reader()
+    }
+}
+
+impl Db {
+    /// Opens a model on a store: makes the table if there is none, and otherwise makes sure that
+    /// the data fits the model.
+    ///
+    /// # Errors
+    ///
+    /// If the model has errors, if the data was written under a model that cannot become this one,
+    /// or if the store fails.
+    pub async fn open(model: &str, store: Arc<dyn Store>) -> Result<Db, Error> {
+        Db::open_with(model, store, Options::default()).await
+    }
+
+    /// Opens a model on a store, with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::open`].
+    pub async fn open_with(
+        model: &str,
+        store: Arc<dyn Store>,
+        options: Options,
+    ) -> Result<Db, Error> {
+        let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
+        let opened = open_schema(model, &*store, &table, &options).await?;
+        let stamps = Stamps::new(options.clock.clone(), options.entropy);
+        let shared = Shared {
+            store,
+            table,
+            clock: options.clock,
+            stamps,
+            cursor_key: opened.cursor_key,
+            schema: RwLock::new(Arc::new(opened.schema)),
+        };
+        let db = Db { shared: Arc::new(shared), tenant: None };
+        db.resume_deletions().await?;
+        Ok(db)
+    }
+
+    /// The same database for one tenant: sees and changes only what is the tenant's, and what all
+    /// share.
+    #[must_use]
+    pub fn tenant(&self, tenant: impl Into<Value>) -> Db {
+        Db { shared: self.shared.clone(), tenant: Some(tenant.into()) }
+    }
+
+    /// The key of an entity, for this tenant.
+    pub(crate) fn key(
+        &self,
+        schema: &Schema,
+        entity: EntityId,
+        id: impl Into<String>,
+    ) -> Result<EntityKey, Error> {
+        Ok(EntityKey { entity, tenant: self.tenant_of(schema, entity)?, id: id.into() })
+    }
+
+    /// The tenant, as far as entities of a kind belong to one.
+    pub(crate) fn tenant_of(
+        &self,
+        schema: &Schema,
+        entity: EntityId,
+    ) -> Result<Option<Value>, Error> {
+        let model = schema.model();
+        let declared = model.entity(entity);
+        let field = match declared.tenancy {
+            Tenancy::Shared => return Ok(None),
+            Tenancy::Own(field) => &declared.field(field).of,
+            Tenancy::Inherited(ancestor) => match model.entity(ancestor).tenancy {
+                Tenancy::Own(field) => &model.entity(ancestor).field(field).of,
+                Tenancy::Shared | Tenancy::Inherited(_) => return Ok(None),
+            },
+        };
+        let problem = |problem| Error::Tenant { entity: declared.name.clone(), problem };
+        let tenant = self.tenant.clone().ok_or_else(|| problem(TenantProblem::Missing))?;
+        let fits = matches!(
+            (&tenant, field),
+            (Value::S(_), FieldType::Text(_) | FieldType::Enum(_) | FieldType::Ref(..))
+                | (Value::N(_), FieldType::Int(_))
+        );
+        fits.then_some(Some(tenant)).ok_or_else(|| problem(TenantProblem::Unfit))
+    }
+}
+
+/// The entity of a name.
+pub(crate) fn find_entity<'s>(
+    schema: &'s Schema,
+    name: &str,
+) -> Result<(EntityId, &'s Entity), Error> {
+    let model = schema.model();
+    let Some(id) = model.find(name) else {
+        let names = model.entities().map(|(_, entity)| entity.name.as_str());
+        return Err(unknown(format!("The model has no entity `{name}`"), name, names));
+    };
+    Ok((id, model.entity(id)))
+}
+
+/// The error for a name that leads nowhere.
+pub(crate) fn unknown<'n>(what: String, name: &str, known: impl Iterator<Item = &'n str>) -> Error {
+    let known: Vec<&str> = known.collect();
+    let help = match keyloom_model::nearest(name, &known) {
+        Some(close) => Some(format!("did you mean `{close}`?")),
+        None if known.is_empty() => None,
+        None => Some(format!("there are `{}`", known.join("`, `"))),
+    };
+    Error::Unknown { what, help }
+}
+
+impl fmt::Debug for Db {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Db")
+            .field("table", &self.shared.table)
+            .field("tenant", &self.tenant)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,354 @@
+//! Why a database did not do what it was asked.
+
+use std::fmt;
+
+use keyloom_model::{FieldError, KeyTooLong, ModelError, Refusal};
+use keyloom_query::{CursorError, Error as QueryError, RequestError};
+
+/// Why a database did not do what it was asked. Whatever the reason, nothing was changed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The model has errors.
+    Model(Vec<ModelError>),
+    /// The data was written under a model that cannot become this one.
+    Evolution(Vec<Refusal>),
+    /// The model has no such thing: an entity, a list, a field.
+    Unknown {
+        /// What was looked for, as in "`task` has no list `opn`".
+        what: String,
+        /// What could have been meant.
+        help: Option<String>,
+    },
+    /// The document breaks rules of the model.
+    Fields {
+        /// The kind of entity it is for.
+        entity: String,
+        /// Every rule that it breaks.
+        errors: Vec<FieldError>,
+    },
+    /// The document cannot be read, or cannot be read as what was asked for.
+    Document(crate::DocumentError),
+    /// There is no such entity.
+    NotFound {
+        /// Its kind.
+        entity: String,
+        /// Its id.
+        id: String,
+    },
+    /// An entity with this id is there already.
+    Exists {
+        /// Its kind.
+        entity: String,
+        /// Its id.
+        id: String,
+    },
+    /// Another entity has a value that must be unique.
+    Taken {
+        /// The kind of both.
+        entity: String,
+        /// The fields that together are unique.
+        fields: Vec<String>,
+        /// The id of the other one, if it is known.
+        owner: Option<String>,
+    },
+    /// The entity has another version than was expected: read it again.
+    VersionMismatch {
+        /// Its kind.
+        entity: String,
+        /// Its id.
+        id: String,
+        /// The version it has.
+        found: String,
+    },
+    /// It cannot be deleted: others refer to it.
+    InUse {
+        /// Its kind.
+        entity: String,
+        /// Its id.
+        id: String,
+        /// The kind of one that refers to it.
+        by_entity: String,
+        /// With which field.
+        by_field: String,
+    },
+    /// A field refers to an entity that is not there.
+    TargetGone {
+        /// The kind of entity that refers.
+        entity: String,
+        /// With which field.
+        field: String,
+        /// To which kind.
+        target: String,
+        /// To which id.
+        id: String,
+    },
+    /// Several changes of one transaction are about the same entity.
+    SameTwice {
+        /// Its id.
+        id: String,
+    },
+    /// The entity belongs to tenants, and none was named; or it does not, and one was.
+    Tenant {
+        /// Its kind.
+        entity: String,
+        /// What is wrong, and what to do.
+        problem: TenantProblem,
+    },
+    /// An id is missing or must not be there.
+    Id {
+        /// The kind of entity.
+        entity: String,
+        /// What is wrong.
+        problem: IdProblem,
+    },
+    /// The changes touch more rows than one transaction can.
+    TooLarge {
+        /// How many.
+        rows: usize,
+        /// How many there can be.
+        rows_max: usize,
+    },
+    /// Values do not fit into a key.
+    KeyTooLong(KeyTooLong),
+    /// What is asked for is still being built since the model was changed: ask again later.
+    Building {
+        /// The list or unique.
+        what: String,
+    },
+    /// The request itself is wrong: a limit, a range.
+    Request(RequestError),
+    /// The cursor is not one of this question: ask for the first page.
+    Cursor(CursorError),
+    /// The store left rows of a batch unanswered, several times: ask again later.
+    Unanswered {
+        /// How many rows.
+        rows: usize,
+    },
+    /// Others changed the same entities all the time: try again.
+    Contended,
+    /// Rows are not what they should be: verify and repair.
+    Damaged {
+        /// Which, and how.
+        what: String,
+    },
+    /// There is no randomness to make ids from.
+    Entropy {
+        /// What the system said.
+        reason: String,
+    },
+    /// The store failed.
+    Store(keyloom_store::Error),
+}
+
+/// What is wrong about a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TenantProblem {
+    /// None was named.
+    Missing,
+    /// It is no value of the tenant field.
+    Unfit,
+    /// The document names another one.
+    Other,
+}
+
+/// What is wrong about an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdProblem {
+    /// The caller gives ids of this kind, and gave none that is a text.
+    Missing,
+    /// Ids of this kind are made, and one was given.
+    Given,
+    /// The document has another id than the one it is for.
+    Other,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Model(errors) => f.write_str(&keyloom_model::render(errors, "model.toml")),
+            Error::Evolution(refusals) => {
+                write!(f, "The model cannot be changed like this; nothing was touched.")?;
+                refusals.iter().try_for_each(|refusal| write!(f, "\n- {refusal}"))
+            }
+            Error::Unknown { what, help } => match help {
+                Some(help) => write!(f, "{what}: {help}."),
+                None => write!(f, "{what}."),
+            },
+            Error::Fields { entity, errors } => {
+                write!(f, "This is no `{entity}`.")?;
+                errors.iter().try_for_each(|error| write!(f, " {error}"))
+            }
+            Error::Document(error) => error.fmt(f),
+            Error::NotFound { entity, id } => {
+                write!(f, "There is no `{entity}` with the id `{id}`.")
+            }
+            Error::Exists { entity, id } => {
+                write!(f, "There is a `{entity}` with the id `{id}` already: choose another id.")
+            }
+            Error::Taken { entity, fields, .. } => write!(
+                f,
+                "Another `{entity}` has this {} already, which must be unique: choose another.",
+                names(fields)
+            ),
+            Error::VersionMismatch { entity, id, found } => write!(
+                f,
+                "The `{entity}` `{id}` was changed meanwhile and is at version `{found}`: read it \
+                 again and decide anew."
+            ),
+            Error::InUse { entity, id, by_entity, by_field } => write!(
+                f,
+                "The `{entity}` `{id}` cannot be deleted: a `{by_entity}` refers to it with \
+                 `{by_field}`. Delete or change what refers to it first."
+            ),
+            Error::TargetGone { entity, field, target, id } => write!(
+                f,
+                "`{field}` of `{entity}` refers to the `{target}` `{id}`, which is not there: \
+                 create it first, or refer to another."
+            ),
+            Error::SameTwice { id } => write!(
+                f,
+                "Two changes of one transaction are about the entity `{id}`: make them one."
+            ),
+            Error::Tenant { entity, problem } => problem.write(f, entity),
+            Error::Id { entity, problem } => problem.write(f, entity),
+            Error::TooLarge { .. }
+            | Error::KeyTooLong(_)
+            | Error::Building { .. }
+            | Error::Request(_)
+            | Error::Cursor(_)
+            | Error::Unanswered { .. }
+            | Error::Contended
+            | Error::Damaged { .. }
+            | Error::Entropy { .. }
+            | Error::Store(_) => self.write_not_now(f),
+        }
+    }
+}
+
+impl Error {
+    /// What is not about the content of a change: its size, its moment, the store.
+    fn write_not_now(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::TooLarge { rows, rows_max } => write!(
+                f,
+                "The changes touch {rows} rows, and one transaction has at most {rows_max}: make \
+                 several transactions of them."
+            ),
+            Error::KeyTooLong(error) => fmt::Display::fmt(error, f),
+            Error::Building { what } => {
+                write!(
+                    f,
+                    "{what} is still being built since the model was changed: ask again later."
+                )
+            }
+            Error::Request(error) => fmt::Display::fmt(error, f),
+            Error::Cursor(error) => fmt::Display::fmt(error, f),
+            Error::Unanswered { rows } => {
+                write!(f, "The store left {rows} rows unanswered, several times: ask again later.")
+            }
+            Error::Contended => {
+                write!(f, "Others changed the same entities all the time: try again.")
+            }
+            Error::Damaged { what } => f.write_str(what),
+            Error::Entropy { reason } => {
+                write!(f, "The system gives no random bytes to make ids from: {reason}.")
+            }
+            Error::Store(error) => fmt::Display::fmt(error, f),
+            Error::Model(_)
+            | Error::Evolution(_)
+            | Error::Unknown { .. }
+            | Error::Fields { .. }
+            | Error::Document(_)
+            | Error::NotFound { .. }
+            | Error::Exists { .. }
+            | Error::Taken { .. }
+            | Error::VersionMismatch { .. }
+            | Error::InUse { .. }
+            | Error::TargetGone { .. }
+            | Error::SameTwice { .. }
+            | Error::Tenant { .. }
+            | Error::Id { .. } => Ok(()),
+        }
+    }
+}
+
+impl TenantProblem {
+    fn write(self, f: &mut fmt::Formatter<'_>, entity: &str) -> fmt::Result {
+        match self {
+            TenantProblem::Missing => {
+                write!(f, "Every `{entity}` belongs to a tenant: say which with `Db::tenant`.")
+            }
+            TenantProblem::Unfit => {
+                write!(f, "The tenant is not a value of the tenant field of `{entity}`.")
+            }
+            TenantProblem::Other => write!(
+                f,
+                "The `{entity}` names another tenant than the one it is written for: leave the \
+                 field out."
+            ),
+        }
+    }
+}
+
+impl IdProblem {
+    fn write(self, f: &mut fmt::Formatter<'_>, entity: &str) -> fmt::Result {
+        match self {
+            IdProblem::Missing => {
+                write!(f, "Every `{entity}` is given its id: put a text into `id`.")
+            }
+            IdProblem::Given => {
+                write!(f, "The id of a `{entity}` is made for it: leave `id` out.")
+            }
+            IdProblem::Other => {
+                write!(f, "The `id` in the document is not the id of the `{entity}`: leave it out.")
+            }
+        }
+    }
+}
+
+/// "`a`", "`a` and `b`": as a sentence has it.
+fn names(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(" and ")
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<keyloom_store::Error> for Error {
+    fn from(error: keyloom_store::Error) -> Error {
+        Error::Store(error)
+    }
+}
+
+impl From<QueryError> for Error {
+    fn from(error: QueryError) -> Error {
+        match error {
+            QueryError::Store(error) => Error::Store(error),
+            QueryError::Cursor(error) => Error::Cursor(error),
+            QueryError::Request(error) => Error::Request(error),
+            QueryError::Unanswered { rows } => Error::Unanswered { rows },
+            error => Error::Damaged { what: error.to_string() },
+        }
+    }
+}
+
+impl Error {
+    /// Rows are not what they should be.
+    pub(crate) fn damaged(what: impl fmt::Display) -> Error {
+        Error::Damaged { what: format!("{what} Verify and repair the data.") }
+    }
+}
+
+impl From<KeyTooLong> for Error {
+    fn from(error: KeyTooLong) -> Error {
+        Error::KeyTooLong(error)
+    }
+}

@@ -1,0 +1,365 @@
+//! Reading entities: by id, by a unique value, as an ordered list, with children.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use keyloom_model::{Entity, FieldId, ListId, OwnRow, UniqueId};
+use keyloom_query::{Budget, Children, End, FamilyRequest, ListRequest, Range};
+use keyloom_store::Direction;
+use keyloom_value::Value;
+
+use crate::Record;
+use crate::db::{Db, find_entity, unknown};
+use crate::error::Error;
+use crate::schema::Schema;
+
+/// A page of entities.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// In the order that was asked for.
+    pub items: Vec<Record>,
+    /// Where the next page begins; absent if nothing follows.
+    pub next: Option<String>,
+    /// Why the page ends where it does.
+    pub end: End,
+}
+
+/// An entity with its children.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// The parent.
+    pub parent: Record,
+    /// The first of its children, in order of their ids.
+    pub children: Vec<Record>,
+    /// Where the next children begin; absent if nothing follows.
+    pub next: Option<String>,
+}
+
+/// A question to an ordered list, made by [`Db::list`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ListQuery {
+    db: Db,
+    entity: String,
+    list: String,
+    by: Vec<(String, Value)>,
+    range: Vec<(String, Side, Value)>,
+    direction: Direction,
+    limit: u32,
+    budget: Budget,
+    after: Option<String>,
+}
+
+/// What a value of an order field bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Equal,
+    AtLeast,
+    MoreThan,
+    AtMost,
+    LessThan,
+}
+
+/// How many entities a page has if nothing is said.
+const LIMIT: u32 = 20;
+
+impl Db {
+    /// The entity with an id.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such kind of entity, or the store fails.
+    pub async fn get(&self, entity: &str, id: &str) -> Result<Option<Record>, Error> {
+        let schema = self.shared.schema();
+        let (entity, _) = find_entity(&schema, entity)?;
+        let key = self.key(&schema, entity, id)?;
+        let row = self.shared.reader(&schema).get(&key).await?;
+        Ok(row.map(|row| record(&schema, &row)))
+    }
+
+    /// The entity that has these values of a unique: its fields, and the scope if it has one.
+    ///
+    /// # Errors
+    ///
+    /// If no unique has exactly these fields, a value is none of its field, or the store fails.
+    pub async fn find(
+        &self,
+        entity: &str,
+        values: &[(&str, Value)],
+    ) -> Result<Option<Record>, Error> {
+        let schema = self.shared.schema();
+        let (id, declared) = find_entity(&schema, entity)?;
+        let (unique, values) = find_unique(declared, values)?;
+        if !schema.is_unique_ready(id, unique) {
+            return Err(Error::Building { what: format!("A unique of `{entity}`") });
+        }
+        let tenant = self.tenant_of(&schema, id)?;
+        let reader = self.shared.reader(&schema);
+        let row = reader.find(id, tenant.as_ref(), unique, &values).await?;
+        Ok(row.map(|row| record(&schema, &row)))
+    }
+
+    /// A question to an ordered list: say more with its methods, then read a page.
+    pub fn list(&self, entity: &str, list: &str) -> ListQuery {
+        ListQuery {
+            db: self.clone(),
+            entity: entity.to_owned(),
+            list: list.to_owned(),
+            by: vec![],
+            range: vec![],
+            direction: Direction::Forward,
+            limit: LIMIT,
+            budget: Budget::STANDARD,
+            after: None,
+        }
+    }
+
+    /// An entity and the first of its children, in one read: of one kind, or of all kinds.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such kind of entity or child, or the store fails.
+    pub async fn family(
+        &self,
+        entity: &str,
+        id: &str,
+        children: Option<&str>,
+        limit: u32,
+    ) -> Result<Option<Family>, Error> {
+        let schema = self.shared.schema();
+        let request = self.family_request(&schema, (entity, id), (children, limit))?;
+        let family = self.shared.reader(&schema).family(&request, &self.shared.cursor_key).await?;
+        Ok(family.map(|family| Family {
+            parent: record(&schema, &family.parent),
+            children: family.children.into_iter().map(|row| record(&schema, &row)).collect(),
+            next: family.next,
+        }))
+    }
+
+    /// More children of an entity, after those that [`Db::family`] brought. None if the entity is
+    /// not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::family`]; and if the cursor is not one of this question.
+    pub async fn children(
+        &self,
+        entity: &str,
+        id: &str,
+        children: Option<&str>,
+        (limit, after): (u32, Option<&str>),
+    ) -> Result<Option<Page>, Error> {
+        let schema = self.shared.schema();
+        let request = self.family_request(&schema, (entity, id), (children, limit))?;
+        let reader = self.shared.reader(&schema);
+        let page = reader.children(&request, &self.shared.cursor_key, after).await?;
+        Ok(page.map(|page| Page {
+            items: page.children.into_iter().map(|row| record(&schema, &row)).collect(),
+            end: if page.next.is_some() { End::Limit } else { End::Exhausted },
+            next: page.next,
+        }))
+    }
+
+    fn family_request(
+        &self,
+        schema: &Schema,
+        (entity, id): (&str, &str),
+        (children, limit): (Option<&str>, u32),
+    ) -> Result<FamilyRequest, Error> {
+        let (entity, _) = find_entity(schema, entity)?;
+        let children = match children {
+            None => Children::All,
+            Some(name) => Children::Of(find_entity(schema, name)?.0),
+        };
+        Ok(FamilyRequest { parent: self.key(schema, entity, id)?, children, limit })
+    }
+}
+
+impl ListQuery {
+    /// The value of a field of the list's `by`.
+    pub fn by(mut self, field: &str, value: impl Into<Value>) -> ListQuery {
+        self.by.push((field.to_owned(), value.into()));
+        self
+    }
+
+    /// Only entities with this value of a field that orders the list. The fields before it in the
+    /// order must have a value too.
+    pub fn equal(self, field: &str, value: impl Into<Value>) -> ListQuery {
+        self.bound(field, Side::Equal, value.into())
+    }
+
+    /// Only entities with this value of an order field or a greater one.
+    pub fn at_least(self, field: &str, value: impl Into<Value>) -> ListQuery {
+        self.bound(field, Side::AtLeast, value.into())
+    }
+
+    /// Only entities with a greater value of an order field.
+    pub fn more_than(self, field: &str, value: impl Into<Value>) -> ListQuery {
+        self.bound(field, Side::MoreThan, value.into())
+    }
+
+    /// Only entities with this value of an order field or a lesser one.
+    pub fn at_most(self, field: &str, value: impl Into<Value>) -> ListQuery {
+        self.bound(field, Side::AtMost, value.into())
+    }
+
+    /// Only entities with a lesser value of an order field.
+    pub fn less_than(self, field: &str, value: impl Into<Value>) -> ListQuery {
+        self.bound(field, Side::LessThan, value.into())
+    }
+
+    fn bound(mut self, field: &str, side: Side, value: Value) -> ListQuery {
+        self.range.push((field.to_owned(), side, value));
+        self
+    }
+
+    /// The other way round, from the end.
+    pub fn backward(mut self) -> ListQuery {
+        self.direction = Direction::Backward;
+        self
+    }
+
+    /// How many entities a page has, at most; 20 if nothing is said.
+    pub fn limit(mut self, limit: u32) -> ListQuery {
+        self.limit = limit;
+        self
+    }
+
+    /// How much may be read for a page. A page that is short for it has a cursor to go on with.
+    pub fn budget(mut self, budget: Budget) -> ListQuery {
+        self.budget = budget;
+        self
+    }
+
+    /// The page after this cursor, which a page before had as `next`.
+    pub fn after(mut self, cursor: impl Into<String>) -> ListQuery {
+        self.after = Some(cursor.into());
+        self
+    }
+
+    /// Reads a page.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such list, a value is missing or none of its field, the cursor is not one of
+    /// this question, or the store fails.
+    pub async fn read(&self) -> Result<Page, Error> {
+        let db = &self.db;
+        let schema = db.shared.schema();
+        let (entity, declared) = find_entity(&schema, &self.entity)?;
+        let list = self.find_list(declared)?;
+        if !schema.is_list_ready(entity, list) {
+            let what = format!("The list `{}` of `{}`", self.list, self.entity);
+            return Err(Error::Building { what });
+        }
+        let request = ListRequest {
+            tenant: db.tenant_of(&schema, entity)?,
+            by: self.by_values(declared, list)?,
+            range: self.range(declared, list)?,
+            direction: self.direction,
+            limit: self.limit,
+            budget: self.budget,
+            ..ListRequest::new(entity, list)
+        };
+        let reader = db.shared.reader(&schema);
+        let page = reader.list(&request, &db.shared.cursor_key, self.after.as_deref()).await?;
+        let items = page.rows.iter().map(|row| record(&schema, row)).collect();
+        Ok(Page { items, next: page.next, end: page.end })
+    }
+
+    fn find_list(&self, entity: &Entity) -> Result<ListId, Error> {
+        entity.find_list(&self.list).ok_or_else(|| {
+            let what = format!("`{}` has no list `{}`", entity.name, self.list);
+            unknown(what, &self.list, entity.lists.iter().map(|list| list.name.as_str()))
+        })
+    }
+
+    fn by_values(&self, entity: &Entity, list: ListId) -> Result<Vec<Value>, Error> {
+        let fields = &entity.list(list).by;
+        for (name, _) in &self.by {
+            let is_by = |field: &FieldId| entity.field(*field).name == *name;
+            if !fields.iter().any(is_by) {
+                let what = format!("`{name}` is not in `by` of the list `{}`", self.list);
+                let names = fields.iter().map(|field| entity.field(*field).name.as_str());
+                return Err(unknown(what, name, names));
+            }
+        }
+        let value = |field: &FieldId| {
+            let field = entity.field(*field);
+            let given = self.by.iter().find(|(name, _)| *name == field.name);
+            given.map(|(_, value)| field.of.take(value)).ok_or_else(|| Error::Unknown {
+                what: format!("The list `{}` needs a value of `{}`", self.list, field.name),
+                help: Some("there is one list for each of its values".to_owned()),
+            })
+        };
+        fields.iter().map(value).collect()
+    }
+
+    /// The bounds in the order of the list's fields.
+    fn range(&self, entity: &Entity, list: ListId) -> Result<Range, Error> {
+        let mut range = Range::ALL;
+        let mut used = 0;
+        for order in &entity.list(list).order {
+            let field = entity.field(order.field);
+            let mut is_equal = false;
+            for (_, side, value) in self.range.iter().filter(|(name, ..)| *name == field.name) {
+                used += 1;
+                let value = field.of.take(value);
+                match side {
+                    Side::Equal => {
+                        range.equal.push(value);
+                        is_equal = true;
+                    }
+                    Side::AtLeast => range.lower = Bound::Included(value),
+                    Side::MoreThan => range.lower = Bound::Excluded(value),
+                    Side::AtMost => range.upper = Bound::Included(value),
+                    Side::LessThan => range.upper = Bound::Excluded(value),
+                }
+            }
+            if !is_equal {
+                break;
+            }
+        }
+        if used == self.range.len() {
+            return Ok(range);
+        }
+        let order = entity.list(list).order.iter();
+        let names: Vec<&str> = order.map(|order| entity.field(order.field).name.as_str()).collect();
+        Err(Error::Unknown {
+            what: format!("The list `{}` has no such range", self.list),
+            help: Some(match names.is_empty() {
+                true => "it is in order of creation only".to_owned(),
+                false => format!(
+                    "it is ordered by `{}`: give the first ones one value each, and bounds to the \
+                     next",
+                    names.join("`, `")
+                ),
+            }),
+        })
+    }
+}
+
+/// The unique that has exactly these fields, and the values in its order.
+fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, Vec<Value>), Error> {
+    for (id, unique) in entity.uniques() {
+        let fields = unique.within.iter().chain(&unique.fields);
+        let value = |field: &FieldId| {
+            let field = entity.field(*field);
+            let found = values.iter().find(|(name, _)| *name == field.name);
+            found.map(|(_, value)| field.of.take(value))
+        };
+        let found: Option<Vec<Value>> = fields.map(value).collect();
+        if let Some(found) = found.filter(|found| found.len() == values.len()) {
+            return Ok((id, found));
+        }
+    }
+    let asked: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    Err(Error::Unknown {
+        what: format!("`{}` has no unique of `{}`", entity.name, asked.join("`, `")),
+        help: None,
+    })
+}
+
+fn record(schema: &Arc<Schema>, row: &OwnRow) -> Record {
+    Record::new(schema, schema.layouts.upgraded(row))
+}

@@ -1,0 +1,87 @@
+//! An entity as it was read or written.
+
+use std::fmt;
+use std::sync::Arc;
+
+use keyloom_model::{Entity, Image};
+use keyloom_value::{Item, Value};
+use serde::de::DeserializeOwned;
+
+use crate::document::{from_item, item_to_json};
+use crate::error::Error;
+use crate::schema::Schema;
+
+/// An entity as it was read or written.
+#[derive(Clone)]
+pub struct Record {
+    schema: Arc<Schema>,
+    image: Image,
+}
+
+impl Record {
+    pub(crate) fn new(schema: &Arc<Schema>, image: Image) -> Record {
+        Record { schema: schema.clone(), image }
+    }
+
+    /// The name of its kind.
+    pub fn entity(&self) -> &str {
+        &self.declared().name
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.image.key.id
+    }
+
+    /// Its version: another one after every change.
+    pub fn version(&self) -> &str {
+        &self.image.version
+    }
+
+    /// The value of a field as it is kept: times are milliseconds.
+    pub fn get(&self, field: &str) -> Option<&Value> {
+        self.image.fields.get(field)
+    }
+
+    /// All fields as they are kept, without `id` and `version`.
+    pub fn fields(&self) -> &Item {
+        &self.image.fields
+    }
+
+    /// The entity as a type of yours; `id` and `version` are fields too.
+    ///
+    /// # Errors
+    ///
+    /// If the type has fields that the entity lacks, or of other types.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        let item = self.with_id(self.image.fields.clone());
+        from_item(&item, self.declared()).map_err(Error::Document)
+    }
+
+    /// The entity as JSON: times as texts such as `2024-02-29T12:00:00Z`, bytes in base64.
+    pub fn to_json(&self) -> String {
+        item_to_json(&self.with_id(self.declared().show(&self.image.fields)))
+    }
+
+    fn with_id(&self, mut item: Item) -> Item {
+        item.insert("id", self.id());
+        item.insert("version", self.version());
+        item
+    }
+
+    fn declared(&self) -> &Entity {
+        self.schema.model().entity(self.image.key.entity)
+    }
+}
+
+impl PartialEq for Record {
+    fn eq(&self, other: &Record) -> bool {
+        self.entity() == other.entity() && self.image == other.image
+    }
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.entity(), self.to_json())
+    }
+}

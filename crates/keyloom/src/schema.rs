@@ -1,0 +1,72 @@
+//! The model that the data is written under, and what it has been before.
+
+mod layouts;
+mod open;
+mod precheck;
+mod stored;
+mod table;
+
+use std::collections::BTreeSet;
+
+use keyloom_model::{EntityId, Layout, ListId, Model, UniqueId};
+
+pub(crate) use layouts::Layouts;
+pub(crate) use open::open_schema;
+pub(crate) use stored::{Position, Stored, remove_revision, write_progress};
+
+/// The model of today with everything that reading and writing by it needs.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    pub(crate) layouts: Layouts,
+    pub(crate) pending: Pending,
+}
+
+/// What is left to do since the model was changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pending {
+    /// Names of entities whose rows must be written anew.
+    pub(crate) entities: BTreeSet<String>,
+    /// Names of entities and their lists that cannot be read yet.
+    pub(crate) lists: BTreeSet<(String, String)>,
+    /// Names of entities and fields of their uniques that cannot be looked up yet.
+    pub(crate) uniques: BTreeSet<(String, String)>,
+}
+
+impl Schema {
+    pub(crate) fn model(&self) -> &Model {
+        self.layouts.current.model()
+    }
+
+    /// Whether a list can be read.
+    pub(crate) fn is_list_ready(&self, entity: EntityId, list: ListId) -> bool {
+        if self.pending.lists.is_empty() {
+            return true;
+        }
+        let entity = self.model().entity(entity);
+        let name = (entity.name.clone(), entity.list(list).name.clone());
+        !self.pending.lists.contains(&name)
+    }
+
+    /// Whether a unique can be looked up.
+    pub(crate) fn is_unique_ready(&self, entity: EntityId, unique: UniqueId) -> bool {
+        !self.pending.has_unique(&self.layouts.current, (entity, unique))
+    }
+}
+
+impl Pending {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entities.is_empty()
+    }
+
+    pub(crate) fn has_unique(
+        &self,
+        layout: &Layout,
+        (entity, unique): (EntityId, UniqueId),
+    ) -> bool {
+        if self.uniques.is_empty() {
+            return false;
+        }
+        let name = layout.model().entity(entity).name.clone();
+        self.uniques.contains(&(name, layout.unique_name(entity, unique).to_owned()))
+    }
+}

@@ -1,0 +1,121 @@
+//! The layout of today, and those of before under which rows may still be written.
+
+use std::collections::BTreeMap;
+
+use keyloom_model::{
+    DefaultValue, EntityId, EntityKey, FieldId, Image, Layout, Literal, OwnRow, Row, UniqueId,
+};
+use keyloom_value::{Item, Value};
+
+use crate::error::Error;
+
+/// The layout of today and those of before. A row says under which revision it was written, so
+/// what it implied then is known until it has been written anew.
+#[derive(Debug)]
+pub(crate) struct Layouts {
+    pub(crate) current: Layout,
+    /// When each revision came to be, in milliseconds, and what it was; today's too.
+    pub(crate) before: BTreeMap<u32, Layout>,
+    /// When the revision of today came to be, in milliseconds.
+    pub(crate) since_ms: i64,
+}
+
+impl Layouts {
+    /// Every row that an entity implies that was read, under the revision it was written.
+    pub(crate) fn rows_before(&self, row: &OwnRow) -> Result<Vec<Row>, Error> {
+        let Some((layout, entity)) = self.older(row)? else {
+            return Ok(self.current.rows(&row.image)?);
+        };
+        let mut image = row.image.clone();
+        image.key.entity = entity;
+        Ok(layout.rows(&image)?)
+    }
+
+    /// An entity as the model of today has it: fields that came with a default since have it. What
+    /// is `now` for one that is being created is, for one that was there, the time at which the
+    /// model came to be.
+    pub(crate) fn upgraded(&self, row: &OwnRow) -> Image {
+        let mut image = row.image.clone();
+        let Ok(Some((layout, entity))) = self.older(row) else { return image };
+        let before = layout.model().entity(entity);
+        for field in &self.current.model().entity(row.image.key.entity).fields {
+            let is_new = before.find_field(&field.name).is_none();
+            if let Some(default) = field.default.as_ref().filter(|_| is_new) {
+                image.fields.insert(field.name.as_str(), value(default, self.since_ms));
+            }
+        }
+        image
+    }
+
+    /// The layout that a row was written under, if it is an older one, and what the entity is
+    /// there. Of a revision that is not kept any more there are only rows left that imply today
+    /// what they implied then.
+    fn older(&self, row: &OwnRow) -> Result<Option<(&Layout, EntityId)>, Error> {
+        if row.revision > self.current.revision() {
+            let what = format!(
+                "The entity `{}` was written under revision {} of the model, which is not known.",
+                row.image.key.id, row.revision
+            );
+            return Err(Error::damaged(what));
+        }
+        let Some(layout) = self.before.get(&row.revision) else { return Ok(None) };
+        let name = &self.current.model().entity(row.image.key.entity).name;
+        Ok(layout.model().find(name).map(|entity| (layout, entity)))
+    }
+
+    /// The most rows that one change of an entity of a kind can touch, under any revision.
+    pub(crate) fn rows_max(&self, entity: EntityId) -> usize {
+        let name = &self.current.model().entity(entity).name;
+        let of = |layout: &Layout| layout.model().find(name).map(|id| layout.rows_max(id));
+        let before = self.before.values().filter_map(of);
+        before.chain(of(&self.current)).max().unwrap_or(1)
+    }
+
+    /// The error that says that a unique value is taken.
+    pub(crate) fn taken(
+        &self,
+        entity: EntityId,
+        unique: UniqueId,
+        owner: Option<&EntityKey>,
+    ) -> Error {
+        let entity = self.current.model().entity(entity);
+        let fields = entity.unique(unique).fields.iter();
+        Error::Taken {
+            entity: entity.name.clone(),
+            fields: fields.map(|field| entity.field(*field).name.clone()).collect(),
+            owner: owner.map(|owner| owner.id.clone()),
+        }
+    }
+
+    /// The error that says that something refers to what is not there.
+    pub(crate) fn target_gone(
+        &self,
+        owner: &EntityKey,
+        field: FieldId,
+        target: &EntityKey,
+    ) -> Error {
+        let model = self.current.model();
+        let entity = model.entity(owner.entity);
+        Error::TargetGone {
+            entity: entity.name.clone(),
+            field: entity.field(field).name.clone(),
+            target: model.entity(target.entity).name.clone(),
+            id: target.id.clone(),
+        }
+    }
+}
+
+fn value(default: &DefaultValue, now_ms: i64) -> Value {
+    match default {
+        DefaultValue::Now => Value::from(now_ms),
+        DefaultValue::Literal(literal) => match literal {
+            Literal::Text(text) => Value::from(text.as_str()),
+            Literal::Int(number) | Literal::Time(number) => Value::from(*number),
+            Literal::Number(number) => Value::from(*number),
+            Literal::Bool(truth) => Value::from(*truth),
+            Literal::EmptyList => Value::L(vec![]),
+            Literal::EmptyMap => Value::M(Item::new()),
+            _ => Value::Null,
+        },
+    }
+}

@@ -1,0 +1,166 @@
+//! Opening: the model of the caller and the models that the data was written under become one
+//! schema, or the reason why they cannot.
+
+use std::collections::BTreeMap;
+
+use keyloom_model::{Evolution, Layout, Model, evolve};
+use keyloom_query::CursorKey;
+use keyloom_store::{Store, TableName};
+use keyloom_value::Item;
+
+use super::precheck::precheck;
+use super::stored::{Position, Revision, write_revision};
+use super::table::ensure_table;
+use super::{Layouts, Pending, Schema, Stored};
+use crate::Options;
+use crate::error::Error;
+
+/// How often opening is tried when another process changes the model.
+const ATTEMPTS_MAX: usize = 8;
+
+/// A schema, and the secret of its cursors.
+pub(crate) struct Opened {
+    pub(crate) schema: Schema,
+    pub(crate) cursor_key: CursorKey,
+}
+
+/// Where it is opened.
+struct Opening<'a> {
+    text: &'a str,
+    store: &'a dyn Store,
+    table: &'a TableName,
+    options: &'a Options,
+}
+
+/// Opens a model on a table.
+pub(crate) async fn open_schema(
+    text: &str,
+    store: &dyn Store,
+    table: &TableName,
+    options: &Options,
+) -> Result<Opened, Error> {
+    let model = keyloom_model::check(text).map_err(Error::Model)?;
+    let opening = Opening { text, store, table, options };
+    for _ in 0..ATTEMPTS_MAX {
+        let stored = opening.stored(&model).await?;
+        let opened = match stored {
+            None => opening.begin(model.clone()).await?,
+            Some(stored) => opening.go_on(model.clone(), stored).await?,
+        };
+        if let Some(opened) = opened {
+            return Ok(opened);
+        }
+    }
+    Err(Error::Contended)
+}
+
+impl Opening<'_> {
+    async fn stored(&self, model: &Model) -> Result<Option<Stored>, Error> {
+        match Stored::load(self.store, self.table).await {
+            Err(Error::Store(keyloom_store::Error::TableNotFound { .. })) => {
+                let layout = Layout::new(model.clone(), 1, &Item::new());
+                ensure_table(self.store, self.table, &layout).await?;
+                Ok(None)
+            }
+            stored => stored,
+        }
+    }
+
+    /// The first model of a table.
+    async fn begin(&self, model: Model) -> Result<Option<Opened>, Error> {
+        let mut secret = [0; 32];
+        let filled = self.options.entropy.fill(&mut secret);
+        filled.map_err(|error| Error::Entropy { reason: error.to_string() })?;
+        let layout = Layout::new(model, 1, &Item::new());
+        ensure_table(self.store, self.table, &layout).await?;
+        let revision = self.revision(&layout, Pending::default());
+        let written =
+            write_revision(self.store, self.table, (1, &revision), (&secret, None)).await?;
+        Ok(written.then(|| opened(layout, BTreeMap::new(), &revision, secret)))
+    }
+
+    /// A model on data that is there.
+    async fn go_on(&self, model: Model, stored: Stored) -> Result<Option<Opened>, Error> {
+        let mut layouts = BTreeMap::new();
+        for (number, revision) in &stored.revisions {
+            layouts.insert(*number, layout_of(*number, revision)?);
+        }
+        let (Some(before), Some(revision)) = (layouts.remove(&stored.revision), stored.current())
+        else {
+            return Err(Error::damaged("Today's model is not kept."));
+        };
+        if revision.text == self.text {
+            ensure_table(self.store, self.table, &before).await?;
+            return Ok(Some(opened(before, layouts, revision, stored.secret)));
+        }
+        let evolution = evolve(before.model(), &model).map_err(Error::Evolution)?;
+        let number = match evolution.rewritten().is_empty() {
+            true => stored.revision,
+            false => stored.revision + 1,
+        };
+        let layout = Layout::new(model, number, &before.slots());
+        let pending = pending(&layout, &evolution, &revision.pending);
+        let since_ms = revision.since_ms;
+        let mut next = self.revision(&layout, pending);
+        if number == stored.revision {
+            (next.since_ms, next.progress) = (since_ms, revision.progress.clone());
+        } else {
+            let layout = (&layout, next.since_ms);
+            precheck(self.store, self.table, layout, &next.pending).await?;
+            layouts.insert(stored.revision, before);
+        }
+        ensure_table(self.store, self.table, &layout).await?;
+        let before = Some(stored.revision);
+        let secret = (&stored.secret, before);
+        let written = write_revision(self.store, self.table, (number, &next), secret).await?;
+        Ok(written.then(|| opened(layout, layouts, &next, stored.secret)))
+    }
+
+    fn revision(&self, layout: &Layout, pending: Pending) -> Revision {
+        Revision {
+            text: self.text.to_owned(),
+            slots: layout.slots(),
+            since_ms: i64::try_from(self.options.clock.now().0).unwrap_or(i64::MAX),
+            pending,
+            progress: Position::default(),
+        }
+    }
+}
+
+fn opened(
+    current: Layout,
+    before: BTreeMap<u32, Layout>,
+    revision: &Revision,
+    secret: [u8; 32],
+) -> Opened {
+    let layouts = Layouts { current, before, since_ms: revision.since_ms };
+    let schema = Schema { layouts, pending: revision.pending.clone() };
+    Opened { schema, cursor_key: CursorKey::new(secret) }
+}
+
+fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
+    let model = keyloom_model::check(&revision.text).map_err(|_| {
+        Error::damaged(format!("Revision {number} of the model, as it is kept, is no model."))
+    })?;
+    Ok(Layout::new(model, number, &revision.slots))
+}
+
+/// What is left to do after a change of the model: what comes with it, and what was left before
+/// as far as it is still there.
+fn pending(layout: &Layout, evolution: &Evolution, before: &Pending) -> Pending {
+    let model = layout.model();
+    let name = |id| model.entity(id).name.clone();
+    let mut pending = before.clone();
+    pending.entities.extend(evolution.rewritten().into_keys().map(name));
+    pending.lists.extend(
+        evolution
+            .pending_lists()
+            .map(|(entity, list)| (name(entity), model.entity(entity).list(list).name.clone())),
+    );
+    pending.uniques.extend(
+        evolution
+            .pending_uniques()
+            .map(|(entity, unique)| (name(entity), layout.unique_name(entity, unique).to_owned())),
+    );
+    pending
+}

@@ -1,0 +1,50 @@
+//! Before a model is changed: whether the data that is there can be kept under it. Only reads.
+
+use std::collections::{BTreeMap, HashMap};
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{Layout, Reason, RowName};
+use keyloom_store::{Scan, Store, TableName};
+use keyloom_value::Value;
+
+use super::{Layouts, Pending};
+use crate::error::Error;
+
+/// Fails if an entity has values that do not fit into keys of the new layout, or if two have the
+/// same value of a new unique. Keeps the values of new uniques in memory meanwhile.
+pub(crate) async fn precheck(
+    store: &dyn Store,
+    table: &TableName,
+    (layout, since_ms): (&Layout, i64),
+    pending: &Pending,
+) -> Result<(), Error> {
+    let layouts = Layouts { current: layout.clone(), before: BTreeMap::new(), since_ms };
+    let mut guards: HashMap<Vec<u8>, String> = HashMap::new();
+    let mut scan = Scan::new(table);
+    loop {
+        let page = store.scan(scan.clone()).await?;
+        for row in &page.items {
+            let key =
+                row.get(PARTITION).and_then(Value::as_b).zip(row.get(SORT).and_then(Value::as_b));
+            let Some((partition, sort)) = key else { continue };
+            let Some(RowName::Own(key)) = layout.row_name(partition, sort) else { continue };
+            let Ok(own) = layout.read_own(row) else { continue };
+            for row in layout.rows(&layouts.upgraded(&own))? {
+                let Reason::Guard(unique) = row.reason else { continue };
+                if !pending.has_unique(layout, (key.entity, unique)) {
+                    continue;
+                }
+                let guard = row.key.partition.into_vec();
+                if let Some(owner) = guards.insert(guard, key.id.clone()) {
+                    let mut other = key.clone();
+                    other.id = owner;
+                    return Err(layouts.taken(key.entity, unique, Some(&other)));
+                }
+            }
+        }
+        match page.last_key {
+            None => return Ok(()),
+            start => scan.start = start,
+        }
+    }
+}

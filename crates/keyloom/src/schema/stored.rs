@@ -1,0 +1,265 @@
+//! How models are kept: rows of Keyloom's own.
+//!
+//! ```text
+//! ("m", "model") / "head"            which revision is today's; the secret of cursors
+//! ("m", "model") / revision          slots, when it came to be, what is left to do
+//! ("m", "model") / revision, number  a piece of the model file
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyloom_model::RowKey;
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_store::{Delete, Put, Query, Store, TableName, TransactAction, TransactWrite};
+use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
+
+use super::Pending;
+use crate::error::Error;
+
+const MODEL: &str = "model";
+const HEAD: &str = "head";
+const REVISION: &str = "revision";
+const SECRET: &str = "secret";
+const SLOTS: &str = "slots";
+const SINCE: &str = "since";
+const ENTITIES: &str = "entities";
+const LISTS: &str = "lists";
+const UNIQUES: &str = "uniques";
+const POSITION: &str = "position";
+const DONE: &str = "done";
+const TEXT: &str = "text";
+
+/// A row holds 400 KB; a model file has up to a megabyte.
+const PIECE_BYTES: usize = 300 * 1024;
+
+/// All models that are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    /// Today's revision.
+    pub(crate) revision: u32,
+    /// The secret of cursors.
+    pub(crate) secret: [u8; 32],
+    /// Every revision under which there may be rows.
+    pub(crate) revisions: BTreeMap<u32, Revision>,
+}
+
+/// A model that is or was in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Revision {
+    pub(crate) text: String,
+    pub(crate) slots: Item,
+    pub(crate) since_ms: i64,
+    pub(crate) pending: Pending,
+    /// How far the rows have been written anew.
+    pub(crate) progress: Position,
+}
+
+/// How far a walk through the table has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// The key of the last row that was looked at.
+    pub(crate) key: Option<Item>,
+    /// How many rows were looked at.
+    pub(crate) done: u64,
+}
+
+impl Stored {
+    /// Reads all models that are kept; none if there are none yet.
+    pub(crate) async fn load(
+        store: &dyn Store,
+        table: &TableName,
+    ) -> Result<Option<Stored>, Error> {
+        let partition = RowKey::system(MODEL, &[]).partition.into_vec();
+        let mut query = Query::new(table, KeyCondition::equal(PARTITION, partition));
+        let mut rows = vec![];
+        loop {
+            let page = store.query(query.clone()).await?;
+            rows.extend(page.items);
+            match page.last_key {
+                None => break,
+                start => query.start = start,
+            }
+        }
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let stored = Stored::read(&rows)
+            .ok_or_else(|| Error::damaged("The rows that keep the model cannot be read."))?;
+        Ok(Some(stored))
+    }
+
+    fn read(rows: &[Item]) -> Option<Stored> {
+        let (mut head, mut revisions) = (None, BTreeMap::<u32, Revision>::new());
+        let mut pieces: Vec<(u32, &str)> = vec![];
+        for row in rows {
+            let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
+            match &sort[..] {
+                [Value::S(name)] if name == HEAD => {
+                    let secret: [u8; 32] = row.get(SECRET)?.as_b()?.try_into().ok()?;
+                    head = Some((number(row.get(REVISION)?)?, secret));
+                }
+                [revision] => {
+                    revisions.insert(number(revision)?, Revision::read(row)?);
+                }
+                // Pieces come in their order, because numbers sort as numbers.
+                [revision, _] => pieces.push((number(revision)?, row.get(TEXT)?.as_s()?)),
+                _ => return None,
+            }
+        }
+        for (revision, piece) in pieces {
+            revisions.get_mut(&revision)?.text.push_str(piece);
+        }
+        let (revision, secret) = head?;
+        revisions.contains_key(&revision).then_some(Stored { revision, secret, revisions })
+    }
+
+    pub(crate) fn current(&self) -> Option<&Revision> {
+        self.revisions.get(&self.revision)
+    }
+}
+
+/// Writes a revision and makes it today's; false if another one has become that since `before`.
+pub(crate) async fn write_revision(
+    store: &dyn Store,
+    table: &TableName,
+    (number, revision): (u32, &Revision),
+    (secret, before): (&[u8; 32], Option<u32>),
+) -> Result<bool, Error> {
+    let mut head = head_key().to_item();
+    head.insert(REVISION, u64::from(number));
+    head.insert(SECRET, secret.to_vec());
+    let unchanged = match before {
+        None => Condition::missing(PARTITION),
+        Some(before) => Condition::equal(Path::from(REVISION), Value::from(u64::from(before))),
+    };
+    let mut actions = vec![TransactAction::Put(Put::new(table, head).when(unchanged))];
+    let put = |item| TransactAction::Put(Put::new(table, item));
+    actions.push(put(revision.to_item(number)));
+    let pieces = pieces(&revision.text);
+    let piece_key = |piece: u64| RowKey::system(MODEL, &[u64::from(number).into(), piece.into()]);
+    for (piece, text) in (0u64..).zip(&pieces) {
+        let mut item = piece_key(piece).to_item();
+        item.insert(TEXT, *text);
+        actions.push(put(item));
+    }
+    // A text that became shorter leaves no pieces behind.
+    for piece in pieces.len()..PIECES_MAX {
+        let key = piece_key(piece as u64).to_item();
+        actions.push(TransactAction::Delete(Delete::new(table, key)));
+    }
+    match store.transact_write(TransactWrite { actions, token: None }).await {
+        Ok(()) => Ok(true),
+        Err(keyloom_store::Error::Canceled { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes how far a backfill has come.
+pub(crate) async fn write_progress(
+    store: &dyn Store,
+    table: &TableName,
+    (number, revision): (u32, &Revision),
+) -> Result<(), Error> {
+    store.put(Put::new(table, revision.to_item(number))).await?;
+    Ok(())
+}
+
+/// Removes a revision under which there are no rows any more.
+pub(crate) async fn remove_revision(
+    store: &dyn Store,
+    table: &TableName,
+    number: u32,
+) -> Result<(), Error> {
+    let number = Value::from(u64::from(number));
+    let pieces = (0..PIECES_MAX as u64).map(|piece| vec![number.clone(), piece.into()]);
+    for sort in pieces.chain([vec![number.clone()]]) {
+        let key = RowKey::system(MODEL, &sort).to_item();
+        store.delete(Delete::new(table, key)).await?;
+    }
+    Ok(())
+}
+
+/// As many pieces as the largest model file has.
+const PIECES_MAX: usize = (1024 * 1024usize).div_ceil(PIECE_BYTES - 3);
+
+fn head_key() -> RowKey {
+    RowKey::system(MODEL, &[HEAD.into()])
+}
+
+impl Revision {
+    fn to_item(&self, number: u32) -> Item {
+        let mut item = RowKey::system(MODEL, &[u64::from(number).into()]).to_item();
+        item.insert(SLOTS, self.slots.clone());
+        item.insert(SINCE, self.since_ms);
+        let names =
+            |names: &BTreeSet<String>| names.iter().map(|name| name.as_str().into()).collect();
+        let pairs = |pairs: &BTreeSet<(String, String)>| {
+            let pair = |(left, right): &(String, String)| {
+                Value::L(vec![left.as_str().into(), right.as_str().into()])
+            };
+            Value::L(pairs.iter().map(pair).collect())
+        };
+        item.insert(ENTITIES, Value::L(names(&self.pending.entities)));
+        item.insert(LISTS, pairs(&self.pending.lists));
+        item.insert(UNIQUES, pairs(&self.pending.uniques));
+        if let Some(position) = &self.progress.key {
+            item.insert(POSITION, position.clone());
+        }
+        item.insert(DONE, self.progress.done);
+        item
+    }
+
+    /// All but the text.
+    fn read(row: &Item) -> Option<Revision> {
+        let Value::M(slots) = row.get(SLOTS)? else { return None };
+        let key = match row.get(POSITION) {
+            None => None,
+            Some(Value::M(key)) => Some(key.clone()),
+            Some(_) => return None,
+        };
+        let done = u64::try_from(row.get(DONE)?.as_n()?.to_i64()?).ok()?;
+        Some(Revision {
+            text: String::new(),
+            slots: slots.clone(),
+            since_ms: row.get(SINCE)?.as_n()?.to_i64()?,
+            pending: Pending {
+                entities: elements(row.get(ENTITIES)?, text)?,
+                lists: elements(row.get(LISTS)?, pair)?,
+                uniques: elements(row.get(UNIQUES)?, pair)?,
+            },
+            progress: Position { key, done },
+        })
+    }
+}
+
+fn elements<T: Ord>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<BTreeSet<T>> {
+    let Value::L(values) = value else { return None };
+    values.iter().map(read).collect()
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_s().map(str::to_owned)
+}
+
+fn pair(value: &Value) -> Option<(String, String)> {
+    let Value::L(values) = value else { return None };
+    let [left, right] = &values[..] else { return None };
+    Some((text(left)?, text(right)?))
+}
+
+fn number(value: &Value) -> Option<u32> {
+    value.as_n().and_then(Number::to_i64).and_then(|number| u32::try_from(number).ok())
+}
+
+/// The text in pieces that a row can hold, cut between characters.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = vec![];
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = (0..=PIECE_BYTES.min(rest.len())).rev().find(|end| rest.is_char_boundary(*end));
+        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}

@@ -1,0 +1,53 @@
+//! The table that everything is kept in.
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{Layout, Slot};
+use keyloom_store::{
+    Alteration, Error as StoreError, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema,
+    KeyType, Store, TableName, TableSpec,
+};
+
+use crate::error::Error;
+
+/// Makes the table, or the indexes that it lacks for a layout.
+pub(crate) async fn ensure_table(
+    store: &dyn Store,
+    table: &TableName,
+    layout: &Layout,
+) -> Result<(), Error> {
+    let indexes = indexes(layout)?;
+    let described = match store.describe_table(table.clone()).await {
+        Ok(described) => described,
+        Err(StoreError::TableNotFound { .. }) => {
+            let key = KeySchema::partition(PARTITION, KeyType::B).and_sort(SORT, KeyType::B);
+            let mut spec = TableSpec::new(table.clone(), key);
+            spec.indexes = indexes;
+            spec.feed = Feed::Images;
+            return match store.create_table(spec).await {
+                // Another process was as fast.
+                Ok(_) | Err(StoreError::TableExists { .. }) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+        }
+        Err(error) => return Err(error.into()),
+    };
+    for index in indexes {
+        if described.spec.indexes.iter().all(|there| there.name != index.name) {
+            store.alter_table(table.clone(), Alteration::AddIndex(index)).await?;
+        }
+    }
+    Ok(())
+}
+
+fn indexes(layout: &Layout) -> Result<Vec<IndexSpec>, Error> {
+    let index = |slot: Slot| {
+        Ok(IndexSpec {
+            name: TableName::new(&slot.name()).map_err(StoreError::from)?,
+            scope: IndexScope::Global,
+            key: KeySchema::partition(slot.partition().as_str(), KeyType::B)
+                .and_sort(slot.sort().as_str(), KeyType::B),
+            projection: IndexProjection::Keys,
+        })
+    };
+    (0..u8::MAX).take(layout.slot_count()).map(|number| index(Slot::new(number))).collect()
+}

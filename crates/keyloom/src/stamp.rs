@@ -1,0 +1,112 @@
+//! Stamps: texts that never come twice and are in the order in which they were made. Ids and
+//! versions are stamps.
+//!
+//! ```text
+//! 48 bits   milliseconds since 1970
+//! 80 bits   random; within one millisecond, one more than the stamp before
+//! ```
+//!
+//! as 26 characters of `0-9a-z` without `i l o u`, whose byte order is the order of the numbers.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use keyloom_store::Clock;
+
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const RANDOM_BITS: u32 = 80;
+const LEN: u32 = 26;
+
+/// Gives random bytes that nobody can guess.
+pub trait Entropy: fmt::Debug + Send + Sync + 'static {
+    /// Fills the bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the system has none to give.
+    fn fill(&self, bytes: &mut [u8]) -> std::io::Result<()>;
+}
+
+/// The machine's own source of randomness.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    fn fill(&self, bytes: &mut [u8]) -> std::io::Result<()> {
+        getrandom::fill(bytes).map_err(std::io::Error::from)
+    }
+}
+
+/// Makes stamps.
+#[derive(Debug)]
+pub(crate) struct Stamps {
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    last: Mutex<u128>,
+}
+
+impl Stamps {
+    pub(crate) fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Stamps {
+        Stamps { clock, entropy, last: Mutex::new(0) }
+    }
+
+    /// A new one, greater than all before, also when the clock is set back.
+    pub(crate) fn next(&self) -> std::io::Result<String> {
+        let now = u128::from(self.clock.now().0) << RANDOM_BITS;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last >> RANDOM_BITS >= now >> RANDOM_BITS {
+            *last += 1;
+        } else {
+            let mut random = [0; 16];
+            // The top byte of the random part stays free, so that a busy millisecond does not run into the next.
+            self.entropy.fill(&mut random[7..])?;
+            *last = now | u128::from_be_bytes(random);
+        }
+        Ok(text(*last))
+    }
+}
+
+fn text(number: u128) -> String {
+    let digit = |place: u32| {
+        let shifted = number.checked_shr(5 * (LEN - 1 - place)).unwrap_or(0);
+        char::from(ALPHABET[(shifted & 31) as usize])
+    };
+    (0..LEN).map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use keyloom_testkit::ManualClock;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Highest;
+
+    impl Entropy for Highest {
+        fn fill(&self, bytes: &mut [u8]) -> std::io::Result<()> {
+            bytes.fill(0xFF);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn stamps_grow_also_when_the_clock_stands_or_goes_back() {
+        let clock = Arc::new(ManualClock::default());
+        clock.advance_ms(1000);
+        let stamps = Stamps::new(clock.clone(), Arc::new(Highest));
+        let mut all: Vec<String> = (0..1000).map(|_| stamps.next().expect("a stamp")).collect();
+        clock.advance_ms(1);
+        all.extend((0..1000).map(|_| stamps.next().expect("a stamp")));
+        assert!(all.is_sorted_by(|left, right| left < right));
+        assert!(all.iter().all(|stamp| stamp.len() == 26));
+    }
+
+    #[test]
+    fn the_order_of_texts_is_the_order_of_numbers() {
+        let numbers = [0, 1, 31, 32, 1 << 64, (1 << 80) - 1, 1 << 80, u128::MAX];
+        let texts = numbers.map(text);
+        assert!(texts.is_sorted_by(|left, right| left < right));
+        assert_eq!(texts[3], "00000000000000000000000010");
+    }
+}

@@ -1,0 +1,67 @@
+//! The one write path. A change is a transition from one image to another; what it writes is
+//! rows(after) − rows(before), in one transaction, if the entity is still what was read. Create,
+//! update, delete, expiry, backfill and repair all end here.
+
+mod cast;
+mod commit;
+mod delete;
+mod intent;
+mod plan;
+mod sweep;
+mod tenant;
+mod transition;
+mod write;
+
+pub(crate) use cast::Cast;
+pub(crate) use commit::Outcome;
+pub(crate) use intent::Intent;
+pub(crate) use plan::{ACTIONS_MAX, as_read};
+pub(crate) use transition::Transition;
+pub(crate) use write::Effort;
+
+use keyloom_model::{Entity, EntityKey, OwnRow};
+use keyloom_query::Reader;
+use keyloom_store::{Store, TableName};
+use keyloom_value::Value;
+
+use crate::error::Error;
+use crate::schema::Layouts;
+use crate::stamp::Stamps;
+
+/// What writing needs, for one call.
+#[derive(Clone, Copy)]
+pub(crate) struct Upkeep<'a> {
+    pub(crate) store: &'a dyn Store,
+    pub(crate) table: &'a TableName,
+    pub(crate) layouts: &'a Layouts,
+    pub(crate) stamps: &'a Stamps,
+    pub(crate) now_ms: i64,
+}
+
+impl<'a> Upkeep<'a> {
+    pub(crate) fn reader(&self) -> Reader<'a> {
+        Reader {
+            store: self.store,
+            table: self.table,
+            layout: &self.layouts.current,
+            now_ms: self.now_ms,
+        }
+    }
+
+    pub(crate) fn entity(&self, key: &EntityKey) -> &'a Entity {
+        self.layouts.current.model().entity(key.entity)
+    }
+
+    /// A new stamp.
+    pub(crate) fn stamp(&self) -> Result<String, Error> {
+        self.stamps.next().map_err(|error| Error::Entropy { reason: error.to_string() })
+    }
+
+    /// Whether its time has come.
+    pub(crate) fn is_expired(&self, row: &OwnRow) -> bool {
+        let entity = self.entity(&row.image.key);
+        let time = entity.expires.and_then(|field| row.image.fields.get(&entity.field(field).name));
+        let time = time.and_then(Value::as_n).and_then(|time| time.to_i64());
+        time.is_some_and(|time| time <= self.now_ms)
+    }
+}

@@ -1,0 +1,135 @@
+//! What a caller wants of one entity, and the transition that makes it so.
+
+use keyloom_model::{EntityKey, IdSource, Image, OwnRow};
+use keyloom_value::Item;
+
+use super::{Transition, Upkeep};
+use crate::error::Error;
+
+/// What a caller wants of one entity.
+#[derive(Clone, Debug)]
+pub(crate) enum Intent {
+    /// A new one.
+    Create { key: EntityKey, document: Item },
+    /// Some fields become others.
+    Update { key: EntityKey, patch: Item, expected: Option<String> },
+    /// All fields become these.
+    Put { key: EntityKey, document: Item, expected: Option<String> },
+    /// It goes.
+    Delete { key: EntityKey, expected: Option<String> },
+    /// It goes, because its time has come.
+    Expire { key: EntityKey },
+}
+
+impl Intent {
+    pub(crate) fn key(&self) -> &EntityKey {
+        match self {
+            Intent::Create { key, .. }
+            | Intent::Update { key, .. }
+            | Intent::Put { key, .. }
+            | Intent::Delete { key, .. }
+            | Intent::Expire { key } => key,
+        }
+    }
+}
+
+impl Upkeep<'_> {
+    /// The transition that an intent means for an entity that is as it was read. None if nothing
+    /// is to change.
+    pub(crate) fn transition(
+        &self,
+        intent: &Intent,
+        before: Option<OwnRow>,
+    ) -> Result<Option<Transition>, Error> {
+        let key = intent.key().clone();
+        let transition = |before, after| Ok(Some(Transition { key: key.clone(), before, after }));
+        match intent {
+            Intent::Create { document, .. } => match before {
+                Some(_) => Err(self.exists(&key)),
+                None => {
+                    let fields = self.admit(&key, document)?;
+                    transition(None, Some(self.image(&key, fields)?))
+                }
+            },
+            Intent::Update { patch, expected, .. } => {
+                let before = self.at_version(&key, before, expected.as_deref())?;
+                let fields = self.layouts.upgraded(&before).fields;
+                let patched = self.admit_patch(&key, &fields, patch)?;
+                self.replacement(before, patched)
+            }
+            Intent::Put { document, expected, .. } => {
+                let is_given = self.entity(&key).id_source == IdSource::Given;
+                if before.is_none() && is_given && expected.is_none() {
+                    let fields = self.admit(&key, document)?;
+                    return transition(None, Some(self.image(&key, fields)?));
+                }
+                let before = self.at_version(&key, before, expected.as_deref())?;
+                let fields = self.admit(&key, document)?;
+                self.replacement(before, fields)
+            }
+            Intent::Delete { expected, .. } => {
+                let before = self.at_version(&key, before, expected.as_deref())?;
+                transition(Some(before), None)
+            }
+            Intent::Expire { .. } => match before {
+                Some(before) if self.is_expired(&before) => transition(Some(before), None),
+                Some(_) | None => Ok(None),
+            },
+        }
+    }
+
+    /// The same entity with other fields, or nothing if they are the same.
+    fn replacement(&self, before: OwnRow, fields: Item) -> Result<Option<Transition>, Error> {
+        if self.layouts.upgraded(&before).fields == fields {
+            return Ok(None);
+        }
+        let key = before.image.key.clone();
+        self.same_tenant(&key, &fields)?;
+        let after = self.image(&key, fields)?;
+        Ok(Some(Transition { key, before: Some(before), after: Some(after) }))
+    }
+
+    /// The row, if it is there and has the expected version.
+    fn at_version(
+        &self,
+        key: &EntityKey,
+        before: Option<OwnRow>,
+        expected: Option<&str>,
+    ) -> Result<OwnRow, Error> {
+        let before = before.ok_or_else(|| self.not_found(key))?;
+        match expected {
+            Some(expected) if expected != before.image.version => Err(Error::VersionMismatch {
+                entity: self.entity(key).name.clone(),
+                id: key.id.clone(),
+                found: before.image.version,
+            }),
+            Some(_) | None => Ok(before),
+        }
+    }
+
+    fn admit(&self, key: &EntityKey, document: &Item) -> Result<Item, Error> {
+        let entity = self.entity(key);
+        let document = self.with_tenant(key, document)?;
+        let admitted = entity.admit(&document, self.now_ms);
+        admitted.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
+    }
+
+    fn admit_patch(&self, key: &EntityKey, fields: &Item, patch: &Item) -> Result<Item, Error> {
+        let entity = self.entity(key);
+        let admitted = entity.admit_patch(fields, patch);
+        admitted.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
+    }
+
+    /// An image with a version of its own.
+    pub(crate) fn image(&self, key: &EntityKey, fields: Item) -> Result<Image, Error> {
+        Ok(Image { key: key.clone(), version: self.stamp()?, fields })
+    }
+
+    fn not_found(&self, key: &EntityKey) -> Error {
+        Error::NotFound { entity: self.entity(key).name.clone(), id: key.id.clone() }
+    }
+
+    fn exists(&self, key: &EntityKey) -> Error {
+        Error::Exists { entity: self.entity(key).name.clone(), id: key.id.clone() }
+    }
+}

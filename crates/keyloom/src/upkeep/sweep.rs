@@ -1,0 +1,363 @@
+//! Deletions that do not fit into one transaction, step by step. See `delete.rs` for the states.
+//!
+//! Everything that goes is reached from the root over references that cascade. Marking walks from
+//! the root outward; sweeping removes the outermost first, so that what is left can always be
+//! reached from the root again, whenever it is resumed.
+
+use std::collections::HashSet;
+
+use keyloom_model::attribute::{DELETION, PARTITION};
+use keyloom_model::{EntityKey, Link, OnDelete, OwnRow, RowKey};
+use keyloom_query::{DeletionState, LinkRow, deletion_key};
+use keyloom_store::{Delete, Get, TransactAction, UpdateItem};
+use keyloom_value::{Condition, Path, Update, Value};
+
+use super::commit::{Outcome, commit};
+use super::delete::{LINKS_PAGE, Task, is_in, root_of};
+use super::plan::{ACTIONS_MAX, Otherwise, Planned};
+use super::write::Effort;
+use super::{Transition, Upkeep};
+use crate::error::Error;
+
+/// How often a step is tried when others are faster.
+const ATTEMPTS_MAX: usize = 64;
+
+/// One that refers to what is being deleted.
+struct Referrer {
+    link: Link,
+    row: OwnRow,
+}
+
+impl Upkeep<'_> {
+    /// Deletes an entity and everything that goes with it.
+    pub(crate) async fn delete_at_length(
+        &self,
+        root: &EntityKey,
+        expected: Option<&str>,
+    ) -> Result<(), Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let task = Task { id: self.stamp()? };
+            commit(self.store, vec![self.start_of(&task, root)]).await?;
+            let decided = self.decide(&task, root, expected).await;
+            match decided {
+                Ok(true) => return self.resume(&task.id).await,
+                // Somebody needed one of the entities, or changed one.
+                Ok(false) => {
+                    self.call_off(&task.id).await?;
+                }
+                Err(error) => {
+                    self.call_off(&task.id).await?;
+                    return Err(error);
+                }
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Brings a decided deletion to its end; one that is not there has come to it.
+    pub(crate) async fn resume(&self, task: &str) -> Result<(), Error> {
+        let row = self.store.get(Get::new(self.table, deletion_key(task).to_item())).await?;
+        let Some(row) = row else { return Ok(()) };
+        let root = root_of(&row).and_then(|root| self.layouts.current.entity_key(root));
+        let root = root.ok_or_else(|| {
+            Error::damaged(format!("The deletion `{task}` does not say what it deletes."))
+        })?;
+        let task = Task { id: task.to_owned() };
+        if self.reader().deletion_state(&task.id).await? == Some(DeletionState::Clearing) {
+            self.clear_all(&task, &root).await?;
+            self.turn(&task, (DeletionState::Clearing, DeletionState::Sweeping)).await?;
+        }
+        self.sweep(&task, &root).await?;
+        let end = Delete::new(self.table, deletion_key(&task.id).to_item());
+        self.store.delete(end).await?;
+        Ok(())
+    }
+
+    /// Marks everything, makes sure that nothing refuses, and decides. False if it was called off.
+    async fn decide(
+        &self,
+        task: &Task,
+        root: &EntityKey,
+        expected: Option<&str>,
+    ) -> Result<bool, Error> {
+        let mut effort = Effort { void: vec![], task: Some(task.clone()) };
+        let Some(row) = self.read(root, &mut effort).await? else { return Err(self.gone(root)) };
+        if expected.is_some_and(|expected| expected != row.image.version) {
+            return Err(Error::VersionMismatch {
+                entity: self.entity(root).name.clone(),
+                id: root.id.clone(),
+                found: row.image.version,
+            });
+        }
+        if !self.mark_rows(&[row], task).await? {
+            return Ok(false);
+        }
+        if !self.mark_all(task, root, &mut effort).await? {
+            return Ok(false);
+        }
+        self.refuse_all(task, root).await?;
+        self.turn(task, (DeletionState::Marking, DeletionState::Clearing)).await
+    }
+
+    fn gone(&self, key: &EntityKey) -> Error {
+        Error::NotFound { entity: self.entity(key).name.clone(), id: key.id.clone() }
+    }
+
+    /// Marks everything that goes with the root.
+    async fn mark_all(
+        &self,
+        task: &Task,
+        root: &EntityKey,
+        effort: &mut Effort,
+    ) -> Result<bool, Error> {
+        let mut frontier = vec![root.clone()];
+        while let Some(target) = frontier.pop() {
+            let mut after = None;
+            loop {
+                let page = self.reader().links(&target, after.as_ref(), LINKS_PAGE).await?;
+                let mut rows = vec![];
+                for link in page.links {
+                    let Some((owner, link)) = self.cascading(link) else { continue };
+                    let Some(row) = self.read(&owner, effort).await? else { continue };
+                    let refers = self.refers(&row, &link, &target);
+                    if refers && row.deletion.as_ref() != Some(&task.id) {
+                        rows.push(row);
+                    }
+                }
+                if !self.mark_rows(&rows, task).await? {
+                    return Ok(false);
+                }
+                let keys = rows.into_iter().map(|row| row.image.key);
+                frontier.extend(keys.filter(|key| self.is_referable(key)));
+                match page.next {
+                    None => break,
+                    next => after = next,
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Marks rows, the copies of children too; false if one has changed.
+    async fn mark_rows(&self, rows: &[OwnRow], task: &Task) -> Result<bool, Error> {
+        for some in rows.chunks(ACTIONS_MAX / 2) {
+            let mut planned = vec![];
+            for row in some {
+                planned.push(self.mark_own(row, task));
+                planned.extend(self.mark_copy(row, task));
+            }
+            if !matches!(commit(self.store, planned).await?, Outcome::Done) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn mark_copy(&self, row: &OwnRow, task: &Task) -> Option<Planned> {
+        let layout = &self.layouts.current;
+        let entity = self.entity(&row.image.key);
+        let field = entity.parent?;
+        let link = self.link(&row.image.key, field)?;
+        let parent = row.image.fields.get(&entity.field(field).name)?.as_s()?;
+        let key = layout.link_key(&link, parent, &row.image.key).to_item();
+        let mark = Update::new().set(Path::from(DELETION), Value::from(task.id.as_str()));
+        let update = UpdateItem::new(self.table, key, mark).when(Condition::exists(PARTITION));
+        Some(Planned { action: TransactAction::Update(update), otherwise: Otherwise::Changed })
+    }
+
+    /// Fails if something that stays refuses that its target goes.
+    async fn refuse_all(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
+        let mut walk = Walk::new(root.clone());
+        while let Some((target, referrers)) = walk.next(self, task).await? {
+            for Referrer { link, row } in referrers {
+                let stays = row.deletion.as_ref() != Some(&task.id);
+                if stays && link.on_delete == OnDelete::Refuse {
+                    return Err(self.in_use(&target, &link));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Clears every reference that is to be cleared, in what stays.
+    async fn clear_all(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
+        let mut walk = Walk::new(root.clone());
+        while let Some((target, referrers)) = walk.next(self, task).await? {
+            for Referrer { link, row } in referrers {
+                let stays = row.deletion.as_ref() != Some(&task.id);
+                if stays && link.on_delete == OnDelete::Clear {
+                    self.clear(&row.image.key, &link, &target).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn clear(&self, key: &EntityKey, link: &Link, target: &EntityKey) -> Result<(), Error> {
+        let name = &self.entity(key).field(link.field).name;
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(row) = self.reader().get_any(key).await? else { return Ok(()) };
+            if !self.refers(&row, link, target) {
+                return Ok(());
+            }
+            let mut image = self.layouts.upgraded(&row);
+            image.fields.remove(name);
+            let after = Some(self.image(key, image.fields)?);
+            let transition = Transition { key: key.clone(), before: Some(row), after };
+            if self.commit_all(&[transition]).await? {
+                return Ok(());
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Removes everything that is marked, the outermost first.
+    async fn sweep(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
+        let mut path = vec![root.clone()];
+        let mut on_path: HashSet<RowKey> = path.iter().map(|k| self.own_key(k)).collect();
+        let mut failures = 0;
+        while let Some(target) = path.last().cloned() {
+            let (inner, outer) = self.marked_referrers(task, &target, &on_path).await?;
+            if let Some(inner) = inner {
+                on_path.insert(self.own_key(&inner));
+                path.push(inner);
+                continue;
+            }
+            let row = match outer.is_empty() {
+                true => self.reader().get_any(&target).await?,
+                false => None,
+            };
+            let row = row.filter(|row| row.deletion.as_ref() == Some(&task.id));
+            let is_last = outer.is_empty();
+            let rows = outer.into_iter().chain(row).collect();
+            // Another one may be sweeping too and have been faster: then look again.
+            match self.remove(rows).await? {
+                true if is_last => failures = usize::from(path.pop().is_none()),
+                true => failures = 0,
+                false if failures < ATTEMPTS_MAX => failures += 1,
+                false => return Err(Error::Contended),
+            }
+        }
+        Ok(())
+    }
+
+    /// Of those marked that refer to a target: one that others can refer to, or a page of those
+    /// that cannot be referred to.
+    async fn marked_referrers(
+        &self,
+        task: &Task,
+        target: &EntityKey,
+        on_path: &HashSet<RowKey>,
+    ) -> Result<(Option<EntityKey>, Vec<OwnRow>), Error> {
+        let mut after = None;
+        loop {
+            let page = self.reader().links(target, after.as_ref(), LINKS_PAGE).await?;
+            let mut outer = vec![];
+            for link in page.links {
+                let Some((owner, _)) = self.cascading(link) else { continue };
+                if on_path.contains(&self.own_key(&owner)) {
+                    continue;
+                }
+                let Some(row) = self.reader().get_any(&owner).await? else { continue };
+                if row.deletion.as_ref() != Some(&task.id) {
+                    continue;
+                }
+                if self.is_referable(&owner) {
+                    return Ok((Some(owner), vec![]));
+                }
+                outer.push(row);
+            }
+            match page.next {
+                Some(next) if outer.is_empty() => after = Some(next),
+                Some(_) | None => return Ok((None, outer)),
+            }
+        }
+    }
+
+    /// Removes rows with everything that they imply, as many at once as fit. False if one has
+    /// changed.
+    async fn remove(&self, rows: Vec<OwnRow>) -> Result<bool, Error> {
+        let per_row = |row: &OwnRow| self.layouts.rows_max(row.image.key.entity);
+        let largest = rows.iter().map(per_row).max().unwrap_or(1);
+        for some in rows.chunks((ACTIONS_MAX / largest).max(1)) {
+            let transitions: Vec<_> = some.iter().cloned().map(Transition::delete).collect();
+            if !self.commit_all(&transitions).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn commit_all(&self, transitions: &[Transition]) -> Result<bool, Error> {
+        Ok(matches!(self.commit_transitions(transitions).await?, Outcome::Done))
+    }
+
+    /// Moves a task from one state to the next; false if it was not in it.
+    async fn turn(
+        &self,
+        task: &Task,
+        (from, to): (DeletionState, DeletionState),
+    ) -> Result<bool, Error> {
+        let update = Update::new().set(Path::from(DeletionState::ATTRIBUTE), to.to_value());
+        let key = deletion_key(&task.id).to_item();
+        let update = UpdateItem::new(self.table, key, update).when(is_in(from));
+        let action = TransactAction::Update(update);
+        let planned = vec![Planned { action, otherwise: Otherwise::Changed }];
+        Ok(matches!(commit(self.store, planned).await?, Outcome::Done))
+    }
+
+    fn cascading(&self, link: LinkRow) -> Option<(EntityKey, Link)> {
+        let LinkRow { field, owner, .. } = link;
+        let link = self.link(&owner, field).filter(|link| link.on_delete == OnDelete::Cascade)?;
+        Some((owner, link))
+    }
+
+    fn refers(&self, row: &OwnRow, link: &Link, target: &EntityKey) -> bool {
+        let name = &self.entity(&row.image.key).field(link.field).name;
+        row.image.fields.get(name).and_then(Value::as_s) == Some(target.id.as_str())
+    }
+
+    fn own_key(&self, key: &EntityKey) -> RowKey {
+        self.layouts.current.own_key(key)
+    }
+}
+
+/// Through everything that a task has marked, with those that refer to each, page by page.
+struct Walk {
+    frontier: Vec<EntityKey>,
+    met: HashSet<RowKey>,
+    page: Option<(EntityKey, Option<RowKey>)>,
+}
+
+impl Walk {
+    fn new(root: EntityKey) -> Walk {
+        Walk { frontier: vec![root], met: HashSet::new(), page: None }
+    }
+
+    async fn next(
+        &mut self,
+        upkeep: &Upkeep<'_>,
+        task: &Task,
+    ) -> Result<Option<(EntityKey, Vec<Referrer>)>, Error> {
+        let (target, after) = match self.page.take() {
+            Some(page) => page,
+            None => match self.frontier.pop() {
+                Some(target) => (target, None),
+                None => return Ok(None),
+            },
+        };
+        let page = upkeep.reader().links(&target, after.as_ref(), LINKS_PAGE).await?;
+        let mut referrers = vec![];
+        for LinkRow { field, owner, .. } in page.links {
+            let Some(link) = upkeep.link(&owner, field) else { continue };
+            let Some(row) = upkeep.reader().get_any(&owner).await? else { continue };
+            let is_marked = row.deletion.as_ref() == Some(&task.id);
+            if is_marked && upkeep.is_referable(&owner) && self.met.insert(upkeep.own_key(&owner)) {
+                self.frontier.push(owner);
+            }
+            referrers.push(Referrer { link, row });
+        }
+        self.page = page.next.map(|next| (target.clone(), Some(next)));
+        Ok(Some((target, referrers)))
+    }
+}

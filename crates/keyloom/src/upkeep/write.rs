@@ -1,0 +1,217 @@
+//! Several changes, together or not at all: read, plan, commit; again if others were faster.
+
+use keyloom_model::attribute::OWNER;
+use keyloom_model::{EntityKey, Image, OwnRow, UniqueId};
+use keyloom_query::DeletionState;
+use keyloom_value::{Item, Value};
+
+use super::commit::{Outcome, commit};
+use super::delete::{Task, TooMany};
+use super::plan::Planner;
+use super::{Cast, Intent, Transition, Upkeep};
+use crate::error::Error;
+
+/// How often a transaction is tried when others change the same entities.
+const ATTEMPTS_MAX: usize = 64;
+
+/// What the attempts of one call have in common.
+#[derive(Debug, Default)]
+pub(crate) struct Effort {
+    /// Deletions that are called off: their marks mean nothing.
+    pub(crate) void: Vec<String>,
+    /// The deletion of this call, if it deletes what others may refer to.
+    pub(crate) task: Option<Task>,
+}
+
+impl Upkeep<'_> {
+    /// Makes all intents happen together; for each, what the entity is afterwards.
+    pub(crate) async fn execute(&self, intents: &[Intent]) -> Result<Vec<Option<Image>>, Error> {
+        self.check_distinct(intents)?;
+        let mut effort = Effort::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let attempt = self.attempt(intents, &mut effort).await;
+            match attempt {
+                Ok(None) => {}
+                Ok(Some(images)) => return Ok(images),
+                Err(error) => {
+                    self.abandon(&mut effort).await;
+                    return Err(error);
+                }
+            }
+        }
+        self.abandon(&mut effort).await;
+        Err(Error::Contended)
+    }
+
+    /// One attempt; none if what was read has changed meanwhile.
+    async fn attempt(
+        &self,
+        intents: &[Intent],
+        effort: &mut Effort,
+    ) -> Result<Option<Vec<Option<Image>>>, Error> {
+        let mut cast = Cast::default();
+        let mut images = vec![];
+        for intent in intents {
+            let before = self.current(intent, effort).await?;
+            let unchanged = before.as_ref().map(|row| self.layouts.upgraded(row));
+            match self.transition(intent, before)? {
+                None => images.push(unchanged),
+                Some(transition) => {
+                    images.push(transition.after.clone());
+                    cast.add(self.layouts.current.own_key(intent.key()), transition);
+                }
+            }
+        }
+        match self.expand(&mut cast, effort).await? {
+            Ok(()) => {}
+            Err(TooMany) => match intents {
+                [Intent::Delete { key, expected }] => {
+                    self.delete_at_length(key, expected.as_deref()).await?;
+                    return Ok(Some(images));
+                }
+                [Intent::Expire { key }] => {
+                    self.delete_at_length(key, None).await?;
+                    return Ok(Some(images));
+                }
+                _ => {
+                    let rows = cast.transitions().len();
+                    return Err(Error::TooLarge { rows, rows_max: super::plan::ACTIONS_MAX });
+                }
+            },
+        }
+        if self.mark(&cast, effort).await?.is_again() {
+            return Ok(None);
+        }
+        let done = self.commit(&cast, effort).await?;
+        Ok(done.then_some(images))
+    }
+
+    /// Commits the cast; false if what was read has changed meanwhile.
+    async fn commit(&self, cast: &Cast, effort: &mut Effort) -> Result<bool, Error> {
+        let mut planned = self.planner(&effort.void).plan(cast.transitions())?;
+        planned.extend(effort.task.as_ref().map(|task| self.end_of(task)));
+        match commit(self.store, planned).await? {
+            Outcome::Done => {
+                effort.task = None;
+                Ok(true)
+            }
+            Outcome::Changed => Ok(false),
+            Outcome::Taken { by, unique, guard } => {
+                self.make_room((&by, unique), guard, effort).await?;
+                Ok(false)
+            }
+            Outcome::TargetGone { owner, field, target } => {
+                match self.read(&target, effort).await? {
+                    // It is back, or the mark on it was one of a deletion that is called off now.
+                    Some(row) if !self.is_expired(&row) => Ok(false),
+                    Some(_) | None => Err(self.layouts.target_gone(&owner, field, &target)),
+                }
+            }
+        }
+    }
+
+    fn planner<'p>(&'p self, void: &'p [String]) -> Planner<'p> {
+        Planner { layouts: self.layouts, table: self.table, now_ms: self.now_ms, void }
+    }
+
+    /// Commits transitions that are complete.
+    pub(crate) async fn commit_transitions(
+        &self,
+        transitions: &[Transition],
+    ) -> Result<Outcome, Error> {
+        commit(self.store, self.planner(&[]).plan(transitions)?).await
+    }
+
+    /// What an intent is about, as it is now: a row that is there to stay, or none. One that has
+    /// expired is put away first.
+    async fn current(&self, intent: &Intent, effort: &mut Effort) -> Result<Option<OwnRow>, Error> {
+        let key = intent.key();
+        let Some(row) = self.read(key, effort).await? else { return Ok(None) };
+        if !self.is_expired(&row) {
+            return Ok(Some(row));
+        }
+        match intent {
+            Intent::Expire { .. } => Ok(Some(row)),
+            Intent::Update { .. } | Intent::Delete { .. } => Ok(None),
+            Intent::Create { .. } | Intent::Put { .. } => {
+                self.expire(key).await?;
+                self.read(key, effort).await
+            }
+        }
+    }
+
+    /// An entity's own row, once no deletion is in the way: one that has not been decided is called
+    /// off, one that has is brought to its end.
+    pub(crate) async fn read(
+        &self,
+        key: &EntityKey,
+        effort: &mut Effort,
+    ) -> Result<Option<OwnRow>, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(row) = self.reader().get_any(key).await? else { return Ok(None) };
+            let Some(task) = &row.deletion else { return Ok(Some(row)) };
+            let is_mine = effort.task.as_ref().is_some_and(|mine| mine.id == *task);
+            if is_mine || effort.void.contains(task) {
+                return Ok(Some(row));
+            }
+            match self.reader().deletion_state(task).await? {
+                None => effort.void.push(task.clone()),
+                Some(DeletionState::Marking) => {
+                    if self.call_off(task).await? {
+                        effort.void.push(task.clone());
+                    }
+                }
+                Some(DeletionState::Clearing | DeletionState::Sweeping) => {
+                    Box::pin(self.resume(task)).await?;
+                }
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// A unique value is taken. If its owner is only not gone yet, it goes now; otherwise that is
+    /// the answer.
+    pub(crate) async fn make_room(
+        &self,
+        (by, unique): (&EntityKey, UniqueId),
+        guard: Option<Item>,
+        effort: &mut Effort,
+    ) -> Result<(), Error> {
+        let owner = guard.as_ref().and_then(|guard| guard.get(OWNER)).and_then(Value::as_b);
+        let owner = owner.and_then(|partition| self.layouts.current.entity_key(partition));
+        // The guard went away between the transaction and the answer.
+        let Some(owner) = owner else { return Ok(()) };
+        match self.read(&owner, effort).await? {
+            Some(row) if self.is_expired(&row) => self.expire(&owner).await,
+            Some(row) => {
+                let implied = self.layouts.rows_before(&row)?;
+                let has = implied.iter().any(|row| Some(&row.item) == guard.as_ref());
+                if has {
+                    return Err(self.layouts.taken(by.entity, unique, Some(&owner)));
+                }
+                // It gave the value up meanwhile.
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Puts an expired entity away, with everything that goes with it.
+    async fn expire(&self, key: &EntityKey) -> Result<(), Error> {
+        let intent = [Intent::Expire { key: key.clone() }];
+        Box::pin(self.execute(&intent)).await.map(|_| ())
+    }
+
+    fn check_distinct(&self, intents: &[Intent]) -> Result<(), Error> {
+        let mut keys: Vec<_> =
+            intents.iter().map(|intent| self.layouts.current.own_key(intent.key())).collect();
+        keys.sort();
+        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            None => Ok(()),
+            Some(pair) => {
+                let key = self.layouts.current.entity_key(pair[0].partition.as_bytes());
+                Err(Error::SameTwice { id: key.map(|key| key.id).unwrap_or_default() })
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Verifying: every row is read, everything that it implies is computed anew and compared. While
+//! the service runs: what looks wrong is read once more, all at one moment, before it is called so.
+
+mod derived;
+mod finding;
+mod own;
+mod position;
+
+use keyloom_model::attribute::{DELETION, PARTITION, SORT};
+use keyloom_model::{EntityKey, RowKey, RowName};
+use keyloom_store::{Get, Scan, TransactGet};
+use keyloom_value::{Item, KeyBytes, Value};
+
+pub use finding::{Finding, Problem, Remedy};
+
+use crate::backfill::Progress;
+use crate::db::{Db, Shared};
+use crate::error::Error;
+use crate::schema::Schema;
+use crate::upkeep::Upkeep;
+
+/// How many rows of the table are looked at in one step.
+const PAGE_ROWS: u32 = 500;
+
+/// Whether what is found is also mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// It is only told.
+    No,
+    /// It is mended, as far as that needs no person.
+    Yes,
+}
+
+/// What one step of a verification found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct VerifyPage {
+    /// What is wrong in this part of the table.
+    pub findings: Vec<Finding>,
+    /// Where the next step begins; absent when everything was looked at.
+    pub next: Option<String>,
+    /// How far it has come.
+    pub progress: Progress,
+}
+
+impl Db {
+    /// Verifies everything, and mends it if that is asked for. Answers with all that was found.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn verify(
+        &self,
+        repair: Repair,
+        mut on_progress: impl FnMut(Progress),
+    ) -> Result<Vec<Finding>, Error> {
+        let (mut findings, mut from) = (vec![], None);
+        loop {
+            let page = self.verify_page(repair, from.as_deref()).await?;
+            on_progress(page.progress);
+            findings.extend(page.findings);
+            match page.next {
+                None => return Ok(findings),
+                next => from = next,
+            }
+        }
+    }
+
+    /// Verifies a part of the table: from the start, or from where the part before ended, also
+    /// after a restart.
+    ///
+    /// # Errors
+    ///
+    /// If `from` is not what a part before answered as `next`, or the store fails.
+    pub async fn verify_page(
+        &self,
+        repair: Repair,
+        from: Option<&str>,
+    ) -> Result<VerifyPage, Error> {
+        let schema = self.shared.schema();
+        let verifier = Verifier { shared: &self.shared, schema: &schema, repair };
+        let (start, before) =
+            match from {
+                None => (None, 0),
+                Some(text) => position::read(text)
+                    .map(|(key, rows)| (Some(key), rows))
+                    .ok_or_else(|| Error::Unknown {
+                        what: "This is no place where a verification ended".to_owned(),
+                        help: Some("start from the beginning".to_owned()),
+                    })?,
+            };
+        let mut scan = Scan::new(&self.shared.table);
+        scan.limit = Some(PAGE_ROWS);
+        scan.start = start;
+        let page = self.shared.store.scan(scan).await?;
+        let mut findings = vec![];
+        for row in &page.items {
+            verifier.row(row, &mut findings).await?;
+        }
+        let rows = before + page.scanned;
+        let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
+        let progress = Progress { rows, rows_total: described.items.max(rows) };
+        let next = page.last_key.as_ref().map(|key| position::write(key, rows));
+        Ok(VerifyPage { findings, next, progress })
+    }
+}
+
+struct Verifier<'a> {
+    shared: &'a Shared,
+    schema: &'a Schema,
+    repair: Repair,
+}
+
+impl Verifier<'_> {
+    async fn row(&self, row: &Item, findings: &mut Vec<Finding>) -> Result<(), Error> {
+        let layouts = &self.schema.layouts;
+        let key = |name| row.get(name).and_then(Value::as_b).unwrap_or_default();
+        let (partition, sort) = (key(PARTITION), key(SORT));
+        let older = || layouts.before.values().find_map(|layout| layout.row_name(partition, sort));
+        match layouts.current.row_name(partition, sort) {
+            Some(RowName::System) => Ok(()),
+            Some(RowName::Own(key)) => self.own(&key, row, findings).await,
+            Some(RowName::Guard { .. } | RowName::Link { .. }) => self.derived(row, findings).await,
+            None if older().is_some() => self.derived(row, findings).await,
+            None => {
+                let problem = Problem::Stray { row: show_key(row) };
+                let remedy = self.remove(row).await?;
+                findings.push(self.finding(None, problem, remedy));
+                Ok(())
+            }
+        }
+    }
+
+    fn upkeep(&self) -> Upkeep<'_> {
+        self.shared.upkeep(self.schema)
+    }
+
+    fn finding(&self, key: Option<&EntityKey>, problem: Problem, remedy: Remedy) -> Finding {
+        let name = |key: &EntityKey| self.schema.model().entity(key.entity).name.clone();
+        Finding {
+            entity: key.map(name).unwrap_or_default(),
+            id: key.map(|key| key.id.clone()).unwrap_or_default(),
+            problem,
+            remedy,
+        }
+    }
+
+    /// Rows at one moment.
+    async fn at_once(&self, keys: &[&RowKey]) -> Result<Vec<Option<Item>>, Error> {
+        let get = |key: &&RowKey| Get::new(&self.shared.table, key.to_item());
+        let gets = keys.iter().map(get).collect();
+        Ok(self.shared.store.transact_get(TransactGet { gets }).await?)
+    }
+}
+
+/// The row without the mark of a deletion, which nothing implies.
+fn unmarked(row: &Item) -> Item {
+    let mut row = row.clone();
+    row.remove(DELETION);
+    row
+}
+
+/// The values that a row's key is made of.
+fn show_key(row: &Item) -> String {
+    let part = |name| match row.get(name).and_then(Value::as_b).map(KeyBytes::decode) {
+        Some(Ok(parts)) => {
+            let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+            format!("({})", parts.join(", "))
+        }
+        Some(Err(_)) | None => row.get(name).map(ToString::to_string).unwrap_or_default(),
+    };
+    format!("{} / {}", part(PARTITION), part(SORT))
+}

@@ -1,0 +1,112 @@
+//! Guards and links: whether the entity that they belong to implies them.
+
+use keyloom_model::attribute::{OWNER, PARTITION, SORT};
+use keyloom_model::{EntityKey, OwnRow, RowKey};
+use keyloom_store::{Check, Delete, OnFailure, TransactAction};
+use keyloom_value::{Condition, Item, Path, Value};
+
+use super::{Finding, Problem, Remedy, Repair, Verifier, show_key};
+use crate::error::Error;
+use crate::upkeep::as_read;
+
+impl Verifier<'_> {
+    /// A guard or a link. That it says what it should is looked at from its entity's own row.
+    pub(super) async fn derived(
+        &self,
+        row: &Item,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let owner = row.get(OWNER).and_then(Value::as_b);
+        let Some(owner) = owner.and_then(|owner| self.schema.layouts.current.entity_key(owner))
+        else {
+            let problem = Problem::Stray { row: show_key(row) };
+            let remedy = self.remove(row).await?;
+            findings.push(self.finding(None, problem, remedy));
+            return Ok(());
+        };
+        let own = self.upkeep().reader().get_any(&owner).await?;
+        if self.implies(own.as_ref(), row)? {
+            return Ok(());
+        }
+        self.left_over(&owner, row, findings).await
+    }
+
+    fn implies(&self, own: Option<&OwnRow>, row: &Item) -> Result<bool, Error> {
+        let Some(own) = own else { return Ok(false) };
+        let rows = self.schema.layouts.rows_before(own)?;
+        let key = |item: &Item| [PARTITION, SORT].map(|name| item.get(name).cloned());
+        Ok(rows.iter().any(|implied| key(&implied.item) == key(row)))
+    }
+
+    /// The entity does not seem to imply the row: both are read at one moment and judged.
+    async fn left_over(
+        &self,
+        owner: &EntityKey,
+        row: &Item,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let own_key = self.schema.layouts.current.own_key(owner);
+        let [own, now] = self.both(&own_key, row).await?;
+        let own = own.map(|own| self.schema.layouts.current.read_own(&own));
+        let own = match own {
+            // What the entity implies cannot be known; it is found on its own.
+            Some(Err(_)) => return Ok(()),
+            Some(Ok(own)) => Some(own),
+            None => None,
+        };
+        let Some(now) = now.filter(|now| now.get(OWNER) == row.get(OWNER)) else { return Ok(()) };
+        if self.implies(own.as_ref(), &now)? {
+            return Ok(());
+        }
+        let remedy = match self.repair {
+            Repair::No => Remedy::NotAsked,
+            Repair::Yes => self.remove_of(&own_key, own.as_ref(), row).await?,
+        };
+        let problem = Problem::LeftOver { row: show_key(row) };
+        findings.push(self.finding(Some(owner), problem, remedy));
+        Ok(())
+    }
+
+    async fn both(&self, own_key: &RowKey, row: &Item) -> Result<[Option<Item>; 2], Error> {
+        let get = |key: Item| keyloom_store::Get::new(&self.shared.table, key);
+        let gets = vec![get(own_key.to_item()), get(key_of(row))];
+        let transaction = keyloom_store::TransactGet { gets };
+        let mut found = self.shared.store.transact_get(transaction).await?.into_iter();
+        Ok([found.next().flatten(), found.next().flatten()])
+    }
+
+    /// Removes a row that its entity does not imply, if the entity is still the same.
+    async fn remove_of(
+        &self,
+        own_key: &RowKey,
+        own: Option<&OwnRow>,
+        row: &Item,
+    ) -> Result<Remedy, Error> {
+        let condition = own.map_or_else(|| Condition::missing(PARTITION), as_read);
+        let table = self.shared.table.clone();
+        let key = own_key.to_item();
+        let check = Check { table, key, condition, on_failure: OnFailure::Nothing };
+        self.mend(vec![TransactAction::Check(check), self.delete(row)]).await
+    }
+
+    /// Removes a row that belongs to nothing.
+    pub(super) async fn remove(&self, row: &Item) -> Result<Remedy, Error> {
+        match self.repair {
+            Repair::No => Ok(Remedy::NotAsked),
+            Repair::Yes => self.mend(vec![self.delete(row)]).await,
+        }
+    }
+
+    fn delete(&self, row: &Item) -> TransactAction {
+        let unchanged = match row.get(OWNER) {
+            Some(owner) => Condition::equal(Path::from(OWNER), owner.clone()),
+            None => Condition::missing(OWNER),
+        };
+        TransactAction::Delete(Delete::new(&self.shared.table, key_of(row)).when(unchanged))
+    }
+}
+
+fn key_of(row: &Item) -> Item {
+    let key = [PARTITION, SORT].into_iter();
+    key.filter_map(|name| Some((keyloom_value::Name::from(name), row.get(name)?.clone()))).collect()
+}

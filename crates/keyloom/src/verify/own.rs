@@ -1,0 +1,256 @@
+//! An entity's own row, and everything that it implies.
+
+use keyloom_model::attribute::{DELETION, OWNER, PARTITION};
+use keyloom_model::{EntityKey, FieldId, Link, OnDelete, OwnRow, Reason, Row, UniqueId};
+use keyloom_store::{Check, OnFailure, Put, TransactAction, TransactWrite};
+use keyloom_value::{Condition, Item, Path, Value};
+
+use super::{Finding, Problem, Remedy, Repair, Verifier, unmarked};
+use crate::error::Error;
+use crate::upkeep::{Intent, as_read};
+
+impl Verifier<'_> {
+    /// An entity's own row, and every row that it implies.
+    pub(super) async fn own(
+        &self,
+        key: &EntityKey,
+        row: &Item,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let own = match self.schema.layouts.current.read_own(row) {
+            Ok(own) => own,
+            Err(unreadable) => {
+                let problem = Problem::Unreadable { reason: unreadable.to_string() };
+                findings.push(self.finding(Some(key), problem, self.for_a_person()));
+                return Ok(());
+            }
+        };
+        let entity = self.schema.model().entity(key.entity);
+        if let Err(errors) = entity.check_fields(&self.schema.layouts.upgraded(&own).fields) {
+            let reasons = errors.iter().map(ToString::to_string).collect();
+            let problem = Problem::WrongFields { reasons };
+            findings.push(self.finding(Some(key), problem, self.for_a_person()));
+            return Ok(());
+        }
+        let implied = self.schema.layouts.rows_before(&own)?;
+        self.places(&own, row, &implied, findings).await?;
+        self.mark(&own, findings).await?;
+        let rows: Vec<&Row> = implied.iter().filter(|row| row.reason != Reason::Own).collect();
+        for row in &rows {
+            let found = self
+                .shared
+                .store
+                .get(keyloom_store::Get::new(&self.shared.table, row.key.to_item()));
+            let found = found.await?;
+            if found.is_none_or(|found| unmarked(&found) != row.item) {
+                self.implied(&own, row, findings).await?;
+            }
+        }
+        self.targets(&own, findings).await
+    }
+
+    fn for_a_person(&self) -> Remedy {
+        match self.repair {
+            Repair::No => Remedy::NotAsked,
+            Repair::Yes => Remedy::NeedsPerson,
+        }
+    }
+
+    /// The places in lists, which are attributes of the own row.
+    async fn places(
+        &self,
+        own: &OwnRow,
+        row: &Item,
+        implied: &[Row],
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let Some(expected) = implied.iter().find(|row| row.reason == Reason::Own) else {
+            return Ok(());
+        };
+        if unmarked(row) == expected.item {
+            return Ok(());
+        }
+        let layout = &self.schema.layouts.current;
+        let entity = layout.model().entity(own.image.key.entity);
+        let differs = |slot: keyloom_model::Slot| {
+            let differs = |name: keyloom_value::Name| {
+                row.get(name.as_str()) != expected.item.get(name.as_str())
+            };
+            differs(slot.partition()) || differs(slot.sort())
+        };
+        let lists = entity.lists();
+        let lists = lists.filter(|(id, _)| differs(layout.list_slot(own.image.key.entity, *id)));
+        let mut lists: Vec<String> = lists.map(|(_, list)| list.name.clone()).collect();
+        if layout.expiry_slot(own.image.key.entity).is_some_and(differs) {
+            lists.push("expires".to_owned());
+        }
+        let remedy = match self.repair {
+            Repair::No => Remedy::NotAsked,
+            Repair::Yes => {
+                let mut item = expected.item.clone();
+                if let Some(task) = &own.deletion {
+                    item.insert(DELETION, task.as_str());
+                }
+                let put = Put::new(&self.shared.table, item).when(as_read(own));
+                self.mend(vec![TransactAction::Put(put)]).await?
+            }
+        };
+        let problem = Problem::WrongPlaces { lists };
+        findings.push(self.finding(Some(&own.image.key), problem, remedy));
+        Ok(())
+    }
+
+    /// A mark of a deletion that is not there.
+    async fn mark(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
+        let Some(task) = &own.deletion else { return Ok(()) };
+        let upkeep = self.upkeep();
+        if upkeep.reader().deletion_state(task).await?.is_some() {
+            return Ok(());
+        }
+        let again = upkeep.reader().get_any(&own.image.key).await?;
+        if again.is_none_or(|again| again.deletion != own.deletion) {
+            return Ok(());
+        }
+        let remedy = match self.repair {
+            Repair::No => Remedy::NotAsked,
+            Repair::Yes => {
+                let key = self.schema.layouts.current.own_key(&own.image.key).to_item();
+                let update = keyloom_value::Update::new().remove(Path::from(DELETION));
+                let update = keyloom_store::UpdateItem::new(&self.shared.table, key, update);
+                self.mend(vec![TransactAction::Update(update.when(as_read(own)))]).await?
+            }
+        };
+        findings.push(self.finding(Some(&own.image.key), Problem::LeftMark, remedy));
+        Ok(())
+    }
+
+    /// A row that the entity implies looks wrong: both are read at one moment and judged.
+    async fn implied(
+        &self,
+        own: &OwnRow,
+        row: &Row,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let own_key = self.schema.layouts.current.own_key(&own.image.key);
+        let at_once = self.at_once(&[&own_key, &row.key]).await?;
+        let [Some(now), found] = &at_once[..] else { return Ok(()) };
+        let is_same = self.schema.layouts.current.read_own(now).is_ok_and(|now| now == *own);
+        if !is_same || found.as_ref().is_some_and(|found| unmarked(found) == row.item) {
+            return Ok(());
+        }
+        let (problem, remedy) = match row.reason {
+            Reason::Own => return Ok(()),
+            Reason::Guard(unique) => self.guard(own, (row, unique), found.as_ref()).await?,
+            Reason::Link(field) => {
+                let field = self.field_name(own, field);
+                (Problem::LinkMissing { field }, self.write(own, row, None).await?)
+            }
+        };
+        findings.push(self.finding(Some(&own.image.key), problem, remedy));
+        Ok(())
+    }
+
+    async fn guard(
+        &self,
+        own: &OwnRow,
+        (row, unique): (&Row, UniqueId),
+        found: Option<&Item>,
+    ) -> Result<(Problem, Remedy), Error> {
+        let unique = self.unique_name(own, unique);
+        let owner = found.and_then(|found| found.get(OWNER)).and_then(Value::as_b);
+        let owner = owner.and_then(|owner| self.schema.layouts.current.entity_key(owner));
+        if let Some(owner) = owner.filter(|owner| *owner != own.image.key)
+            && let Some(other) = self.upkeep().reader().get_any(&owner).await?
+            && self.schema.layouts.rows_before(&other)?.iter().any(|other| other.key == row.key)
+        {
+            let problem = Problem::NotUnique { unique, other: owner.id };
+            return Ok((problem, self.for_a_person()));
+        }
+        let remedy = self.write(own, row, found).await?;
+        Ok((Problem::GuardMissing { unique }, remedy))
+    }
+
+    /// Writes a row that an entity implies, if the entity is still the same and so is what is
+    /// there.
+    async fn write(&self, own: &OwnRow, row: &Row, found: Option<&Item>) -> Result<Remedy, Error> {
+        if self.repair == Repair::No {
+            return Ok(Remedy::NotAsked);
+        }
+        let key = self.schema.layouts.current.own_key(&own.image.key).to_item();
+        let table = self.shared.table.clone();
+        let condition = as_read(own);
+        let check = Check { table, key, condition, on_failure: OnFailure::Nothing };
+        let mut put = Put::new(&self.shared.table, row.item.clone());
+        if let Reason::Guard(_) = row.reason {
+            put = put.when(match found.and_then(|found| found.get(OWNER)) {
+                Some(owner) => Condition::equal(Path::from(OWNER), owner.clone()),
+                None => Condition::missing(OWNER),
+            });
+        }
+        self.mend(vec![TransactAction::Check(check), TransactAction::Put(put)]).await
+    }
+
+    /// What the entity refers to must be there.
+    async fn targets(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
+        let layout = &self.schema.layouts.current;
+        let image = self.schema.layouts.upgraded(own);
+        for link in layout.links(image.key.entity) {
+            let field = self.field_name(own, link.field);
+            let Some(id) = image.fields.get(&field).and_then(Value::as_s) else { continue };
+            let tenant = image.key.tenant.clone().filter(|_| layout.has_tenant(link.target));
+            let target = EntityKey { entity: link.target, tenant, id: id.to_owned() };
+            let keys = [&layout.own_key(&image.key), &layout.own_key(&target)];
+            let at_once = self.at_once(&keys).await?;
+            let [Some(now), None] = &at_once[..] else { continue };
+            if layout.read_own(now).is_ok_and(|now| now == *own) {
+                let remedy = self.settle(own, link, &field).await?;
+                let problem = Problem::Dangling { field, target: target.id };
+                findings.push(self.finding(Some(&image.key), problem, remedy));
+            }
+        }
+        Ok(())
+    }
+
+    /// What would have happened had the target been deleted.
+    async fn settle(&self, own: &OwnRow, link: &Link, field: &str) -> Result<Remedy, Error> {
+        let key = own.image.key.clone();
+        let expected = Some(own.image.version.clone());
+        let intent = match (self.repair, link.on_delete) {
+            (Repair::No, _) => return Ok(Remedy::NotAsked),
+            (Repair::Yes, OnDelete::Refuse) => return Ok(Remedy::NeedsPerson),
+            (Repair::Yes, OnDelete::Cascade) => Intent::Delete { key, expected },
+            (Repair::Yes, OnDelete::Clear) => {
+                Intent::Update { key, patch: Item::from([(field, Value::Null)]), expected }
+            }
+        };
+        match self.upkeep().execute(&[intent]).await {
+            Ok(_) => Ok(Remedy::Mended),
+            Err(Error::Store(error)) => Err(Error::Store(error)),
+            Err(_) => Ok(Remedy::NeedsPerson),
+        }
+    }
+
+    /// Writes; a condition that fails means that others were faster.
+    pub(super) async fn mend(&self, actions: Vec<TransactAction>) -> Result<Remedy, Error> {
+        let transaction = TransactWrite { actions, token: None };
+        match self.shared.store.transact_write(transaction).await {
+            Ok(()) => Ok(Remedy::Mended),
+            Err(keyloom_store::Error::Canceled { .. }) => Ok(Remedy::Changed),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn field_name(&self, own: &OwnRow, field: FieldId) -> String {
+        let entity = self.schema.model().entity(own.image.key.entity);
+        entity.fields.get(field.index()).map(|field| field.name.clone()).unwrap_or_default()
+    }
+
+    fn unique_name(&self, own: &OwnRow, unique: UniqueId) -> String {
+        let entity = own.image.key.entity;
+        let count = self.schema.model().entity(entity).uniques.len();
+        match unique.index() < count {
+            true => self.schema.layouts.current.unique_name(entity, unique).to_owned(),
+            false => PARTITION.to_owned(),
+        }
+    }
+}
