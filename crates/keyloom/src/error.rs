@@ -177,7 +177,7 @@ impl fmt::Display for Error {
             },
             Error::Fields { entity, errors } => {
                 write!(f, "This is no `{entity}`.")?;
-                errors.iter().try_for_each(|error| write!(f, " {error}"))
+                errors.iter().try_for_each(|error| write!(f, "\n- {error}"))
             }
             Error::Document(error) => error.fmt(f),
             Error::NotFound { entity, id } => {

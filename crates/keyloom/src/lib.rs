@@ -1,4 +1,96 @@
-//! The face of Keyloom.
+//! Entities and the questions asked of them, declared once, on a store.
+//!
+//! A model file says what your entities are and which lists, uniques and references they have
+//! (`docs/model.md`). [`Db::open`] lays it out in one table of a store, keeps every list, guard and
+//! reference exact in the same transaction as the change, and answers every declared question with
+//! bounded reads.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use keyloom::Db;
+//! use keyloom_store::{Reference, SystemClock};
+//! use serde::{Deserialize, Serialize};
+//!
+//! const MODEL: &str = r#"
+//!     [entity.project]
+//!     fields.name = "text 1..80"
+//!     unique = ["name"]
+//!
+//!     [entity.task]
+//!     parent = "project"
+//!     on_parent_delete = "cascade"
+//!     fields.title = "text 1..200"
+//!     fields.rank  = "int"
+//!     fields.done  = "bool = false"
+//!     list.open = { by = "project", order = "-rank", where = { done = false } }
+//! "#;
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Task {
+//!     project: String,
+//!     title: String,
+//!     rank: i64,
+//! }
+//!
+//! # pollster::block_on(async {
+//! // `keyloom_store::Engine::open(directory, ..)` is a store that lasts.
+//! let db = Db::open(MODEL, Arc::new(Reference::new(Arc::new(SystemClock)))).await?;
+//!
+//! let home = db.create("project", &serde_json::json!({ "name": "home" })).await?;
+//! for (title, rank) in [("paint", 1), ("clean", 3), ("mend", 2)] {
+//!     let project = home.id().to_owned();
+//!     db.create("task", &Task { project, title: title.to_owned(), rank }).await?;
+//! }
+//! // A name is unique, whoever asks for it at the same moment.
+//! assert!(db.create("project", &serde_json::json!({ "name": "home" })).await.is_err());
+//!
+//! let open = db.list("task", "open").by("project", home.id()).limit(2);
+//! let page = open.read().await?;
+//! let titles: Vec<String> = page.to::<Task>()?.into_iter().map(|task| task.title).collect();
+//! assert_eq!(titles, ["clean", "mend"]);
+//!
+//! // What is done leaves the list in the same transaction. A version can be expected.
+//! let clean = &page.items[0];
+//! db.update("task", clean.id(), &serde_json::json!({ "done": true })).await?;
+//! let rest = open.after(page.next.expect("there is more")).read().await?;
+//! assert_eq!(rest.items.len(), 1);
+//!
+//! // One read brings a project with its tasks; deleting it takes them along.
+//! let family = db.family("project", home.id(), Some("task"), 10).await?.expect("it is there");
+//! assert_eq!(family.children.len(), 3);
+//! db.delete("project", home.id()).await?;
+//! assert!(db.get("task", clean.id()).await?.is_none());
+//!
+//! // Everything is what the model says it should be.
+//! assert!(db.verify(keyloom::Repair::No, |_| {}).await?.is_empty());
+//! # Ok::<(), keyloom::Error>(())
+//! # }).expect("the example runs");
+//! ```
+//!
+//! # What is here
+//!
+//! - [`Db`]: create, get, update, put, delete, several [`Change`]s together, [`Db::find`] by a
+//!   unique value, [`Db::list`] in order, [`Db::family`] with children. [`Db::tenant`] is the same
+//!   database for one tenant, which sees nothing of another's.
+//! - Documents are anything that serde can serialize, or JSON; a [`Record`] becomes a type of yours
+//!   with [`Record::to`], or JSON with [`Record::to_json`].
+//! - [`Db::backfill`] after the model was changed, [`Db::expire`] from time to time, [`Db::verify`]
+//!   to be sure; all of them while the service runs.
+//!
+//! # What it costs
+//!
+//! A change reads the entity and writes its row, one guard for each unique that changes, one row
+//! for each reference that changes; all in one transaction. Deleting something that others could
+//! refer to is two transactions: it is marked first. A page of a list is one read of an index and
+//! one batch of rows, wherever in the list it is. A child is kept twice: under its own id and with
+//! its parent.
+//!
+//! # What it refuses
+//!
+//! No scan answers a question: what was not declared cannot be asked. No change is made that would
+//! leave the model broken. Nothing here needs an async runtime, and time and randomness are
+//! [`Options`].
 
 mod backfill;
 mod change;
@@ -19,7 +111,7 @@ pub use db::{Db, Options};
 pub use document::{DocumentError, from_item, item_to_json, json_to_item, to_item};
 pub use error::{Error, IdProblem, TenantProblem};
 pub use keyloom_model::{Code, FieldError, FieldErrorKind, ModelError, Refusal};
-pub use keyloom_query::{Budget, End};
+pub use keyloom_query::{Budget, CursorError, End, RequestError};
 pub use read::{Family, ListQuery, Page};
 pub use record::Record;
 pub use stamp::{Entropy, SystemEntropy};

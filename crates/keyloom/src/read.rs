@@ -7,6 +7,7 @@ use keyloom_model::{Entity, FieldId, ListId, OwnRow, UniqueId};
 use keyloom_query::{Budget, Children, End, FamilyRequest, ListRequest, Range};
 use keyloom_store::Direction;
 use keyloom_value::Value;
+use serde::de::DeserializeOwned;
 
 use crate::Record;
 use crate::db::{Db, find_entity, unknown};
@@ -22,6 +23,17 @@ pub struct Page {
     pub next: Option<String>,
     /// Why the page ends where it does.
     pub end: End,
+}
+
+impl Page {
+    /// The entities as a type of yours.
+    ///
+    /// # Errors
+    ///
+    /// As [`Record::to`].
+    pub fn to<T: DeserializeOwned>(&self) -> Result<Vec<T>, Error> {
+        self.items.iter().map(Record::to).collect()
+    }
 }
 
 /// An entity with its children.
