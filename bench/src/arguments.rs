@@ -12,6 +12,7 @@ Usage: cargo run --release -p keyloom-bench -- [options]
 
 Options:
   --quick       A minute instead of ten: fewer rows, shorter rounds. For a first look only.
+  --library     Only the library beside the raw engine.
   --rows N      Rows of 1 KB loaded before anything is measured (200000).
   --rounds N    Rounds of each contender, of which the median counts (5).
   --seconds S   Length of a round (3).
@@ -44,9 +45,17 @@ pub(crate) struct Fill {
     pub(crate) log_bytes: u64,
 }
 
+/// What to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    All,
+    Library,
+}
+
 /// How much to measure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
+    pub(crate) part: Part,
     pub(crate) rows: u64,
     pub(crate) rounds: usize,
     pub(crate) round: Duration,
@@ -64,6 +73,7 @@ const MIB: u64 = 1 << 20;
 impl Settings {
     fn full() -> Settings {
         Settings {
+            part: Part::All,
             rows: 200_000,
             rounds: 5,
             round: Duration::from_secs(3),
@@ -98,6 +108,7 @@ impl Arguments {
             let mut value = || words.next().ok_or(format!("{option} needs a value."));
             match option.as_str() {
                 "--quick" => {}
+                "--library" => settings.part = Part::Library,
                 "--help" | "-h" => mode = Mode::Help,
                 "--rows" => settings.rows = number(option, value()?)?,
                 "--rounds" => settings.rounds = number(option, value()?)?,

@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::{
     Contender, DataDirectory, Kind, Line, Outcome, Report, Round, Rows, Sample, Settings,
-    SpeedMeasure, Until, Work, checkpoints, disk_probe, reopen,
+    SpeedMeasure, Until, Work, arguments::Part, checkpoints, disk_probe, library, reopen,
 };
 
 const WORKS: &[Work] =
@@ -21,6 +21,11 @@ pub(crate) fn run(settings: &Settings) -> Outcome<()> {
     let directory = DataDirectory::create(&settings.directory)?;
     let rows = Rows::new(settings.rows);
     let mut report = Report::default();
+    if settings.part == Part::Library {
+        report.lines.extend(library::compare(&directory, settings)?);
+        print!("{report}\n{}", footer(settings));
+        return Ok(());
+    }
     report.lines.push(disk_probe::measure(directory.path(), settings.disk_probes)?);
     let entrants = load_all(&directory, &rows)?;
     for work in WORKS {
@@ -29,6 +34,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<()> {
     report.lines.extend(checkpoints::compare(&entrants, &rows, settings)?);
     drop(entrants);
     report.lines.extend(reopen::compare(&directory, settings)?);
+    report.lines.extend(library::compare(&directory, settings)?);
     print!("{report}\n{}", footer(settings));
     Ok(())
 }

@@ -21,6 +21,7 @@ mod disk_probe;
 mod keyloom;
 mod kind;
 mod latencies;
+mod library;
 mod log_file;
 mod log_redb;
 mod measure;

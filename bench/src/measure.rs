@@ -104,22 +104,33 @@ fn timed<T>(call: impl FnOnce() -> Outcome<T>) -> Outcome<(T, Duration)> {
 impl Round<'_> {
     /// Runs it on as many threads as the work has.
     pub(crate) fn run(&self) -> Outcome<Sample> {
-        let calls = AtomicU64::new(0);
-        let start = Instant::now();
-        let may_go_on = || match self.until {
-            Until::Elapsed(limit) => start.elapsed() < limit,
-            Until::Calls(limit) => calls.fetch_add(1, Ordering::Relaxed) < limit,
-        };
-        let worker = |number: usize| {
-            let mut random = Random::new(self.seed ^ ((number as u64 + 1) << 40));
-            let mut times = vec![];
-            while may_go_on() {
-                times.push(self.work.call(self.contender, self.rows, &mut random)?);
-            }
-            Ok(times)
-        };
-        Ok(Sample::of_workers(run_workers(self.work.threads(), worker)?))
+        let call = |random: &mut Random| self.work.call(self.contender, self.rows, random);
+        sample(self.work.threads(), self.until, self.seed, call)
     }
+}
+
+/// Calls again and again on some threads, each with random numbers of its own.
+pub(crate) fn sample(
+    threads: usize,
+    until: Until,
+    seed: u64,
+    call: impl Fn(&mut Random) -> Outcome<Duration> + Sync,
+) -> Outcome<Sample> {
+    let calls = AtomicU64::new(0);
+    let start = Instant::now();
+    let may_go_on = || match until {
+        Until::Elapsed(limit) => start.elapsed() < limit,
+        Until::Calls(limit) => calls.fetch_add(1, Ordering::Relaxed) < limit,
+    };
+    let worker = |number: usize| {
+        let mut random = Random::new(seed ^ ((number as u64 + 1) << 40));
+        let mut times = vec![];
+        while may_go_on() {
+            times.push(call(&mut random)?);
+        }
+        Ok(times)
+    };
+    Ok(Sample::of_workers(run_workers(threads, worker)?))
 }
 
 impl Sample {

@@ -43,11 +43,14 @@ const LAYERS: &[Layer] = &[
     Layer {
         package: "keyloom-bench",
         dependencies: &[
+            "keyloom",
             "keyloom-value",
+            "keyloom-model",
             "keyloom-store",
             "mimalloc",
             "pollster",
             "redb",
+            "serde",
             "twox-hash",
         ],
     },
