@@ -107,8 +107,12 @@ impl Reader<'_> {
         if idle_rounds == IDLE_ROUNDS_MAX {
             return Err(Error::Unanswered { rows: gets.len() });
         }
-        let fetched = |key: &RawKey| match found.get(key) {
-            Some(row) => Fetched::Row(row.clone()),
+        let is_each_once = asked.len() == keys.len();
+        let mut take = |key: &RawKey| {
+            if is_each_once { found.remove(key) } else { found.get(key).cloned() }
+        };
+        let fetched = |key: &RawKey| match take(key) {
+            Some(row) => Fetched::Row(row),
             None if is_left(&gets, key) => Fetched::Unread,
             None => Fetched::Gone,
         };
