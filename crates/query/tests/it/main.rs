@@ -1,9 +1,15 @@
 //! What is read is what the images say, on every store.
-
 // Tests panic and print to report, in their helper functions too, where the lints' exemption does
 // not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+mod budgets;
+mod cursors;
+mod family;
 mod get;
 mod lists;
+mod naive;
+mod pages;
 mod rig;
+mod things;
+mod watched;

@@ -46,7 +46,7 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new(make: Make, model: &str) -> Rig {
-        let model = keyloom_model::check(model).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let model = keyloom_model::check(model).unwrap_or_else(|errors| panic!("{}", errors[0]));
         let layout = Layout::new(model, 1, &Item::new());
         let (store, table) = (make(), TableName::new("data").unwrap());
         let key = KeySchema::partition("PK", KeyType::B).and_sort("SK", KeyType::B);
@@ -109,6 +109,16 @@ impl Rig {
     pub(crate) fn put(&self, image: &Image) {
         for row in self.layout.rows(image).unwrap() {
             self.put_row(row.item);
+        }
+    }
+
+    /// Puts the own rows of entities: what lists are made of.
+    pub(crate) fn put_own(&self, images: &[Image]) {
+        for batch in images.chunks(25) {
+            let own = batch.iter().map(|image| self.layout.rows(image).unwrap().remove(0).item);
+            let put = |item| keyloom_store::BatchAction::Put(self.table.clone(), item);
+            let batch = keyloom_store::BatchWrite { actions: own.map(put).collect() };
+            assert_eq!(self.store.batch_write(batch).block_on().unwrap().actions, []);
         }
     }
 

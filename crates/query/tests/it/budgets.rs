@@ -1,0 +1,153 @@
+//! Every call is bounded, says what it has read, and gets on.
+
+use keyloom_model::Image;
+use keyloom_query::{Budget, End, Error, ListRequest, Reader};
+use keyloom_store::Direction;
+use pollster::FutureExt;
+
+use crate::lists::{ids, pages};
+use crate::rig::{NOW_MS, Rig};
+use crate::watched::Watched;
+
+const MODEL: &str = r#"
+    [entity.task]
+    fields.rank  = "int"
+    fields.body  = "text"
+    fields.until = "time?"
+    expires = "until"
+    list.ranked = { order = "rank" }
+"#;
+
+fn task(rig: &Rig, number: i64, body_bytes: usize) -> Image {
+    let fields = [("rank", number.into()), ("body", "x".repeat(body_bytes).into())];
+    rig.image("task", &format!("t{number:03}"), fields)
+}
+
+fn ranked(rig: &Rig, limit: u32, budget: Budget) -> ListRequest {
+    let (entity, list) = rig.list("task", "ranked");
+    ListRequest { limit, budget, ..ListRequest::new(entity, list) }
+}
+
+fn expected(numbers: impl Iterator<Item = i64>) -> Vec<String> {
+    numbers.map(|number| format!("t{number:03}")).collect()
+}
+
+#[test]
+fn the_smallest_budget_still_walks_the_whole_list() {
+    Rig::each(MODEL, |rig| {
+        rig.put_own(&(0..30).map(|number| task(rig, number, 9)).collect::<Vec<_>>());
+        let budgets = [
+            Budget { rows: 0, bytes: 0 },
+            Budget { rows: 1, ..Budget::STANDARD },
+            Budget { bytes: 1, ..Budget::STANDARD },
+        ];
+        for budget in budgets {
+            for direction in [Direction::Forward, Direction::Backward] {
+                let request = ListRequest { direction, ..ranked(rig, 20, budget) };
+                let pages = pages(rig, &request);
+                let mut ids = ids(&pages);
+                if direction == Direction::Backward {
+                    ids.reverse();
+                }
+                assert_eq!(ids, expected(0..30));
+                let (_, before) = pages.split_last().unwrap();
+                assert!(before.iter().all(|page| page.next.is_some()));
+                assert!(before.iter().all(|page| matches!(page.end, End::Budget | End::Limit)));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_page_that_finds_nothing_ends_with_its_budget_and_goes_on() {
+    Rig::each(MODEL, |rig| {
+        for number in 0..90 {
+            let mut image = task(rig, number, 9);
+            if number != 77 {
+                image.fields.insert("until", NOW_MS);
+            }
+            rig.put(&image);
+        }
+        let budget = Budget { rows: 20, ..Budget::STANDARD };
+        let pages = pages(rig, &ranked(rig, 10, budget));
+        assert_eq!(ids(&pages), ["t077"]);
+        assert!(pages.len() > 5 && pages.iter().all(|page| page.read.rows <= 21), "{pages:?}");
+        assert_eq!((pages[0].end, pages[0].rows.len()), (End::Budget, 0));
+    });
+}
+
+#[test]
+fn bytes_are_counted_and_end_a_page() {
+    Rig::each(MODEL, |rig| {
+        rig.put_own(&(0..150).map(|number| task(rig, number, 10_000)).collect::<Vec<_>>());
+        let budget = Budget { bytes: 500_000, ..Budget::STANDARD };
+        let pages = pages(rig, &ranked(rig, 150, budget));
+        assert_eq!(ids(&pages), expected(0..150));
+        assert_eq!(pages.iter().map(|page| page.rows.len()).collect::<Vec<_>>(), [100, 50]);
+        assert_eq!(pages[0].end, End::Budget);
+        assert!(pages[0].read.bytes > 1_000_000);
+    });
+}
+
+#[test]
+fn a_page_costs_one_query_and_a_batch_for_each_hundred() {
+    Rig::each(MODEL, |rig| {
+        rig.put_own(&(0..250).map(|number| task(rig, number, 9)).collect::<Vec<_>>());
+        let watched = Watched::new(&rig.store);
+        let reader = Reader { store: &watched, ..rig.reader() };
+        for (limit, batches) in [(1, 1), (100, 1), (101, 2), (250, 3), (1_000, 3)] {
+            let request = ranked(rig, limit, Budget::STANDARD);
+            let page = reader.list(&request, &rig.cursors, None).block_on().unwrap();
+            assert_eq!(page.rows.len(), 250.min(limit as usize));
+            assert_eq!(watched.take_counts(), [0, 1, batches]);
+        }
+        reader.get(&rig.key("task", "t001")).block_on().unwrap().unwrap();
+        assert_eq!(watched.take_counts(), [1, 0, 0]);
+    });
+}
+
+#[test]
+fn what_a_batch_leaves_is_asked_for_again_and_not_forever() {
+    Rig::each(MODEL, |rig| {
+        rig.put_own(&(0..120).map(|number| task(rig, number, 9)).collect::<Vec<_>>());
+        let mut watched = Watched::new(&rig.store);
+        let request = ranked(rig, 110, Budget::STANDARD);
+        for batch_max in [1, 7, 99] {
+            watched.batch_max = batch_max;
+            let reader = Reader { store: &watched, ..rig.reader() };
+            let page = reader.list(&request, &rig.cursors, None).block_on().unwrap();
+            assert_eq!(ids(&[page]), expected(0..110));
+            // The first one comes last, and without it no page would get on.
+            let budget = Budget { bytes: 1, ..Budget::STANDARD };
+            let request = ListRequest { budget, ..request.clone() };
+            let page = reader.list(&request, &rig.cursors, None).block_on().unwrap();
+            assert_eq!(ids(std::slice::from_ref(&page))[0], "t000");
+            assert_eq!(page.end, End::Budget);
+        }
+        watched.batch_max = 0;
+        let reader = Reader { store: &watched, ..rig.reader() };
+        let error = reader.list(&request, &rig.cursors, None).block_on().unwrap_err();
+        assert!(matches!(error, Error::Unanswered { rows: 100 }), "{error}");
+    });
+}
+
+/// An index that lags leads to rows that are gone or elsewhere: what the table says counts.
+#[test]
+fn what_moved_or_went_since_the_index_was_written_is_left_out() {
+    Rig::each(MODEL, |rig| {
+        rig.put_own(&(0..10).map(|number| task(rig, number, 9)).collect::<Vec<_>>());
+        let watched = Watched::new(&rig.store);
+        rig.delete(&task(rig, 3, 9));
+        let mut moved = task(rig, 5, 9);
+        moved.fields.insert("rank", 100);
+        rig.put(&moved);
+        let mut changed = task(rig, 6, 9);
+        changed.fields.insert("body", "changed");
+        rig.put(&changed);
+        let reader = Reader { store: &watched, ..rig.reader() };
+        let request = ranked(rig, 100, Budget::STANDARD);
+        let page = reader.list(&request, &rig.cursors, None).block_on().unwrap();
+        assert!(page.rows.iter().any(|row| row.image == changed));
+        assert_eq!(ids(&[page]), expected([0, 1, 2, 4, 6, 7, 8, 9].into_iter()));
+    });
+}

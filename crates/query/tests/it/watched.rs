@@ -1,0 +1,81 @@
+//! A store that counts what is asked of it, and answers as badly as it may.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use keyloom_store::{
+    Answer, BatchGet, BatchGot, Get, Page, Query, Read, Scan, Store, TableDescription, TableName,
+    TransactGet,
+};
+use keyloom_value::Item;
+
+/// A store that is only read.
+pub(crate) struct Watched {
+    store: Arc<dyn Store>,
+    /// Where queries are answered: an index may lag.
+    indexes: Arc<dyn Read>,
+    /// How many items of a batch are answered, the last ones first.
+    pub(crate) batch_max: usize,
+    gets: AtomicUsize,
+    queries: AtomicUsize,
+    batches: AtomicUsize,
+}
+
+impl Watched {
+    /// Queries see the moment of this call.
+    pub(crate) fn new(store: &Arc<dyn Store>) -> Watched {
+        let indexes = pollster::block_on(store.snapshot()).unwrap();
+        let (gets, queries, batches) = Default::default();
+        Watched { store: store.clone(), indexes, batch_max: usize::MAX, gets, queries, batches }
+    }
+
+    /// How many gets, queries and batches there were since the last time.
+    pub(crate) fn take_counts(&self) -> [usize; 3] {
+        [&self.gets, &self.queries, &self.batches].map(|count| count.swap(0, Ordering::SeqCst))
+    }
+}
+
+impl Read for Watched {
+    fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
+        self.store.list_tables()
+    }
+
+    fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        self.store.describe_table(table)
+    }
+
+    fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
+        self.gets.fetch_add(1, Ordering::SeqCst);
+        self.store.get(get)
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Page> {
+        self.queries.fetch_add(1, Ordering::SeqCst);
+        self.indexes.query(query)
+    }
+
+    fn scan(&self, scan: Scan) -> Answer<'_, Page> {
+        panic!("nothing scans: {scan:?}")
+    }
+
+    fn batch_get(&self, mut batch: BatchGet) -> Answer<'_, BatchGot> {
+        self.batches.fetch_add(1, Ordering::SeqCst);
+        let left = batch.gets.len().saturating_sub(self.batch_max);
+        let answered = BatchGet { gets: batch.gets.split_off(left) };
+        if answered.gets.is_empty() {
+            let got = BatchGot { items: vec![], unprocessed: batch.gets };
+            return Box::pin(std::future::ready(Ok(got)));
+        }
+        let answer = self.store.batch_get(answered);
+        Box::pin(async move {
+            let mut got = answer.await?;
+            got.items.reverse();
+            got.unprocessed.extend(batch.gets);
+            Ok(got)
+        })
+    }
+
+    fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
+        self.store.transact_get(transaction)
+    }
+}
