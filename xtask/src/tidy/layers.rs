@@ -14,6 +14,7 @@ const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
     Layer { package: "keyloom-model", dependencies: &["keyloom-value", "toml_edit"] },
     Layer { package: "keyloom-store", dependencies: &["keyloom-value", "redb", "twox-hash"] },
+    Layer { package: "keyloom-dynamodb", dependencies: &["keyloom-value", "keyloom-store"] },
     Layer {
         package: "keyloom-query",
         dependencies: &[

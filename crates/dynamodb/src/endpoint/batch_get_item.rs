@@ -1,0 +1,152 @@
+//! `BatchGetItem`.
+
+use keyloom_store::{BatchGet, BatchGot, Get, TableName};
+use keyloom_value::{Item, Projection};
+
+use crate::json::{Json, Writer};
+use crate::wire::{Fault, write_item};
+
+use super::Endpoint;
+use super::capacity::{self, Consumed, Detail, Use};
+use super::expressions::Expressions;
+use super::get_item::{consistency, refuse_legacy};
+use super::params::{Params, checked_item, table_name};
+use super::refusal::{self, About};
+use super::violations::{CAPACITY, Violations};
+
+/// What is asked of one table: the gets differ in their keys alone.
+struct TableGets<'a> {
+    table: TableName,
+    gets: Vec<Get>,
+    /// As it was sent, to be repeated for what was left over.
+    params: Params<'a>,
+}
+
+pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
+    let detail = Detail::read(&params)?;
+    let tables = read(params)?;
+    for table in &tables {
+        endpoint.check_visible(&table.table)?;
+    }
+    let mut batch = BatchGet { gets: tables.iter().flat_map(|t| t.gets.clone()).collect() };
+    if detail.is_wanted() {
+        // Whole items are paid for, whatever is returned of them.
+        batch.gets.iter_mut().for_each(|get| get.projection = None);
+    }
+    let first = tables.first().map(|table| table.table.clone());
+    let got = match (endpoint.store.batch_get(batch).await, first) {
+        (Ok(got), _) => got,
+        (Err(error), Some(table)) => {
+            return Err(refusal::of_items(endpoint, &table, About::BatchGet, error).await);
+        }
+        (Err(_), None) => BatchGot::default(),
+    };
+    Ok(answer(&tables, detail, &got))
+}
+
+fn answer(tables: &[TableGets<'_>], detail: Detail, got: &BatchGot) -> String {
+    let mut writer = Writer::new();
+    writer.object(|w| {
+        w.name("Responses").object(|w| {
+            for table in tables {
+                let projection = if detail.is_wanted() { projection_of(table) } else { None };
+                w.name(table.table.as_str()).list(|w| {
+                    for item in items_of(&table.table, got) {
+                        match projection {
+                            Some(projection) => write_item(w, &projection.apply(item)),
+                            None => write_item(w, item),
+                        }
+                    }
+                });
+            }
+        });
+        w.name("UnprocessedKeys").object(|w| {
+            tables.iter().for_each(|table| write_unprocessed(w, table, &got.unprocessed));
+        });
+        let consumed: Vec<Consumed> = tables.iter().map(|table| consumed(table, got)).collect();
+        capacity::write_all(w, detail, &consumed, Use::Plain);
+    });
+    writer.finish()
+}
+
+fn items_of<'a>(table: &TableName, got: &'a BatchGot) -> impl Iterator<Item = &'a Item> {
+    let of_table = got.items.iter().filter(move |(name, _)| name == table);
+    of_table.map(|(_, item)| item)
+}
+
+fn projection_of<'a>(table: &'a TableGets<'_>) -> Option<&'a Projection> {
+    table.gets.first().and_then(|get| get.projection.as_ref())
+}
+
+/// Each item is rounded up on its own; what is missing costs as much as what is small.
+fn consumed(table: &TableGets<'_>, got: &BatchGot) -> Consumed {
+    let consistency =
+        table.gets.first().map_or(keyloom_store::Consistency::Eventual, |get| get.consistency);
+    let units = |bytes| capacity::read_units(bytes, consistency);
+    let found: f64 = items_of(&table.table, got).map(|item| units(item.size())).sum();
+    let left = got.unprocessed.iter().filter(|get| get.table == table.table).count();
+    let missing = table.gets.len() - left - items_of(&table.table, got).count();
+    Consumed::of_table(table.table.clone(), found + missing as f64 * units(0))
+}
+
+fn write_unprocessed(w: &mut Writer, table: &TableGets<'_>, unprocessed: &[Get]) {
+    let left = || unprocessed.iter().filter(|get| get.table == table.table);
+    if left().next().is_none() {
+        return;
+    }
+    w.name(table.table.as_str()).object(|w| {
+        w.name("Keys").list(|w| left().for_each(|get| write_item(w, &get.key)));
+        if let Ok(Some(text)) = table.params.text("ProjectionExpression") {
+            w.name("ProjectionExpression").text(text);
+        }
+        if let Ok(Some(names)) = table.params.names("ExpressionAttributeNames") {
+            w.name("ExpressionAttributeNames").object(|w| {
+                names.iter().for_each(|(placeholder, name)| w.name(placeholder).text(name));
+            });
+        }
+        if let Ok(Some(truth)) = table.params.truth("ConsistentRead") {
+            w.name("ConsistentRead").truth(truth);
+        }
+    });
+}
+
+fn read(params: Params<'_>) -> Result<Vec<TableGets<'_>>, Fault> {
+    let tables: Option<Vec<(&str, &Json<'_>)>> =
+        params.members("RequestItems")?.map(Iterator::collect);
+    let mut violations = Violations::default();
+    let capacity = params.text("ReturnConsumedCapacity")?;
+    violations.one_of("returnConsumedCapacity", capacity, CAPACITY);
+    violations.required("requestItems", tables.is_some());
+    let tables = tables.unwrap_or_default();
+    if params.has("RequestItems") {
+        violations.length("requestItems", "'{}'", tables.len(), 1..=100);
+    }
+    for (name, request) in &tables {
+        let keys = Params::new(request)?.list("Keys")?;
+        let at = format!("requestItems.{name}.member.keys");
+        violations.required(&at, keys.is_some());
+        if let Some(keys) = keys {
+            violations.length(&at, "'[]'", keys.len(), 1..=100);
+        }
+    }
+    violations.finish()?;
+    tables.into_iter().map(|(name, request)| table_gets(name, Params::new(request)?)).collect()
+}
+
+fn table_gets<'a>(name: &str, params: Params<'a>) -> Result<TableGets<'a>, Fault> {
+    let table = table_name(name)?;
+    let expressions = Expressions::read(&params, &["ProjectionExpression"])?;
+    refuse_legacy(&params, &[("AttributesToGet", "ProjectionExpression")])?;
+    expressions.check()?;
+    let mut parsing = expressions.parse()?;
+    let projection = parsing.projection()?;
+    parsing.finish()?;
+    let consistency = consistency(&params)?;
+    let keys = params.list("Keys")?.unwrap_or_default().iter();
+    let gets = keys.map(|key| {
+        let key = checked_item(key)?.map_err(Fault::validation)?;
+        Ok(Get { table: table.clone(), key, projection: projection.clone(), consistency })
+    });
+    let gets = gets.collect::<Result<_, Fault>>()?;
+    Ok(TableGets { table, gets, params })
+}

@@ -1,0 +1,191 @@
+//! What a request costs, by the service's rules.
+//!
+//! Reading: 4 KB are one unit, half a unit if the read may lag, two in a transaction. Writing:
+//! 1 KB of the larger of old and new is one unit, two in a transaction; every index that changes
+//! pays for its own row, and for two if the row moves.
+
+use keyloom_store::{Consistency, IndexScope, IndexSpec, TableName, TableSpec};
+use keyloom_value::Item;
+
+use crate::json::Writer;
+
+use super::indexes::index_row;
+use super::params::Params;
+use crate::wire::Fault;
+
+const READ_BYTES: usize = 4096;
+const WRITE_BYTES: usize = 1024;
+
+/// How much the client wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    None,
+    Total,
+    Indexes,
+}
+
+/// Whether units are for reading or writing, and whether a transaction used them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Plain,
+    TransactRead,
+    TransactWrite,
+}
+
+/// The units that a request used of one table.
+#[derive(Clone, Debug)]
+pub(super) struct Consumed {
+    pub(super) table: TableName,
+    pub(super) table_units: f64,
+    /// Units of each index that was touched.
+    pub(super) indexes: Vec<(TableName, IndexScope, f64)>,
+}
+
+impl Detail {
+    pub(super) fn read(params: &Params<'_>) -> Result<Detail, Fault> {
+        Ok(match params.text("ReturnConsumedCapacity")? {
+            Some("TOTAL") => Detail::Total,
+            Some("INDEXES") => Detail::Indexes,
+            _ => Detail::None,
+        })
+    }
+
+    pub(super) fn is_wanted(self) -> bool {
+        self != Detail::None
+    }
+}
+
+/// Units of reading so many bytes. Reading nothing costs as much as reading little.
+pub(super) fn read_units(bytes: usize, consistency: Consistency) -> f64 {
+    let units = bytes.div_ceil(READ_BYTES).max(1) as f64;
+    match consistency {
+        Consistency::Strong => units,
+        Consistency::Eventual => units / 2.0,
+    }
+}
+
+/// Units of reading an item in a transaction.
+pub(super) fn transact_read_units(bytes: usize) -> f64 {
+    2.0 * read_units(bytes, Consistency::Strong)
+}
+
+fn write_units(bytes: usize) -> f64 {
+    bytes.div_ceil(WRITE_BYTES).max(1) as f64
+}
+
+impl Consumed {
+    pub(super) fn of_table(table: TableName, table_units: f64) -> Consumed {
+        Consumed { table, table_units, indexes: vec![] }
+    }
+
+    /// The units of replacing one image by another.
+    pub(super) fn of_write(spec: &TableSpec, old: Option<&Item>, new: Option<&Item>) -> Consumed {
+        let size = |image: Option<&Item>| image.map_or(0, Item::size);
+        let units = write_units(size(old).max(size(new)));
+        let mut consumed = Consumed::of_table(spec.name.clone(), units);
+        for index in &spec.indexes {
+            let units = index_units(spec, index, old, new);
+            if units > 0.0 {
+                consumed.indexes.push((index.name.clone(), index.scope, units));
+            }
+        }
+        consumed
+    }
+
+    /// The same, in a transaction.
+    pub(super) fn doubled(mut self) -> Consumed {
+        self.table_units *= 2.0;
+        self.indexes.iter_mut().for_each(|(_, _, units)| *units *= 2.0);
+        self
+    }
+
+    /// Also what another request of the same table used.
+    pub(super) fn add(&mut self, other: Consumed) {
+        self.table_units += other.table_units;
+        for (name, scope, units) in other.indexes {
+            match self.indexes.iter_mut().find(|(known, _, _)| *known == name) {
+                Some((_, _, sum)) => *sum += units,
+                None => self.indexes.push((name, scope, units)),
+            }
+        }
+    }
+
+    fn total(&self) -> f64 {
+        self.table_units + self.indexes.iter().map(|(_, _, units)| units).sum::<f64>()
+    }
+}
+
+/// Units of an index's own row.
+fn index_units(spec: &TableSpec, index: &IndexSpec, old: Option<&Item>, new: Option<&Item>) -> f64 {
+    let row = |image: Option<&Item>| image.and_then(|image| index_row(spec, index, image));
+    match (row(old), row(new)) {
+        (None, None) => 0.0,
+        (Some(row), None) | (None, Some(row)) => write_units(row.size()),
+        (Some(old), Some(new)) if old == new => 0.0,
+        (Some(old), Some(new)) if index.key.of(&old) == index.key.of(&new) => {
+            write_units(old.size().max(new.size()))
+        }
+        (Some(old), Some(new)) => write_units(old.size()) + write_units(new.size()),
+    }
+}
+
+/// Adds what was used to what is known of the same table.
+pub(super) fn merge(all: &mut Vec<Consumed>, consumed: Consumed) {
+    match all.iter_mut().find(|known| known.table == consumed.table) {
+        Some(known) => known.add(consumed),
+        None => all.push(consumed),
+    }
+}
+
+/// The member `ConsumedCapacity` of an answer about one table.
+pub(super) fn write_one(w: &mut Writer, detail: Detail, consumed: &Consumed) {
+    if detail.is_wanted() {
+        write_consumed(w.name("ConsumedCapacity"), detail, consumed, Use::Plain);
+    }
+}
+
+/// The member `ConsumedCapacity` of an answer about several tables.
+pub(super) fn write_all(w: &mut Writer, detail: Detail, consumed: &[Consumed], used: Use) {
+    if detail.is_wanted() {
+        w.name("ConsumedCapacity").list(|w| {
+            consumed.iter().for_each(|consumed| write_consumed(w, detail, consumed, used));
+        });
+    }
+}
+
+fn write_consumed(w: &mut Writer, detail: Detail, consumed: &Consumed, used: Use) {
+    w.object(|w| {
+        w.name("TableName").text(consumed.table.as_str());
+        write_units_of(w, consumed.total(), used);
+        if detail == Detail::Indexes {
+            w.name("Table").object(|w| write_units_of(w, consumed.table_units, used));
+            for (member, scope) in [
+                ("LocalSecondaryIndexes", IndexScope::Local),
+                ("GlobalSecondaryIndexes", IndexScope::Global),
+            ] {
+                write_indexes(w, member, scope, consumed, used);
+            }
+        }
+    });
+}
+
+fn write_indexes(w: &mut Writer, member: &str, scope: IndexScope, consumed: &Consumed, used: Use) {
+    let of_scope = || consumed.indexes.iter().filter(|(_, known, _)| *known == scope);
+    if of_scope().next().is_none() {
+        return;
+    }
+    w.name(member).object(|w| {
+        for (name, _, units) in of_scope() {
+            w.name(name.as_str()).object(|w| write_units_of(w, *units, used));
+        }
+    });
+}
+
+fn write_units_of(w: &mut Writer, units: f64, used: Use) {
+    w.name("CapacityUnits").number(format_args!("{units:?}"));
+    match used {
+        Use::Plain => {}
+        Use::TransactRead => w.name("ReadCapacityUnits").number(format_args!("{units:?}")),
+        Use::TransactWrite => w.name("WriteCapacityUnits").number(format_args!("{units:?}")),
+    }
+}

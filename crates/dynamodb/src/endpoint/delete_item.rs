@@ -1,0 +1,61 @@
+//! `DeleteItem`.
+
+use keyloom_store::{Delete, Returns};
+use keyloom_value::Item;
+
+use crate::json::Writer;
+use crate::wire::Fault;
+
+use super::Endpoint;
+use super::capacity::Consumed;
+use super::expressions::Expressions;
+use super::get_item::refuse_legacy;
+use super::params::{Params, table_name};
+use super::put_item::{LEGACY, WriteExtras, write_violations};
+use super::refusal::{self, About};
+use super::returned::{on_failure, returns_old, write_attributes};
+
+pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
+    let extras = WriteExtras::read(&params)?;
+    let mut delete = read(params)?;
+    endpoint.check_visible(&delete.table)?;
+    let (table, returns) = (delete.table.clone(), delete.returns);
+    let key = extras.is_wanted().then(|| delete.key.clone());
+    if extras.is_wanted() {
+        delete.returns = Returns::AllOld;
+    }
+    let old = match endpoint.store.delete(delete).await {
+        Ok(old) => old,
+        Err(error) => return Err(refusal::of_items(endpoint, &table, About::Key, error).await),
+    };
+    let spec = if extras.is_wanted() {
+        Some(refusal::described(endpoint, &table).await?.spec)
+    } else {
+        None
+    };
+    let mut writer = Writer::new();
+    writer.object(|w| {
+        write_attributes(w, old.as_ref().filter(|_| returns == Returns::AllOld));
+        if let (Some(spec), Some(key)) = (&spec, &key) {
+            extras.write(w, &Consumed::of_write(spec, old.as_ref(), None), spec, key);
+        }
+    });
+    Ok(writer.finish())
+}
+
+fn read(params: Params<'_>) -> Result<Delete, Fault> {
+    let key = params.item("Key")?;
+    let expressions = Expressions::read(&params, &["ConditionExpression"])?;
+    let mut violations = write_violations(&params)?;
+    violations.required("key", key.is_some());
+    violations.finish()?;
+    refuse_legacy(&params, LEGACY)?;
+    expressions.check()?;
+    let key = key.unwrap_or_else(|| Ok(Item::new())).map_err(Fault::validation)?;
+    let returns = returns_old(&params)?;
+    let mut parsing = expressions.parse()?;
+    let condition = parsing.condition("ConditionExpression")?;
+    parsing.finish()?;
+    let table = table_name(params.text("TableName")?.unwrap_or_default())?;
+    Ok(Delete { table, key, condition, returns, on_failure: on_failure(&params)? })
+}

@@ -1,0 +1,35 @@
+//! `DescribeLimits` and `DescribeEndpoints`.
+
+use crate::json::Writer;
+
+use super::Endpoint;
+
+/// The service's limits for a new account, as documented in 2025. None of them is enforced here.
+const LIMITS: &[(&str, u64)] = &[
+    ("AccountMaxReadCapacityUnits", 80_000),
+    ("AccountMaxWriteCapacityUnits", 80_000),
+    ("TableMaxReadCapacityUnits", 40_000),
+    ("TableMaxWriteCapacityUnits", 40_000),
+];
+
+pub(super) fn describe_limits() -> String {
+    let mut writer = Writer::new();
+    writer.object(|w| LIMITS.iter().for_each(|(name, units)| w.name(name).number(units)));
+    writer.finish()
+}
+
+/// Clients that ask are told the service's own address, which they then do not use: an endpoint
+/// that was given to them is not discovered.
+pub(super) fn describe_endpoints(endpoint: &Endpoint) -> String {
+    let mut writer = Writer::new();
+    writer.object(|w| {
+        w.name("Endpoints").list(|w| {
+            w.object(|w| {
+                let region = &endpoint.options.region;
+                w.name("Address").text(&format!("dynamodb.{region}.amazonaws.com"));
+                w.name("CachePeriodInMinutes").number(1440);
+            });
+        });
+    });
+    writer.finish()
+}

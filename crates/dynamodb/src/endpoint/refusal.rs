@@ -1,0 +1,275 @@
+//! A store's errors in the service's codes and words.
+//!
+//! The store says which rule a request breaks; the service's words often need the table too. Its
+//! description is read only when there is something to refuse.
+
+use keyloom_store::{
+    CancelReason, Error, Invalid, Query, Scan, Select, TableDescription, TableName, TableSpec,
+};
+use keyloom_value::{Name, UpdateError, ValueType};
+
+use crate::wire::{Fault, FaultCode, Reason, number_error};
+
+use super::Endpoint;
+use super::query;
+
+/// What a request about items is about: the words depend on it.
+#[derive(Clone, Copy)]
+pub(super) enum About<'a> {
+    /// An item given by its key.
+    Key,
+    /// A whole item.
+    Item,
+    /// An update of an item given by its key.
+    Update,
+    Query(&'a Query),
+    Scan(&'a Scan),
+    BatchGet,
+    BatchWrite,
+    Transaction,
+}
+
+/// The refusal of a request about items of a table.
+pub(super) async fn of_items(
+    endpoint: &Endpoint,
+    table: &TableName,
+    about: About<'_>,
+    error: Error,
+) -> Fault {
+    match error {
+        Error::Invalid(invalid) => {
+            let spec = endpoint.store.describe_table(table.clone()).await;
+            let spec = spec.map(|description| description.spec).ok();
+            Fault::validation(invalid_text(spec.as_ref(), about, &invalid))
+        }
+        Error::IndexNotFound { index, .. } => {
+            Fault::validation(format!("The table does not have the specified index: {index}"))
+        }
+        Error::IndexBuilding { index, .. } => Fault::validation(format!(
+            "Cannot read from backfilling global secondary index: {index}"
+        )),
+        Error::ConditionFailed { item } => {
+            let message = "The conditional request failed";
+            let item = item.map(|item| *item);
+            Fault { item, ..Fault::new(FaultCode::ConditionalCheckFailed, message) }
+        }
+        Error::Canceled { reasons } => {
+            let spec = endpoint.store.describe_table(table.clone()).await;
+            let spec = spec.map(|description| description.spec).ok();
+            Fault::canceled(reasons.into_iter().map(|why| reason(spec.as_ref(), why)).collect())
+        }
+        Error::TokenReused { .. } => Fault::new(
+            FaultCode::IdempotentParameterMismatch,
+            "The request uses the same client token as a previous, but non-identical request. Do \
+             not reuse a client token with different requests, unless the requests are identical",
+        ),
+        other => of_store(other),
+    }
+}
+
+/// The refusal of a request about a table itself.
+pub(super) fn of_table(table: &TableName, error: Error) -> Fault {
+    match error {
+        Error::TableNotFound { .. } => no_table(table),
+        Error::TableExists { .. } => {
+            Fault::new(FaultCode::ResourceInUse, format!("Table already exists: {table}"))
+        }
+        Error::IndexNotFound { .. } => {
+            Fault::new(FaultCode::ResourceNotFound, "Requested resource not found")
+        }
+        Error::Invalid(invalid) => Fault::parameter(invalid.to_string()),
+        other => of_store(other),
+    }
+}
+
+pub(super) fn no_table(table: &TableName) -> Fault {
+    let message = format!("Requested resource not found: Table: {table} not found");
+    Fault::new(FaultCode::ResourceNotFound, message)
+}
+
+/// What is left: a missing table, and what the client cannot mend.
+fn of_store(error: Error) -> Fault {
+    match error {
+        Error::TableNotFound { .. } => {
+            Fault::new(FaultCode::ResourceNotFound, "Requested resource not found")
+        }
+        other => Fault::new(FaultCode::InternalServerError, other.to_string()),
+    }
+}
+
+fn reason(spec: Option<&TableSpec>, reason: Option<CancelReason>) -> Reason {
+    match reason {
+        None => Reason::NONE,
+        Some(CancelReason::ConditionFailed { item }) => Reason {
+            code: "ConditionalCheckFailed",
+            message: Some("The conditional request failed".to_owned()),
+            item: item.map(|item| *item),
+        },
+        Some(CancelReason::Invalid(invalid)) => {
+            Reason::validation(invalid_text(spec, About::Update, &invalid))
+        }
+    }
+}
+
+/// The service's words for a rule that a request breaks.
+pub(super) fn invalid_text(
+    spec: Option<&TableSpec>,
+    about: About<'_>,
+    invalid: &Invalid,
+) -> String {
+    match invalid {
+        Invalid::KeyMissing { .. }
+        | Invalid::KeyExtra { .. }
+        | Invalid::KeyType { .. }
+        | Invalid::KeyEmpty { .. }
+        | Invalid::KeyTooLong { .. } => key_text(spec, about, invalid),
+        Invalid::ItemTooLarge { .. } => match about {
+            About::Update => "Item size to update has exceeded the maximum allowed size".to_owned(),
+            _ => "Item size has exceeded the maximum allowed size".to_owned(),
+        },
+        Invalid::TooDeep { .. } => "Nesting Levels have exceeded supported limits".to_owned(),
+        Invalid::UpdatesKey { attribute } => parameter(&format!(
+            "Cannot update attribute {attribute}. This attribute is part of the key"
+        )),
+        Invalid::Update(error) => update_text(error),
+        Invalid::KeyCondition { .. } | Invalid::StartKey { .. } => match (spec, about) {
+            (Some(spec), About::Query(asked)) => query::range_text(spec, asked),
+            _ => "The provided starting key is invalid".to_owned(),
+        },
+        Invalid::FilterOnKey { attribute } => format!(
+            "Filter Expression can only contain non-primary key attributes: Primary key \
+             attribute: {attribute}"
+        ),
+        Invalid::NotProjected { index } => not_projected(about, index),
+        Invalid::ItemTwice { .. } => match about {
+            About::Transaction => {
+                "Transaction request cannot include multiple operations on one item".to_owned()
+            }
+            _ => "Provided list of item keys contains duplicates".to_owned(),
+        },
+        Invalid::TooManyActions { .. } => match about {
+            About::BatchGet => "Too many items requested for the BatchGetItem call".to_owned(),
+            _ => "Too many items requested for the BatchWriteItem call".to_owned(),
+        },
+        other => parameter(&other.to_string()),
+    }
+}
+
+/// About a key, whether it is given alone or inside an item.
+fn key_text(spec: Option<&TableSpec>, about: About<'_>, invalid: &Invalid) -> String {
+    let in_item = matches!(about, About::Item | About::BatchWrite);
+    let in_update = matches!(about, About::Update);
+    match invalid {
+        Invalid::KeyType { attribute, expected, found } if in_item || in_update => {
+            match index_of(spec, attribute) {
+                Some(index) => parameter(&format!(
+                    "Type mismatch for Index Key {attribute} Expected: {expected} Actual: {found} \
+                     IndexName: {index}"
+                )),
+                None if in_item => parameter(&format!(
+                    "Type mismatch for key {attribute} expected: {expected} actual: {found}"
+                )),
+                None => NO_MATCH.to_owned(),
+            }
+        }
+        Invalid::KeyType { .. } if matches!(about, About::Query(_)) => {
+            parameter("Condition parameter type does not match schema type")
+        }
+        Invalid::KeyMissing { attribute } if in_item => {
+            parameter(&format!("Missing the key {attribute} in the item"))
+        }
+        Invalid::KeyEmpty { attribute } => empty_key(spec, attribute),
+        Invalid::KeyTooLong { limit, .. } if *limit > 1024 => {
+            parameter("Size of hashkey has exceeded the maximum size limit of2048 bytes")
+        }
+        Invalid::KeyTooLong { .. } => {
+            parameter("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+        }
+        _ => NO_MATCH.to_owned(),
+    }
+}
+
+const NO_MATCH: &str = "The provided key element does not match the schema";
+
+fn empty_key(spec: Option<&TableSpec>, attribute: &Name) -> String {
+    let kind = match spec.and_then(|spec| key_type(spec, attribute)) {
+        Some(ValueType::B) => "binary",
+        _ => "string",
+    };
+    let start = "One or more parameter values are not valid.";
+    match index_of(spec, attribute) {
+        Some(index) => format!(
+            "{start} A value specified for a secondary index key is not supported. The \
+             AttributeValue for a key attribute cannot contain an empty {kind} value. IndexName: \
+             {index}, IndexKey: {attribute}"
+        ),
+        None => format!(
+            "{start} The AttributeValue for a key attribute cannot contain an empty {kind} value. \
+             Key: {attribute}"
+        ),
+    }
+}
+
+fn key_type(spec: &TableSpec, attribute: &Name) -> Option<ValueType> {
+    let indexes = spec.indexes.iter().flat_map(|index| index.key.attributes());
+    let found = spec.key.attributes().chain(indexes).find(|known| known.name == *attribute)?;
+    Some(found.key_type.value_type())
+}
+
+/// The index whose key has the attribute, if the table's own key does not have it.
+fn index_of<'a>(spec: Option<&'a TableSpec>, attribute: &Name) -> Option<&'a TableName> {
+    let spec = spec.filter(|spec| !spec.key.has(attribute))?;
+    spec.indexes.iter().find(|index| index.key.has(attribute)).map(|index| &index.name)
+}
+
+fn update_text(error: &UpdateError) -> String {
+    match error {
+        UpdateError::StoredType { .. } => {
+            "An operand in the update expression has an incorrect data type".to_owned()
+        }
+        UpdateError::MissingOperand { .. } => {
+            "The provided expression refers to an attribute that does not exist in the item"
+                .to_owned()
+        }
+        UpdateError::MissingParent { .. } => {
+            "The document path provided in the update expression is invalid for update".to_owned()
+        }
+        UpdateError::Number { error, .. } => number_error("", error),
+        other => format!("Invalid UpdateExpression: {other}"),
+    }
+}
+
+fn not_projected(about: About<'_>, index: &TableName) -> String {
+    let select = match about {
+        About::Query(query) => Some(&query.select),
+        About::Scan(scan) => Some(&scan.select),
+        _ => None,
+    };
+    match select {
+        Some(Select::Parts(projection)) => {
+            let names: Vec<&str> =
+                projection.paths().iter().map(|path| path.root().as_str()).collect();
+            parameter(&format!(
+                "Global secondary index {index} does not project [{}]",
+                names.join(", ")
+            ))
+        }
+        _ => parameter(&format!(
+            "Select type ALL_ATTRIBUTES is not supported for global secondary index {index} \
+             because its projection type is not ALL"
+        )),
+    }
+}
+
+fn parameter(message: &str) -> String {
+    format!("One or more parameter values were invalid: {message}")
+}
+
+/// The table's spec, where an answer needs it and the request has succeeded. A table dropped
+/// since is told like one that was never there.
+pub(super) async fn described(
+    endpoint: &Endpoint,
+    table: &TableName,
+) -> Result<TableDescription, Fault> {
+    endpoint.store.describe_table(table.clone()).await.map_err(of_store)
+}

@@ -1,0 +1,84 @@
+//! `Scan`.
+
+use keyloom_store::{Scan, Segment};
+
+use crate::wire::Fault;
+
+use super::Endpoint;
+use super::expressions::Expressions;
+use super::get_item::refuse_legacy;
+use super::page::{PageParams, PageSource};
+use super::params::Params;
+use super::refusal::{self, About};
+
+const LEGACY: &[(&str, &str)] = &[
+    ("ScanFilter", "FilterExpression"),
+    ("ConditionalOperator", "FilterExpression"),
+    ("AttributesToGet", "ProjectionExpression"),
+];
+
+pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
+    let (source, scan) = read(params)?;
+    let index = source.check(endpoint).await?;
+    let asked = scan.clone();
+    match endpoint.store.scan(scan).await {
+        Ok(page) => Ok(source.answer(index.as_ref(), &page)),
+        Err(error) => {
+            let about = About::Scan(&asked);
+            Err(refusal::of_items(endpoint, &source.table, about, error).await)
+        }
+    }
+}
+
+fn read(params: Params<'_>) -> Result<(PageSource, Scan), Fault> {
+    let mut page = PageParams::read(&params)?;
+    let expressions = Expressions::read(&params, &["ProjectionExpression", "FilterExpression"])?;
+    let number = params.integer("Segment")?;
+    let of = params.integer("TotalSegments")?;
+    let mut violations = page.violations(&params)?;
+    violations.at_least("totalSegments", of, 1);
+    violations.at_most("totalSegments", of, 1_000_000);
+    violations.at_least("segment", number, 0);
+    violations.at_most("segment", number, 999_999);
+    violations.finish()?;
+    refuse_legacy(&params, LEGACY)?;
+    expressions.check()?;
+    let start = page.start_key()?;
+    let segment = segment(number, of)?;
+    let mut parsing = expressions.parse()?;
+    let filter = parsing.condition("FilterExpression")?;
+    let projection = parsing.projection()?;
+    parsing.finish()?;
+    let source = page.source(page.select(projection)?)?;
+    let scan = Scan {
+        table: source.table.clone(),
+        index: source.index.clone(),
+        filter,
+        select: source.select.clone(),
+        limit: page.limit(),
+        start,
+        segment,
+        consistency: source.consistency,
+    };
+    Ok((source, scan))
+}
+
+fn segment(number: Option<i64>, of: Option<i64>) -> Result<Option<Segment>, Fault> {
+    let narrow = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+    match (number, of) {
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(Fault::validation(
+            "The TotalSegments parameter is required but was not present in the request when \
+             Segment parameter is present",
+        )),
+        (None, Some(_)) => Err(Fault::validation(
+            "The Segment parameter is required but was not present in the request when parameter \
+             TotalSegments is present",
+        )),
+        (Some(number), Some(of)) if number >= of => Err(Fault::validation(format!(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: \
+             Segment: {number} is not less than TotalSegments: {of}"
+        ))),
+        (Some(number), Some(of)) => Ok(Some(Segment { number: narrow(number), of: narrow(of) })),
+    }
+}

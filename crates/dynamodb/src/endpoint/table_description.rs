@@ -1,0 +1,211 @@
+//! A table as answers describe it.
+
+use keyloom_store::{
+    IndexDescription, IndexProjection, IndexScope, IndexSpec, IndexState, KeySchema,
+    TableDescription, TableSpec, Time,
+};
+
+use crate::json::Writer;
+
+use super::Endpoint;
+use super::settings::{Settings, Throughput};
+
+/// An answer that is a table's description under a name.
+pub(super) fn answer(
+    endpoint: &Endpoint,
+    member: &str,
+    table: &TableDescription,
+    settings: &Settings,
+    status: &str,
+) -> String {
+    let mut writer = Writer::new();
+    writer.object(|w| {
+        w.name(member).object(|w| {
+            write_spec(w, &table.spec);
+            w.name("TableStatus").text(status);
+            w.name("CreationDateTime").number(seconds(table.created));
+            w.name("TableSizeBytes").number(table.bytes);
+            w.name("ItemCount").number(table.items);
+            w.name("TableArn").text(&endpoint.table_arn(&table.spec.name));
+            w.name("TableId").text(&table_id(table));
+            write_settings(w, table, settings);
+            write_stream(w, endpoint, table, settings);
+            write_indexes(w, endpoint, table, settings, IndexScope::Local);
+            write_indexes(w, endpoint, table, settings, IndexScope::Global);
+        });
+    });
+    writer.finish()
+}
+
+fn write_spec(w: &mut Writer, spec: &TableSpec) {
+    w.name("AttributeDefinitions").list(|w| {
+        let mut told: Vec<&str> = Vec::new();
+        let indexes = spec.indexes.iter().flat_map(|index| index.key.attributes());
+        for attribute in spec.key.attributes().chain(indexes) {
+            let name = attribute.name.as_str();
+            if told.contains(&name) {
+                continue;
+            }
+            told.push(name);
+            w.object(|w| {
+                w.name("AttributeName").text(name);
+                w.name("AttributeType").text(attribute.key_type.value_type().as_str());
+            });
+        }
+    });
+    w.name("TableName").text(spec.name.as_str());
+    write_key(w, &spec.key);
+}
+
+fn write_key(w: &mut Writer, key: &KeySchema) {
+    w.name("KeySchema").list(|w| {
+        for (parts, kind) in [(&key.partition, "HASH"), (&key.sort, "RANGE")] {
+            for part in parts {
+                w.object(|w| {
+                    w.name("AttributeName").text(part.name.as_str());
+                    w.name("KeyType").text(kind);
+                });
+            }
+        }
+    });
+}
+
+fn write_settings(w: &mut Writer, table: &TableDescription, settings: &Settings) {
+    write_throughput(w, settings.throughput);
+    if settings.throughput.is_none() {
+        w.name("BillingModeSummary").object(|w| {
+            w.name("BillingMode").text("PAY_PER_REQUEST");
+            w.name("LastUpdateToPayPerRequestDateTime").number(seconds(table.created));
+        });
+        w.name("TableThroughputModeSummary").object(|w| {
+            w.name("TableThroughputMode").text("PAY_PER_REQUEST");
+            w.name("LastUpdateToPayPerRequestDateTime").number(seconds(table.created));
+        });
+    }
+    w.name("DeletionProtectionEnabled").truth(settings.is_protected);
+    if let Some(class) = &settings.class {
+        w.name("TableClassSummary").object(|w| w.name("TableClass").text(class));
+    }
+}
+
+fn write_throughput(w: &mut Writer, throughput: Option<Throughput>) {
+    let Throughput { read, write } = throughput.unwrap_or_default();
+    w.name("ProvisionedThroughput").object(|w| {
+        w.name("NumberOfDecreasesToday").number(0);
+        w.name("ReadCapacityUnits").number(read);
+        w.name("WriteCapacityUnits").number(write);
+    });
+}
+
+fn write_stream(w: &mut Writer, endpoint: &Endpoint, table: &TableDescription, s: &Settings) {
+    let Some(stream) = &s.stream else { return };
+    let label = label(stream.since);
+    w.name("StreamSpecification").object(|w| {
+        w.name("StreamEnabled").truth(true);
+        w.name("StreamViewType").text(stream.view.name());
+    });
+    w.name("LatestStreamLabel").text(&label);
+    let arn = format!("{}/stream/{label}", endpoint.table_arn(&table.spec.name));
+    w.name("LatestStreamArn").text(&arn);
+}
+
+fn write_indexes(
+    w: &mut Writer,
+    endpoint: &Endpoint,
+    table: &TableDescription,
+    settings: &Settings,
+    scope: IndexScope,
+) {
+    let indexes = || {
+        let pairs = table.spec.indexes.iter().zip(&table.indexes);
+        pairs.filter(|(spec, _)| spec.scope == scope)
+    };
+    if indexes().next().is_none() {
+        return;
+    }
+    let member = match scope {
+        IndexScope::Local => "LocalSecondaryIndexes",
+        IndexScope::Global => "GlobalSecondaryIndexes",
+    };
+    let arn = endpoint.table_arn(&table.spec.name);
+    w.name(member).list(|w| {
+        for (spec, now) in indexes() {
+            w.object(|w| {
+                write_index(w, spec, now);
+                w.name("IndexArn").text(&format!("{arn}/index/{}", spec.name));
+                if scope == IndexScope::Global {
+                    write_state(w, now);
+                    write_throughput(w, settings.index_throughput.get(spec.name.as_str()).copied());
+                }
+            });
+        }
+    });
+}
+
+fn write_index(w: &mut Writer, spec: &IndexSpec, now: &IndexDescription) {
+    w.name("IndexName").text(spec.name.as_str());
+    write_key(w, &spec.key);
+    w.name("Projection").object(|w| {
+        let kind = match &spec.projection {
+            IndexProjection::All => "ALL",
+            IndexProjection::Keys => "KEYS_ONLY",
+            IndexProjection::Include(_) => "INCLUDE",
+        };
+        w.name("ProjectionType").text(kind);
+        if let IndexProjection::Include(names) = &spec.projection {
+            w.name("NonKeyAttributes")
+                .list(|w| names.iter().for_each(|name| w.text(name.as_str())));
+        }
+    });
+    w.name("IndexSizeBytes").number(now.bytes);
+    w.name("ItemCount").number(now.items);
+}
+
+fn write_state(w: &mut Writer, now: &IndexDescription) {
+    match now.state {
+        IndexState::Active => w.name("IndexStatus").text("ACTIVE"),
+        IndexState::Building { .. } => {
+            w.name("IndexStatus").text("CREATING");
+            w.name("Backfilling").truth(true);
+        }
+    }
+}
+
+/// A time as the service writes it: seconds with a fraction.
+pub(super) fn seconds(time: Time) -> String {
+    format!("{}.{:03}", time.secs(), time.0 % 1000)
+}
+
+/// The label of a stream that was turned on then: `2026-01-31T09:05:07.042`.
+pub(super) fn label(since: Time) -> String {
+    let secs = since.secs();
+    let (year, month, day) = date(secs / 86_400);
+    let (hour, minute, second) = (secs / 3600 % 24, secs / 60 % 60, secs % 60);
+    let millis = since.0 % 1000;
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}")
+}
+
+/// Year, month and day of a day since 1970. Years begin in March here, so that the odd day is
+/// the last one of a year, and 400 of them are a period.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + carry, month, day)
+}
+
+/// An id that is the table's own: made of its name and its moment, by FNV-1a.
+fn table_id(table: &TableDescription) -> String {
+    let moment = table.created.0.to_be_bytes();
+    let bytes = table.spec.name.as_str().bytes().chain(moment);
+    let hash = bytes.fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
+    });
+    let hex = format!("{hash:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
+}

@@ -1,0 +1,164 @@
+//! `TransactWriteItems`.
+
+use keyloom_store::{Consistency, Error, Get, Invalid, TableSpec, TransactAction, TransactWrite};
+use keyloom_value::Item;
+
+use crate::json::Writer;
+use crate::wire::{Fault, Reason};
+
+use super::Endpoint;
+use super::capacity::{self, Consumed, Use};
+use super::indexes::{has_local_index, write_collection};
+use super::params::Params;
+use super::put_item::WriteExtras;
+use super::refusal::{self, About};
+use super::transact_action;
+use super::update_item::updated;
+use super::violations::{CAPACITY, METRICS, Violations};
+
+pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
+    let extras = WriteExtras::read(&params)?;
+    let transaction = read(params)?;
+    for action in &transaction.actions {
+        endpoint.check_visible(action.table())?;
+    }
+    let asked = transaction.actions.clone();
+    let before = match extras.is_wanted() {
+        true => before(endpoint, &asked).await,
+        false => vec![],
+    };
+    if let Err(error) = endpoint.store.transact_write(transaction).await {
+        return Err(refused(endpoint, &asked, error).await);
+    }
+    let mut writer = Writer::new();
+    writer.object(|w| write_extras(w, extras, &asked, &before));
+    Ok(writer.finish())
+}
+
+/// The table of each action, and the item before it. They are read just before the transaction:
+/// when others write the same items at the same moment, the units told may be of either.
+async fn before(
+    endpoint: &Endpoint,
+    actions: &[TransactAction],
+) -> Vec<Option<(TableSpec, Option<Item>)>> {
+    let mut images = Vec::new();
+    for action in actions {
+        let Ok(table) = endpoint.store.describe_table(action.table().clone()).await else {
+            images.push(None);
+            continue;
+        };
+        let get = Get {
+            table: action.table().clone(),
+            key: table.spec.key.of(transact_action::image(action)),
+            projection: None,
+            consistency: Consistency::Strong,
+        };
+        let old = endpoint.store.get(get).await.ok().flatten();
+        images.push(Some((table.spec, old)));
+    }
+    images
+}
+
+fn write_extras(
+    w: &mut Writer,
+    extras: WriteExtras,
+    actions: &[TransactAction],
+    before: &[Option<(TableSpec, Option<Item>)>],
+) {
+    let known = || {
+        let pairs = actions.iter().zip(before);
+        pairs.filter_map(|(action, before)| Some((action, before.as_ref()?)))
+    };
+    let mut consumed = Vec::new();
+    for (action, (spec, old)) in known() {
+        let old = old.as_ref();
+        let units = match action {
+            TransactAction::Put(put) => Consumed::of_write(spec, old, Some(&put.item)),
+            TransactAction::Update(update) => {
+                let new = updated(&update.update, old, &update.key);
+                Consumed::of_write(spec, old, Some(&new))
+            }
+            TransactAction::Delete(_) => Consumed::of_write(spec, old, None),
+            TransactAction::Check(_) => Consumed::of_write(spec, old, old),
+        };
+        capacity::merge(&mut consumed, units.doubled());
+    }
+    capacity::write_all(w, extras.detail, &consumed, Use::TransactWrite);
+    if extras.metrics && known().any(|(_, (spec, _))| has_local_index(spec)) {
+        w.name("ItemCollectionMetrics").object(|w| {
+            for consumed in &consumed {
+                w.name(consumed.table.as_str()).list(|w| {
+                    known()
+                        .filter(|(_, (spec, _))| spec.name == consumed.table)
+                        .filter(|(_, (spec, _))| has_local_index(spec))
+                        .for_each(|(action, (spec, _))| {
+                            write_collection(w, spec, transact_action::image(action));
+                        });
+                });
+            }
+        });
+    }
+}
+
+/// A rule that one action breaks cancels the transaction with that action's reason.
+async fn refused(endpoint: &Endpoint, actions: &[TransactAction], error: Error) -> Fault {
+    if let Error::Invalid(invalid) = &error {
+        for (position, action) in actions.iter().enumerate() {
+            let Ok(table) = endpoint.store.describe_table(action.table().clone()).await else {
+                continue;
+            };
+            if transact_action::breaks(&table.spec, action, invalid) {
+                return canceled(actions.len(), position, &table.spec, action, invalid);
+            }
+        }
+    }
+    match actions.first() {
+        Some(action) => {
+            refusal::of_items(endpoint, action.table(), About::Transaction, error).await
+        }
+        None => Fault::validation("TransactItems must not be empty"),
+    }
+}
+
+fn canceled(
+    count: usize,
+    position: usize,
+    spec: &TableSpec,
+    action: &TransactAction,
+    invalid: &Invalid,
+) -> Fault {
+    let text = refusal::invalid_text(Some(spec), transact_action::about(action), invalid);
+    let mut reasons = vec![Reason::NONE; count];
+    if let Some(reason) = reasons.get_mut(position) {
+        *reason = Reason::validation(text);
+    }
+    Fault::canceled(reasons)
+}
+
+fn read(params: Params<'_>) -> Result<TransactWrite, Fault> {
+    let elements = params.objects("TransactItems")?;
+    let token = params.text("ClientRequestToken")?;
+    let mut violations = Violations::default();
+    let capacity = params.text("ReturnConsumedCapacity")?;
+    violations.one_of("returnConsumedCapacity", capacity, CAPACITY);
+    let metrics = params.text("ReturnItemCollectionMetrics")?;
+    violations.one_of("returnItemCollectionMetrics", metrics, METRICS);
+    violations.required("transactItems", elements.is_some());
+    if let Some(elements) = &elements {
+        violations.length("transactItems", "'[]'", elements.len(), 1..=100);
+    }
+    if let Some(token) = token {
+        let length = token.chars().count();
+        violations.length("clientRequestToken", format_args!("'{token}'"), length, 1..=36);
+    }
+    let elements = elements.unwrap_or_default();
+    for (position, element) in elements.iter().enumerate() {
+        transact_action::violations(&mut violations, position, *element)?;
+    }
+    violations.finish()?;
+    let actions = elements.into_iter().map(transact_action::read);
+    Ok(TransactWrite {
+        actions: actions.collect::<Result<_, _>>()?,
+        token: token.map(str::to_owned),
+    })
+}

@@ -1,0 +1,78 @@
+//! `UpdateItem`.
+
+use keyloom_store::{Returns, UpdateItem};
+use keyloom_value::{Item, Update};
+
+use crate::json::Writer;
+use crate::wire::Fault;
+
+use super::Endpoint;
+use super::capacity::Consumed;
+use super::expressions::Expressions;
+use super::get_item::refuse_legacy;
+use super::params::{Params, table_name};
+use super::put_item::{WriteExtras, write_violations};
+use super::refusal::{self, About};
+use super::returned::{self, on_failure, write_attributes};
+
+const LEGACY: &[(&str, &str)] = &[
+    ("AttributeUpdates", "UpdateExpression"),
+    ("Expected", "ConditionExpression"),
+    ("ConditionalOperator", "ConditionExpression"),
+];
+
+pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
+    let extras = WriteExtras::read(&params)?;
+    let update = read(params)?;
+    endpoint.check_visible(&update.table)?;
+    let mut writer = Writer::new();
+    if !extras.is_wanted() {
+        let image = send(endpoint, update).await?;
+        writer.object(|w| write_attributes(w, image.as_ref()));
+        return Ok(writer.finish());
+    }
+    let (table, key, changes) = (update.table.clone(), update.key.clone(), update.update.clone());
+    let returns = update.returns;
+    let old = send(endpoint, UpdateItem { returns: Returns::AllOld, ..update }).await?;
+    let new = updated(&changes, old.as_ref(), &key);
+    let spec = refusal::described(endpoint, &table).await?.spec;
+    let image = returned::of_update(returns, &changes, old.as_ref(), &new);
+    writer.object(|w| {
+        write_attributes(w, image.as_ref());
+        let consumed = Consumed::of_write(&spec, old.as_ref(), Some(&new));
+        extras.write(w, &consumed, &spec, &key);
+    });
+    Ok(writer.finish())
+}
+
+/// What the update made of the item. It was applied once, to the same item, so it can be again.
+pub(super) fn updated(update: &Update, old: Option<&Item>, key: &Item) -> Item {
+    let before = old.unwrap_or(key);
+    update.apply(before).unwrap_or_else(|_| before.clone())
+}
+
+async fn send(endpoint: &Endpoint, update: UpdateItem) -> Result<Option<Item>, Fault> {
+    let table = update.table.clone();
+    match endpoint.store.update(update).await {
+        Ok(image) => Ok(image),
+        Err(error) => Err(refusal::of_items(endpoint, &table, About::Update, error).await),
+    }
+}
+
+fn read(params: Params<'_>) -> Result<UpdateItem, Fault> {
+    let key = params.item("Key")?;
+    let expressions = Expressions::read(&params, &["UpdateExpression", "ConditionExpression"])?;
+    let mut violations = write_violations(&params)?;
+    violations.required("key", key.is_some());
+    violations.finish()?;
+    refuse_legacy(&params, LEGACY)?;
+    expressions.check()?;
+    let key = key.unwrap_or_else(|| Ok(Item::new())).map_err(Fault::validation)?;
+    let mut parsing = expressions.parse()?;
+    let update = parsing.update()?.unwrap_or_default();
+    let condition = parsing.condition("ConditionExpression")?;
+    parsing.finish()?;
+    let table = table_name(params.text("TableName")?.unwrap_or_default())?;
+    let returns = returned::returns(&params)?;
+    Ok(UpdateItem { table, key, update, condition, returns, on_failure: on_failure(&params)? })
+}

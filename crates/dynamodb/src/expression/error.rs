@@ -1,0 +1,54 @@
+//! Why an expression is refused.
+
+use std::fmt;
+
+use keyloom_value::{Path, PathClash, Step};
+
+/// Why an expression is refused, in the service's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpressionError {
+    message: String,
+}
+
+impl ExpressionError {
+    pub(crate) fn new(message: impl Into<String>) -> ExpressionError {
+        ExpressionError { message: message.into() }
+    }
+
+    /// Two paths that cannot be used together.
+    pub(super) fn clash(clash: &PathClash) -> ExpressionError {
+        let (verb, first, second) = match clash {
+            PathClash::Overlap { first, second } => ("overlap", first, second),
+            PathClash::Conflict { first, second } => ("conflict", first, second),
+        };
+        ExpressionError::new(format!(
+            "Two document paths {verb} with each other; must remove or rewrite one of these \
+             paths; path one: {}, path two: {}",
+            path_text(first),
+            path_text(second)
+        ))
+    }
+
+    /// The same with the name of the parameter that held the expression.
+    pub(super) fn in_parameter(self, parameter: &str) -> ExpressionError {
+        ExpressionError::new(format!("Invalid {parameter}: {}", self.message))
+    }
+}
+
+/// A path as the service prints it: `[a, b, [1]]`.
+pub(super) fn path_text(path: &Path) -> String {
+    let steps = path.steps().iter().map(|step| match step {
+        Step::Member(name) => name.to_string(),
+        Step::Element(index) => format!("[{index}]"),
+    });
+    let parts: Vec<String> = std::iter::once(path.root().to_string()).chain(steps).collect();
+    format!("[{}]", parts.join(", "))
+}
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ExpressionError {}

@@ -1,0 +1,103 @@
+//! Text to tokens.
+//!
+//! ```text
+//! word      ::= (letter | "_") (letter | digit | "_")*
+//! name-ref  ::= "#" (letter | digit | "_")+
+//! value-ref ::= ":" (letter | digit | "_")+
+//! digits    ::= digit+
+//! sign      ::= "=" | "<>" | "<" | "<=" | ">" | ">="
+//! ```
+
+use keyloom_value::Comparison;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    Word,
+    NameRef,
+    ValueRef,
+    Digits,
+    Sign(Comparison),
+    LeftParen,
+    RightParen,
+    LeftBracket,
+    RightBracket,
+    Comma,
+    Dot,
+    Plus,
+    Minus,
+    /// A character that begins no token.
+    Unknown,
+    End,
+}
+
+/// A piece of the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token<'a> {
+    pub(super) kind: TokenKind,
+    pub(super) text: &'a str,
+    /// Where it begins.
+    pub(super) at: usize,
+}
+
+/// All tokens of the text; the last is the end.
+pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let space = rest.len() - rest.trim_start_matches(is_space).len();
+        if space > 0 {
+            at += space;
+            continue;
+        }
+        let (kind, len) = first(rest);
+        let Some(token) = rest.get(..len) else { break };
+        tokens.push(Token { kind, text: token, at });
+        at += len;
+    }
+    tokens.push(Token { kind: TokenKind::End, text: "<EOF>", at: text.len() });
+    tokens
+}
+
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+/// The first token of the text, and how many bytes it has.
+fn first(text: &str) -> (TokenKind, usize) {
+    let mut bytes = text.bytes();
+    let head = bytes.next().unwrap_or_default();
+    let second = bytes.next().unwrap_or_default();
+    let run = |from: usize| {
+        let tail = text.as_bytes().get(from..).unwrap_or_default();
+        from + tail.iter().take_while(|byte| is_word(**byte)).count()
+    };
+    match head {
+        b'#' if is_word(second) => (TokenKind::NameRef, run(1)),
+        b':' if is_word(second) => (TokenKind::ValueRef, run(1)),
+        b'0'..=b'9' => {
+            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+            (TokenKind::Digits, digits)
+        }
+        _ if is_word(head) => (TokenKind::Word, run(0)),
+        b'<' if second == b'>' => (TokenKind::Sign(Comparison::NotEqual), 2),
+        b'<' if second == b'=' => (TokenKind::Sign(Comparison::LessOrEqual), 2),
+        b'>' if second == b'=' => (TokenKind::Sign(Comparison::GreaterOrEqual), 2),
+        b'<' => (TokenKind::Sign(Comparison::Less), 1),
+        b'>' => (TokenKind::Sign(Comparison::Greater), 1),
+        b'=' => (TokenKind::Sign(Comparison::Equal), 1),
+        b'(' => (TokenKind::LeftParen, 1),
+        b')' => (TokenKind::RightParen, 1),
+        b'[' => (TokenKind::LeftBracket, 1),
+        b']' => (TokenKind::RightBracket, 1),
+        b',' => (TokenKind::Comma, 1),
+        b'.' => (TokenKind::Dot, 1),
+        b'+' => (TokenKind::Plus, 1),
+        b'-' => (TokenKind::Minus, 1),
+        _ => (TokenKind::Unknown, text.chars().next().map_or(1, char::len_utf8)),
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}

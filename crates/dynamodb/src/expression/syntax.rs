@@ -1,0 +1,10 @@
+//! Tokens to a tree of what was written. Nothing is looked up here.
+
+mod condition;
+mod cursor;
+mod node;
+mod update;
+
+pub(super) use condition::condition;
+pub(super) use node::{Arithmetic, Node, RawPath, RawStep};
+pub(super) use update::{RawUpdate, projection, update};

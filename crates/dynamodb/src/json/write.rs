@@ -1,0 +1,102 @@
+//! Writing JSON, straight into text.
+
+use std::fmt::{Display, Write as _};
+
+/// JSON in the making. Members are separated by the writer; who opens an object closes it.
+#[derive(Debug, Default)]
+pub(crate) struct Writer {
+    text: String,
+}
+
+impl Writer {
+    pub(crate) fn new() -> Writer {
+        Writer { text: String::with_capacity(256) }
+    }
+
+    /// What was written.
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+
+    /// An object; `fill` writes its members.
+    pub(crate) fn object(&mut self, fill: impl FnOnce(&mut Writer)) {
+        self.separate();
+        self.text.push('{');
+        fill(self);
+        self.text.push('}');
+    }
+
+    /// A list; `fill` writes its elements.
+    pub(crate) fn list(&mut self, fill: impl FnOnce(&mut Writer)) {
+        self.separate();
+        self.text.push('[');
+        fill(self);
+        self.text.push(']');
+    }
+
+    /// The name of a member; its value must follow.
+    pub(crate) fn name(&mut self, name: &str) -> &mut Writer {
+        self.separate();
+        self.quoted(name);
+        self.text.push(':');
+        self
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        self.separate();
+        self.quoted(text);
+    }
+
+    /// A text that needs no escapes, such as digits.
+    pub(crate) fn plain_text(&mut self, text: impl Display) {
+        self.separate();
+        self.text.push('"');
+        self.display(text);
+        self.text.push('"');
+    }
+
+    pub(crate) fn number(&mut self, number: impl Display) {
+        self.separate();
+        self.display(number);
+    }
+
+    pub(crate) fn truth(&mut self, truth: bool) {
+        self.number(truth);
+    }
+
+    fn display(&mut self, shown: impl Display) {
+        let written = write!(self.text, "{shown}");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
+    }
+
+    /// A comma, unless this is the first of a list or object or the value of a member.
+    fn separate(&mut self) {
+        if !matches!(self.text.as_bytes().last(), None | Some(b'{' | b'[' | b':')) {
+            self.text.push(',');
+        }
+    }
+
+    fn quoted(&mut self, text: &str) {
+        self.text.push('"');
+        let mut plain = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            let escape = match byte {
+                b'"' => "\\\"",
+                b'\\' => "\\\\",
+                b'\n' => "\\n",
+                b'\r' => "\\r",
+                b'\t' => "\\t",
+                0..=0x1f => "",
+                _ => continue,
+            };
+            self.text.push_str(text.get(plain..at).unwrap_or_default());
+            plain = at + 1;
+            match escape {
+                "" => self.display(format_args!("\\u{byte:04x}")),
+                _ => self.text.push_str(escape),
+            }
+        }
+        self.text.push_str(text.get(plain..).unwrap_or_default());
+        self.text.push('"');
+    }
+}

@@ -1,0 +1,46 @@
+//! Amazon DynamoDB's wire format over any [`Store`](keyloom_store::Store).
+//!
+//! - [`Endpoint`] is the service as a function: a target and a JSON body in, a status and a JSON
+//!   body out. It answers in the service's words, refuses in the service's order, and knows
+//!   neither HTTP nor signatures.
+//! - [`Substitutions`] parses the expression languages (conditions and filters, key conditions,
+//!   updates, projections) into `keyloom_value`'s types; [`Printer`] prints them back.
+//!
+//! ```
+//! use keyloom_dynamodb::{Endpoint, EndpointOptions};
+//! use keyloom_store::{Reference, SystemClock};
+//! use pollster::block_on; // Any executor will do.
+//! use std::sync::Arc;
+//!
+//! let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+//! let endpoint = Endpoint::new(store, EndpointOptions::default());
+//! let call = |name: &str, body: &str| {
+//!     block_on(endpoint.call(&format!("DynamoDB_20120810.{name}"), body.as_bytes()))
+//! };
+//! call("CreateTable", r#"{"TableName": "tasks", "BillingMode": "PAY_PER_REQUEST",
+//!     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+//!     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+//! call("PutItem", r#"{"TableName": "tasks", "Item": {"id": {"S": "t1"}, "n": {"N": "1"}}}"#);
+//! let reply = call("UpdateItem", r#"{"TableName": "tasks", "Key": {"id": {"S": "t1"}},
+//!     "UpdateExpression": "SET n = n + :one", "ReturnValues": "UPDATED_NEW",
+//!     "ExpressionAttributeValues": {":one": {"N": "1"}}}"#);
+//! assert_eq!(reply.body, r#"{"Attributes":{"n":{"N":"2"}}}"#);
+//! ```
+//!
+//! # What it costs
+//!
+//! Requests are parsed without copying text, and answers are written straight from items. A
+//! request that asks for consumed capacity reads the old item too; one that is refused may read
+//! the table's description, because the service's words name its keys.
+//!
+//! What is not supported, such as the parameters from before there were expressions, is refused
+//! with a message that says what to use instead; `COMPAT.md` lists it.
+
+mod base64;
+mod endpoint;
+mod expression;
+mod json;
+mod wire;
+
+pub use endpoint::{Endpoint, EndpointOptions, Reply};
+pub use expression::{ExpressionError, Printer, Substitutions};

@@ -1,0 +1,166 @@
+//! What the service says when it refuses: a code, a text, and sometimes an item or reasons.
+
+use keyloom_value::Item;
+
+use crate::json::Writer;
+
+use super::encode::write_item;
+
+/// A refusal, as the client sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) code: FaultCode,
+    pub(crate) message: String,
+    /// The item that failed a condition, where that was asked for.
+    pub(crate) item: Option<Item>,
+    /// For each action of a transaction, why it could not happen.
+    pub(crate) reasons: Vec<Reason>,
+}
+
+/// Why one action of a transaction could not happen, or that it could.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Reason {
+    /// `None` if it could.
+    pub(crate) code: &'static str,
+    pub(crate) message: Option<String>,
+    pub(crate) item: Option<Item>,
+}
+
+/// The codes of the service, as far as they can occur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultCode {
+    Validation,
+    Serialization,
+    UnknownOperation,
+    ResourceNotFound,
+    ResourceInUse,
+    LimitExceeded,
+    ConditionalCheckFailed,
+    TransactionCanceled,
+    IdempotentParameterMismatch,
+    TrimmedDataAccess,
+    InternalServerError,
+}
+
+impl FaultCode {
+    /// The code with its namespace, as `__type` has it.
+    pub(crate) fn type_name(self) -> &'static str {
+        match self {
+            FaultCode::Validation => "com.amazon.coral.validate#ValidationException",
+            FaultCode::Serialization => "com.amazon.coral.service#SerializationException",
+            FaultCode::UnknownOperation => "com.amazon.coral.service#UnknownOperationException",
+            FaultCode::ResourceNotFound => {
+                "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"
+            }
+            FaultCode::ResourceInUse => "com.amazonaws.dynamodb.v20120810#ResourceInUseException",
+            FaultCode::LimitExceeded => "com.amazonaws.dynamodb.v20120810#LimitExceededException",
+            FaultCode::ConditionalCheckFailed => {
+                "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+            }
+            FaultCode::TransactionCanceled => {
+                "com.amazonaws.dynamodb.v20120810#TransactionCanceledException"
+            }
+            FaultCode::IdempotentParameterMismatch => {
+                "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException"
+            }
+            FaultCode::TrimmedDataAccess => {
+                "com.amazonaws.dynamodb.v20120810#TrimmedDataAccessException"
+            }
+            FaultCode::InternalServerError => {
+                "com.amazonaws.dynamodb.v20120810#InternalServerError"
+            }
+        }
+    }
+
+    /// The HTTP status that goes with it.
+    pub(crate) fn status(self) -> u16 {
+        match self {
+            FaultCode::InternalServerError => 500,
+            FaultCode::Validation
+            | FaultCode::Serialization
+            | FaultCode::UnknownOperation
+            | FaultCode::ResourceNotFound
+            | FaultCode::ResourceInUse
+            | FaultCode::LimitExceeded
+            | FaultCode::ConditionalCheckFailed
+            | FaultCode::TransactionCanceled
+            | FaultCode::IdempotentParameterMismatch
+            | FaultCode::TrimmedDataAccess => 400,
+        }
+    }
+}
+
+impl Fault {
+    pub(crate) fn new(code: FaultCode, message: impl Into<String>) -> Fault {
+        Fault { code, message: message.into(), item: None, reasons: vec![] }
+    }
+
+    pub(crate) fn validation(message: impl Into<String>) -> Fault {
+        Fault::new(FaultCode::Validation, message)
+    }
+
+    pub(crate) fn serialization(message: impl Into<String>) -> Fault {
+        Fault::new(FaultCode::Serialization, message)
+    }
+
+    /// A parameter value that is invalid, in the service's usual words.
+    pub(crate) fn parameter(message: impl AsRef<str>) -> Fault {
+        let message = message.as_ref();
+        Fault::validation(format!("One or more parameter values were invalid: {message}"))
+    }
+
+    /// A canceled transaction, with a reason for every action.
+    pub(crate) fn canceled(reasons: Vec<Reason>) -> Fault {
+        let codes: Vec<&str> = reasons.iter().map(|reason| reason.code).collect();
+        let message = format!(
+            "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]",
+            codes.join(", ")
+        );
+        Fault { reasons, ..Fault::new(FaultCode::TransactionCanceled, message) }
+    }
+
+    /// The body of the answer. The service spells the name of the message in two ways.
+    pub(crate) fn body(&self) -> String {
+        let name = match self.code {
+            FaultCode::Serialization | FaultCode::TransactionCanceled => "Message",
+            _ => "message",
+        };
+        let mut writer = Writer::new();
+        writer.object(|w| {
+            w.name("__type").text(self.code.type_name());
+            if !self.reasons.is_empty() {
+                w.name("CancellationReasons").list(|w| {
+                    self.reasons.iter().for_each(|reason| write_reason(w, reason));
+                });
+            }
+            if !self.message.is_empty() {
+                w.name(name).text(&self.message);
+            }
+            if let Some(item) = &self.item {
+                write_item(w.name("Item"), item);
+            }
+        });
+        writer.finish()
+    }
+}
+
+impl Reason {
+    /// The action could have happened.
+    pub(crate) const NONE: Reason = Reason { code: "None", message: None, item: None };
+
+    pub(crate) fn validation(message: String) -> Reason {
+        Reason { code: "ValidationError", message: Some(message), item: None }
+    }
+}
+
+fn write_reason(w: &mut Writer, reason: &Reason) {
+    w.object(|w| {
+        w.name("Code").text(reason.code);
+        if let Some(message) = &reason.message {
+            w.name("Message").text(message);
+        }
+        if let Some(item) = &reason.item {
+            write_item(w.name("Item"), item);
+        }
+    });
+}

@@ -1,0 +1,193 @@
+//! Whatever a client sends, it gets an answer.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::service::{Service, TASKS};
+
+const OPERATIONS: &[&str] = &[
+    "GetItem",
+    "PutItem",
+    "UpdateItem",
+    "DeleteItem",
+    "Query",
+    "Scan",
+    "BatchGetItem",
+    "BatchWriteItem",
+    "TransactWriteItems",
+    "TransactGetItems",
+    "CreateTable",
+    "UpdateTable",
+    "DescribeTable",
+    "DeleteTable",
+    "ListTables",
+    "UpdateTimeToLive",
+    "TagResource",
+    "UntagResource",
+    "ListTagsOfResource",
+    "ListStreams",
+    "DescribeStream",
+    "GetShardIterator",
+    "GetRecords",
+];
+
+/// Requests that work, to be broken.
+const SEEDS: &[&str] = &[
+    TASKS,
+    r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"due":{"N":"1.5e3"},"x":{"L":[{"M":{"a":{"NULL":true}}},{"B":"AQID"},{"NS":["1","2"]}]}},"ConditionExpression":"attribute_not_exists(#a) AND size(x) > :n","ExpressionAttributeNames":{"#a":"id"},"ExpressionAttributeValues":{":n":{"N":"0"}},"ReturnConsumedCapacity":"INDEXES","ReturnValues":"ALL_OLD"}"##,
+    r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}},"UpdateExpression":"SET a = if_not_exists(a, :n) + :n, b[1].c = :n REMOVE d ADD e :n DELETE f :s","ExpressionAttributeValues":{":n":{"N":"1"},":s":{"SS":["a"]}},"ReturnValues":"UPDATED_NEW"}"##,
+    r##"{"TableName":"tasks","IndexName":"by_due","KeyConditionExpression":"list = :a AND due BETWEEN :n AND :n","FilterExpression":"NOT (x IN (:a, :n) OR begins_with(y, :a))","ExpressionAttributeValues":{":a":{"S":"a"},":n":{"N":"1"}},"Limit":3,"ScanIndexForward":false,"ExclusiveStartKey":{"list":{"S":"a"},"id":{"S":"1"},"due":{"N":"1"}}}"##,
+    r##"{"RequestItems":{"tasks":{"Keys":[{"list":{"S":"a"},"id":{"S":"1"}}],"ProjectionExpression":"a, b.c"}}}"##,
+    r##"{"RequestItems":{"tasks":[{"PutRequest":{"Item":{"list":{"S":"a"},"id":{"S":"2"}}}},{"DeleteRequest":{"Key":{"list":{"S":"a"},"id":{"S":"3"}}}}]},"ReturnConsumedCapacity":"TOTAL"}"##,
+    r##"{"TransactItems":[{"Put":{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"2"}}}},{"ConditionCheck":{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"3"}},"ConditionExpression":"attribute_exists(id)"}}],"ClientRequestToken":"t"}"##,
+    r##"{"StreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/stream/x","ShardId":"shardId-00000000000000000000-all","ShardIteratorType":"LATEST","ShardIterator":"a|b|1"}"##,
+];
+
+fn is_answer(status: u16, body: &str) -> bool {
+    (status == 200 && (body.is_empty() || body.starts_with('{')))
+        || (status == 400 && body.starts_with("{\"__type\":\"com.amazon"))
+}
+
+/// Cuts, doubles and replaces pieces of a request.
+fn broken() -> impl Strategy<Value = String> {
+    let pieces = [
+        "{}",
+        "[]",
+        "null",
+        "\"\"",
+        "-1",
+        "1e999",
+        "true",
+        "{\"S\":\"\"}",
+        "\"\\ud800\"",
+        "((((",
+        ":",
+        "#",
+        "{\"N\":\"x\"}",
+        "{\"L\":[",
+        "\u{0}",
+    ];
+    let cut = (0_usize..2000, 0_usize..40, select(pieces.to_vec()));
+    (select(SEEDS.to_vec()), proptest::collection::vec(cut, 1..4)).prop_map(|(seed, cuts)| {
+        let mut text: Vec<char> = seed.chars().collect();
+        for (at, length, piece) in cuts {
+            let at = at % (text.len() + 1);
+            let end = (at + length).min(text.len());
+            text.splice(at..end, piece.chars());
+        }
+        text.into_iter().collect()
+    })
+}
+
+/// Replaces one whole value of a request, so that it stays JSON.
+fn replaced() -> impl Strategy<Value = String> {
+    let values = [
+        "{}",
+        "[]",
+        "null",
+        "\"\"",
+        "-1",
+        "12.5",
+        "true",
+        "{\"S\":\"\"}",
+        "[{}]",
+        "{\"N\":\"1\"}",
+        "{\"tasks\":{}}",
+        "[[]]",
+        "\"ALL_NEW\"",
+    ];
+    (select(SEEDS.to_vec()), 0_usize..100, select(values.to_vec())).prop_map(
+        |(seed, nth, value)| {
+            let colons: Vec<usize> = seed.match_indices("\":").map(|(at, _)| at + 2).collect();
+            let at = colons[nth % colons.len()];
+            let end = at + value_length(&seed[at..]);
+            format!("{}{value}{}", &seed[..at], &seed[end..])
+        },
+    )
+}
+
+/// The length of the JSON value that a text begins with.
+fn value_length(text: &str) -> usize {
+    let (mut depth, mut in_text) = (0, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => depth += 1,
+            b'}' | b']' if !in_text && depth == 0 => return at,
+            b'}' | b']' if !in_text => depth -= 1,
+            b',' if !in_text && depth == 0 => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..200),
+                          operation in select(OPERATIONS.to_vec())) {
+        let reply = Service::new().raw(&format!("DynamoDB_20120810.{operation}"), &bytes);
+        prop_assert_eq!(reply.status, 400);
+    }
+
+    #[test]
+    fn broken_requests_are_answered(text in broken(), operation in select(OPERATIONS.to_vec())) {
+        let reply = Service::with_tasks().ask(operation, &text);
+        prop_assert!(is_answer(reply.status, &reply.body), "{} {}", reply.status, reply.body);
+    }
+
+    #[test]
+    fn odd_requests_are_answered(texts in proptest::collection::vec(replaced(), 8)) {
+        let service = Service::with_tasks();
+        for text in texts {
+            for operation in OPERATIONS {
+                let reply = service.ask(operation, &text);
+                prop_assert!(is_answer(reply.status, &reply.body), "{} {}", reply.status, reply.body);
+            }
+        }
+    }
+
+    #[test]
+    fn random_expressions_are_answered(text in "[a-c:#(),.=<>+ \\[\\]0-9-]{0,60}") {
+        let service = Service::with_tasks();
+        let text = text.replace('"', "");
+        for (operation, body) in [
+            ("Scan", format!(r##"{{"TableName":"tasks","FilterExpression":"{text}"}}"##)),
+            ("Scan", format!(r##"{{"TableName":"tasks","ProjectionExpression":"{text}"}}"##)),
+            ("UpdateItem", format!(r##"{{"TableName":"tasks","UpdateExpression":"SET {text}",
+                "Key":{{"list":{{"S":"a"}},"id":{{"S":"1"}}}}}}"##)),
+        ] {
+            let reply = service.ask(operation, &body);
+            prop_assert!(is_answer(reply.status, &reply.body), "{} {}", reply.status, reply.body);
+        }
+    }
+}
+
+#[test]
+fn deep_json_is_refused() {
+    let service = Service::with_tasks();
+    for depth in [199, 200, 201, 100_000] {
+        let list = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let map = format!("{}1{}", r##"{"M":"##.repeat(depth), "}".repeat(depth));
+        for value in [list, map] {
+            let body = format!(r##"{{"TableName":"tasks","Item":{{"a":{value}}}}}"##);
+            let reply = service.ask("PutItem", &body);
+            assert!(reply.body.contains("SerializationException"), "{depth}: {}", reply.body);
+        }
+    }
+}
+
+#[test]
+fn targets_that_mean_nothing_are_told_apart_from_those_not_here() {
+    let service = Service::new();
+    let unknown = r##"{"__type":"com.amazon.coral.service#UnknownOperationException"}"##;
+    for target in
+        ["", "x", "DynamoDB_20120810.", "DynamoDB_20120810.getItem", "DynamoDB_20111205.GetItem"]
+    {
+        assert_eq!(service.raw(target, b"{}").body, unknown, "{target}");
+    }
+    let known = service.raw("DynamoDB_20120810.ExecuteStatement", b"{}");
+    assert!(known.body.contains("does not have"), "{}", known.body);
+}

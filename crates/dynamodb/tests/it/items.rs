@@ -1,0 +1,355 @@
+//! Requests about single items: answers and refusals, word by word.
+
+use proptest::prelude::*;
+
+use crate::generators;
+use crate::service::Service;
+
+const NO_MATCH: &str = "!ValidationException: The provided key element does not match the schema";
+
+#[test]
+fn puts_and_gets() {
+    Service::with_tasks().check(&[
+        ("PutItem", r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"n":{"N":"01.50"}}}"##, "{}"),
+        (
+            "GetItem",
+            r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}}}"##,
+            r##"{"Item":{"id":{"S":"1"},"list":{"S":"a"},"n":{"N":"1.5"}}}"##,
+        ),
+        ("GetItem", r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"2"}}}"##, "{}"),
+        (
+            "PutItem",
+            r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"}},"ReturnValues":"ALL_OLD"}"##,
+            r##"{"Attributes":{"id":{"S":"1"},"list":{"S":"a"},"n":{"N":"1.5"}}}"##,
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"}},"ConditionExpression":"attribute_not_exists(id)"}"##,
+            "!ConditionalCheckFailedException: The conditional request failed",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"}},"ConditionExpression":"attribute_not_exists(id)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}"##,
+            r##"!ConditionalCheckFailedException: "message":"The conditional request failed","Item":{"id":{"S":"1"},"list":{"S":"a"}}"##,
+        ),
+        (
+            "DeleteItem",
+            r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}},"ReturnValues":"ALL_OLD"}"##,
+            r##"{"Attributes":{"id":{"S":"1"},"list":{"S":"a"}}}"##,
+        ),
+        ("DeleteItem", r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}},"ReturnValues":"ALL_OLD"}"##, "{}"),
+    ]);
+}
+
+#[test]
+fn updates_return_every_image() {
+    let service = Service::with_tasks();
+    service.ok("PutItem", r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"n":{"N":"1"},"m":{"M":{"x":{"N":"1"},"y":{"N":"2"}}}}}"##);
+    let cases = [
+        ("NONE", "{}"),
+        (
+            "ALL_OLD",
+            r##"{"Attributes":{"id":{"S":"1"},"list":{"S":"a"},"m":{"M":{"x":{"N":"2"},"y":{"N":"2"}}},"n":{"N":"2"}}}"##,
+        ),
+        ("UPDATED_OLD", r##"{"Attributes":{"m":{"M":{"x":{"N":"3"}}},"n":{"N":"3"}}}"##),
+        (
+            "ALL_NEW",
+            r##"{"Attributes":{"id":{"S":"1"},"list":{"S":"a"},"m":{"M":{"x":{"N":"5"},"y":{"N":"2"}}},"n":{"N":"5"}}}"##,
+        ),
+        ("UPDATED_NEW", r##"{"Attributes":{"m":{"M":{"x":{"N":"6"}}},"n":{"N":"6"}}}"##),
+    ];
+    for (returns, expected) in cases {
+        let body = format!(
+            r##"{{"TableName":"tasks","Key":{{"list":{{"S":"a"}},"id":{{"S":"1"}}}},"UpdateExpression":"SET n = n + :n, m.x = m.x + :n","ExpressionAttributeValues":{{":n":{{"N":"1"}}}},"ReturnValues":"{returns}"}}"##
+        );
+        assert_eq!(service.ok("UpdateItem", &body), expected, "{returns}");
+    }
+}
+
+/// The image is made in two ways, because units need the old item too.
+#[test]
+fn images_are_the_same_with_and_without_units() {
+    let expressions = [
+        "SET n = :n",
+        "REMOVE n",
+        "ADD n :n",
+        "SET m.x = :n REMOVE m.y",
+        "SET l[0] = :n REMOVE l[2]",
+        "SET fresh = :n",
+    ];
+    for returns in ["NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW"] {
+        for expression in expressions {
+            for item in [
+                "",
+                r##","n":{"N":"1"},"m":{"M":{"x":{"N":"1"},"y":{"N":"2"}}},"l":{"L":[{"N":"1"},{"N":"2"},{"N":"3"}]}"##,
+            ] {
+                let image = |capacity: &str| {
+                    let service = Service::with_tasks();
+                    service.ok("PutItem", &format!(r##"{{"TableName":"tasks","Item":{{"list":{{"S":"a"}},"id":{{"S":"1"}}{item}}}}}"##));
+                    let values = if expression.contains(":n") {
+                        r##","ExpressionAttributeValues":{":n":{"N":"7"}}"##
+                    } else {
+                        ""
+                    };
+                    let reply = service.ask("UpdateItem", &format!(
+                        r##"{{"TableName":"tasks","Key":{{"list":{{"S":"a"}},"id":{{"S":"1"}}}},"UpdateExpression":"{expression}","ReturnValues":"{returns}","ReturnConsumedCapacity":"{capacity}"{values}}}"##
+                    ));
+                    let (image, _) = reply
+                        .body
+                        .split_once(r##""ConsumedCapacity""##)
+                        .unwrap_or((&reply.body, ""));
+                    image.trim_end_matches([',', '}']).to_owned()
+                };
+                assert_eq!(image("TOTAL"), image("NONE"), "{returns} {expression} {item}");
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_that_do_not_fit() {
+    let long = "x".repeat(2049);
+    let service = Service::with_tasks();
+    service.check(&[
+        ("GetItem", r##"{"TableName":"tasks","Key":{"list":{"S":"a"}}}"##, NO_MATCH),
+        ("GetItem", r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"N":"1"}}}"##, NO_MATCH),
+        ("DeleteItem", r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"},"x":{"S":"1"}}}"##, NO_MATCH),
+        ("UpdateItem", r##"{"TableName":"tasks","Key":{"id":{"S":"1"}}}"##, NO_MATCH),
+        (
+            "GetItem",
+            r##"{"TableName":"tasks","Key":{"list":{"S":""},"id":{"S":"1"}}}"##,
+            "!ValidationException: One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: list",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"tasks","Item":{"list":{"S":"a"}}}"##,
+            "!ValidationException: One or more parameter values were invalid: Missing the key id in the item",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"N":"1"}}}"##,
+            "!ValidationException: One or more parameter values were invalid: Type mismatch for key id expected: S actual: N",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"due":{"S":"x"}}}"##,
+            "!ValidationException: One or more parameter values were invalid: Type mismatch for Index Key due Expected: N Actual: S IndexName: by_due",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"title":{"S":""}}}"##,
+            "!ValidationException: One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: by_title, IndexKey: title",
+        ),
+        (
+            "UpdateItem",
+            r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}},"UpdateExpression":"SET id = :v","ExpressionAttributeValues":{":v":{"S":"2"}}}"##,
+            "!ValidationException: One or more parameter values were invalid: Cannot update attribute id. This attribute is part of the key",
+        ),
+        (
+            "GetItem",
+            &format!(r##"{{"TableName":"tasks","Key":{{"list":{{"S":"{long}"}},"id":{{"S":"1"}}}}}}"##),
+            "!ValidationException: One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes",
+        ),
+        (
+            "GetItem",
+            &format!(r##"{{"TableName":"tasks","Key":{{"list":{{"S":"a"}},"id":{{"S":"{long}"}}}}}}"##),
+            "!ValidationException: One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes",
+        ),
+    ]);
+}
+
+#[test]
+fn updates_that_do_not_fit_the_item() {
+    let service = Service::with_tasks();
+    service.ok("PutItem", r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"s":{"S":"x"},"n":{"N":"9.9e125"}}}"##);
+    let cases = [
+        (
+            "SET a = nothing",
+            "The provided expression refers to an attribute that does not exist in the item",
+        ),
+        (
+            "SET a.b = :n",
+            "The document path provided in the update expression is invalid for update",
+        ),
+        ("SET a = s + :n", "An operand in the update expression has an incorrect data type"),
+        ("ADD s :n", "An operand in the update expression has an incorrect data type"),
+        (
+            "SET n = n + n",
+            "Number overflow. Attempting to store a number with magnitude larger than supported range",
+        ),
+    ];
+    for (expression, expected) in cases {
+        let values = if expression.contains(":n") {
+            r##","ExpressionAttributeValues":{":n":{"N":"1"}}"##
+        } else {
+            ""
+        };
+        let body = format!(
+            r##"{{"TableName":"tasks","Key":{{"list":{{"S":"a"}},"id":{{"S":"1"}}}},"UpdateExpression":"{expression}"{values}}}"##
+        );
+        service.check(&[("UpdateItem", &body, &format!("!ValidationException: {expected}"))]);
+    }
+}
+
+#[test]
+fn values_that_are_none() {
+    let cases = [
+        (r##""x""##, "!SerializationException: Unexpected value type in payload"),
+        (
+            "[]",
+            "!SerializationException: Unrecognized collection type class com.amazonaws.dynamodb.v20120810.AttributeValue",
+        ),
+        (r##"{"S":1}"##, "!SerializationException: NUMBER_VALUE cannot be converted to String"),
+        (r##"{"N":1.5}"##, "!SerializationException: DECIMAL_VALUE cannot be converted to String"),
+        (r##"{"BOOL":"maybe"}"##, "!SerializationException: Unexpected token received from parser"),
+        (
+            r##"{"B":"AQI"}"##,
+            "!SerializationException: Base64 encoded length is expected a multiple of 4 bytes but found: 3",
+        ),
+        (
+            r##"{"B":"AQI*"}"##,
+            "!SerializationException: Invalid last non-pad Base64 character dectected",
+        ),
+        (
+            r##"{"L":{}}"##,
+            "!SerializationException: Start of structure or map found where not expected",
+        ),
+        (
+            "{}",
+            "!ValidationException: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+        ),
+        (
+            r##"{"X":"a"}"##,
+            "!ValidationException: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+        ),
+        (
+            r##"{"S":"a","N":"1"}"##,
+            "!ValidationException: Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
+        ),
+        (
+            r##"{"N":""}"##,
+            "!ValidationException: The parameter cannot be converted to a numeric value",
+        ),
+        (
+            r##"{"N":"x"}"##,
+            "!ValidationException: The parameter cannot be converted to a numeric value: x",
+        ),
+        (
+            r##"{"N":"1e126"}"##,
+            "!ValidationException: Number overflow. Attempting to store a number with magnitude larger than supported range",
+        ),
+        (
+            r##"{"N":"1e-131"}"##,
+            "!ValidationException: Number underflow. Attempting to store a number with magnitude smaller than supported range",
+        ),
+        (
+            r##"{"N":"123456789012345678901234567890123456789"}"##,
+            "!ValidationException: Attempting to store more than 38 significant digits in a Number",
+        ),
+        (
+            r##"{"NULL":false}"##,
+            "!ValidationException: One or more parameter values were invalid: Null attribute value types must have the value of true",
+        ),
+        (
+            r##"{"SS":[]}"##,
+            "!ValidationException: One or more parameter values were invalid: An string set  may not be empty",
+        ),
+        (
+            r##"{"SS":["a","a"]}"##,
+            "!ValidationException: One or more parameter values were invalid: Input collection [a, a] contains duplicates.",
+        ),
+        (r##"{"NS":["1","1.0"]}"##, "!ValidationException: Input collection contains duplicates"),
+    ];
+    let service = Service::with_tasks();
+    for (value, expected) in cases {
+        let body = format!(
+            r##"{{"TableName":"tasks","Item":{{"list":{{"S":"a"}},"id":{{"S":"1"}},"v":{value}}}}}"##
+        );
+        service.check(&[("PutItem", &body, expected)]);
+    }
+}
+
+/// Shape, constraints, parameters, expressions, and last what only the table knows.
+#[test]
+fn refusals_come_in_the_order_of_the_service() {
+    Service::with_tasks().check(&[
+        (
+            "PutItem",
+            r##"{"TableName":"x","Item":{"a":1},"ReturnValues":"BAD"}"##,
+            "!SerializationException: Unexpected value type in payload",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"x","ReturnValues":"BAD"}"##,
+            "!ValidationException: 3 validation errors detected: Value 'x' at 'tableName' failed to satisfy constraint: Member must have length greater than or equal to 3; Value 'BAD' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]; Value null at 'item' failed to satisfy constraint: Member must not be null",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"none","Item":{"a":{}},"ReturnValues":"ALL_NEW","ExpressionAttributeNames":{"#a":"a"}}"##,
+            "!ValidationException: ExpressionAttributeNames can only be specified when using expressions",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"none","Item":{"a":{}},"ReturnValues":"ALL_NEW","ConditionExpression":"("}"##,
+            "!ValidationException: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"none","Item":{},"ReturnValues":"ALL_NEW","ConditionExpression":"("}"##,
+            "!ValidationException: ReturnValues can only be ALL_OLD or NONE",
+        ),
+        (
+            "PutItem",
+            r##"{"TableName":"none","Item":{},"ConditionExpression":"("}"##,
+            "!ValidationException: Invalid ConditionExpression: Syntax error; token: \"<EOF>\", near: \"(\"",
+        ),
+        ("PutItem", r##"{"TableName":"none","Item":{}}"##, "!ResourceNotFoundException: Requested resource not found"),
+        (
+            "PutItem",
+            r##"{"TableName":"tasks","Item":{},"Expected":{}}"##,
+            "!ValidationException: The legacy parameter Expected is not supported by this server: use ConditionExpression",
+        ),
+        (
+            "GetItem",
+            r##"{"TableName":"tasks"}"##,
+            "!ValidationException: 1 validation error detected: Value null at 'key' failed to satisfy constraint: Member must not be null",
+        ),
+    ]);
+}
+
+#[test]
+fn a_table_may_be_named_by_its_arn() {
+    let service = Service::with_tasks();
+    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tasks";
+    service.ok(
+        "PutItem",
+        &format!(r##"{{"TableName":"{arn}","Item":{{"list":{{"S":"a"}},"id":{{"S":"1"}}}}}}"##),
+    );
+    let body = service.ok("Scan", r##"{"TableName":"tasks","Select":"COUNT"}"##);
+    assert_eq!(body, r##"{"Count":1,"ScannedCount":1}"##);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Written to the wire and read back, twice: the store would keep an item that was misread.
+    #[test]
+    fn items_survive_the_wire(item in generators::item()) {
+        let service = Service::new();
+        service.ok("CreateTable", r##"{"TableName":"any","BillingMode":"PAY_PER_REQUEST",
+            "AttributeDefinitions":[{"AttributeName":"key","AttributeType":"S"}],
+            "KeySchema":[{"AttributeName":"key","KeyType":"HASH"}]}"##);
+        let mut item = item;
+        item.insert("key", "1");
+        // Names must not be empty, at any depth: the store refuses those.
+        let put = keyloom_store::Put::new(&keyloom_store::TableName::new("any").unwrap(), item);
+        prop_assume!(pollster::block_on(keyloom_store::Store::put(&*service.store, put)).is_ok());
+        let first = service.ok("GetItem", r##"{"TableName":"any","Key":{"key":{"S":"1"}}}"##);
+        let image = first.strip_prefix(r##"{"Item":"##).unwrap().strip_suffix('}').unwrap();
+        let put = format!(r##"{{"TableName":"any","Item":{image},"ReturnValues":"ALL_OLD"}}"##);
+        let old = service.ok("PutItem", &put);
+        prop_assert_eq!(&old, &format!(r##"{{"Attributes":{image}}}"##));
+        let again = service.ok("GetItem", r##"{"TableName":"any","Key":{"key":{"S":"1"}}}"##);
+        prop_assert_eq!(again, first);
+    }
+}

@@ -1,0 +1,15 @@
+//! Tests of the wire format through what the crate exports.
+// Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod capacity;
+mod expression_errors;
+mod generators;
+mod hostile;
+mod items;
+mod paging;
+mod printing;
+mod service;
+mod streams;
+mod tables;
+mod transactions;

@@ -1,0 +1,104 @@
+//! A service to ask, and how tests say what it should answer.
+
+use std::sync::Arc;
+
+use keyloom_dynamodb::{Endpoint, EndpointOptions, Reply};
+use keyloom_store::Reference;
+use keyloom_testkit::ManualClock;
+use pollster::block_on;
+
+/// A service over a store in memory, at the moment where tests begin.
+pub(crate) struct Service {
+    endpoint: Endpoint,
+    pub(crate) clock: ManualClock,
+    pub(crate) store: Arc<Reference>,
+}
+
+impl Service {
+    pub(crate) fn new() -> Service {
+        let clock = ManualClock::new();
+        let store = Arc::new(Reference::new(Arc::new(clock.clone())));
+        let options = EndpointOptions { clock: Arc::new(clock.clone()), ..Default::default() };
+        Service { endpoint: Endpoint::new(store.clone(), options), clock, store }
+    }
+
+    /// One with a table `tasks` with the key `list` and `id`, the global index `by_due` on `list`
+    /// and the number `due`, and the local index `by_title`.
+    pub(crate) fn with_tasks() -> Service {
+        let service = Service::new();
+        service.ok("CreateTable", TASKS);
+        service
+    }
+
+    /// The answer to a request: its status and its body.
+    pub(crate) fn ask(&self, operation: &str, body: &str) -> Reply {
+        let service = match operation {
+            "ListStreams" | "DescribeStream" | "GetShardIterator" | "GetRecords" => {
+                "DynamoDBStreams"
+            }
+            _ => "DynamoDB",
+        };
+        block_on(self.endpoint.call(&format!("{service}_20120810.{operation}"), body.as_bytes()))
+    }
+
+    /// The body of the answer to a request that must succeed.
+    pub(crate) fn ok(&self, operation: &str, body: &str) -> String {
+        let reply = self.ask(operation, body);
+        assert_eq!(reply.status, 200, "{operation} {body}: {}", reply.body);
+        reply.body
+    }
+
+    /// Asserts the answers to requests, in their order. One that begins with `!` is an error: its
+    /// code, a colon, and its message.
+    pub(crate) fn check(&self, cases: &[(&str, &str, &str)]) {
+        for (operation, body, expected) in cases {
+            let reply = self.ask(operation, body);
+            let found = match reply.status {
+                200 => reply.body.clone(),
+                _ => format!("!{}", error_of(&reply.body)),
+            };
+            assert_eq!(found, *expected, "{operation} {body}");
+        }
+    }
+
+    /// The raw answer to a target and bytes.
+    pub(crate) fn raw(&self, target: &str, body: &[u8]) -> Reply {
+        block_on(self.endpoint.call(target, body))
+    }
+}
+
+/// The request that makes the table of [`Service::with_tasks`].
+pub(crate) const TASKS: &str = r#"{"TableName": "tasks", "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "list", "AttributeType": "S"},
+        {"AttributeName": "id", "AttributeType": "S"},
+        {"AttributeName": "due", "AttributeType": "N"},
+        {"AttributeName": "title", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "list", "KeyType": "HASH"},
+        {"AttributeName": "id", "KeyType": "RANGE"}],
+    "GlobalSecondaryIndexes": [{"IndexName": "by_due", "Projection": {"ProjectionType": "KEYS_ONLY"},
+        "KeySchema": [{"AttributeName": "list", "KeyType": "HASH"},
+            {"AttributeName": "due", "KeyType": "RANGE"}]}],
+    "LocalSecondaryIndexes": [{"IndexName": "by_title", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "list", "KeyType": "HASH"},
+            {"AttributeName": "title", "KeyType": "RANGE"}]}]}"#;
+
+/// `Code: message` of an error's body, with the rest of the body behind it.
+fn error_of(body: &str) -> String {
+    let (_, rest) = body.split_once('#').unwrap_or(("", body));
+    let (code, rest) = rest.split_once('"').unwrap_or((rest, ""));
+    let rest = rest.trim_start_matches(',');
+    let rest = rest.strip_suffix('}').unwrap_or(rest);
+    let message = rest.strip_prefix("\"message\":\"").or(rest.strip_prefix("\"Message\":\""));
+    let message = message.filter(|message| !message.contains("\",\""));
+    match message.and_then(|message| message.strip_suffix('"')) {
+        Some(message) => format!("{code}: {}", message.replace("\\\"", "\"")),
+        None if rest.is_empty() => code.to_owned(),
+        None => format!("{code}: {rest}"),
+    }
+}
+
+/// The text of a member of a flat JSON text; for ids that a test passes on.
+pub(crate) fn member<'a>(body: &'a str, name: &str) -> &'a str {
+    let (_, rest) = body.split_once(&format!("\"{name}\":\"")).expect("the member is there");
+    rest.split_once('"').expect("the text ends").0
+}
