@@ -42,6 +42,34 @@ const LAYERS: &[Layer] = &[
         dependencies: &["keyloom-value", "keyloom-model", "keyloom-store", "pollster", "proptest"],
     },
     Layer {
+        package: "keyloom-server",
+        dependencies: &[
+            "keyloom-store",
+            "keyloom-dynamodb",
+            "bytes",
+            "crc32fast",
+            "flate2",
+            "http-body-util",
+            "hyper",
+            "hyper-util",
+            "ring",
+            "rustls",
+            "tokio",
+            "tokio-rustls",
+        ],
+    },
+    Layer {
+        package: "keyloom-cli",
+        dependencies: &[
+            "keyloom-store",
+            "keyloom-dynamodb",
+            "keyloom-server",
+            "clap",
+            "mimalloc",
+            "tokio",
+        ],
+    },
+    Layer {
         package: "keyloom-bench",
         dependencies: &[
             "keyloom",

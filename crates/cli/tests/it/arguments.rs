@@ -1,0 +1,47 @@
+//! Help that teaches, refusals that say what to do, and a stop that is clean.
+
+use crate::process::{Served, run, scratch};
+
+#[test]
+fn help_shows_how_to_begin() {
+    let help = String::from_utf8(run(&["dynamodb", "--help"]).stdout).unwrap();
+    for part in [
+        "keyloom dynamodb --data ./data",
+        "--credentials",
+        "--tls-cert",
+        "[default: 127.0.0.1:8000]",
+    ] {
+        assert!(help.contains(part), "{part}\n{help}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_sentence() {
+    let data = scratch("refused");
+    let data = data.to_str().unwrap();
+    let missing = scratch("no-such-file");
+    let missing = missing.to_str().unwrap();
+    let cases: &[(&[&str], &str)] = &[
+        (&["dynamodb"], "--data <DIR>"),
+        (&["dynamodb", "--data", data, "--listen", "nowhere"], "invalid value 'nowhere'"),
+        (&["dynamodb", "--data", data, "--tls-cert", "x"], "--tls-key <FILE>"),
+        (
+            &["dynamodb", "--data", data, "--listen", "0.0.0.0:0"],
+            "Without credentials any client is let in",
+        ),
+        (&["dynamodb", "--data", data, "--credentials", missing], "cannot be used"),
+        (&["dynamodb", "--data", "/dev/null/x"], "keyloom dynamodb: "),
+    ];
+    for (arguments, expected) in cases {
+        let output = run(arguments);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && told.contains(expected), "{arguments:?}: {told}");
+    }
+    let _ = std::fs::remove_dir_all(data);
+}
+
+#[test]
+fn it_stops_when_asked() {
+    let mut served = Served::start("stops");
+    assert!(served.stop());
+}

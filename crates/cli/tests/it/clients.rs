@@ -1,0 +1,74 @@
+//! Amazon's own client libraries, unmodified. Each is installed once, below the target folder,
+//! from its language's registry.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{Served, scratch};
+
+const BOTO3: &str = "boto3==1.44.0";
+
+fn suite(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+}
+
+/// Runs a command that must succeed, and says what it is for if it does not.
+fn succeed(purpose: &str, command: &mut Command) {
+    let shown = format!("{command:?}");
+    let output = command.output().unwrap_or_else(|error| panic!("{purpose}: {shown}: {error}"));
+    assert!(
+        output.status.success(),
+        "{purpose}: {shown}\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// Installs into a folder, unless that was done before. The mark is made last.
+fn installed(folder: &Path, install: impl FnOnce()) {
+    let mark = folder.join("installed");
+    if !mark.exists() {
+        let _ = std::fs::remove_dir_all(folder);
+        std::fs::create_dir_all(folder).unwrap();
+        install();
+        std::fs::write(mark, "").unwrap();
+    }
+}
+
+#[test]
+fn boto3_works() {
+    let folder = scratch(&format!("clients-{BOTO3}"));
+    let python = folder.join("venv/bin/python");
+    installed(&folder, || {
+        let venv = folder.join("venv");
+        succeed(
+            "Python with venv is needed",
+            Command::new("python3").args(["-m", "venv"]).arg(venv),
+        );
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", BOTO3];
+        succeed("boto3 comes from PyPI", Command::new(&python).args(install));
+    });
+    let served = Served::start("boto3");
+    succeed("boto3's suite", Command::new(&python).arg(suite("boto3_suite.py")).arg(&served.url));
+}
+
+#[test]
+fn the_sdk_for_javascript_works() {
+    let folder = scratch("clients-javascript");
+    installed(&folder, || {
+        let files = ["package.json", "sdk_v3_suite.mjs"];
+        for file in files {
+            std::fs::copy(suite(file), folder.join(file)).unwrap();
+        }
+        let install = ["install", "--loglevel=error", "--no-audit", "--no-fund"];
+        succeed("The SDK comes from npm", Command::new("npm").args(install).current_dir(&folder));
+    });
+    // The suite finds its packages beside itself.
+    std::fs::copy(suite("sdk_v3_suite.mjs"), folder.join("sdk_v3_suite.mjs")).unwrap();
+    let served = Served::start("javascript");
+    let mut node = Command::new("node");
+    succeed(
+        "The suite of the SDK for JavaScript",
+        node.arg(folder.join("sdk_v3_suite.mjs")).arg(&served.url).current_dir(&folder),
+    );
+}

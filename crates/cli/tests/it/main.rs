@@ -1,0 +1,7 @@
+//! The binary as its users see it: its help, its refusals, and clients of others that talk to it.
+// Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod arguments;
+mod clients;
+mod process;

@@ -1,0 +1,81 @@
+//! One connection: requests in, answers out, within the limits.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Incoming};
+use hyper::header::CONNECTION;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::{App, Limits};
+
+/// Whether the server has been told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    No,
+    Yes,
+}
+
+/// Serves a connection until it ends, or until the server stops and the request under way is
+/// answered.
+pub(crate) async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    app: App,
+    limits: Limits,
+    mut stopped: watch::Receiver<Stop>,
+) {
+    let service = service_fn(move |request| {
+        let app = app.clone();
+        async move { Ok::<_, Infallible>(answer(&app, &limits, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.head_bytes)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let mut stop = pin!(async move { stopped.wait_for(|stop| *stop == Stop::Yes).await.is_ok() });
+    let mut is_stopping = false;
+    // What ends a connection early, such as a client that goes away, concerns nobody else.
+    let _ = poll_fn(|context| {
+        if !is_stopping && let Poll::Ready(_) = stop.as_mut().poll(context) {
+            is_stopping = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context)
+    })
+    .await;
+}
+
+async fn answer(app: &App, limits: &Limits, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let (head, body) = request.into_parts();
+    if body.size_hint().lower() > limits.body_bytes as u64 {
+        return refusal(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    let body = Limited::new(body, limits.body_bytes).collect();
+    match timeout(limits.body_time, body).await {
+        Ok(Ok(body)) => app.service.answer(Request::from_parts(head, body.to_bytes())).await,
+        Ok(Err(error)) if error.is::<LengthLimitError>() => refusal(StatusCode::PAYLOAD_TOO_LARGE),
+        Ok(Err(_)) => refusal(StatusCode::BAD_REQUEST),
+        Err(_) => refusal(StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+/// An answer to what was not read to its end: the connection cannot be used again.
+fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONNECTION, hyper::header::HeaderValue::from_static("close"));
+    response
+}

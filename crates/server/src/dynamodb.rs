@@ -1,0 +1,11 @@
+//! Amazon DynamoDB's protocol over HTTP: headers, signatures, checksums.
+
+mod credentials;
+mod reply;
+mod request_id;
+mod service;
+mod sigv4;
+mod timestamp;
+
+pub use credentials::{Credentials, CredentialsError};
+pub use service::DynamoDb;

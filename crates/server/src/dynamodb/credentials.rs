@@ -1,0 +1,141 @@
+//! Who may ask: keys and their secrets, from a file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Access keys with their secrets.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    secrets: BTreeMap<String, String>,
+}
+
+/// Why a file of credentials cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredentialsError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub why: &'static str,
+}
+
+impl Credentials {
+    /// Reads the format that the AWS tools keep in `~/.aws/credentials`; every profile counts.
+    ///
+    /// ```text
+    /// file    ::= (profile | setting | comment)*
+    /// profile ::= "[" name "]"
+    /// setting ::= ("aws_access_key_id" | "aws_secret_access_key" | other) "=" value
+    /// comment ::= ("#" | ";") text
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first line that cannot be understood, a key without its secret, or no key at all.
+    pub fn parse(text: &str) -> Result<Credentials, CredentialsError> {
+        let mut credentials = Credentials::default();
+        let (mut key, mut secret) = (None, None);
+        let mut last = 0;
+        for (index, line) in text.lines().map(str::trim).enumerate() {
+            last = index + 1;
+            let refuse = |why| Err(CredentialsError { line: last, why });
+            if line.is_empty() || line.starts_with(['#', ';']) {
+                continue;
+            }
+            if line.starts_with('[') {
+                credentials.add(last, key.take(), secret.take())?;
+                continue;
+            }
+            let Some((name, value)) = line.split_once('=') else {
+                return refuse("it is neither `[profile]` nor `name = value`");
+            };
+            let value = value.trim().to_owned();
+            match name.trim() {
+                "aws_access_key_id" if value.is_empty() => return refuse("the key is empty"),
+                "aws_secret_access_key" if value.is_empty() => {
+                    return refuse("the secret is empty");
+                }
+                "aws_access_key_id" => key = Some(value),
+                "aws_secret_access_key" => secret = Some(value),
+                _ => {}
+            }
+        }
+        credentials.add(last, key, secret)?;
+        if credentials.secrets.is_empty() {
+            return Err(CredentialsError { line: last, why: "the file has no keys" });
+        }
+        Ok(credentials)
+    }
+
+    /// The secret of a key.
+    pub(super) fn secret(&self, key: &str) -> Option<&str> {
+        self.secrets.get(key).map(String::as_str)
+    }
+
+    fn add(
+        &mut self,
+        line: usize,
+        key: Option<String>,
+        secret: Option<String>,
+    ) -> Result<(), CredentialsError> {
+        match (key, secret) {
+            (None, None) => Ok(()),
+            (Some(key), Some(secret)) => {
+                self.secrets.insert(key, secret);
+                Ok(())
+            }
+            (Some(_), None) => Err(CredentialsError {
+                line,
+                why: "the profile before has no aws_secret_access_key",
+            }),
+            (None, Some(_)) => {
+                Err(CredentialsError { line, why: "the profile before has no aws_access_key_id" })
+            }
+        }
+    }
+}
+
+/// Keys only: a secret must not get into a log.
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.secrets.keys()).finish()
+    }
+}
+
+impl fmt::Display for CredentialsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Line {}: {}. Write aws_access_key_id and aws_secret_access_key as in \
+             ~/.aws/credentials.",
+            self.line, self.why
+        )
+    }
+}
+
+impl std::error::Error for CredentialsError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_or_refused_with_their_line() {
+        let good = "# mine\n[default]\naws_access_key_id = A\naws_secret_access_key= s=1 \n\n\
+                    [two]\nregion = x\naws_secret_access_key=t\naws_access_key_id=B\n";
+        let credentials = Credentials::parse(good).unwrap();
+        assert_eq!((credentials.secret("A"), credentials.secret("B")), (Some("s=1"), Some("t")));
+        assert_eq!(credentials.secret("C"), None);
+        assert_eq!(format!("{credentials:?}"), r#"{"A", "B"}"#);
+        let bad = [
+            ("", 0, "the file has no keys"),
+            ("[a]\nhello", 2, "it is neither `[profile]` nor `name = value`"),
+            ("aws_access_key_id=", 1, "the key is empty"),
+            ("aws_access_key_id=A\n[b]", 2, "the profile before has no aws_secret_access_key"),
+            ("aws_secret_access_key=A", 1, "the profile before has no aws_access_key_id"),
+        ];
+        for (text, line, why) in bad {
+            let expected = CredentialsError { line, why };
+            assert_eq!(Credentials::parse(text).unwrap_err(), expected, "{text}");
+        }
+    }
+}

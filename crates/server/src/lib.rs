@@ -1,0 +1,26 @@
+//! HTTP in front of the library.
+//!
+//! A [`Server`] listens, with or without TLS, and hands requests to an [`App`]. It bounds what a
+//! client can take: connections, headers, bytes of a body, time. Today there is one app:
+//!
+//! - [`DynamoDb`] answers as Amazon DynamoDB does, to any of its clients. With [`Credentials`] it
+//!   verifies signatures (SigV4) before it looks into a request; without, it takes any, and the
+//!   server refuses to listen anywhere but on the machine itself.
+//!
+//! It runs on a tokio runtime that its caller made. Stopping is graceful: requests under way are
+//! answered, idle connections are closed.
+
+mod app;
+mod config;
+mod connection;
+mod dynamodb;
+mod error;
+mod race;
+mod server;
+mod tls;
+
+pub use app::App;
+pub use config::{Config, Limits, TlsFiles};
+pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
+pub use error::ServerError;
+pub use server::Server;

@@ -1,0 +1,94 @@
+//! What a client cannot take: room, time, connections.
+
+use std::io::Write;
+
+use keyloom_server::Limits;
+
+use crate::rig::{Answer, Rig, Setup, post};
+
+const LIST: &str = "DynamoDB_20120810.ListTables";
+
+fn with_limits(change: impl FnOnce(&mut Limits)) -> Rig {
+    let mut setup = Setup::default();
+    change(&mut setup.limits);
+    Rig::start(setup)
+}
+
+#[test]
+fn a_body_can_be_as_large_as_the_limit() {
+    let rig = with_limits(|limits| limits.body_bytes = 1000);
+    let body = |length: usize| format!("{{{}}}", " ".repeat(length - 2));
+    assert_eq!(rig.send(&post(LIST, "", &body(1000))).status, 200);
+    assert_eq!(rig.send(&post(LIST, "", &body(1001))).status, 413);
+    // One that does not say its length is cut when it has come too far.
+    let chunked = |length: usize| {
+        format!(
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Amz-Target: {LIST}\r\n\
+             Transfer-Encoding: chunked\r\n\r\n{length:x}\r\n{}\r\n0\r\n\r\n",
+            body(length)
+        )
+    };
+    assert_eq!(rig.send(chunked(1000).as_bytes()).status, 200);
+    assert_eq!(rig.send(chunked(1001).as_bytes()).status, 413);
+    for (length, expected) in [(1 << 40, 413), (u64::MAX, 431)] {
+        let lying = format!(
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n"
+        );
+        let status = rig.send(lying.as_bytes()).status;
+        assert_eq!(status, expected, "{length}");
+    }
+}
+
+#[test]
+fn a_head_is_limited() {
+    let rig = with_limits(|limits| limits.headers = 20);
+    let many = "A: b\r\n".repeat(30);
+    assert_eq!(rig.send(&post(LIST, &many, "{}")).status, 431);
+    let rig = with_limits(|limits| limits.head_bytes = 16 * 1024);
+    let long = format!("A: {}\r\n", "b".repeat(20 * 1024));
+    assert!([0, 431].contains(&rig.send(&post(LIST, &long, "{}")).status));
+    assert_eq!(rig.send(&post(LIST, "", "{}")).status, 200, "others are served");
+}
+
+#[test]
+fn half_a_request_does_not_stay() {
+    let rig = Rig::start(Setup::default());
+    let whole = post(LIST, "", r#"{"Limit":1}"#);
+    let head = whole.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
+    let mut streams: Vec<_> = [0, 1, 30, head - 1, head, head + 3]
+        .into_iter()
+        .map(|length| {
+            let mut stream = rig.connect();
+            stream.write_all(&whole[..length]).unwrap();
+            (length, stream)
+        })
+        .collect();
+    for (length, stream) in &mut streams {
+        // The time is over: the body's is answered, the head's ends the connection.
+        let expected: &[u16] = if *length >= head { &[408] } else { &[0, 408] };
+        let answer = Answer::read(stream);
+        assert!(expected.contains(&answer.status), "{length}: {}", answer.status);
+    }
+    assert_eq!(rig.send(&whole).status, 200, "others are served");
+}
+
+#[test]
+fn a_client_that_goes_away_takes_nothing_with_it() {
+    let rig = with_limits(|limits| limits.connections = 2);
+    for length in 0..37 {
+        let mut stream = rig.connect();
+        stream.write_all(&post(LIST, "", "{}")[..length * 4]).unwrap();
+    }
+    assert_eq!(rig.send(&post(LIST, "", "{}")).status, 200);
+}
+
+#[test]
+fn connections_above_the_limit_wait_for_a_place() {
+    let rig = with_limits(|limits| limits.connections = 1);
+    let first = rig.connect();
+    let mut second = rig.connect();
+    second.write_all(&post(LIST, "", "{}")).unwrap();
+    drop(first);
+    assert_eq!(Answer::read(&mut second).status, 200);
+}

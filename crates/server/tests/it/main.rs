@@ -1,0 +1,10 @@
+//! Raw HTTP, for what clients' libraries hide.
+// Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod limits;
+mod protocol;
+mod rig;
+mod signatures;
+mod stopping;
+mod tls;

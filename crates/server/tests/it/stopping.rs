@@ -1,0 +1,72 @@
+//! Starting where it may, and stopping without losing a request.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+
+use keyloom_dynamodb::{Endpoint, EndpointOptions};
+use keyloom_server::{Config, DynamoDb, Limits, Server, TlsFiles};
+use keyloom_store::{Reference, SystemClock};
+
+use crate::rig::{Answer, Rig, Setup, post};
+
+const LIST: &str = "DynamoDB_20120810.ListTables";
+
+#[test]
+fn a_request_under_way_is_answered_and_idle_connections_end() {
+    let mut rig = Rig::start(Setup::default());
+    let mut idle = rig.connect();
+    let mut under_way = rig.connect();
+    for stream in [&mut idle, &mut under_way] {
+        stream.write_all(&post(LIST, "", "{}")).unwrap();
+        assert_eq!(Answer::read(stream).status, 200);
+    }
+    let request = post(LIST, "", "{}");
+    let (first, rest) = request.split_at(request.len() - 1);
+    under_way.write_all(first).unwrap();
+    // A third connection is answered after the server has read the half request above.
+    assert_eq!(rig.send(&post(LIST, "", "{}")).status, 200);
+    rig.stop();
+    assert_eq!(Answer::read(&mut idle).status, 0);
+    under_way.write_all(rest).unwrap();
+    let answer = Answer::read(&mut under_way);
+    assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
+    rig.join();
+    assert!(TcpStream::connect(rig.address).is_err());
+}
+
+#[test]
+fn a_client_that_never_ends_does_not_keep_it_from_stopping() {
+    let mut rig = Rig::start(Setup::default());
+    let mut slow = rig.connect();
+    slow.write_all(b"POST / HT").unwrap();
+    rig.stop();
+    rig.join();
+    assert_eq!(Answer::read(&mut slow).status, 0);
+}
+
+fn bind(listen: [u8; 4], tls: Option<TlsFiles>) -> String {
+    let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+    let endpoint = Endpoint::new(store, EndpointOptions::default());
+    let app = DynamoDb::new(endpoint, None, Arc::new(SystemClock));
+    let config = Config { listen: SocketAddr::from((listen, 0)), tls, limits: Limits::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    match runtime.block_on(Server::bind(config, app.into())) {
+        Ok(server) => format!("{}", server.address().ip()),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn an_open_server_listens_on_this_machine_alone() {
+    assert_eq!(bind([127, 0, 0, 1], None), "127.0.0.1");
+    let refused = bind([0, 0, 0, 0], None);
+    assert!(refused.starts_with("Without credentials any client is let in"), "{refused}");
+}
+
+#[test]
+fn files_that_are_no_certificates_are_named() {
+    let files = TlsFiles { certificate: "Cargo.toml".into(), key: "none.key".into() };
+    let refused = bind([127, 0, 0, 1], Some(files));
+    assert_eq!(refused, "The file Cargo.toml cannot be used for TLS: it holds no certificate.");
+}
