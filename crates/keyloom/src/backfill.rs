@@ -119,7 +119,7 @@ impl Upkeep<'_> {
     /// The same entity, written under the model of today.
     fn rewritten(&self, row: OwnRow) -> Transition {
         let after = Some(self.layouts.upgraded(&row));
-        Transition { key: row.image.key.clone(), before: Some(row), after }
+        Transition::new(row.image.key.clone(), Some(row), after)
     }
 
     async fn is_committed(&self, transitions: &[Transition]) -> bool {

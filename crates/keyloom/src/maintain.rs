@@ -58,15 +58,21 @@ impl Db {
         let upkeep = self.shared.upkeep(&schema);
         let mut count = 0;
         for (entity, _) in schema.model().entities() {
-            let page = EXPIRED_PAGE.min(limit - count);
-            if page == 0 {
-                break;
-            }
-            for key in upkeep.reader().expired(entity, page).await? {
-                match upkeep.execute(&[Intent::Expire { key }]).await {
-                    Ok(_) => count += 1,
-                    Err(Error::InUse { .. }) => {}
-                    Err(error) => return Err(error),
+            let mut after = None;
+            while count < limit {
+                let page = EXPIRED_PAGE.min(limit - count);
+                let page = upkeep.reader().expired(entity, after.as_deref(), page).await?;
+                for key in page.keys {
+                    match upkeep.execute(&[Intent::Expire { key }]).await {
+                        Ok(_) => count += 1,
+                        // It stays; those after it can go.
+                        Err(Error::InUse { .. }) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                match page.next {
+                    None => break,
+                    next => after = next,
                 }
             }
         }

@@ -288,7 +288,10 @@ impl ListQuery {
 
     fn by_values(&self, entity: &Entity, list: ListId) -> Result<Vec<Value>, Error> {
         let fields = &entity.list(list).by;
-        for (name, _) in &self.by {
+        for (index, (name, _)) in self.by.iter().enumerate() {
+            if self.by[..index].iter().any(|(before, _)| before == name) {
+                return Err(self.bounded_twice(name));
+            }
             let is_by = |field: &FieldId| entity.field(*field).name == *name;
             if !fields.iter().any(is_by) {
                 let what = format!("`{name}` is not in `by` of the list `{}`", self.list);
@@ -307,47 +310,57 @@ impl ListQuery {
         fields.iter().map(value).collect()
     }
 
-    /// The bounds in the order of the list's fields.
+    /// The bounds in the order of the list's fields: values of the first ones, then bounds of one.
     fn range(&self, entity: &Entity, list: ListId) -> Result<Range, Error> {
         let mut range = Range::ALL;
         let mut used = 0;
         for order in &entity.list(list).order {
             let field = entity.field(order.field);
-            let mut is_equal = false;
-            for (_, side, value) in self.range.iter().filter(|(name, ..)| *name == field.name) {
-                used += 1;
-                let value = field.of.take(value);
-                match side {
-                    Side::Equal => {
-                        range.equal.push(value);
-                        is_equal = true;
-                    }
-                    Side::AtLeast => range.lower = Bound::Included(value),
-                    Side::MoreThan => range.lower = Bound::Excluded(value),
-                    Side::AtMost => range.upper = Bound::Included(value),
-                    Side::LessThan => range.upper = Bound::Excluded(value),
+            let of_field = self.range.iter().filter(|(name, ..)| *name == field.name);
+            let bounds: Vec<(Side, Value)> =
+                of_field.map(|(_, side, value)| (*side, field.of.take(value))).collect();
+            used += bounds.len();
+            if let [(Side::Equal, value)] = &bounds[..] {
+                range.equal.push(value.clone());
+                continue;
+            }
+            for (side, value) in bounds {
+                let (bound, value) = match side {
+                    Side::Equal => return Err(self.bounded_twice(&field.name)),
+                    Side::AtLeast => (&mut range.lower, Bound::Included(value)),
+                    Side::MoreThan => (&mut range.lower, Bound::Excluded(value)),
+                    Side::AtMost => (&mut range.upper, Bound::Included(value)),
+                    Side::LessThan => (&mut range.upper, Bound::Excluded(value)),
+                };
+                if *bound != Bound::Unbounded {
+                    return Err(self.bounded_twice(&field.name));
                 }
+                *bound = value;
             }
-            if !is_equal {
-                break;
-            }
+            break;
         }
-        if used == self.range.len() {
-            return Ok(range);
+        if used == self.range.len() { Ok(range) } else { Err(self.no_such_range(entity, list)) }
+    }
+
+    fn bounded_twice(&self, field: &str) -> Error {
+        Error::Unknown {
+            what: format!("`{field}` is bounded twice"),
+            help: Some("give it one value, or one lower and one upper bound".to_owned()),
         }
+    }
+
+    fn no_such_range(&self, entity: &Entity, list: ListId) -> Error {
         let order = entity.list(list).order.iter();
         let names: Vec<&str> = order.map(|order| entity.field(order.field).name.as_str()).collect();
-        Err(Error::Unknown {
-            what: format!("The list `{}` has no such range", self.list),
-            help: Some(match names.is_empty() {
-                true => "it is in order of creation only".to_owned(),
-                false => format!(
-                    "it is ordered by `{}`: give the first ones one value each, and bounds to the \
-                     next",
-                    names.join("`, `")
-                ),
-            }),
-        })
+        let help = match names.is_empty() {
+            true => "it is in order of ids only".to_owned(),
+            false => format!(
+                "it is ordered by `{}`: give the first ones one value each, and bounds to the next",
+                names.join("`, `")
+            ),
+        };
+        let what = format!("The list `{}` has no such range", self.list);
+        Error::Unknown { what, help: Some(help) }
     }
 }
 

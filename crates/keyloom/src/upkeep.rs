@@ -16,13 +16,12 @@ pub(crate) use cast::Cast;
 pub(crate) use commit::Outcome;
 pub(crate) use intent::Intent;
 pub(crate) use plan::{ACTIONS_MAX, as_read};
-pub(crate) use transition::Transition;
+pub(crate) use transition::{Mark, Transition};
 pub(crate) use write::Effort;
 
 use keyloom_model::{Entity, EntityKey, OwnRow};
 use keyloom_query::Reader;
 use keyloom_store::{Store, TableName};
-use keyloom_value::Value;
 
 use crate::error::Error;
 use crate::schema::Layouts;
@@ -59,9 +58,6 @@ impl<'a> Upkeep<'a> {
 
     /// Whether its time has come.
     pub(crate) fn is_expired(&self, row: &OwnRow) -> bool {
-        let entity = self.entity(&row.image.key);
-        let time = entity.expires.and_then(|field| row.image.fields.get(&entity.field(field).name));
-        let time = time.and_then(Value::as_n).and_then(|time| time.to_i64());
-        time.is_some_and(|time| time <= self.now_ms)
+        self.reader().has_expired(&row.image)
     }
 }

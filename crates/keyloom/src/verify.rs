@@ -6,8 +6,8 @@ mod finding;
 mod own;
 mod position;
 
-use keyloom_model::attribute::{DELETION, PARTITION, SORT};
-use keyloom_model::{EntityKey, RowKey, RowName};
+use keyloom_model::attribute::{DELETION, OWNER, PARTITION, SORT, VERSION};
+use keyloom_model::{EntityKey, RowName};
 use keyloom_store::{Get, Scan, TransactGet};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -124,7 +124,11 @@ impl Verifier<'_> {
             None if older().is_some() => self.derived(row, findings).await,
             None => {
                 let problem = Problem::Stray { row: show_key(row) };
-                let remedy = self.remove(row).await?;
+                // An entity that the model does not know is data all the same.
+                let remedy = match row.contains(VERSION) && !row.contains(OWNER) {
+                    true => self.for_a_person(),
+                    false => self.remove(row).await?,
+                };
                 findings.push(self.finding(None, problem, remedy));
                 Ok(())
             }
@@ -146,9 +150,8 @@ impl Verifier<'_> {
     }
 
     /// Rows at one moment.
-    async fn at_once(&self, keys: &[&RowKey]) -> Result<Vec<Option<Item>>, Error> {
-        let get = |key: &&RowKey| Get::new(&self.shared.table, key.to_item());
-        let gets = keys.iter().map(get).collect();
+    async fn at_once(&self, keys: Vec<Item>) -> Result<Vec<Option<Item>>, Error> {
+        let gets = keys.into_iter().map(|key| Get::new(&self.shared.table, key)).collect();
         Ok(self.shared.store.transact_get(TransactGet { gets }).await?)
     }
 }

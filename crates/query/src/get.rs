@@ -6,6 +6,9 @@ use crate::fetch::{RawKey, unreadable};
 use crate::visible::Seen;
 use crate::{DeletionState, Effort, Error, Reader, deletion_key};
 
+/// How often a row is read that others change all the time.
+const ATTEMPTS_MAX: usize = 64;
+
 impl Reader<'_> {
     /// How far a deletion has come; none if it is not there any more. One read.
     ///
@@ -23,8 +26,22 @@ impl Reader<'_> {
     ///
     /// If the store fails, or the row is damaged.
     pub async fn get(&self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
-        let Some(row) = self.get_any(key).await? else { return Ok(None) };
-        Ok(self.is_visible(&row).await?.then_some(row))
+        let mut row = self.get_any(key).await?;
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(read) = &row else { return Ok(None) };
+            let is_visible = self.is_visible(read).await?;
+            if read.deletion.is_none() {
+                return Ok(row.filter(|_| is_visible));
+            }
+            // Whether a deletion has taken it was asked later than the row was read: an id that is
+            // given anew meanwhile must not show what was there before.
+            let again = self.get_any(key).await?;
+            if again == row {
+                return Ok(row.filter(|_| is_visible));
+            }
+            row = again;
+        }
+        Err(Error::Unanswered { rows: 1 })
     }
 
     /// An entity, if it is there, also one that is not seen any more. One read.

@@ -89,6 +89,7 @@ mod visible;
 pub use cursor::{CursorError, CursorKey};
 pub use deletion::{DeletionState, deletion_key};
 pub use error::Error;
+pub use expired::ExpiredPage;
 pub use family::{Children, ChildrenPage, Family, FamilyRequest};
 pub use links::{LinkRow, LinksPage};
 pub use list::{Budget, Effort, End, ListPage, ListRequest};

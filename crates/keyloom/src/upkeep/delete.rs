@@ -81,7 +81,7 @@ impl Upkeep<'_> {
                     if cast.get(&key).is_none() {
                         let Some(row) = self.read(&owner, effort).await? else { continue };
                         let after = Some(self.layouts.upgraded(&row));
-                        cast.add(key.clone(), Transition { key: owner, before: Some(row), after });
+                        cast.add(key.clone(), Transition::new(owner, Some(row), after));
                     }
                     if let Some(added) = self.affect(cast, (&key, &link), &target)? {
                         deleted.push(added);

@@ -42,7 +42,7 @@ impl Upkeep<'_> {
         before: Option<OwnRow>,
     ) -> Result<Option<Transition>, Error> {
         let key = intent.key().clone();
-        let transition = |before, after| Ok(Some(Transition { key: key.clone(), before, after }));
+        let transition = |before, after| Ok(Some(Transition::new(key.clone(), before, after)));
         match intent {
             Intent::Create { document, .. } => match before {
                 Some(_) => Err(self.exists(&key)),
@@ -86,7 +86,7 @@ impl Upkeep<'_> {
         let key = before.image.key.clone();
         self.same_tenant(&key, &fields)?;
         let after = self.image(&key, fields)?;
-        Ok(Some(Transition { key, before: Some(before), after: Some(after) }))
+        Ok(Some(Transition::new(key, Some(before), Some(after))))
     }
 
     /// The row, if it is there and has the expected version.

@@ -8,7 +8,7 @@ use keyloom_model::{EntityKey, FieldId, Image, OwnRow, Reason, Row, RowKey, Uniq
 use keyloom_store::{Check, Delete, OnFailure, Put, TableName, TransactAction};
 use keyloom_value::{Comparison, Condition, Path, Value};
 
-use super::Transition;
+use super::{Mark, Transition};
 use crate::error::Error;
 use crate::schema::Layouts;
 
@@ -100,7 +100,8 @@ impl Planner<'_> {
         }
         for transition in transitions {
             let Some(new) = &transition.after else { continue };
-            for row in self.layouts.current.rows(new)? {
+            for mut row in self.layouts.current.rows(new)? {
+                keep_mark(&mut row, transition);
                 let reason = row.reason;
                 let Some((_, other)) = after.insert(row.key.clone(), (row, &transition.key)) else {
                     continue;
@@ -211,6 +212,16 @@ impl Planner<'_> {
 
     fn put(&self, row: &Row) -> Put {
         Put::new(self.table, row.item.clone())
+    }
+}
+
+/// The own row and its copy, the rows that say of an entity what it is, keep the mark.
+fn keep_mark(row: &mut Row, transition: &Transition) {
+    let task = transition.before.as_ref().and_then(|before| before.deletion.as_deref());
+    if let Some(task) = task.filter(|_| transition.mark == Mark::Keep)
+        && row.item.contains(VERSION)
+    {
+        row.item.insert(DELETION, task);
     }
 }
 

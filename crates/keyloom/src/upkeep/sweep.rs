@@ -9,14 +9,14 @@ use std::collections::HashSet;
 use keyloom_model::attribute::{DELETION, PARTITION};
 use keyloom_model::{EntityKey, Link, OnDelete, OwnRow, RowKey};
 use keyloom_query::{DeletionState, LinkRow, deletion_key};
-use keyloom_store::{Delete, Get, TransactAction, UpdateItem};
+use keyloom_store::{Check, Delete, Get, OnFailure, TransactAction, UpdateItem};
 use keyloom_value::{Condition, Path, Update, Value};
 
 use super::commit::{Outcome, commit};
 use super::delete::{LINKS_PAGE, Task, is_in, root_of};
 use super::plan::{ACTIONS_MAX, Otherwise, Planned};
 use super::write::Effort;
-use super::{Transition, Upkeep};
+use super::{Mark, Transition, Upkeep};
 use crate::error::Error;
 
 /// How often a step is tried when others are faster.
@@ -95,7 +95,9 @@ impl Upkeep<'_> {
         if !self.mark_all(task, root, &mut effort).await? {
             return Ok(false);
         }
-        self.refuse_all(task, root).await?;
+        if !self.refuse_all(task, root).await? {
+            return Ok(false);
+        }
         self.turn(task, (DeletionState::Marking, DeletionState::Clearing)).await
     }
 
@@ -165,18 +167,23 @@ impl Upkeep<'_> {
         Some(Planned { action: TransactAction::Update(update), otherwise: Otherwise::Changed })
     }
 
-    /// Fails if something that stays refuses that its target goes.
-    async fn refuse_all(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
+    /// Fails if something that stays refuses that its target goes. False if something that goes
+    /// has lost its mark: then the marks are not whole.
+    async fn refuse_all(&self, task: &Task, root: &EntityKey) -> Result<bool, Error> {
         let mut walk = Walk::new(root.clone());
         while let Some((target, referrers)) = walk.next(self, task).await? {
             for Referrer { link, row } in referrers {
-                let stays = row.deletion.as_ref() != Some(&task.id);
-                if stays && link.on_delete == OnDelete::Refuse {
-                    return Err(self.in_use(&target, &link));
+                if row.deletion.as_ref() == Some(&task.id) || !self.refers(&row, &link, &target) {
+                    continue;
+                }
+                match link.on_delete {
+                    OnDelete::Refuse => return Err(self.in_use(&target, &link)),
+                    OnDelete::Cascade => return Ok(false),
+                    OnDelete::Clear => {}
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Clears every reference that is to be cleared, in what stays.
@@ -186,29 +193,51 @@ impl Upkeep<'_> {
             for Referrer { link, row } in referrers {
                 let stays = row.deletion.as_ref() != Some(&task.id);
                 if stays && link.on_delete == OnDelete::Clear {
-                    self.clear(&row.image.key, &link, &target).await?;
+                    self.clear(task, (&row.image.key, &link), &target).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn clear(&self, key: &EntityKey, link: &Link, target: &EntityKey) -> Result<(), Error> {
+    /// Clears one reference. Only as long as the task says so: later, the target can be another
+    /// one with the same id.
+    async fn clear(
+        &self,
+        task: &Task,
+        (key, link): (&EntityKey, &Link),
+        target: &EntityKey,
+    ) -> Result<(), Error> {
         let name = &self.entity(key).field(link.field).name;
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.reader().get_any(key).await? else { return Ok(()) };
-            if !self.refers(&row, link, target) {
+            let state = self.reader().deletion_state(&task.id).await?;
+            if !self.refers(&row, link, target) || state != Some(DeletionState::Clearing) {
                 return Ok(());
             }
             let mut image = self.layouts.upgraded(&row);
             image.fields.remove(name);
             let after = Some(self.image(key, image.fields)?);
-            let transition = Transition { key: key.clone(), before: Some(row), after };
-            if self.commit_all(&[transition]).await? {
+            // Another deletion may have marked it, and be decided.
+            let transition =
+                Transition { key: key.clone(), before: Some(row), after, mark: Mark::Keep };
+            let mut planned = self.planner(&[]).plan(&[transition])?;
+            planned.push(self.still_clearing(task));
+            if matches!(commit(self.store, planned).await?, Outcome::Done) {
                 return Ok(());
             }
         }
         Err(Error::Contended)
+    }
+
+    fn still_clearing(&self, task: &Task) -> Planned {
+        let check = Check {
+            table: self.table.clone(),
+            key: deletion_key(&task.id).to_item(),
+            condition: is_in(DeletionState::Clearing),
+            on_failure: OnFailure::Nothing,
+        };
+        Planned { action: TransactAction::Check(check), otherwise: Otherwise::Changed }
     }
 
     /// Removes everything that is marked, the outermost first.

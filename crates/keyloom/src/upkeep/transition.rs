@@ -10,10 +10,25 @@ pub(crate) struct Transition {
     pub(crate) before: Option<OwnRow>,
     /// What it becomes; none if it goes.
     pub(crate) after: Option<Image>,
+    /// What becomes of the mark that a deletion has left on it.
+    pub(crate) mark: Mark,
+}
+
+/// What becomes of the mark of a deletion when a row is written anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It goes: the deletion is called off, or the one that writes.
+    Drop,
+    /// It stays: the deletion may be decided, and whoever writes has not asked.
+    Keep,
 }
 
 impl Transition {
+    pub(crate) fn new(key: EntityKey, before: Option<OwnRow>, after: Option<Image>) -> Transition {
+        Transition { key, before, after, mark: Mark::Drop }
+    }
+
     pub(crate) fn delete(before: OwnRow) -> Transition {
-        Transition { key: before.image.key.clone(), before: Some(before), after: None }
+        Transition::new(before.image.key.clone(), Some(before), None)
     }
 }

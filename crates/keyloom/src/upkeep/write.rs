@@ -110,7 +110,7 @@ impl Upkeep<'_> {
         }
     }
 
-    fn planner<'p>(&'p self, void: &'p [String]) -> Planner<'p> {
+    pub(crate) fn planner<'p>(&'p self, void: &'p [String]) -> Planner<'p> {
         Planner { layouts: self.layouts, table: self.table, now_ms: self.now_ms, void }
     }
 

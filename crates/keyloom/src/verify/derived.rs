@@ -24,18 +24,26 @@ impl Verifier<'_> {
             findings.push(self.finding(None, problem, remedy));
             return Ok(());
         };
-        let own = self.upkeep().reader().get_any(&owner).await?;
-        if self.implies(own.as_ref(), row)? {
+        if self.may_imply(&owner, row).await? {
             return Ok(());
         }
         self.left_over(&owner, row, findings).await
     }
 
-    fn implies(&self, own: Option<&OwnRow>, row: &Item) -> Result<bool, Error> {
-        let Some(own) = own else { return Ok(false) };
-        let rows = self.schema.layouts.rows_before(own)?;
-        let key = |item: &Item| [PARTITION, SORT].map(|name| item.get(name).cloned());
-        Ok(rows.iter().any(|implied| key(&implied.item) == key(row)))
+    /// Whether an entity implies a row; also if that cannot be known, because its own row cannot be
+    /// read. That is found where its own row is looked at.
+    pub(super) async fn may_imply(&self, owner: &EntityKey, row: &Item) -> Result<bool, Error> {
+        match self.upkeep().reader().get_any(owner).await {
+            Ok(own) => Ok(self.implies(own.as_ref(), row)),
+            Err(keyloom_query::Error::Unreadable { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn implies(&self, own: Option<&OwnRow>, row: &Item) -> bool {
+        let Some(own) = own else { return false };
+        let Ok(rows) = self.schema.layouts.rows_before(own) else { return true };
+        rows.iter().any(|implied| key_of(&implied.item) == key_of(row))
     }
 
     /// The entity does not seem to imply the row: both are read at one moment and judged.
@@ -46,7 +54,9 @@ impl Verifier<'_> {
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let own_key = self.schema.layouts.current.own_key(owner);
-        let [own, now] = self.both(&own_key, row).await?;
+        let keys = vec![own_key.to_item(), key_of(row)];
+        let mut at_once = self.at_once(keys).await?.into_iter();
+        let (own, now) = (at_once.next().flatten(), at_once.next().flatten());
         let own = own.map(|own| self.schema.layouts.current.read_own(&own));
         let own = match own {
             // What the entity implies cannot be known; it is found on its own.
@@ -55,7 +65,7 @@ impl Verifier<'_> {
             None => None,
         };
         let Some(now) = now.filter(|now| now.get(OWNER) == row.get(OWNER)) else { return Ok(()) };
-        if self.implies(own.as_ref(), &now)? {
+        if self.implies(own.as_ref(), &now) {
             return Ok(());
         }
         let remedy = match self.repair {
@@ -65,14 +75,6 @@ impl Verifier<'_> {
         let problem = Problem::LeftOver { row: show_key(row) };
         findings.push(self.finding(Some(owner), problem, remedy));
         Ok(())
-    }
-
-    async fn both(&self, own_key: &RowKey, row: &Item) -> Result<[Option<Item>; 2], Error> {
-        let get = |key: Item| keyloom_store::Get::new(&self.shared.table, key);
-        let gets = vec![get(own_key.to_item()), get(key_of(row))];
-        let transaction = keyloom_store::TransactGet { gets };
-        let mut found = self.shared.store.transact_get(transaction).await?.into_iter();
-        Ok([found.next().flatten(), found.next().flatten()])
     }
 
     /// Removes a row that its entity does not imply, if the entity is still the same.

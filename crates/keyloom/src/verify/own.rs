@@ -32,7 +32,14 @@ impl Verifier<'_> {
             findings.push(self.finding(Some(key), problem, self.for_a_person()));
             return Ok(());
         }
-        let implied = self.schema.layouts.rows_before(&own)?;
+        let implied = match self.schema.layouts.rows_before(&own) {
+            Ok(implied) => implied,
+            Err(error) => {
+                let problem = Problem::Unreadable { reason: error.to_string() };
+                findings.push(self.finding(Some(key), problem, self.for_a_person()));
+                return Ok(());
+            }
+        };
         self.places(&own, row, &implied, findings).await?;
         self.mark(&own, findings).await?;
         let rows: Vec<&Row> = implied.iter().filter(|row| row.reason != Reason::Own).collect();
@@ -49,7 +56,7 @@ impl Verifier<'_> {
         self.targets(&own, findings).await
     }
 
-    fn for_a_person(&self) -> Remedy {
+    pub(super) fn for_a_person(&self) -> Remedy {
         match self.repair {
             Repair::No => Remedy::NotAsked,
             Repair::Yes => Remedy::NeedsPerson,
@@ -104,8 +111,11 @@ impl Verifier<'_> {
     async fn mark(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
         let Some(task) = &own.deletion else { return Ok(()) };
         let upkeep = self.upkeep();
-        if upkeep.reader().deletion_state(task).await?.is_some() {
-            return Ok(());
+        match upkeep.reader().deletion_state(task).await {
+            Ok(None) => {}
+            // A state that cannot be read is a state.
+            Ok(Some(_)) | Err(keyloom_query::Error::Unreadable { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
         }
         let again = upkeep.reader().get_any(&own.image.key).await?;
         if again.is_none_or(|again| again.deletion != own.deletion) {
@@ -132,7 +142,7 @@ impl Verifier<'_> {
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let own_key = self.schema.layouts.current.own_key(&own.image.key);
-        let at_once = self.at_once(&[&own_key, &row.key]).await?;
+        let at_once = self.at_once(vec![own_key.to_item(), row.key.to_item()]).await?;
         let [Some(now), found] = &at_once[..] else { return Ok(()) };
         let is_same = self.schema.layouts.current.read_own(now).is_ok_and(|now| now == *own);
         if !is_same || found.as_ref().is_some_and(|found| unmarked(found) == row.item) {
@@ -160,8 +170,7 @@ impl Verifier<'_> {
         let owner = found.and_then(|found| found.get(OWNER)).and_then(Value::as_b);
         let owner = owner.and_then(|owner| self.schema.layouts.current.entity_key(owner));
         if let Some(owner) = owner.filter(|owner| *owner != own.image.key)
-            && let Some(other) = self.upkeep().reader().get_any(&owner).await?
-            && self.schema.layouts.rows_before(&other)?.iter().any(|other| other.key == row.key)
+            && self.may_imply(&owner, &row.item).await?
         {
             let problem = Problem::NotUnique { unique, other: owner.id };
             return Ok((problem, self.for_a_person()));
@@ -199,8 +208,8 @@ impl Verifier<'_> {
             let Some(id) = image.fields.get(&field).and_then(Value::as_s) else { continue };
             let tenant = image.key.tenant.clone().filter(|_| layout.has_tenant(link.target));
             let target = EntityKey { entity: link.target, tenant, id: id.to_owned() };
-            let keys = [&layout.own_key(&image.key), &layout.own_key(&target)];
-            let at_once = self.at_once(&keys).await?;
+            let keys = [&image.key, &target].map(|key| layout.own_key(key).to_item());
+            let at_once = self.at_once(keys.to_vec()).await?;
             let [Some(now), None] = &at_once[..] else { continue };
             if layout.read_own(now).is_ok_and(|now| now == *own) {
                 let remedy = self.settle(own, link, &field).await?;
@@ -211,14 +220,14 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// What would have happened had the target been deleted.
+    /// Clears a reference that is to be cleared when its target goes.
     async fn settle(&self, own: &OwnRow, link: &Link, field: &str) -> Result<Remedy, Error> {
         let key = own.image.key.clone();
         let expected = Some(own.image.version.clone());
         let intent = match (self.repair, link.on_delete) {
             (Repair::No, _) => return Ok(Remedy::NotAsked),
-            (Repair::Yes, OnDelete::Refuse) => return Ok(Remedy::NeedsPerson),
-            (Repair::Yes, OnDelete::Cascade) => Intent::Delete { key, expected },
+            // To delete what has lost its target would make one lost row many.
+            (Repair::Yes, OnDelete::Refuse | OnDelete::Cascade) => return Ok(Remedy::NeedsPerson),
             (Repair::Yes, OnDelete::Clear) => {
                 Intent::Update { key, patch: Item::from([(field, Value::Null)]), expected }
             }

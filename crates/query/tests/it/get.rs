@@ -102,14 +102,14 @@ fn what_has_expired_is_not_seen_and_is_named_oldest_first() {
         assert_eq!((find(rig, "b@a.org"), find(rig, "d@a.org").as_deref()), (None, Some("d")));
 
         let expired = |limit| {
-            let keys = rig.reader().expired(rig.entity("person"), limit).block_on().unwrap();
-            keys.into_iter().map(|key| key.id).collect::<Vec<_>>()
+            let keys = rig.reader().expired(rig.entity("person"), None, limit).block_on().unwrap();
+            keys.keys.into_iter().map(|key| key.id).collect::<Vec<_>>()
         };
         assert_eq!(
             (expired(9), expired(2)),
             (vec!["b".into(), "c".into(), "a".into()], vec!["b".into(), "c".into()])
         );
-        assert_eq!(rig.reader().expired(rig.entity("note"), 9).block_on().unwrap(), []);
+        assert_eq!(rig.reader().expired(rig.entity("note"), None, 9).block_on().unwrap().keys, []);
     });
 }
 
