@@ -9,7 +9,7 @@ use crate::db::{Db, find_entity};
 use crate::document::to_item;
 use crate::error::{Error, IdProblem};
 use crate::schema::Schema;
-use crate::upkeep::Intent;
+use crate::upkeep::{ACTIONS_MAX, Intent};
 
 /// A change of one entity, to be made together with others by [`Db::transact`].
 #[derive(Clone, Debug)]
@@ -83,8 +83,7 @@ impl Change {
         self
     }
 
-    /// The same from a document that is an item already: of fields as JSON has them, or as
-    /// [`Record::get`] shows them. A `version` in it is expected of the entity.
+    /// A `version` in a document is expected of the entity.
     fn of(entity: &str, id: Option<&str>, kind: Kind) -> Result<Change, Error> {
         let mut change =
             Change { entity: entity.to_owned(), id: id.map(str::to_owned), kind, expected: None };
@@ -177,6 +176,10 @@ impl Db {
     ///
     /// As the single changes; [`Error::TooLarge`] if they do not fit into one transaction.
     pub async fn transact(&self, changes: Vec<Change>) -> Result<Vec<Option<Record>>, Error> {
+        let (rows, rows_max) = (changes.len(), ACTIONS_MAX);
+        if rows > rows_max {
+            return Err(Error::TooLarge { rows, rows_max });
+        }
         let schema = self.shared.schema();
         let intents = changes.into_iter().map(|change| self.intent(&schema, change));
         let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
@@ -185,7 +188,8 @@ impl Db {
     }
 
     fn intent(&self, schema: &Schema, change: Change) -> Result<Intent, Error> {
-        let (entity, _) = find_entity(schema, &change.entity)?;
+        let (entity, declared) = find_entity(schema, &change.entity)?;
+        self.may_change(declared)?;
         let Change { id, kind, expected, .. } = change;
         match (kind, id) {
             (Kind::Create(mut document), id) => {
@@ -224,10 +228,7 @@ impl Db {
                 Ok(id)
             }
             (IdSource::Given, _) => Err(id_problem(schema, entity, IdProblem::Missing)),
-            (IdSource::Generated, None | Some(Value::Null)) => {
-                let schema = self.shared.schema();
-                self.shared.upkeep(&schema).stamp()
-            }
+            (IdSource::Generated, None | Some(Value::Null)) => self.shared.upkeep(schema).stamp(),
             (IdSource::Generated, Some(_)) => Err(id_problem(schema, entity, IdProblem::Given)),
         }
     }

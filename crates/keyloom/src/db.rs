@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use keyloom_model::{Entity, EntityId, EntityKey, FieldType, Tenancy};
+use keyloom_model::{Entity, EntityId, EntityKey, Tenancy};
 use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
@@ -121,8 +121,8 @@ impl Db {
         Ok(db)
     }
 
-    /// The same database for one tenant: sees and changes only what is the tenant's, and what all
-    /// share.
+    /// The same database for one tenant: sees and changes only what is the tenant's, and reads what
+    /// all share.
     #[must_use]
     pub fn tenant(&self, tenant: impl Into<Value>) -> Db {
         Db { shared: self.shared.clone(), tenant: Some(tenant.into()) }
@@ -148,20 +148,30 @@ impl Db {
         let declared = model.entity(entity);
         let field = match declared.tenancy {
             Tenancy::Shared => return Ok(None),
-            Tenancy::Own(field) => &declared.field(field).of,
+            Tenancy::Own(field) => declared.field(field),
             Tenancy::Inherited(ancestor) => match model.entity(ancestor).tenancy {
-                Tenancy::Own(field) => &model.entity(ancestor).field(field).of,
+                Tenancy::Own(field) => model.entity(ancestor).field(field),
                 Tenancy::Shared | Tenancy::Inherited(_) => return Ok(None),
             },
         };
         let problem = |problem| Error::Tenant { entity: declared.name.clone(), problem };
         let tenant = self.tenant.clone().ok_or_else(|| problem(TenantProblem::Missing))?;
-        let fits = matches!(
-            (&tenant, field),
-            (Value::S(_), FieldType::Text(_) | FieldType::Enum(_) | FieldType::Ref(..))
-                | (Value::N(_), FieldType::Int(_))
-        );
-        fits.then_some(Some(tenant)).ok_or_else(|| problem(TenantProblem::Unfit))
+        match field.check(&tenant) {
+            Ok(()) => Ok(Some(tenant)),
+            Err(_) => Err(problem(TenantProblem::Unfit)),
+        }
+    }
+
+    /// A tenant changes what is its own. What all share it can only read: others would be touched.
+    pub(crate) fn may_change(&self, entity: &Entity) -> Result<(), Error> {
+        match (&self.tenant, entity.tenancy) {
+            (Some(_), Tenancy::Shared) => {
+                Err(Error::Tenant { entity: entity.name.clone(), problem: TenantProblem::Shared })
+            }
+            (Some(_) | None, Tenancy::Own(_) | Tenancy::Inherited(_)) | (None, Tenancy::Shared) => {
+                Ok(())
+            }
+        }
     }
 }
 

@@ -109,6 +109,15 @@ pub enum Error {
         /// How many there can be.
         rows_max: usize,
     },
+    /// The fields of an entity are larger than a row can be, with room for its keys.
+    EntityTooLarge {
+        /// Its kind.
+        entity: String,
+        /// How large they are.
+        bytes: usize,
+        /// How large they can be.
+        bytes_max: usize,
+    },
     /// Values do not fit into a key.
     KeyTooLong(KeyTooLong),
     /// What is asked for is still being built since the model was changed: ask again later.
@@ -150,6 +159,8 @@ pub enum TenantProblem {
     Unfit,
     /// The document names another one.
     Other,
+    /// All tenants share it, so none of them can change it.
+    Shared,
 }
 
 /// What is wrong about an id.
@@ -213,6 +224,7 @@ impl fmt::Display for Error {
             Error::Tenant { entity, problem } => problem.write(f, entity),
             Error::Id { entity, problem } => problem.write(f, entity),
             Error::TooLarge { .. }
+            | Error::EntityTooLarge { .. }
             | Error::KeyTooLong(_)
             | Error::Building { .. }
             | Error::Request(_)
@@ -234,6 +246,11 @@ impl Error {
                 f,
                 "The changes touch {rows} rows, and one transaction has at most {rows_max}: make \
                  several transactions of them."
+            ),
+            Error::EntityTooLarge { entity, bytes, bytes_max } => write!(
+                f,
+                "The fields of this `{entity}` take {bytes} bytes, and at most {bytes_max} can be \
+                 kept: shorten them, or make several entities of them."
             ),
             Error::KeyTooLong(error) => fmt::Display::fmt(error, f),
             Error::Building { what } => {
@@ -282,6 +299,10 @@ impl TenantProblem {
             TenantProblem::Unfit => {
                 write!(f, "The tenant is not a value of the tenant field of `{entity}`.")
             }
+            TenantProblem::Shared => write!(
+                f,
+                "All tenants share `{entity}`: change it with a database that is not a tenant's."
+            ),
             TenantProblem::Other => write!(
                 f,
                 "The `{entity}` names another tenant than the one it is written for: leave the \

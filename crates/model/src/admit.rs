@@ -120,6 +120,19 @@ impl Entity {
     }
 }
 
+impl Field {
+    /// Checks that a value is one of this field, in stored form.
+    ///
+    /// # Errors
+    ///
+    /// Every rule that it breaks.
+    pub fn check(&self, value: &Value) -> Result<(), Vec<FieldError>> {
+        let mut checker = Checker::default();
+        checker.value(value, &self.of, &Place::Field(&self.name));
+        checker.finish()
+    }
+}
+
 impl FieldType {
     /// The stored form of a value that is in its outward form; what is none stays as it is.
     pub fn take(&self, value: &Value) -> Value {

@@ -6,6 +6,10 @@ use keyloom_value::Item;
 use super::{Transition, Upkeep};
 use crate::error::Error;
 
+/// As many bytes as the fields of an entity can have: a row has 400 KB, and its keys, its places in
+/// as many lists as there can be and the mark of a deletion must always fit beside them.
+const FIELDS_BYTES_MAX: usize = 320 * 1024;
+
 /// What a caller wants of one entity.
 #[derive(Clone, Debug)]
 pub(crate) enum Intent {
@@ -48,7 +52,7 @@ impl Upkeep<'_> {
                 Some(_) => Err(self.exists(&key)),
                 None => {
                     let fields = self.admit(&key, document)?;
-                    transition(None, Some(self.image(&key, fields)?))
+                    transition(None, Some(self.wanted(&key, fields)?))
                 }
             },
             Intent::Update { patch, expected, .. } => {
@@ -61,7 +65,7 @@ impl Upkeep<'_> {
                 let is_given = self.entity(&key).id_source == IdSource::Given;
                 if before.is_none() && is_given && expected.is_none() {
                     let fields = self.admit(&key, document)?;
-                    return transition(None, Some(self.image(&key, fields)?));
+                    return transition(None, Some(self.wanted(&key, fields)?));
                 }
                 let before = self.at_version(&key, before, expected.as_deref())?;
                 let fields = self.admit(&key, document)?;
@@ -85,7 +89,7 @@ impl Upkeep<'_> {
         }
         let key = before.image.key.clone();
         self.same_tenant(&key, &fields)?;
-        let after = self.image(&key, fields)?;
+        let after = self.wanted(&key, fields)?;
         Ok(Some(Transition::new(key, Some(before), Some(after))))
     }
 
@@ -118,6 +122,16 @@ impl Upkeep<'_> {
         let entity = self.entity(key);
         let admitted = entity.admit_patch(fields, patch);
         admitted.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
+    }
+
+    /// What a caller wants to have kept, with a version of its own.
+    fn wanted(&self, key: &EntityKey, fields: Item) -> Result<Image, Error> {
+        let bytes = fields.size();
+        if bytes > FIELDS_BYTES_MAX {
+            let entity = self.entity(key).name.clone();
+            return Err(Error::EntityTooLarge { entity, bytes, bytes_max: FIELDS_BYTES_MAX });
+        }
+        self.image(key, fields)
     }
 
     /// An image with a version of its own.

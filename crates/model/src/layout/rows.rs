@@ -85,6 +85,7 @@ impl Layout {
             let target = image.fields.get(&entity.field(link.field).name);
             let Some(target) = target.and_then(Value::as_s) else { continue };
             let key = self.link_key(link, target, &image.key);
+            check_key(&key, entity)?;
             let child = entity.parent.filter(|parent| *parent == link.field).map(|_| image);
             let item = self.link_item(&key, &owner, child);
             rows.push(Row { key, reason: Reason::Link(link.field), item });
@@ -107,6 +108,7 @@ impl Layout {
 
     fn own_row(&self, entity: &Entity, image: &Image) -> Result<Row, KeyTooLong> {
         let key = RowKey { partition: self.entity_partition(&image.key), sort: own_sort() };
+        check_key(&key, entity)?;
         let slots = &self.layout_of(image.key.entity).slots;
         let mut attributes = Vec::with_capacity(4 + 2 * slots.lists.len() + image.fields.len());
         let push_place =
@@ -123,7 +125,11 @@ impl Layout {
         if let Some((slot, time)) = slots.expiry.zip(entity.expires)
             && let Some(time) = image.value(self, time)
         {
-            push_place(&mut attributes, slot, self.expiry_place(&image.key, &time));
+            let place = self.expiry_place(&image.key, &time);
+            check_len(&place.1, RowKey::SORT_BYTES_MAX, || {
+                format!("`expires` of `{}`", entity.name)
+            })?;
+            push_place(&mut attributes, slot, place);
         }
         let system = self.system_names();
         attributes.push((system.partition.clone(), Value::B(key.partition.as_bytes().to_vec())));
@@ -317,6 +323,13 @@ fn check_len(
         return Ok(());
     }
     Err(KeyTooLong { what: what(), bytes, bytes_max })
+}
+
+/// Ids and tenants are part of every key of an entity.
+fn check_key(key: &RowKey, entity: &Entity) -> Result<(), KeyTooLong> {
+    let what = || format!("the id of a `{}`, with its tenant,", entity.name);
+    check_len(&key.partition, RowKey::PARTITION_BYTES_MAX, what)?;
+    check_len(&key.sort, RowKey::SORT_BYTES_MAX, what)
 }
 
 fn name_of_list(entity: &Entity, list: &List) -> String {

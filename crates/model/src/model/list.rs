@@ -23,7 +23,7 @@ pub struct List {
     pub path: Option<Vec<PathPart>>,
     /// There is one list for each combination of values of these; besides the tenant.
     pub by: Vec<FieldId>,
-    /// By what it is ordered; at last, and if this is empty only, by order of creation.
+    /// By what it is ordered; at last, and if this is empty only, by id: generated ids are in order of creation.
     pub order: Vec<OrderBy>,
     /// Only entities that pass all of these are in it.
     pub filter: Vec<Test>,
