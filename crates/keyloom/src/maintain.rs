@@ -28,7 +28,7 @@ impl Db {
                 let Some(task) = sort.first().and_then(Value::as_s) else { continue };
                 match DeletionState::read(row) {
                     Ok(DeletionState::Marking) => {
-                        upkeep.call_off(task).await?;
+                        upkeep.give_up(task).await?;
                     }
                     Ok(DeletionState::Clearing | DeletionState::Sweeping) => {
                         upkeep.resume(task).await?;

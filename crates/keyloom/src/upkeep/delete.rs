@@ -118,11 +118,11 @@ impl Upkeep<'_> {
         if image.fields.get(&name).and_then(Value::as_s) != Some(target.id.as_str()) {
             return Ok(None);
         }
+        let goes_too = member.before.as_ref().is_some_and(|row| self.goes_with(link, row));
         match link.on_delete {
-            OnDelete::Refuse => Ok(None),
-            OnDelete::Cascade => {
-                member.after = None;
-                Ok(Some(member.key.clone()))
+            OnDelete::Refuse | OnDelete::Cascade => {
+                member.after.take_if(|_| goes_too);
+                Ok(goes_too.then(|| member.key.clone()))
             }
             OnDelete::Clear => {
                 image.fields.remove(&name);
@@ -185,7 +185,10 @@ impl Upkeep<'_> {
         };
         planned.extend(rows.iter().map(|row| self.mark_own(row, &task)));
         if let Outcome::Done = commit(self.store, planned).await? {
+            effort.marked.extend(rows.iter().map(|row| row.image.key.clone()));
             effort.task = Some(task);
+        } else {
+            self.renew(effort).await?;
         }
         Ok(Marked::Now)
     }
@@ -219,12 +222,62 @@ impl Upkeep<'_> {
         Ok(matches!(commit(self.store, vec![end]).await?, Outcome::Done))
     }
 
-    /// Gives the deletion of this call up. Marks that stay mean nothing without their task; the
-    /// next write of their row removes them.
+    /// If the deletion of this call was called off, its marks mean nothing: it begins anew.
+    pub(crate) async fn renew(&self, effort: &mut Effort) -> Result<(), Error> {
+        let Some(task) = &effort.task else { return Ok(()) };
+        if self.reader().deletion_state(&task.id).await?.is_none() {
+            effort.void.extend(effort.task.take().map(|task| task.id));
+        }
+        Ok(())
+    }
+
+    /// Gives the deletion of this call up. Marks mean nothing without their task; that they are
+    /// removed here is only tidy.
     pub(crate) async fn abandon(&self, effort: &mut Effort) {
         if let Some(task) = effort.task.take() {
             // If this fails, whoever meets a mark of the task calls it off.
             let _ = self.call_off(&task.id).await;
+            effort.void.push(task.id);
+        }
+        for key in std::mem::take(&mut effort.marked) {
+            // The next write of the row removes the mark if this does not.
+            if let Ok(Some(row)) = self.reader().get_any(&key).await
+                && let Some(task) = row.deletion.as_ref().filter(|task| effort.void.contains(task))
+            {
+                let _ = self.unmark(&row, task).await;
+            }
+        }
+    }
+
+    /// Removes the mark of a deletion that was called off from an entity, and from its copy.
+    pub(crate) async fn unmark(&self, row: &OwnRow, task: &str) -> Result<(), Error> {
+        let own = self.layouts.current.own_key(&row.image.key);
+        for key in [own].into_iter().chain(self.copy_key(row)) {
+            let is_marked = Condition::equal(Path::from(DELETION), Value::from(task));
+            let update = Update::new().remove(Path::from(DELETION));
+            let update = UpdateItem::new(self.table, key.to_item(), update).when(is_marked);
+            let action = TransactAction::Update(update);
+            commit(self.store, vec![Planned { action, otherwise: Otherwise::Changed }]).await?;
+        }
+        Ok(())
+    }
+
+    /// Where the copy of a child stands with its parent.
+    pub(crate) fn copy_key(&self, row: &OwnRow) -> Option<RowKey> {
+        let entity = self.entity(&row.image.key);
+        let field = entity.parent?;
+        let link = self.link(&row.image.key, field)?;
+        let parent = row.image.fields.get(&entity.field(field).name)?.as_s()?;
+        Some(self.layouts.current.link_key(&link, parent, &row.image.key))
+    }
+
+    /// Whether one that refers goes with its target: as the reference says, and in any case if it
+    /// has expired. Nobody sees that any more, so it holds nothing.
+    pub(crate) fn goes_with(&self, link: &Link, owner: &OwnRow) -> bool {
+        match link.on_delete {
+            OnDelete::Cascade => true,
+            OnDelete::Refuse => self.is_expired(owner),
+            OnDelete::Clear => false,
         }
     }
 

@@ -47,6 +47,7 @@ impl Upkeep<'_> {
                 }
                 Err(error) => {
                     self.call_off(&task.id).await?;
+                    self.unmark_all(&task, root).await?;
                     return Err(error);
                 }
             }
@@ -73,6 +74,18 @@ impl Upkeep<'_> {
         Ok(())
     }
 
+    /// Calls a deletion off that nobody goes on with, and tidies up after it.
+    pub(crate) async fn give_up(&self, task: &str) -> Result<(), Error> {
+        let row = self.store.get(Get::new(self.table, deletion_key(task).to_item())).await?;
+        let root = row.as_ref().and_then(root_of);
+        let root = root.and_then(|root| self.layouts.current.entity_key(root));
+        let is_off = self.call_off(task).await?;
+        match root.filter(|_| is_off) {
+            Some(root) => self.unmark_all(&Task { id: task.to_owned() }, &root).await,
+            None => Ok(()),
+        }
+    }
+
     /// Marks everything, makes sure that nothing refuses, and decides. False if it was called off.
     async fn decide(
         &self,
@@ -80,7 +93,7 @@ impl Upkeep<'_> {
         root: &EntityKey,
         expected: Option<&str>,
     ) -> Result<bool, Error> {
-        let mut effort = Effort { void: vec![], task: Some(task.clone()) };
+        let mut effort = Effort { task: Some(task.clone()), ..Effort::default() };
         let Some(row) = self.read(root, &mut effort).await? else { return Err(self.gone(root)) };
         if expected.is_some_and(|expected| expected != row.image.version) {
             return Err(Error::VersionMismatch {
@@ -118,11 +131,14 @@ impl Upkeep<'_> {
             loop {
                 let page = self.reader().links(&target, after.as_ref(), LINKS_PAGE).await?;
                 let mut rows = vec![];
-                for link in page.links {
-                    let Some((owner, link)) = self.cascading(link) else { continue };
+                for LinkRow { field, owner, .. } in page.links {
+                    let Some(link) = self.link(&owner, field) else { continue };
+                    if link.on_delete == OnDelete::Clear {
+                        continue;
+                    }
                     let Some(row) = self.read(&owner, effort).await? else { continue };
-                    let refers = self.refers(&row, &link, &target);
-                    if refers && row.deletion.as_ref() != Some(&task.id) {
+                    let goes = self.refers(&row, &link, &target) && self.goes_with(&link, &row);
+                    if goes && row.deletion.as_ref() != Some(&task.id) {
                         rows.push(row);
                     }
                 }
@@ -155,13 +171,29 @@ impl Upkeep<'_> {
         Ok(true)
     }
 
+    /// Removes the marks of a task that is called off. They mean nothing; this is only tidy.
+    pub(crate) async fn unmark_all(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
+        let mut walk = Walk::new(root.clone());
+        while let Some((_, referrers)) = walk.next(self, task).await? {
+            for Referrer { row, .. } in referrers {
+                self.unmark_by(task, &row).await?;
+            }
+        }
+        match self.reader().get_any(root).await? {
+            Some(row) => self.unmark_by(task, &row).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn unmark_by(&self, task: &Task, row: &OwnRow) -> Result<(), Error> {
+        match row.deletion.as_ref() == Some(&task.id) {
+            true => self.unmark(row, &task.id).await,
+            false => Ok(()),
+        }
+    }
+
     fn mark_copy(&self, row: &OwnRow, task: &Task) -> Option<Planned> {
-        let layout = &self.layouts.current;
-        let entity = self.entity(&row.image.key);
-        let field = entity.parent?;
-        let link = self.link(&row.image.key, field)?;
-        let parent = row.image.fields.get(&entity.field(field).name)?.as_s()?;
-        let key = layout.link_key(&link, parent, &row.image.key).to_item();
+        let key = self.copy_key(row)?.to_item();
         let mark = Update::new().set(Path::from(DELETION), Value::from(task.id.as_str()));
         let update = UpdateItem::new(self.table, key, mark).when(Condition::exists(PARTITION));
         Some(Planned { action: TransactAction::Update(update), otherwise: Otherwise::Changed })
@@ -282,8 +314,7 @@ impl Upkeep<'_> {
         loop {
             let page = self.reader().links(target, after.as_ref(), LINKS_PAGE).await?;
             let mut outer = vec![];
-            for link in page.links {
-                let Some((owner, _)) = self.cascading(link) else { continue };
+            for LinkRow { owner, .. } in page.links {
                 if on_path.contains(&self.own_key(&owner)) {
                     continue;
                 }
@@ -333,12 +364,6 @@ impl Upkeep<'_> {
         let action = TransactAction::Update(update);
         let planned = vec![Planned { action, otherwise: Otherwise::Changed }];
         Ok(matches!(commit(self.store, planned).await?, Outcome::Done))
-    }
-
-    fn cascading(&self, link: LinkRow) -> Option<(EntityKey, Link)> {
-        let LinkRow { field, owner, .. } = link;
-        let link = self.link(&owner, field).filter(|link| link.on_delete == OnDelete::Cascade)?;
-        Some((owner, link))
     }
 
     fn refers(&self, row: &OwnRow, link: &Link, target: &EntityKey) -> bool {

@@ -7,7 +7,7 @@ use keyloom_value::{Item, Value};
 
 use super::commit::{Outcome, commit};
 use super::delete::{Task, TooMany};
-use super::plan::Planner;
+use super::plan::{ACTIONS_MAX, Planner};
 use super::{Cast, Intent, Transition, Upkeep};
 use crate::error::Error;
 
@@ -21,6 +21,8 @@ pub(crate) struct Effort {
     pub(crate) void: Vec<String>,
     /// The deletion of this call, if it deletes what others may refer to.
     pub(crate) task: Option<Task>,
+    /// What carries its mark.
+    pub(crate) marked: Vec<EntityKey>,
 }
 
 impl Upkeep<'_> {
@@ -50,40 +52,63 @@ impl Upkeep<'_> {
         effort: &mut Effort,
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
         let mut cast = Cast::default();
-        let mut images = vec![];
+        let mut unchanged = vec![];
         for intent in intents {
             let before = self.current(intent, effort).await?;
-            let unchanged = before.as_ref().map(|row| self.layouts.upgraded(row));
-            match self.transition(intent, before)? {
-                None => images.push(unchanged),
-                Some(transition) => {
-                    images.push(transition.after.clone());
-                    cast.add(self.layouts.current.own_key(intent.key()), transition);
-                }
+            unchanged.push(before.as_ref().map(|row| self.layouts.upgraded(row)));
+            if let Some(transition) = self.transition(intent, before)? {
+                cast.add(self.layouts.current.own_key(intent.key()), transition);
             }
         }
-        match self.expand(&mut cast, effort).await? {
-            Ok(()) => {}
-            Err(TooMany) => match intents {
-                [Intent::Delete { key, expected }] => {
-                    self.delete_at_length(key, expected.as_deref()).await?;
-                    return Ok(Some(images));
-                }
-                [Intent::Expire { key }] => {
-                    self.delete_at_length(key, None).await?;
-                    return Ok(Some(images));
-                }
-                _ => {
-                    let rows = cast.transitions().len();
-                    return Err(Error::TooLarge { rows, rows_max: super::plan::ACTIONS_MAX });
-                }
-            },
+        let fits = match self.expand(&mut cast, effort).await? {
+            Ok(()) => self.fits(&cast, intents.len())?,
+            Err(TooMany) => false,
+        };
+        if !fits {
+            self.abandon(effort).await;
+            return self.at_length(intents, &cast).await.map(Some);
         }
         if self.mark(&cast, effort).await?.is_again() {
             return Ok(None);
         }
         let done = self.commit(&cast, effort).await?;
-        Ok(done.then_some(images))
+        // What others do to an entity of the same transaction counts: read it off the cast.
+        let image = |(intent, unchanged): (&Intent, Option<Image>)| {
+            let member = cast.get(&self.layouts.current.own_key(intent.key()));
+            member.map_or(unchanged, |member| member.after.clone())
+        };
+        Ok(done.then(|| intents.iter().zip(unchanged).map(image).collect()))
+    }
+
+    /// Whether everything that takes part goes into one transaction, with the end of its task.
+    fn fits(&self, cast: &Cast, intents: usize) -> Result<bool, Error> {
+        // What is wrong with a transaction that nothing was added to is said when it is committed.
+        if cast.transitions().len() <= intents {
+            return Ok(true);
+        }
+        Ok(self.planner(&[]).plan(cast.transitions())?.len() < ACTIONS_MAX)
+    }
+
+    /// A deletion that does not fit into one transaction. Nothing can be changed together with it.
+    async fn at_length(
+        &self,
+        intents: &[Intent],
+        cast: &Cast,
+    ) -> Result<Vec<Option<Image>>, Error> {
+        match intents {
+            [Intent::Delete { key, expected }] => {
+                self.delete_at_length(key, expected.as_deref()).await?;
+                Ok(vec![None])
+            }
+            [Intent::Expire { key }] => {
+                self.delete_at_length(key, None).await?;
+                Ok(vec![None])
+            }
+            _ => {
+                let rows = self.planner(&[]).plan(cast.transitions())?.len();
+                Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX })
+            }
+        }
     }
 
     /// Commits the cast; false if what was read has changed meanwhile.
@@ -95,7 +120,10 @@ impl Upkeep<'_> {
                 effort.task = None;
                 Ok(true)
             }
-            Outcome::Changed => Ok(false),
+            Outcome::Changed => {
+                self.renew(effort).await?;
+                Ok(false)
+            }
             Outcome::Taken { by, unique, guard } => {
                 self.make_room((&by, unique), guard, effort).await?;
                 Ok(false)
