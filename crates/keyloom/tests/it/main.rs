@@ -2,6 +2,7 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod histories;
 mod hostile;
 mod json;
 mod kitchen;
@@ -11,3 +12,4 @@ mod random_entity;
 mod rig;
 mod round_trip;
 mod typed;
+mod world;

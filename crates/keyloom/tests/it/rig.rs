@@ -8,15 +8,29 @@ use keyloom_testkit::{ManualClock, SimDisk};
 
 /// Runs a test on each store.
 pub(crate) fn each_store(test: impl Fn(Arc<dyn Store>)) {
-    test(Arc::new(Reference::new(Arc::new(ManualClock::new()))));
+    test(Arc::new(reference_at(&ManualClock::new())));
     test(Arc::new(engine(&SimDisk::new(0))));
+}
+
+/// A store in memory with this clock.
+pub(crate) fn reference_at(clock: &ManualClock) -> Reference {
+    Reference::new(Arc::new(clock.clone()))
 }
 
 /// An engine on a disk in memory.
 pub(crate) fn engine(disk: &SimDisk) -> Engine {
+    engine_on(disk, &ManualClock::new())
+}
+
+/// An engine with this clock, on a disk of its own.
+pub(crate) fn engine_at(clock: &ManualClock) -> Engine {
+    engine_on(&SimDisk::new(0), clock)
+}
+
+fn engine_on(disk: &SimDisk, clock: &ManualClock) -> Engine {
     let options = EngineOptions {
         background: Background::Manual,
-        clock: Arc::new(ManualClock::new()),
+        clock: Arc::new(clock.clone()),
         disk: Arc::new(disk.clone()),
         ..EngineOptions::default()
     };

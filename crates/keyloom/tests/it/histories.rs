@@ -1,0 +1,68 @@
+//! Random histories on random models: after every step the database is what the naive one is, its
+//! rows are those that its entities imply, and every question is answered as a look at everything
+//! would answer it.
+
+use std::sync::Arc;
+
+use keyloom_store::Store;
+use keyloom_testkit::model::drafts;
+use keyloom_testkit::{ManualClock, Random};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::rig::{engine_at, reference_at};
+use crate::world::{Depth, Draw, Readable, World};
+
+/// Steps of the longest history.
+const STEPS: usize = 40;
+
+#[test]
+fn random_histories_on_the_reference_are_kept_exact() {
+    run(200, |clock| Arc::new(reference_at(clock)));
+}
+
+#[test]
+fn random_histories_on_the_engine_are_kept_exact() {
+    run(60, |clock| Arc::new(engine_at(clock)));
+}
+
+/// Plays random histories, so many in an ordinary run.
+fn run(cases: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    let mut config = Config { failure_persistence: None, ..Config::default() };
+    config.cases = if asked { config.cases } else { cases };
+    config.max_shrink_iters = 400;
+    let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..STEPS);
+    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {
+        play(&draft.text(), seed, steps, &store);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+fn play(model: &str, seed: u64, steps: usize, store: &impl Fn(&ManualClock) -> Arc<dyn Store>) {
+    let mut random = Random::new(seed);
+    let clock = ManualClock::new();
+    let mut world = World::new(model, store(&clock), &clock);
+    for step in 0..steps {
+        take_step(&mut world, &mut random);
+        let depth = if step % 5 == 4 || step + 1 == steps { Depth::All } else { Depth::Rows };
+        world.check(depth, &mut random);
+    }
+}
+
+fn take_step(world: &mut World, random: &mut Random) {
+    match random.below(20) {
+        0 => world.advance(*random.pick(&[1, 1, 20, 500])),
+        1 => world.expire(1 + u32::try_from(random.below(3)).expect("small")),
+        2 if random.chance(1, 3) => world.expire_all(),
+        _ => {
+            let drawn = Draw { naive: &world.naive, random }.transaction();
+            if let Some((tenant, wishes)) = drawn {
+                world.change(tenant.as_ref(), &wishes);
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Random models and histories, and a database that is obviously right to compare with.
+
+mod document;
+mod draw;
+mod laws;
+mod lists;
+mod naive;
+mod play;
+mod readable;
+mod rows;
+mod wish;
+
+pub(crate) use document::Document;
+pub(crate) use draw::Draw;
+pub(crate) use naive::{Naive, Thing};
+pub(crate) use play::{Depth, World};
+pub(crate) use readable::Readable;
+pub(crate) use wish::{Kind, What, Wish, kind_of};

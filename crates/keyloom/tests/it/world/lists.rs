@@ -1,0 +1,214 @@
+//! Every list is what a filter and a sort say, both ways, on pages of any size, in any range.
+
+use std::cmp::Ordering;
+
+use keyloom::{ListQuery, Record};
+use keyloom_model::{Direction, FieldId, FieldType, List, Literal, OrderBy};
+use keyloom_testkit::Random;
+use keyloom_value::Value;
+use pollster::block_on;
+
+use super::play::World;
+use super::{Naive, Thing};
+
+/// Restricts the order of a list.
+struct Restriction {
+    order: OrderBy,
+    side: Side,
+    value: Value,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    Equal,
+    AtLeast,
+    MoreThan,
+    AtMost,
+    LessThan,
+}
+
+impl World {
+    pub(crate) fn check_lists(&self, random: &mut Random) {
+        for (_, entity) in self.naive.model.entities() {
+            for list in &entity.lists {
+                for tenant in self.tenants_of(&entity.name) {
+                    let listed = self.naive.listed(&entity.name, list, tenant.as_ref());
+                    let mut all: Vec<Vec<Value>> = vec![];
+                    for by in listed.iter().map(|thing| self.naive.values(thing, &list.by)) {
+                        if !all.contains(&by) {
+                            all.push(by);
+                        }
+                    }
+                    for by in all {
+                        let of = |thing: &Thing| self.naive.values(thing, &list.by) == by;
+                        let some = listed.iter().copied().filter(|thing| of(thing)).collect();
+                        self.check_list((&entity.name, list), (tenant.as_ref(), &by), some, random);
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_list(
+        &self,
+        (kind, list): (&str, &List),
+        (tenant, by): (Option<&Value>, &[Value]),
+        mut expected: Vec<&Thing>,
+        random: &mut Random,
+    ) {
+        let naive = &self.naive;
+        let name = |field: FieldId| naive.entity(kind).field(field).name.as_str();
+        let mut query = self.db(tenant).list(kind, &list.name);
+        for (field, value) in list.by.iter().zip(by) {
+            query = query.by(name(*field), value.clone());
+        }
+        for Restriction { order, side, value } in naive.restrictions(list, &expected, random) {
+            let field = name(order.field);
+            query = match side {
+                Side::Equal => query.equal(field, value.clone()),
+                Side::AtLeast => query.at_least(field, value.clone()),
+                Side::MoreThan => query.more_than(field, value.clone()),
+                Side::AtMost => query.at_most(field, value.clone()),
+                Side::LessThan => query.less_than(field, value.clone()),
+            };
+            expected.retain(|thing| {
+                let own = naive.value(thing, order.field).expect("it is in the list");
+                let ordering = naive.compare(kind, order.field, &own, &value);
+                match side {
+                    Side::Equal => ordering.is_eq(),
+                    Side::AtLeast => ordering.is_ge(),
+                    Side::MoreThan => ordering.is_gt(),
+                    Side::AtMost => ordering.is_le(),
+                    Side::LessThan => ordering.is_lt(),
+                }
+            });
+        }
+        expected.sort_by(|left, right| naive.ordering(kind, list, left, right));
+        self.compare_list(query.clone(), &expected, random);
+        expected.reverse();
+        self.compare_list(query.backward(), &expected, random);
+    }
+
+    fn compare_list(&self, query: ListQuery, expected: &[&Thing], random: &mut Random) {
+        let records = read_all(&query, random);
+        let ids = |records: &[Record]| -> Vec<String> {
+            records.iter().map(|record| record.id().to_owned()).collect()
+        };
+        let expected_ids: Vec<String> = expected.iter().map(|thing| thing.key.id.clone()).collect();
+        assert_eq!(ids(&records), expected_ids, "of {query:?}");
+        for (record, thing) in records.iter().zip(expected) {
+            self.compare_record(Some(record), Some(thing));
+        }
+    }
+}
+
+/// All pages of a list.
+pub(crate) fn read_all(query: &ListQuery, random: &mut Random) -> Vec<Record> {
+    let mut query = query.clone();
+    let mut records = vec![];
+    loop {
+        query = query.limit(*random.pick(&[1, 1, 2, 3, 7, 100]));
+        let page = block_on(query.read()).expect("a list can be read");
+        records.extend(page.items);
+        match page.next {
+            None => return records,
+            Some(next) => query = query.after(next),
+        }
+    }
+}
+
+impl Naive {
+    /// What is in a list of a tenant, in no order.
+    pub(crate) fn listed(&self, kind: &str, list: &List, tenant: Option<&Value>) -> Vec<&Thing> {
+        let order = list.order.iter().map(|order| order.field);
+        let fields: Vec<FieldId> = list.by.iter().copied().chain(order).collect();
+        let things = self.things.iter().filter(|thing| {
+            thing.key.kind == kind && thing.key.tenant.as_ref() == tenant && !self.is_expired(thing)
+        });
+        let passes = |thing: &&Thing| {
+            list.filter.iter().all(|test| match (&test.value, self.value(thing, test.field)) {
+                (Literal::Text(text), Some(Value::S(own))) => *text == own,
+                (Literal::Int(number) | Literal::Time(number), Some(Value::N(own))) => {
+                    own.to_i64() == Some(*number)
+                }
+                (Literal::Number(number), Some(Value::N(own))) => *number == own,
+                (Literal::Bool(truth), Some(Value::Bool(own))) => *truth == own,
+                _ => false,
+            })
+        };
+        let is_whole =
+            |thing: &&Thing| fields.iter().all(|field| self.value(thing, *field).is_some());
+        things.filter(passes).filter(is_whole).collect()
+    }
+
+    pub(crate) fn values(&self, thing: &Thing, fields: &[FieldId]) -> Vec<Value> {
+        fields.iter().map(|field| self.value(thing, *field).expect("it is in the list")).collect()
+    }
+
+    /// Which of two comes first in a list.
+    pub(crate) fn ordering(
+        &self,
+        kind: &str,
+        list: &List,
+        left: &Thing,
+        right: &Thing,
+    ) -> Ordering {
+        for order in &list.order {
+            let [left, right] = [left, right].map(|thing| self.value(thing, order.field).unwrap());
+            let ordering = self.compare(kind, order.field, &left, &right);
+            let ordering = match order.direction {
+                Direction::Ascending => ordering,
+                Direction::Descending => ordering.reverse(),
+            };
+            if ordering.is_ne() {
+                return ordering;
+            }
+        }
+        left.key.id.cmp(&right.key.id)
+    }
+
+    fn compare(&self, kind: &str, field: FieldId, left: &Value, right: &Value) -> Ordering {
+        match (&self.entity(kind).field(field).of, left, right) {
+            (FieldType::Enum(members), Value::S(left), Value::S(right)) => {
+                let place = |word: &String| members.iter().position(|member| member == word);
+                place(left).cmp(&place(right))
+            }
+            (_, Value::S(left), Value::S(right)) => left.cmp(right),
+            (_, Value::N(left), Value::N(right)) => left.cmp(right),
+            (_, Value::B(left), Value::B(right)) => left.cmp(right),
+            (_, Value::Bool(left), Value::Bool(right)) => left.cmp(right),
+            _ => panic!("{left} and {right} have no order"),
+        }
+    }
+
+    /// A random range, with values that some of the list have.
+    fn restrictions(
+        &self,
+        list: &List,
+        things: &[&Thing],
+        random: &mut Random,
+    ) -> Vec<Restriction> {
+        let mut all = vec![];
+        if random.chance(1, 2) || list.order.is_empty() {
+            return all;
+        }
+        let equal = random.index(list.order.len() + 1);
+        let anyone = *random.pick(things);
+        for (index, order) in list.order.iter().enumerate().take(equal + 1) {
+            let of = |thing: &Thing| self.value(thing, order.field).expect("it is in the list");
+            if index < equal {
+                all.push(Restriction { order: *order, side: Side::Equal, value: of(anyone) });
+                continue;
+            }
+            let mut add = |sides: &[Side], random: &mut Random| {
+                if random.chance(2, 3) {
+                    let value = of(random.pick::<&Thing>(things));
+                    all.push(Restriction { order: *order, side: *random.pick(sides), value });
+                }
+            };
+            add(&[Side::AtLeast, Side::MoreThan], random);
+            add(&[Side::AtMost, Side::LessThan], random);
+        }
+        all
+    }
+}

@@ -1,0 +1,174 @@
+//! A database that is obviously right: a heap of things, and every rule checked by looking at all
+//! of them. It makes no versions; it only knows when there must be another one.
+
+mod answer;
+mod rules;
+
+use std::collections::BTreeSet;
+
+use keyloom_model::{
+    CaseMode, Entity, EntityId, FieldId, FieldOrigin, FieldType, Model, OnDelete, Tenancy, Unique,
+};
+use keyloom_value::{Item, Value};
+
+use super::Kind;
+
+/// Everything there is.
+#[derive(Clone, Debug)]
+pub(crate) struct Naive {
+    pub(crate) model: Model,
+    pub(crate) things: Vec<Thing>,
+    pub(crate) now_ms: i64,
+    /// Uniques, by the names of their entity and of their fields, that are not kept for all yet.
+    pub(crate) pending: BTreeSet<(String, Vec<String>)>,
+}
+
+/// One entity.
+#[derive(Clone, Debug)]
+pub(crate) struct Thing {
+    pub(crate) key: Key,
+    pub(crate) fields: Item,
+    /// None if it was changed since its version was last looked at.
+    pub(crate) version: Option<String>,
+}
+
+/// Which entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) kind: String,
+    pub(crate) tenant: Option<Value>,
+    pub(crate) id: String,
+}
+
+/// A field that refers.
+pub(crate) struct Reference {
+    pub(crate) field: String,
+    pub(crate) target: Key,
+    pub(crate) on_delete: OnDelete,
+}
+
+impl Naive {
+    pub(crate) fn new(model: Model, now_ms: i64) -> Naive {
+        Naive { model, things: vec![], now_ms, pending: BTreeSet::new() }
+    }
+
+    pub(crate) fn entity(&self, kind: &str) -> &Entity {
+        self.model.entity(self.entity_id(kind))
+    }
+
+    pub(crate) fn entity_id(&self, kind: &str) -> EntityId {
+        self.model.find(kind).expect("the model has the entity")
+    }
+
+    pub(crate) fn is_owned(&self, kind: &str) -> bool {
+        match self.entity(kind).tenancy {
+            Tenancy::Shared => false,
+            Tenancy::Own(_) | Tenancy::Inherited(_) => true,
+        }
+    }
+
+    /// The type of the tenants of a kind.
+    pub(crate) fn tenant_type(&self, kind: &str) -> Option<&FieldType> {
+        let entity = self.entity(kind);
+        match entity.tenancy {
+            Tenancy::Shared => None,
+            Tenancy::Own(field) => Some(&entity.field(field).of),
+            Tenancy::Inherited(ancestor) => {
+                let ancestor = self.model.entity(ancestor);
+                self.tenant_type(&ancestor.name)
+            }
+        }
+    }
+
+    pub(crate) fn find(&self, key: &Key) -> Option<&Thing> {
+        self.things.iter().find(|thing| thing.key == *key)
+    }
+
+    pub(crate) fn find_mut(&mut self, key: &Key) -> Option<&mut Thing> {
+        self.things.iter_mut().find(|thing| thing.key == *key)
+    }
+
+    /// Its time has come: nobody sees it any more.
+    pub(crate) fn is_expired(&self, thing: &Thing) -> bool {
+        let entity = self.entity(&thing.key.kind);
+        let time = entity.expires.and_then(|field| thing.fields.get(&entity.field(field).name));
+        let time = time.and_then(Value::as_n).and_then(|time| time.to_i64());
+        time.is_some_and(|time| time <= self.now_ms)
+    }
+
+    /// What is seen: of one tenant, if the kind has tenants.
+    pub(crate) fn seen<'n>(
+        &'n self,
+        kind: &'n str,
+        tenant: Option<&'n Value>,
+    ) -> impl Iterator<Item = &'n Thing> {
+        let of =
+            move |thing: &&Thing| thing.key.kind == kind && thing.key.tenant.as_ref() == tenant;
+        self.things.iter().filter(of).filter(|thing| !self.is_expired(thing))
+    }
+
+    /// The value of a field, which may be `id`.
+    pub(crate) fn value(&self, thing: &Thing, field: FieldId) -> Option<Value> {
+        let field = self.entity(&thing.key.kind).field(field);
+        match field.origin {
+            FieldOrigin::Id => Some(Value::from(thing.key.id.as_str())),
+            FieldOrigin::Parent | FieldOrigin::Declared => thing.fields.get(&field.name).cloned(),
+        }
+    }
+
+    pub(crate) fn references(&self, thing: &Thing) -> Vec<Reference> {
+        let entity = self.entity(&thing.key.kind);
+        let reference = |field: &keyloom_model::Field| {
+            let FieldType::Ref(target, on_delete) = field.of else { return None };
+            let id = thing.fields.get(&field.name)?.as_s()?.to_owned();
+            let kind = self.model.entity(target).name.clone();
+            let tenant = thing.key.tenant.clone().filter(|_| self.is_owned(&kind));
+            let target = Key { kind, tenant, id };
+            Some(Reference { field: field.name.clone(), target, on_delete })
+        };
+        entity.fields.iter().filter_map(reference).collect()
+    }
+
+    /// What a thing has of a unique, as it is compared; none if it takes no part.
+    pub(crate) fn unique_value(&self, thing: &Thing, unique: &Unique) -> Option<Vec<Value>> {
+        let scope = unique.within.iter().map(|field| self.value(thing, *field));
+        let fields = unique.fields.iter().map(|field| {
+            let value = self.value(thing, *field)?;
+            Some(match (value, unique.case) {
+                (Value::S(text), CaseMode::Folded) => Value::S(text.to_lowercase()),
+                (value, CaseMode::Folded | CaseMode::Exact) => value,
+            })
+        });
+        scope.chain(fields).collect()
+    }
+
+    /// The names of a unique's fields, the scope too.
+    pub(crate) fn unique_fields(&self, kind: &str, unique: &Unique) -> Vec<String> {
+        let entity = self.entity(kind);
+        let fields = unique.within.iter().chain(&unique.fields);
+        fields.map(|field| entity.field(*field).name.clone()).collect()
+    }
+
+    pub(crate) fn is_pending(&self, kind: &str, unique: &Unique) -> bool {
+        self.pending.contains(&(kind.to_owned(), self.unique_fields(kind, unique)))
+    }
+
+    /// All others that have the same value of a unique.
+    pub(crate) fn rivals(&self, thing: &Thing, unique: &Unique) -> Vec<&Thing> {
+        let value = self.unique_value(thing, unique);
+        let others = self.things.iter().filter(|other| {
+            value.is_some()
+                && other.key != thing.key
+                && other.key.kind == thing.key.kind
+                && other.key.tenant == thing.key.tenant
+                && self.unique_value(other, unique) == value
+        });
+        others.collect()
+    }
+
+    /// Puts an expired thing away with everything that goes with it.
+    pub(crate) fn expire(&mut self, key: &Key) -> Result<(), Kind> {
+        let before = self.clone();
+        self.delete(vec![key.clone()], &before).map(|_| ())
+    }
+}

@@ -1,0 +1,250 @@
+//! What several changes together come to: the state after them, or why they cannot be.
+
+use std::collections::BTreeSet;
+
+use keyloom_model::{FieldType, IdSource, Tenancy, check_id};
+use keyloom_value::{Item, Value};
+
+use super::rules::merged;
+use super::{Key, Kind, Naive, Thing};
+use crate::world::{What, Wish};
+
+/// What changes come to.
+pub(crate) struct Answer {
+    pub(crate) after: Naive,
+    /// Of each change, what it was about.
+    pub(crate) keys: Vec<Key>,
+    /// How many entities take part, about.
+    pub(crate) cast: usize,
+    /// Whether it collides with what a new unique may not know of yet.
+    pub(crate) may_be_taken: bool,
+}
+
+/// A change of one thing, from what it was to what it becomes.
+struct Turn {
+    key: Key,
+    after: Option<Item>,
+}
+
+/// Where turns have led to.
+enum Coming {
+    Done(Answer),
+    /// Something that had expired was in the way and is put away: from the start.
+    Again(Naive),
+}
+
+impl Naive {
+    /// What changes come to, or all the reasons of which one must be told. `made` has the ids that
+    /// were made for new things.
+    pub(crate) fn transact(
+        &self,
+        tenant: Option<&Value>,
+        wishes: &[Wish],
+        made: &[Option<String>],
+    ) -> Result<Answer, BTreeSet<Kind>> {
+        let keys = self.keys(tenant, wishes, made).map_err(|kind| BTreeSet::from([kind]))?;
+        let mut before = self.clone();
+        let mut turns = vec![];
+        let mut index = 0;
+        while let Some((wish, key)) = wishes.get(index).zip(keys.get(index)) {
+            let is_new = matches!(wish.what, What::Create(_) | What::Put(_));
+            let there = before.find(key).cloned();
+            let ghost = there.filter(|thing| is_new && before.is_expired(thing));
+            if ghost.is_some() {
+                before.expire(key).map_err(|kind| BTreeSet::from([kind]))?;
+                (turns, index) = (vec![], 0);
+                continue;
+            }
+            let turn = before.turn(wish, key).map_err(|kind| BTreeSet::from([kind]))?;
+            turns.extend(turn);
+            index += 1;
+        }
+        match before.come_to(keys, &turns)? {
+            Coming::Done(answer) => Ok(answer),
+            Coming::Again(before) => before.transact(tenant, wishes, made),
+        }
+    }
+
+    fn keys(
+        &self,
+        tenant: Option<&Value>,
+        wishes: &[Wish],
+        made: &[Option<String>],
+    ) -> Result<Vec<Key>, Kind> {
+        let mut keys: Vec<Key> = vec![];
+        for (index, wish) in wishes.iter().enumerate() {
+            let id = match &wish.what {
+                What::Create(document) => match made.get(index).cloned().flatten() {
+                    Some(id) => id,
+                    None => self.new_id(&wish.kind, document, index)?,
+                },
+                What::Put(_) => checked(wish.id.clone().unwrap_or_default())?,
+                What::Update(_) | What::Delete => wish.id.clone().unwrap_or_default(),
+            };
+            let tenant = self.tenant_of(&wish.kind, tenant)?;
+            keys.push(Key { kind: wish.kind.clone(), tenant, id });
+        }
+        let is_twice = |(index, key): (usize, &Key)| keys[..index].contains(key);
+        match keys.iter().enumerate().any(is_twice) {
+            true => Err(Kind::SameTwice),
+            false => Ok(keys),
+        }
+    }
+
+    fn new_id(&self, kind: &str, document: &Item, index: usize) -> Result<String, Kind> {
+        match (self.entity(kind).id_source, document.get("id")) {
+            (IdSource::Given, Some(Value::S(id))) => checked(id.clone()),
+            (IdSource::Given, _) => Err(Kind::Id),
+            (IdSource::Generated, None) => Ok(format!("made {index}")),
+            (IdSource::Generated, Some(_)) => Err(Kind::Id),
+        }
+    }
+
+    fn tenant_of(&self, kind: &str, tenant: Option<&Value>) -> Result<Option<Value>, Kind> {
+        match (self.tenant_type(kind), tenant) {
+            (None, _) => Ok(None),
+            (Some(FieldType::Int(_)), Some(Value::N(_))) => Ok(tenant.cloned()),
+            (
+                Some(FieldType::Text(_) | FieldType::Enum(_) | FieldType::Ref(..)),
+                Some(Value::S(_)),
+            ) => Ok(tenant.cloned()),
+            (Some(_), _) => Err(Kind::Tenant),
+        }
+    }
+
+    /// What a wish means for a thing as it is; none if nothing changes.
+    fn turn(&self, wish: &Wish, key: &Key) -> Result<Option<Turn>, Kind> {
+        let there = self.find(key).filter(|thing| !self.is_expired(thing));
+        let expected = || match (there, &wish.expected) {
+            (None, _) => Err(Kind::NotFound),
+            (Some(thing), Some(version)) if thing.version.as_ref() != Some(version) => {
+                Err(Kind::VersionMismatch)
+            }
+            (Some(thing), _) => Ok(thing),
+        };
+        let (before, fields) = match &wish.what {
+            What::Delete => {
+                expected()?;
+                return Ok(Some(Turn { key: key.clone(), after: None }));
+            }
+            What::Create(document) => match there {
+                Some(_) => return Err(Kind::Exists),
+                None => (None, self.admit(key, document)?),
+            },
+            What::Put(document) => {
+                let is_given = self.entity(&key.kind).id_source == IdSource::Given;
+                match there {
+                    None if is_given && wish.expected.is_none() => {
+                        (None, self.admit(key, document)?)
+                    }
+                    _ => (Some(expected()?), self.admit(key, document)?),
+                }
+            }
+            What::Update(patch) => {
+                let thing = expected()?;
+                let fields = merged(&thing.fields, patch);
+                let checked = self.entity(&key.kind).check_fields(&fields);
+                checked.map_err(|_| Kind::Fields)?;
+                (Some(thing), fields)
+            }
+        };
+        if before.is_some_and(|before| before.fields == fields) {
+            return Ok(None);
+        }
+        match self.tenant_field(&key.kind) {
+            Some(name) if fields.get(&name) != key.tenant.as_ref() => Err(Kind::Tenant),
+            _ => Ok(Some(Turn { key: key.clone(), after: Some(fields) })),
+        }
+    }
+
+    fn admit(&self, key: &Key, document: &Item) -> Result<Item, Kind> {
+        let mut document = document.clone();
+        document.remove("id");
+        if let (Some(name), Some(tenant)) = (self.tenant_field(&key.kind), &key.tenant) {
+            if !document.contains(&name) {
+                document.insert(name.as_str(), tenant.clone());
+            }
+            if document.get(&name) != Some(tenant) {
+                return Err(Kind::Tenant);
+            }
+        }
+        self.entity(&key.kind).admit(&document, self.now_ms).map_err(|_| Kind::Fields)
+    }
+
+    fn tenant_field(&self, kind: &str) -> Option<String> {
+        let entity = self.entity(kind);
+        match entity.tenancy {
+            Tenancy::Own(field) => Some(entity.field(field).name.clone()),
+            Tenancy::Shared | Tenancy::Inherited(_) => None,
+        }
+    }
+
+    /// Lets all turns happen at once, and looks at what has come of it.
+    fn come_to(&self, keys: Vec<Key>, turns: &[Turn]) -> Result<Coming, BTreeSet<Kind>> {
+        let mut after = self.clone();
+        let mut gone = vec![];
+        for turn in turns {
+            match &turn.after {
+                None => gone.push(turn.key.clone()),
+                Some(fields) => after.set(&turn.key, fields.clone()),
+            }
+        }
+        let mut errors = BTreeSet::new();
+        let asked = after.delete(gone, self).map_err(|kind| errors.insert(kind)).unwrap_or(0);
+        let changed = turns.iter().filter(|turn| turn.after.is_some());
+        let changed: Vec<&Key> = changed.map(|turn| &turn.key).collect();
+        if changed.iter().any(|key| after.is_lost(key, (self, turns))) {
+            errors.insert(Kind::TargetGone);
+        }
+        let (mut ghosts, mut may_be_taken) = (vec![], false);
+        for thing in changed.iter().filter_map(|key| after.find(key)) {
+            for (_, unique) in after.entity(&thing.key.kind).uniques() {
+                for rival in after.rivals(thing, unique) {
+                    let is_ghost = after.is_expired(rival) && !changed.contains(&&rival.key);
+                    match after.is_pending(&thing.key.kind, unique) {
+                        true => may_be_taken = true,
+                        false if is_ghost => ghosts.push(rival.key.clone()),
+                        false => drop(errors.insert(Kind::Taken)),
+                    }
+                }
+            }
+        }
+        let mut without = self.clone();
+        for ghost in &ghosts {
+            if without.find(ghost).is_some() {
+                errors.extend(without.expire(ghost).err());
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        if !ghosts.is_empty() {
+            return Ok(Coming::Again(without));
+        }
+        Ok(Coming::Done(Answer { after, keys, cast: turns.len() + asked, may_be_taken }))
+    }
+
+    fn set(&mut self, key: &Key, fields: Item) {
+        match self.find_mut(key) {
+            Some(thing) => (thing.fields, thing.version) = (fields, None),
+            None => self.things.push(Thing { key: key.clone(), fields, version: None }),
+        }
+    }
+
+    /// Whether a changed thing newly refers to what is not there.
+    fn is_lost(&self, key: &Key, (before, turns): (&Naive, &[Turn])) -> bool {
+        let Some(thing) = self.find(key) else { return false };
+        self.references(thing).iter().any(|reference| {
+            let old = before.find(key).and_then(|old| old.fields.get(&reference.field));
+            let is_old = old.and_then(Value::as_s) == Some(reference.target.id.as_str());
+            let is_turned = turns.iter().any(|turn| turn.key == reference.target);
+            let target = self.find(&reference.target);
+            let is_there = target.is_some_and(|target| is_turned || !self.is_expired(target));
+            !is_old && !is_there
+        })
+    }
+}
+
+fn checked(id: String) -> Result<String, Kind> {
+    check_id(&id).map(|()| id).map_err(|_| Kind::Fields)
+}

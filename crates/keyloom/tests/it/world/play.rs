@@ -1,0 +1,197 @@
+//! A database and the naive one side by side: everything is done to both and compared.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use keyloom::{Db, Error, Options, Record};
+use keyloom_model::{Layout, OwnRow};
+use keyloom_store::{Clock, Store};
+use keyloom_testkit::ManualClock;
+use keyloom_value::{Item, Value};
+use pollster::block_on;
+
+use super::naive::Key;
+use super::{Kind, Naive, Thing, Wish, kind_of, rows};
+
+/// A database and the naive one.
+pub(crate) struct World {
+    pub(crate) db: Db,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: ManualClock,
+    pub(crate) layout: Layout,
+    pub(crate) naive: Naive,
+    /// Every version that there was.
+    versions: BTreeSet<String>,
+}
+
+/// How much is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Entities and rows.
+    Rows,
+    /// And everything that can be asked.
+    All,
+}
+
+impl World {
+    pub(crate) fn new(model: &str, store: Arc<dyn Store>, clock: &ManualClock) -> World {
+        let db = block_on(open(model, store.clone(), clock)).expect("the database opens");
+        let model = keyloom_model::check(model).expect("a model");
+        let layout = Layout::new(model.clone(), 1, &Item::new());
+        let naive = Naive::new(model, now_ms(clock));
+        World { db, store, clock: clock.clone(), layout, naive, versions: BTreeSet::new() }
+    }
+
+    /// The database as a tenant sees it.
+    pub(crate) fn db(&self, tenant: Option<&Value>) -> Db {
+        match tenant {
+            Some(tenant) => self.db.tenant(tenant.clone()),
+            None => self.db.clone(),
+        }
+    }
+
+    /// Time passes.
+    pub(crate) fn advance(&mut self, ms: u64) {
+        self.clock.advance_ms(ms);
+        self.naive.now_ms = now_ms(&self.clock);
+    }
+
+    /// Changes both, and compares what they answer and what they are then.
+    pub(crate) fn change(&mut self, tenant: Option<&Value>, wishes: &[Wish]) {
+        let answer = self.ask(tenant, wishes);
+        let records = answer.as_deref().unwrap_or_default();
+        let made = records.iter().map(|record| Some(record.as_ref()?.id().to_owned()));
+        let made: Vec<Option<String>> = made.collect();
+        let expected = self.naive.transact(tenant, wishes, &made);
+        match (answer, expected) {
+            (Ok(records), Ok(expected)) => {
+                self.naive = expected.after;
+                self.compare_things();
+                for (record, key) in records.iter().zip(&expected.keys) {
+                    self.compare_record(record.as_ref(), self.naive.find(key));
+                }
+            }
+            (Err(error), expected) => {
+                let kind = kind_of(&error);
+                let is_expected = match &expected {
+                    Ok(answer) => {
+                        (kind == Kind::Taken && answer.may_be_taken)
+                            || (kind == Kind::TooLarge && wishes.len() > 1 && answer.cast > 8)
+                    }
+                    Err(kinds) => kinds.contains(&kind),
+                };
+                let expected = expected.map(|answer| answer.after.things);
+                assert!(is_expected, "{wishes:?} fails: {error}; expected: {expected:?}");
+                self.compare_things();
+            }
+            (Ok(records), Err(kinds)) => {
+                panic!("{wishes:?} answers {records:?}; expected: {kinds:?}")
+            }
+        }
+    }
+
+    fn ask(&self, tenant: Option<&Value>, wishes: &[Wish]) -> Result<Vec<Option<Record>>, Error> {
+        let changes = wishes.iter().map(Wish::change).collect();
+        block_on(self.db(tenant).transact(changes))
+    }
+
+    /// Puts away what has expired.
+    pub(crate) fn expire(&mut self, limit: u32) {
+        let count = block_on(self.db.expire(limit)).expect("expiry goes well");
+        assert!(count <= limit, "{count} of {limit}");
+        self.compare_things();
+    }
+
+    /// After an expiry without limit, what has expired is still there only if something holds it.
+    pub(crate) fn expire_all(&mut self) {
+        self.expire(1000);
+        for thing in self.naive.things.clone() {
+            if self.naive.is_expired(&thing) {
+                let expired = self.naive.clone().expire(&thing.key);
+                assert_eq!(expired, Err(Kind::InUse), "it could go: {thing:?}");
+            }
+        }
+    }
+
+    /// Compares every entity, as its own row has it. What has expired may have been put away at
+    /// any time.
+    pub(crate) fn compare_things(&mut self) {
+        let rows = rows::own(&self.layout, &rows::scan(&*self.store));
+        for thing in self.naive.things.clone() {
+            let is_there = rows.iter().any(|row| self.key(row) == thing.key);
+            if !is_there && self.naive.is_expired(&thing) && self.naive.find(&thing.key).is_some() {
+                let expired = self.naive.expire(&thing.key);
+                assert_eq!(expired, Ok(()), "it is put away, but held: {thing:?}");
+            }
+        }
+        for row in &rows {
+            let key = self.key(row);
+            let (image, fields) = (&row.image, self.upgraded(row));
+            let Some(thing) = self.naive.find_mut(&key) else { panic!("it is there: {row:?}") };
+            assert_eq!(thing.fields, fields, "fields of {key:?}");
+            match &thing.version {
+                Some(version) => assert_eq!(*version, image.version, "nothing changed {key:?}"),
+                None => {
+                    let is_new = self.versions.insert(image.version.clone());
+                    assert!(is_new, "changed, and has a version of before: {row:?}");
+                    thing.version = Some(image.version.clone());
+                }
+            }
+        }
+        for thing in &self.naive.things {
+            let is_there = rows.iter().any(|row| self.key(row) == thing.key);
+            assert!(is_there, "it is gone: {thing:?}");
+        }
+    }
+
+    /// The rows of the table are those that its entities imply.
+    pub(crate) fn compare_rows(&self) {
+        let rows = rows::scan(&*self.store);
+        let own = rows::own(&self.layout, &rows);
+        let found = rows::of_entities(&self.layout, &rows);
+        let implied = rows::implied(&self.layout, &own);
+        for (key, row) in &implied {
+            assert_eq!(found.get(key), Some(row), "a row is missing or wrong");
+        }
+        for (key, row) in &found {
+            assert!(implied.contains_key(key), "no entity implies the row {row:?}");
+        }
+    }
+
+    pub(crate) fn compare_record(&self, record: Option<&Record>, thing: Option<&Thing>) {
+        match (record, thing) {
+            (None, None) => {}
+            (Some(record), Some(thing)) => {
+                assert_eq!(record.id(), thing.key.id);
+                assert_eq!(record.entity(), thing.key.kind);
+                assert_eq!(record.fields(), &thing.fields);
+                assert_eq!(Some(record.version()), thing.version.as_deref(), "{record:?}");
+            }
+            (record, thing) => panic!("the answer is {record:?}; expected: {thing:?}"),
+        }
+    }
+
+    fn key(&self, row: &OwnRow) -> Key {
+        let key = &row.image.key;
+        let kind = self.layout.model().entity(key.entity).name.clone();
+        Key { kind, tenant: key.tenant.clone(), id: key.id.clone() }
+    }
+
+    /// The fields of an entity, which may be of a model of before.
+    fn upgraded(&self, row: &OwnRow) -> Item {
+        row.image.fields.clone()
+    }
+}
+
+pub(crate) async fn open(
+    model: &str,
+    store: Arc<dyn Store>,
+    clock: &ManualClock,
+) -> Result<Db, Error> {
+    let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
+    Db::open_with(model, store, options).await
+}
+
+pub(crate) fn now_ms(clock: &ManualClock) -> i64 {
+    i64::try_from(clock.now().0).expect("a time")
+}

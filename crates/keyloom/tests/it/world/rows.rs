@@ -1,0 +1,66 @@
+//! The table as it is, row by row.
+
+use std::collections::BTreeMap;
+
+use keyloom_model::attribute::{DELETION, PARTITION, SORT};
+use keyloom_model::{Layout, OwnRow, RowName};
+use keyloom_store::{Scan, Store, TableName};
+use keyloom_value::{Item, Value};
+use pollster::block_on;
+
+/// The name of the table if nothing else is said.
+pub(crate) const TABLE: &str = "keyloom";
+
+/// All rows of the table.
+pub(crate) fn scan(store: &dyn Store) -> Vec<Item> {
+    let table = TableName::new(TABLE).expect("a name");
+    let (mut rows, mut scan) = (vec![], Scan::new(&table));
+    loop {
+        let page = block_on(store.scan(scan.clone())).expect("the table is read");
+        rows.extend(page.items);
+        match page.last_key {
+            None => return rows,
+            start => scan.start = start,
+        }
+    }
+}
+
+/// Rows by their keys, without marks of deletions and without Keyloom's own.
+pub(crate) fn of_entities(layout: &Layout, rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
+    let rows = rows.iter().filter(|row| name(layout, row) != Some(RowName::System));
+    let rows = rows.map(|row| {
+        let mut row = row.clone();
+        row.remove(DELETION);
+        (key(&row), row)
+    });
+    rows.collect()
+}
+
+/// What every entity is, as its own row says.
+pub(crate) fn own(layout: &Layout, rows: &[Item]) -> Vec<OwnRow> {
+    let is_own = |row: &&Item| matches!(name(layout, row), Some(RowName::Own(_)));
+    let rows = rows.iter().filter(is_own);
+    rows.map(|row| layout.read_own(row).expect("own rows are readable")).collect()
+}
+
+/// Every row that entities imply, each under the revision that it says.
+pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
+    let mut rows = BTreeMap::new();
+    for row in own {
+        let layout = Layout::new(layout.model().clone(), row.revision, &layout.slots());
+        for row in layout.rows(&row.image).expect("keys are short") {
+            let before = rows.insert(key(&row.item), row.item);
+            assert_eq!(before, None, "no two entities imply one row");
+        }
+    }
+    rows
+}
+
+fn key(row: &Item) -> Vec<u8> {
+    let part = |name| row.get(name).and_then(Value::as_b).expect("a key").to_vec();
+    [part(PARTITION), vec![0xFF; 4], part(SORT)].concat()
+}
+
+fn name(layout: &Layout, row: &Item) -> Option<RowName> {
+    layout.row_name(row.get(PARTITION)?.as_b()?, row.get(SORT)?.as_b()?)
+}

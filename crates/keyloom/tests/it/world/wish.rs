@@ -1,0 +1,77 @@
+//! What is asked of a database, and the kinds of answers that are no.
+
+use keyloom::{Change, Error};
+use keyloom_value::Item;
+
+use super::Document;
+
+/// A change of one entity.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    pub(crate) kind: String,
+    /// None for a new one: its id is made, or in the document.
+    pub(crate) id: Option<String>,
+    pub(crate) what: What,
+    pub(crate) expected: Option<String>,
+}
+
+/// What is to happen to it.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    Create(Item),
+    Update(Item),
+    Put(Item),
+    Delete,
+}
+
+/// Why something did not happen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Fields,
+    NotFound,
+    Exists,
+    Taken,
+    VersionMismatch,
+    InUse,
+    TargetGone,
+    SameTwice,
+    Tenant,
+    Id,
+    TooLarge,
+    /// None that a change should ever answer.
+    Other(String),
+}
+
+impl Wish {
+    pub(crate) fn change(&self) -> Change {
+        let id = self.id.as_deref().unwrap_or_default();
+        let change = match &self.what {
+            What::Create(document) => Change::create(&self.kind, &Document(document)),
+            What::Update(patch) => Change::update(&self.kind, id, &Document(patch)),
+            What::Put(document) => Change::put(&self.kind, id, &Document(document)),
+            What::Delete => Ok(Change::delete(&self.kind, id)),
+        };
+        let change = change.expect("documents are items");
+        match &self.expected {
+            Some(version) => change.expecting(version),
+            None => change,
+        }
+    }
+}
+
+pub(crate) fn kind_of(error: &Error) -> Kind {
+    match error {
+        Error::Fields { .. } => Kind::Fields,
+        Error::NotFound { .. } => Kind::NotFound,
+        Error::Exists { .. } => Kind::Exists,
+        Error::Taken { .. } => Kind::Taken,
+        Error::VersionMismatch { .. } => Kind::VersionMismatch,
+        Error::InUse { .. } => Kind::InUse,
+        Error::TargetGone { .. } => Kind::TargetGone,
+        Error::SameTwice { .. } => Kind::SameTwice,
+        Error::Tenant { .. } => Kind::Tenant,
+        Error::Id { .. } => Kind::Id,
+        Error::TooLarge { .. } => Kind::TooLarge,
+        other => Kind::Other(other.to_string()),
+    }
+}
