@@ -121,8 +121,9 @@ impl Db {
         Ok(db)
     }
 
-    /// The same database for one tenant: sees and changes only what is the tenant's, and reads what
-    /// all share.
+    /// The same database for one tenant: sees and changes what is the tenant's, and what all share.
+    /// Who may change what all share is for the caller to decide: deleting it can take along what
+    /// other tenants keep, if the model says so.
     #[must_use]
     pub fn tenant(&self, tenant: impl Into<Value>) -> Db {
         Db { shared: self.shared.clone(), tenant: Some(tenant.into()) }
@@ -159,18 +160,6 @@ impl Db {
         match field.check(&tenant) {
             Ok(()) => Ok(Some(tenant)),
             Err(_) => Err(problem(TenantProblem::Unfit)),
-        }
-    }
-
-    /// A tenant changes what is its own. What all share it can only read: others would be touched.
-    pub(crate) fn may_change(&self, entity: &Entity) -> Result<(), Error> {
-        match (&self.tenant, entity.tenancy) {
-            (Some(_), Tenancy::Shared) => {
-                Err(Error::Tenant { entity: entity.name.clone(), problem: TenantProblem::Shared })
-            }
-            (Some(_) | None, Tenancy::Own(_) | Tenancy::Inherited(_)) | (None, Tenancy::Shared) => {
-                Ok(())
-            }
         }
     }
 }

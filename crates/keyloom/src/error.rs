@@ -159,8 +159,6 @@ pub enum TenantProblem {
     Unfit,
     /// The document names another one.
     Other,
-    /// All tenants share it, so none of them can change it.
-    Shared,
 }
 
 /// What is wrong about an id.
@@ -299,10 +297,6 @@ impl TenantProblem {
             TenantProblem::Unfit => {
                 write!(f, "The tenant is not a value of the tenant field of `{entity}`.")
             }
-            TenantProblem::Shared => write!(
-                f,
-                "All tenants share `{entity}`: change it with a database that is not a tenant's."
-            ),
             TenantProblem::Other => write!(
                 f,
                 "The `{entity}` names another tenant than the one it is written for: leave the \

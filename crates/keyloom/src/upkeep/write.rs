@@ -3,16 +3,20 @@
 use keyloom_model::attribute::OWNER;
 use keyloom_model::{EntityKey, Image, OwnRow, UniqueId};
 use keyloom_query::DeletionState;
+use keyloom_store::{Check, OnFailure, TransactAction};
 use keyloom_value::{Item, Value};
 
 use super::commit::{Outcome, commit};
 use super::delete::{Task, TooMany};
-use super::plan::{ACTIONS_MAX, Planner};
+use super::plan::{ACTIONS_MAX, Otherwise, Planned, Planner, as_read};
 use super::{Cast, Intent, Transition, Upkeep};
 use crate::error::Error;
 
 /// How often a transaction is tried when others change the same entities.
 const ATTEMPTS_MAX: usize = 64;
+
+/// As many bytes as are put in one transaction, which can have 4 MB.
+const BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// What the attempts of one call have in common.
 #[derive(Debug, Default)]
@@ -52,12 +56,16 @@ impl Upkeep<'_> {
         effort: &mut Effort,
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
         let mut cast = Cast::default();
-        let mut unchanged = vec![];
+        let (mut unchanged, mut held) = (vec![], vec![]);
         for intent in intents {
             let before = self.current(intent, effort).await?;
             unchanged.push(before.as_ref().map(|row| self.layouts.upgraded(row)));
-            if let Some(transition) = self.transition(intent, before)? {
-                cast.add(self.layouts.current.own_key(intent.key()), transition);
+            match self.transition(intent, before.clone())? {
+                Some(transition) => {
+                    cast.add(self.layouts.current.own_key(intent.key()), transition);
+                }
+                // It stays as it is, and the others may change only if it does.
+                None => held.extend(before.filter(|_| intent.expected().is_some())),
             }
         }
         let fits = match self.expand(&mut cast, effort).await? {
@@ -71,7 +79,7 @@ impl Upkeep<'_> {
         if self.mark(&cast, effort).await?.is_again() {
             return Ok(None);
         }
-        let done = self.commit(&cast, effort).await?;
+        let done = self.commit(&cast, &held, effort).await?;
         // What others do to an entity of the same transaction counts: read it off the cast.
         let image = |(intent, unchanged): (&Intent, Option<Image>)| {
             let member = cast.get(&self.layouts.current.own_key(intent.key()));
@@ -86,7 +94,13 @@ impl Upkeep<'_> {
         if cast.transitions().len() <= intents {
             return Ok(true);
         }
-        Ok(self.planner(&[]).plan(cast.transitions())?.len() < ACTIONS_MAX)
+        let planned = self.planner(&[]).plan(cast.transitions())?;
+        let put_bytes = |planned: &Planned| match &planned.action {
+            TransactAction::Put(put) => put.item.size(),
+            TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
+        };
+        let bytes: usize = planned.iter().map(put_bytes).sum();
+        Ok(planned.len() < ACTIONS_MAX && bytes < BYTES_MAX)
     }
 
     /// A deletion that does not fit into one transaction. Nothing can be changed together with it.
@@ -101,8 +115,16 @@ impl Upkeep<'_> {
                 Ok(vec![None])
             }
             [Intent::Expire { key }] => {
-                self.delete_at_length(key, None).await?;
-                Ok(vec![None])
+                // What was changed since it was read may have more time, or be gone.
+                let read = cast.transitions().iter().find(|member| member.key == *key);
+                let version = read.and_then(|member| member.before.as_ref());
+                let version = version.map(|before| before.image.version.as_str());
+                match self.delete_at_length(key, version).await {
+                    Ok(()) | Err(Error::VersionMismatch { .. } | Error::NotFound { .. }) => {
+                        Ok(vec![None])
+                    }
+                    Err(error) => Err(error),
+                }
             }
             _ => {
                 let rows = self.planner(&[]).plan(cast.transitions())?.len();
@@ -112,8 +134,17 @@ impl Upkeep<'_> {
     }
 
     /// Commits the cast; false if what was read has changed meanwhile.
-    async fn commit(&self, cast: &Cast, effort: &mut Effort) -> Result<bool, Error> {
+    async fn commit(
+        &self,
+        cast: &Cast,
+        held: &[OwnRow],
+        effort: &mut Effort,
+    ) -> Result<bool, Error> {
+        if cast.transitions().is_empty() {
+            return Ok(true);
+        }
         let mut planned = self.planner(&effort.void).plan(cast.transitions())?;
+        planned.extend(held.iter().filter_map(|row| self.hold(cast, row)));
         planned.extend(effort.task.as_ref().map(|task| self.end_of(task)));
         match commit(self.store, planned).await? {
             Outcome::Done => {
@@ -136,6 +167,19 @@ impl Upkeep<'_> {
                 }
             }
         }
+    }
+
+    /// Checks that an entity is still what was read, unless it takes part in any case.
+    fn hold(&self, cast: &Cast, row: &OwnRow) -> Option<Planned> {
+        let key = self.layouts.current.own_key(&row.image.key);
+        let check = Check {
+            table: self.table.clone(),
+            key: key.to_item(),
+            condition: as_read(row),
+            on_failure: OnFailure::Nothing,
+        };
+        let action = TransactAction::Check(check);
+        cast.get(&key).is_none().then_some(Planned { action, otherwise: Otherwise::Changed })
     }
 
     pub(crate) fn planner<'p>(&'p self, void: &'p [String]) -> Planner<'p> {

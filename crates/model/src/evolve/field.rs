@@ -117,7 +117,7 @@ fn gained(pair: &Pair<'_>, id: FieldId, field: &Field) -> Result<Change, Refusal
         Ok(pair.change(ChangeKind::FieldFilled(id), text))
     };
     match (&field.default, field.presence) {
-        (Some(DefaultValue::Now), _) => filled("the time of the backfill"),
+        (Some(DefaultValue::Now), _) => filled("the time at which the model was changed"),
         (Some(DefaultValue::Literal(_)), _) => filled("its default"),
         (None, Presence::Optional) => {
             let text = format!("{place} is new; existing entities lack it");

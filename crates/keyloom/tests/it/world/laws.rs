@@ -2,11 +2,12 @@
 //! database says.
 
 use keyloom::{Family, Repair};
-use keyloom_model::FieldType;
+
 use keyloom_testkit::Random;
 use keyloom_value::Value;
 use pollster::block_on;
 
+use super::naive::is_tenant;
 use super::play::{Depth, World};
 use super::{Naive, Thing};
 
@@ -47,10 +48,8 @@ impl World {
         match self.naive.tenant_type(kind) {
             None => vec![None],
             Some(of) => {
-                let fits = |tenant: &Option<Value>| match (tenant, of) {
-                    (Some(Value::N(_)), FieldType::Int(_)) => true,
-                    (Some(Value::N(_)) | None, _) | (Some(_), FieldType::Int(_)) => false,
-                    (Some(_), _) => true,
+                let fits = |tenant: &Option<Value>| {
+                    tenant.as_ref().is_some_and(|tenant| is_tenant(of, tenant))
                 };
                 self.tenants().into_iter().filter(fits).collect()
             }

@@ -2,8 +2,10 @@
 //! of them. It makes no versions; it only knows when there must be another one.
 
 mod answer;
+
 mod rules;
 
+pub(crate) use answer::is_tenant;
 use std::collections::BTreeSet;
 
 use keyloom_model::{

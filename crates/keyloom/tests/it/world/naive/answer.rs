@@ -103,11 +103,7 @@ impl Naive {
     fn tenant_of(&self, kind: &str, tenant: Option<&Value>) -> Result<Option<Value>, Kind> {
         match (self.tenant_type(kind), tenant) {
             (None, _) => Ok(None),
-            (Some(FieldType::Int(_)), Some(Value::N(_))) => Ok(tenant.cloned()),
-            (
-                Some(FieldType::Text(_) | FieldType::Enum(_) | FieldType::Ref(..)),
-                Some(Value::S(_)),
-            ) => Ok(tenant.cloned()),
+            (Some(of), Some(tenant)) if is_tenant(of, tenant) => Ok(Some(tenant.clone())),
             (Some(_), _) => Err(Kind::Tenant),
         }
     }
@@ -247,4 +243,17 @@ impl Naive {
 
 fn checked(id: String) -> Result<String, Kind> {
     check_id(&id).map(|()| id).map_err(|_| Kind::Fields)
+}
+
+/// Whether a value can name a tenant: it is one of the field.
+pub(crate) fn is_tenant(of: &FieldType, tenant: &Value) -> bool {
+    match (of, tenant) {
+        (FieldType::Int(limits), Value::N(number)) => {
+            number.to_i64().is_some_and(|number| limits.contain(&number))
+        }
+        (FieldType::Text(limits), Value::S(text)) => limits.contain(&(text.chars().count() as u64)),
+        (FieldType::Enum(members), Value::S(word)) => members.contains(word),
+        (FieldType::Ref(..), Value::S(id)) => keyloom_model::check_id(id).is_ok(),
+        _ => false,
+    }
 }
