@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use keyloom_model::{EntityId, Layout, ListId, Model, UniqueId};
 
-pub(crate) use layouts::Layouts;
+pub(crate) use layouts::{Former, Layouts};
 pub(crate) use open::open_schema;
 pub(crate) use stored::{Position, Stored, remove_revision, write_progress};
 

@@ -116,7 +116,8 @@ impl Verifier<'_> {
         let layouts = &self.schema.layouts;
         let key = |name| row.get(name).and_then(Value::as_b).unwrap_or_default();
         let (partition, sort) = (key(PARTITION), key(SORT));
-        let older = || layouts.before.values().find_map(|layout| layout.row_name(partition, sort));
+        let mut formers = layouts.before.values().map(|former| &former.layout);
+        let mut older = || formers.find_map(|layout| layout.row_name(partition, sort));
         match layouts.current.row_name(partition, sort) {
             Some(RowName::System) => Ok(()),
             Some(RowName::Own(key)) => self.own(&key, row, findings).await,

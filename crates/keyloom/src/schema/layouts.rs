@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_model::attribute::REVISION;
 use keyloom_model::{
-    DefaultValue, EntityId, EntityKey, FieldId, Image, Layout, Literal, OwnRow, Row, UniqueId,
+    DefaultValue, Entity, EntityId, EntityKey, FieldId, Image, Layout, Literal, OwnRow, Row,
+    UniqueId,
 };
 use keyloom_value::{Item, Value};
 
@@ -14,43 +16,65 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(crate) struct Layouts {
     pub(crate) current: Layout,
-    /// When each revision came to be, in milliseconds, and what it was; today's too.
-    pub(crate) before: BTreeMap<u32, Layout>,
     /// When the revision of today came to be, in milliseconds.
+    pub(crate) since_ms: i64,
+    pub(crate) before: BTreeMap<u32, Former>,
+}
+
+/// A revision of before.
+#[derive(Debug)]
+pub(crate) struct Former {
+    pub(crate) layout: Layout,
+    /// When it came to be, in milliseconds.
     pub(crate) since_ms: i64,
 }
 
 impl Layouts {
     /// Every row that an entity implies that was read, under the revision it was written.
     pub(crate) fn rows_before(&self, row: &OwnRow) -> Result<Vec<Row>, Error> {
-        let Some((layout, entity)) = self.older(row)? else {
-            return Ok(self.current.rows(&row.image)?);
-        };
+        let layout = self.written_under(row)?;
+        let name = &self.current.model().entity(row.image.key.entity).name;
         let mut image = row.image.clone();
-        image.key.entity = entity;
-        Ok(layout.rows(&image)?)
+        image.key.entity = layout.model().find(name).unwrap_or(image.key.entity);
+        let mut rows = layout.rows(&image)?;
+        // It may have been written under a revision that is not kept any more, and still says so.
+        if row.revision != layout.revision() {
+            for implied in rows.iter_mut().filter(|row| row.item.contains(REVISION)) {
+                implied.item.insert(REVISION, u64::from(row.revision));
+            }
+        }
+        Ok(rows)
     }
 
-    /// An entity as the model of today has it: fields that came with a default since have it. What
-    /// is `now` for one that is being created is, for one that was there, the time at which the
-    /// model came to be.
+    /// An entity as the model of today has it: fields that came with a default since have it, each
+    /// the one that it came with. What is `now` for one that is being created is, for one that was
+    /// there, the time at which the field came to be.
     pub(crate) fn upgraded(&self, row: &OwnRow) -> Image {
         let mut image = row.image.clone();
-        let Ok(Some((layout, entity))) = self.older(row) else { return image };
-        let before = layout.model().entity(entity);
-        for field in &self.current.model().entity(row.image.key.entity).fields {
-            let is_new = before.find_field(&field.name).is_none();
-            if let Some(default) = field.default.as_ref().filter(|_| is_new) {
-                image.fields.insert(field.name.as_str(), value(default, self.since_ms));
+        let entity = &self.current.model().entity(image.key.entity).name;
+        let formers = self.before.range(row.revision..);
+        let formers = formers.map(|(_, former)| (&former.layout, former.since_ms));
+        let all = formers.chain([(&self.current, self.since_ms)]);
+        let entities = all.filter_map(|(layout, since_ms)| {
+            let model = layout.model();
+            Some((model.entity(model.find(entity)?), since_ms))
+        });
+        let entities: Vec<(&Entity, i64)> = entities.collect();
+        for (before, after) in entities.iter().zip(entities.iter().skip(1)) {
+            let (after, since_ms) = after;
+            for field in &after.fields {
+                let is_new = before.0.find_field(&field.name).is_none();
+                if let Some(default) = field.default.as_ref().filter(|_| is_new) {
+                    image.fields.insert(field.name.as_str(), value(default, *since_ms));
+                }
             }
         }
         image
     }
 
-    /// The layout that a row was written under, if it is an older one, and what the entity is
-    /// there. Of a revision that is not kept any more there are only rows left that imply today
-    /// what they implied then.
-    fn older(&self, row: &OwnRow) -> Result<Option<(&Layout, EntityId)>, Error> {
+    /// The layout that a row was written under. A revision is forgotten when every entity was
+    /// written anew that must be: the others imply under the next one what they implied under it.
+    fn written_under(&self, row: &OwnRow) -> Result<&Layout, Error> {
         if row.revision > self.current.revision() {
             let what = format!(
                 "The entity `{}` was written under revision {} of the model, which is not known.",
@@ -58,16 +82,15 @@ impl Layouts {
             );
             return Err(Error::damaged(what));
         }
-        let Some(layout) = self.before.get(&row.revision) else { return Ok(None) };
-        let name = &self.current.model().entity(row.image.key.entity).name;
-        Ok(layout.model().find(name).map(|entity| (layout, entity)))
+        let former = self.before.range(row.revision..).next();
+        Ok(former.map_or(&self.current, |(_, former)| &former.layout))
     }
 
     /// The most rows that one change of an entity of a kind can touch, under any revision.
     pub(crate) fn rows_max(&self, entity: EntityId) -> usize {
         let name = &self.current.model().entity(entity).name;
         let of = |layout: &Layout| layout.model().find(name).map(|id| layout.rows_max(id));
-        let before = self.before.values().filter_map(of);
+        let before = self.before.values().filter_map(|former| of(&former.layout));
         before.chain(of(&self.current)).max().unwrap_or(1)
     }
 

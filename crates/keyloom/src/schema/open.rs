@@ -11,7 +11,7 @@ use keyloom_value::Item;
 use super::precheck::precheck;
 use super::stored::{Position, Revision, write_revision};
 use super::table::ensure_table;
-use super::{Layouts, Pending, Schema, Stored};
+use super::{Former, Layouts, Pending, Schema, Stored};
 use crate::Options;
 use crate::error::Error;
 
@@ -76,44 +76,48 @@ impl Opening<'_> {
         let revision = self.revision(&layout, Pending::default());
         let written =
             write_revision(self.store, self.table, (1, &revision), (&secret, None)).await?;
-        Ok(written.then(|| opened(layout, BTreeMap::new(), &revision, secret)))
+        let layouts = Layouts::new(layout, &revision, BTreeMap::new());
+        Ok(written.then(|| opened(layouts, &revision, secret)))
     }
 
     /// A model on data that is there.
     async fn go_on(&self, model: Model, stored: Stored) -> Result<Option<Opened>, Error> {
-        let mut layouts = BTreeMap::new();
+        let mut formers = BTreeMap::new();
         for (number, revision) in &stored.revisions {
-            layouts.insert(*number, layout_of(*number, revision)?);
+            let layout = layout_of(*number, revision)?;
+            formers.insert(*number, Former { layout, since_ms: revision.since_ms });
         }
-        let (Some(before), Some(revision)) = (layouts.remove(&stored.revision), stored.current())
+        let (Some(former), Some(revision)) = (formers.remove(&stored.revision), stored.current())
         else {
             return Err(Error::damaged("Today's model is not kept."));
         };
         if revision.text == self.text {
-            ensure_table(self.store, self.table, &before).await?;
-            return Ok(Some(opened(before, layouts, revision, stored.secret)));
+            ensure_table(self.store, self.table, &former.layout).await?;
+            let layouts = Layouts::new(former.layout, revision, formers);
+            return Ok(Some(opened(layouts, revision, stored.secret)));
         }
-        let evolution = evolve(before.model(), &model).map_err(Error::Evolution)?;
-        let number = match evolution.rewritten().is_empty() {
-            true => stored.revision,
-            false => stored.revision + 1,
-        };
-        let layout = Layout::new(model, number, &before.slots());
+        let evolution = evolve(former.layout.model(), &model).map_err(Error::Evolution)?;
+        // While rows are still to be written anew, every model is a revision of its own: what a
+        // field came with is in it.
+        let is_same = evolution.rewritten().is_empty() && revision.pending.is_empty();
+        let number = if is_same { stored.revision } else { stored.revision + 1 };
+        let layout = Layout::new(model, number, &former.layout.slots());
         let pending = pending(&layout, &evolution, &revision.pending);
-        let since_ms = revision.since_ms;
         let mut next = self.revision(&layout, pending);
-        if number == stored.revision {
-            (next.since_ms, next.progress) = (since_ms, revision.progress.clone());
+        if is_same {
+            next.since_ms = revision.since_ms;
         } else {
-            let layout = (&layout, next.since_ms);
-            precheck(self.store, self.table, layout, &next.pending).await?;
-            layouts.insert(stored.revision, before);
+            formers.insert(stored.revision, former);
         }
-        ensure_table(self.store, self.table, &layout).await?;
+        let layouts = Layouts::new(layout, &next, formers);
+        if !is_same {
+            precheck(self.store, self.table, &layouts, &next.pending).await?;
+        }
+        ensure_table(self.store, self.table, &layouts.current).await?;
         let before = Some(stored.revision);
         let secret = (&stored.secret, before);
         let written = write_revision(self.store, self.table, (number, &next), secret).await?;
-        Ok(written.then(|| opened(layout, layouts, &next, stored.secret)))
+        Ok(written.then(|| opened(layouts, &next, stored.secret)))
     }
 
     fn revision(&self, layout: &Layout, pending: Pending) -> Revision {
@@ -127,15 +131,15 @@ impl Opening<'_> {
     }
 }
 
-fn opened(
-    current: Layout,
-    before: BTreeMap<u32, Layout>,
-    revision: &Revision,
-    secret: [u8; 32],
-) -> Opened {
-    let layouts = Layouts { current, before, since_ms: revision.since_ms };
+fn opened(layouts: Layouts, revision: &Revision, secret: [u8; 32]) -> Opened {
     let schema = Schema { layouts, pending: revision.pending.clone() };
     Opened { schema, cursor_key: CursorKey::new(secret) }
+}
+
+impl Layouts {
+    fn new(current: Layout, revision: &Revision, before: BTreeMap<u32, Former>) -> Layouts {
+        Layouts { current, since_ms: revision.since_ms, before }
+    }
 }
 
 fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {

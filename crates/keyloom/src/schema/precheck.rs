@@ -1,9 +1,9 @@
 //! Before a model is changed: whether the data that is there can be kept under it. Only reads.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{Layout, Reason, RowName};
+use keyloom_model::{Reason, RowName};
 use keyloom_store::{Scan, Store, TableName};
 use keyloom_value::Value;
 
@@ -15,10 +15,10 @@ use crate::error::Error;
 pub(crate) async fn precheck(
     store: &dyn Store,
     table: &TableName,
-    (layout, since_ms): (&Layout, i64),
+    layouts: &Layouts,
     pending: &Pending,
 ) -> Result<(), Error> {
-    let layouts = Layouts { current: layout.clone(), before: BTreeMap::new(), since_ms };
+    let layout = &layouts.current;
     let mut guards: HashMap<Vec<u8>, String> = HashMap::new();
     let mut scan = Scan::new(table);
     loop {

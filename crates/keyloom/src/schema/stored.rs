@@ -164,7 +164,8 @@ pub(crate) async fn write_progress(
     Ok(())
 }
 
-/// Removes a revision under which there are no rows any more.
+/// Removes a revision under which there are no rows any more: all of it at once, because what is
+/// left of one would be no model.
 pub(crate) async fn remove_revision(
     store: &dyn Store,
     table: &TableName,
@@ -172,10 +173,12 @@ pub(crate) async fn remove_revision(
 ) -> Result<(), Error> {
     let number = Value::from(u64::from(number));
     let pieces = (0..PIECES_MAX as u64).map(|piece| vec![number.clone(), piece.into()]);
-    for sort in pieces.chain([vec![number.clone()]]) {
+    let delete = |sort: Vec<Value>| {
         let key = RowKey::system(MODEL, &sort).to_item();
-        store.delete(Delete::new(table, key)).await?;
-    }
+        TransactAction::Delete(Delete::new(table, key))
+    };
+    let actions = pieces.chain([vec![number.clone()]]).map(delete).collect();
+    store.transact_write(TransactWrite { actions, token: None }).await?;
     Ok(())
 }
 
