@@ -26,12 +26,20 @@ fn random_histories_on_the_engine_are_kept_exact() {
     run(60, |clock| Arc::new(engine_at(clock)));
 }
 
-/// Plays random histories, so many in an ordinary run.
-fn run(cases: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
+/// How many cases: so many in an ordinary run, or as many as `PROPTEST_CASES` says.
+pub(crate) fn cases(ordinary: u32) -> u32 {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    let mut config = Config { failure_persistence: None, ..Config::default() };
-    config.cases = if asked { config.cases } else { cases };
-    config.max_shrink_iters = 400;
+    if asked { Config::default().cases } else { ordinary }
+}
+
+/// Plays random histories, so many in an ordinary run.
+fn run(count: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
+    let config = Config {
+        cases: cases(count),
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        ..Config::default()
+    };
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..STEPS);
     let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {
         play(&draft.text(), seed, steps, &store);
@@ -53,7 +61,8 @@ fn play(model: &str, seed: u64, steps: usize, store: &impl Fn(&ManualClock) -> A
     }
 }
 
-fn take_step(world: &mut World, random: &mut Random) {
+/// Something happens.
+pub(crate) fn take_step(world: &mut World, random: &mut Random) {
     match random.below(20) {
         0 => world.advance(*random.pick(&[1, 1, 20, 500])),
         1 => world.expire(1 + u32::try_from(random.below(3)).expect("small")),

@@ -2,6 +2,7 @@
 
 mod document;
 mod draw;
+mod evolve;
 mod laws;
 mod lists;
 mod naive;

@@ -56,7 +56,7 @@ impl World {
         }
     }
 
-    fn check_gets(&self) {
+    pub(crate) fn check_gets(&self) {
         for thing in &self.naive.things {
             for tenant in self.tenants_of(&thing.key.kind) {
                 let id = &thing.key.id;

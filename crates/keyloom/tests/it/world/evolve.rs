@@ -1,0 +1,124 @@
+//! A world under another model.
+
+use keyloom::{Error, Repair};
+use keyloom_model::{DefaultValue, Layout, Literal, Model};
+use keyloom_value::{Item, Value};
+use pollster::block_on;
+
+use super::naive::Key;
+use super::play::{World, now_ms, open};
+use super::{Naive, Thing, rows};
+
+impl World {
+    /// Opens the same data under another model, and is that world then.
+    pub(crate) fn evolve(&mut self, text: &str) -> Result<(), Error> {
+        self.db = block_on(open(text, self.store.clone(), &self.clock))?;
+        (self.settle)();
+        let model = keyloom_model::check(text).expect("a model");
+        self.naive.evolve(model.clone(), now_ms(&self.clock));
+        self.layout = Layout::new(model, self.layout.revision(), &self.layout.slots());
+        Ok(())
+    }
+
+    /// That another model is refused, and that nothing is touched.
+    pub(crate) fn is_refused(&self, text: &str) -> Error {
+        let before = rows::scan(&*self.store);
+        let opened = block_on(open(text, self.store.clone(), &self.clock));
+        let error = opened.expect_err("the model is refused");
+        assert!(before == rows::scan(&*self.store), "something is touched");
+        error
+    }
+
+    /// What can be asked while rows are still to be written anew.
+    pub(crate) fn check_pending(&mut self) {
+        self.compare_things();
+        self.check_gets();
+        let findings = block_on(self.db.verify(Repair::No, |_| {})).expect("it can be verified");
+        assert!(findings.is_empty(), "verify finds {findings:#?}");
+    }
+
+    /// Writes everything anew. Values that collide in a new unique since it came are given up.
+    pub(crate) fn backfill(&mut self) {
+        for _ in 0..100 {
+            match block_on(self.db.backfill(|_| {})) {
+                Ok(()) => {
+                    self.naive.pending.clear();
+                    self.compare_things();
+                    return;
+                }
+                Err(Error::Taken { .. }) => self.settle_rivals(),
+                Err(error) => panic!("the backfill fails: {error}"),
+            }
+        }
+        panic!("the backfill comes to no end");
+    }
+
+    /// Deletes one of those that have the same value of a new unique.
+    fn settle_rivals(&mut self) {
+        for thing in self.naive.rivalry() {
+            let deleted = self.naive.clone().expire(&thing);
+            if deleted.is_ok() {
+                let db = self.db(thing.tenant.as_ref());
+                match block_on(db.delete(&thing.kind, &thing.id)) {
+                    Ok(()) => self.naive.expire(&thing).expect("it goes"),
+                    // It has expired, and is in nobody's way.
+                    Err(Error::NotFound { .. }) => continue,
+                    Err(error) => panic!("{thing:?} cannot be deleted: {error}"),
+                }
+                self.compare_things();
+                return;
+            }
+        }
+        panic!("nothing collides that could go: {:?}", self.naive.rivalry());
+    }
+}
+
+impl Naive {
+    /// Takes another model: what is there gets the defaults of new fields.
+    pub(crate) fn evolve(&mut self, model: Model, now_ms: i64) {
+        let before = std::mem::replace(&mut self.model, model);
+        let evolution = keyloom_model::evolve(&before, &self.model).expect("it is allowed");
+        for (entity, unique) in evolution.pending_uniques() {
+            let entity = self.model.entity(entity);
+            let fields = self.unique_fields(&entity.name, entity.unique(unique));
+            self.pending.insert((entity.name.clone(), fields));
+        }
+        for (_, entity) in self.model.entities() {
+            let Some(old) = before.find(&entity.name) else { continue };
+            let old = before.entity(old);
+            for field in &entity.fields {
+                let Some(default) = &field.default else { continue };
+                if old.find_field(&field.name).is_some() {
+                    continue;
+                }
+                for thing in self.things.iter_mut().filter(|thing| thing.key.kind == entity.name) {
+                    thing.fields.insert(field.name.as_str(), default_value(default, now_ms));
+                }
+            }
+        }
+    }
+
+    /// Things that have the same value of a unique as another one.
+    pub(crate) fn rivalry(&self) -> Vec<Key> {
+        let collides = |thing: &&Thing| {
+            let uniques = &self.entity(&thing.key.kind).uniques;
+            uniques.iter().any(|unique| !self.rivals(thing, unique).is_empty())
+        };
+        self.things.iter().filter(collides).map(|thing| thing.key.clone()).collect()
+    }
+}
+
+fn default_value(default: &DefaultValue, now_ms: i64) -> Value {
+    match default {
+        DefaultValue::Now => Value::from(now_ms),
+        DefaultValue::Literal(literal) => match literal {
+            Literal::Text(text) => Value::from(text.as_str()),
+            Literal::Int(number) | Literal::Time(number) => Value::from(*number),
+            Literal::Number(number) => Value::from(*number),
+            Literal::Bool(truth) => Value::from(*truth),
+            Literal::EmptyList => Value::L(vec![]),
+            Literal::EmptyMap => Value::M(Item::new()),
+            literal => panic!("no default is {literal:?}"),
+        },
+    }
+}
