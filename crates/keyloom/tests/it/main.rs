@@ -5,6 +5,7 @@
 mod evolutions;
 mod histories;
 mod hostile;
+mod interleavings;
 mod json;
 mod kitchen;
 mod pausing;

@@ -20,10 +20,19 @@ pub(crate) struct World {
     pub(crate) clock: ManualClock,
     pub(crate) layout: Layout,
     pub(crate) naive: Naive,
+    pub(crate) marks: Marks,
     /// Does the background work of the store.
     pub(crate) settle: Box<dyn Fn()>,
     /// Every version that there was.
     versions: BTreeSet<String>,
+}
+
+/// Whether marks of deletions may be left, which mean nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marks {
+    None,
+    /// Somebody has dropped a deletion, so that nobody knows of its marks.
+    Some,
 }
 
 /// How much is compared.
@@ -47,6 +56,7 @@ impl World {
             clock: clock.clone(),
             layout,
             naive,
+            marks: Marks::None,
             settle: Box::new(|| {}),
             versions: BTreeSet::new(),
         }
@@ -165,6 +175,35 @@ impl World {
             let is_there = rows.iter().any(|row| self.key(row) == thing.key);
             assert!(is_there, "it is gone: {thing:?}");
         }
+    }
+
+    /// Every entity, as its own row has it.
+    pub(crate) fn rows(&self) -> Vec<OwnRow> {
+        rows::own(&self.layout, &rows::scan(&*self.store))
+    }
+
+    /// The id of the one entity of a kind that is there and that nobody knows of.
+    pub(crate) fn unknown_id(&self, kind: &str) -> Option<String> {
+        let rows = self.rows();
+        let mut keys = rows.iter().map(|row| self.key(row));
+        let key = keys.find(|key| key.kind == kind && self.naive.find(key).is_none())?;
+        Some(key.id)
+    }
+
+    /// The state, if everything is as it says; what has expired may have been put away.
+    pub(crate) fn explained(&self, mut naive: Naive) -> Option<Naive> {
+        let rows = self.rows();
+        for thing in naive.things.clone() {
+            let is_there = rows.iter().any(|row| self.key(row) == thing.key);
+            if !is_there && naive.is_expired(&thing) && naive.find(&thing.key).is_some() {
+                naive.expire(&thing.key).ok()?;
+            }
+        }
+        let is_right = |row: &OwnRow| {
+            let thing = naive.find(&self.key(row));
+            thing.is_some_and(|thing| thing.fields == row.image.fields)
+        };
+        (rows.len() == naive.things.len() && rows.iter().all(is_right)).then_some(naive)
     }
 
     /// The rows of the table are those that its entities imply.

@@ -1,0 +1,189 @@
+//! Several changes at once, in every order that their calls to the store can have: what comes of
+//! them is what would have come of them one after the other. A change that is dropped halfway has
+//! happened or not.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use keyloom::{Db, Error, Record};
+use keyloom_store::Store;
+use keyloom_testkit::model::drafts;
+use keyloom_testkit::{ManualClock, Random};
+use keyloom_value::Value;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::histories::{cases, take_step};
+use crate::pausing::{Pausing, go_on};
+use crate::rig::reference_at;
+use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, Wish, World, kind_of};
+
+/// A change that is made together with others.
+struct Call {
+    tenant: Option<Value>,
+    wishes: Vec<Wish>,
+    /// None if it was dropped.
+    answer: Option<Result<Vec<Option<Record>>, Error>>,
+}
+
+#[test]
+fn changes_at_once_are_changes_one_after_the_other() {
+    run(300, Dropping::Never);
+}
+
+#[test]
+fn changes_that_are_dropped_halfway_happen_whole_or_not_at_all() {
+    run(300, Dropping::Sometimes);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dropping {
+    Never,
+    Sometimes,
+}
+
+fn run(count: u32, dropping: Dropping) {
+    let config = Config {
+        cases: cases(count),
+        failure_persistence: None,
+        max_shrink_iters: 1000,
+        ..Config::default()
+    };
+    let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..30_usize);
+    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {
+        play(&draft.text(), seed, steps, dropping);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
+    let mut random = Random::new(seed);
+    let clock = ManualClock::new();
+    let store: Arc<dyn Store> = Arc::new(Pausing(Arc::new(reference_at(&clock))));
+    let mut world = World::new(model, store, &clock);
+    world.marks = match dropping {
+        Dropping::Never => Marks::None,
+        Dropping::Sometimes => Marks::Some,
+    };
+    for _ in 0..steps {
+        take_step(&mut world, &mut random);
+    }
+    for _ in 0..6 {
+        let count = 2 + random.index(2);
+        let mut calls = vec![];
+        for _ in 0..count {
+            let drawn = Draw { naive: &world.naive, random: &mut random }.transaction();
+            calls.extend(drawn.map(|(tenant, wishes)| Call { tenant, wishes, answer: None }));
+        }
+        interleave(&world, &mut calls, dropping, &mut random);
+        if dropping == Dropping::Sometimes {
+            // What is left of them is taken up, or given up, by whoever opens the database.
+            world.evolve(model).expect("it opens");
+        }
+        explain(&mut world, &calls);
+        world.check(Depth::All, &mut random);
+    }
+}
+
+type Work<'w> = Pin<Box<dyn Future<Output = Result<Vec<Option<Record>>, Error>> + 'w>>;
+
+/// Lets all calls go on in a random order until all are done or dropped.
+fn interleave(world: &World, calls: &mut [Call], dropping: Dropping, random: &mut Random) {
+    let dbs: Vec<Db> = calls.iter().map(|call| world.db(call.tenant.as_ref())).collect();
+    let mut works: Vec<Option<Work<'_>>> = vec![];
+    for (call, db) in calls.iter().zip(&dbs) {
+        let changes = call.wishes.iter().map(Wish::change).collect();
+        works.push(Some(Box::pin(db.transact(changes))));
+    }
+    while works.iter().any(Option::is_some) {
+        let index = random.index(works.len());
+        let Some(work) = &mut works[index] else { continue };
+        if dropping == Dropping::Sometimes && random.chance(1, 25) {
+            works[index] = None;
+        } else if let Some(answer) = go_on(work.as_mut()) {
+            (calls[index].answer, works[index]) = (Some(answer), None);
+        }
+    }
+}
+
+/// Finds an order of the calls that explains what they answered and what there is now.
+fn explain(world: &mut World, calls: &[Call]) {
+    let orders = orders(calls.len());
+    let found = orders.iter().find_map(|order| {
+        let dropped: Vec<usize> =
+            order.iter().copied().filter(|index| calls[*index].answer.is_none()).collect();
+        (0..1_u32 << dropped.len()).find_map(|subset| {
+            let is_left_out = |index: usize| {
+                let place = dropped.iter().position(|other| *other == index);
+                place.is_some_and(|place| subset >> place & 1 == 1)
+            };
+            let mut naive = world.naive.clone();
+            for index in order.iter().filter(|index| !is_left_out(**index)) {
+                naive = after(world, naive, &calls[*index])?;
+            }
+            world.explained(naive)
+        })
+    });
+    let Some(naive) = found else {
+        let told = calls.iter().map(|call| {
+            let answer = call
+                .answer
+                .as_ref()
+                .map(|answer| answer.as_ref().map_err(|error| error.to_string()));
+            format!("{:?} {:?}\n  -> {answer:?}", call.tenant, call.wishes)
+        });
+        let told: Vec<String> = told.collect();
+        panic!(
+            "no order explains\n{}\nin {:#?}\nwhich is now\n{:#?}",
+            told.join("\n"),
+            world.naive.things,
+            world.rows()
+        );
+    };
+    world.naive = naive;
+    world.compare_things();
+}
+
+/// What a call makes of a state, if it answers there what it answered.
+fn after(world: &World, naive: Naive, call: &Call) -> Option<Naive> {
+    let records = match &call.answer {
+        Some(Ok(records)) => records.as_slice(),
+        Some(Err(_)) | None => &[],
+    };
+    let mut made: Vec<Option<String>> =
+        records.iter().map(|record| Some(record.as_ref()?.id().to_owned())).collect();
+    if call.answer.is_none() {
+        made = call.wishes.iter().map(|wish| world.unknown_id(&wish.kind)).collect();
+    }
+    let expected = naive.transact(call.tenant.as_ref(), &call.wishes, &made);
+    match (&call.answer, expected) {
+        (Some(Ok(_)) | None, Ok(answer)) => Some(answer.after),
+        (None, Err(_)) => None,
+        (Some(Ok(_)), Err(_)) => None,
+        // Others were faster all the time: nothing has happened.
+        (Some(Err(Error::Contended)), _) => Some(naive),
+        (Some(Err(error)), Ok(answer)) => {
+            let is_large = call.wishes.len() > 1 && answer.cast > 8;
+            (kind_of(error) == Kind::TooLarge && is_large).then_some(naive)
+        }
+        (Some(Err(error)), Err(kinds)) => kinds.contains(&kind_of(error)).then_some(naive),
+    }
+}
+
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    if count == 0 {
+        return vec![vec![]];
+    }
+    let mut all = vec![];
+    for order in orders(count - 1) {
+        for place in 0..count {
+            let mut order = order.clone();
+            order.insert(place, count - 1);
+            all.push(order);
+        }
+    }
+    all
+}
