@@ -371,7 +371,7 @@ impl Upkeep<'_> {
         row.image.fields.get(name).and_then(Value::as_s) == Some(target.id.as_str())
     }
 
-    fn own_key(&self, key: &EntityKey) -> RowKey {
+    pub(crate) fn own_key(&self, key: &EntityKey) -> RowKey {
         self.layouts.current.own_key(key)
     }
 }

@@ -56,7 +56,7 @@ impl Upkeep<'_> {
         effort: &mut Effort,
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
         let mut cast = Cast::default();
-        let (mut unchanged, mut held) = (vec![], vec![]);
+        let (mut unchanged, mut stays) = (vec![], vec![]);
         for intent in intents {
             let before = self.current(intent, effort).await?;
             unchanged.push(before.as_ref().map(|row| self.layouts.upgraded(row)));
@@ -64,8 +64,7 @@ impl Upkeep<'_> {
                 Some(transition) => {
                     cast.add(self.layouts.current.own_key(intent.key()), transition);
                 }
-                // It stays as it is, and the others may change only if it does.
-                None => held.extend(before.filter(|_| intent.expected().is_some())),
+                None => stays.extend(before.map(|row| (intent, row))),
             }
         }
         let fits = match self.expand(&mut cast, effort).await? {
@@ -79,7 +78,7 @@ impl Upkeep<'_> {
         if self.mark(&cast, effort).await?.is_again() {
             return Ok(None);
         }
-        let done = self.commit(&cast, &held, effort).await?;
+        let done = self.commit(&cast, &stays, effort).await?;
         // What others do to an entity of the same transaction counts: read it off the cast.
         let image = |(intent, unchanged): (&Intent, Option<Image>)| {
             let member = cast.get(&self.layouts.current.own_key(intent.key()));
@@ -137,14 +136,19 @@ impl Upkeep<'_> {
     async fn commit(
         &self,
         cast: &Cast,
-        held: &[OwnRow],
+        stays: &[(&Intent, OwnRow)],
         effort: &mut Effort,
     ) -> Result<bool, Error> {
         if cast.transitions().is_empty() {
             return Ok(true);
         }
         let mut planned = self.planner(&effort.void).plan(cast.transitions())?;
-        planned.extend(held.iter().filter_map(|row| self.hold(cast, row)));
+        for (intent, row) in stays {
+            // The others may change only if this one stays what was expected.
+            if intent.expected().is_some() && cast.get(&self.own_key(&row.image.key)).is_none() {
+                self.hold(row, &mut planned);
+            }
+        }
         planned.extend(effort.task.as_ref().map(|task| self.end_of(task)));
         match commit(self.store, planned).await? {
             Outcome::Done => {
@@ -159,6 +163,12 @@ impl Upkeep<'_> {
                 self.make_room((&by, unique), guard, effort).await?;
                 Ok(false)
             }
+            // What is in the transaction itself is missed there first.
+            Outcome::TargetGone { target, .. }
+                if stays.iter().any(|(_, row)| row.image.key == target) =>
+            {
+                Ok(false)
+            }
             Outcome::TargetGone { owner, field, target } => {
                 match self.read(&target, effort).await? {
                     // It is back, or the mark on it was one of a deletion that is called off now.
@@ -169,17 +179,22 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Checks that an entity is still what was read, unless it takes part in any case.
-    fn hold(&self, cast: &Cast, row: &OwnRow) -> Option<Planned> {
-        let key = self.layouts.current.own_key(&row.image.key);
-        let check = Check {
-            table: self.table.clone(),
-            key: key.to_item(),
-            condition: as_read(row),
-            on_failure: OnFailure::Nothing,
-        };
+    /// Checks that an entity is still what was read.
+    fn hold(&self, row: &OwnRow, planned: &mut Vec<Planned>) {
+        let key = self.own_key(&row.image.key).to_item();
+        let mut checks = planned.iter_mut().filter_map(|planned| match &mut planned.action {
+            TransactAction::Check(check) => Some(check),
+            TransactAction::Put(_) | TransactAction::Update(_) | TransactAction::Delete(_) => None,
+        });
+        // Another one may refer to it: then it is checked already, for being there.
+        if let Some(check) = checks.find(|check| check.key == key) {
+            check.condition = check.condition.clone().and(as_read(row));
+            return;
+        }
+        let (table, condition) = (self.table.clone(), as_read(row));
+        let check = Check { table, key, condition, on_failure: OnFailure::Nothing };
         let action = TransactAction::Check(check);
-        cast.get(&key).is_none().then_some(Planned { action, otherwise: Otherwise::Changed })
+        planned.push(Planned { action, otherwise: Otherwise::Changed });
     }
 
     pub(crate) fn planner<'p>(&'p self, void: &'p [String]) -> Planner<'p> {
