@@ -251,11 +251,11 @@ fn order_prefix(entity: &Entity, list: &List, values: &[Value]) -> KeyBytes {
     let mut key = KeyBytes::new();
     for (order, value) in list.order.iter().zip(values) {
         let value = in_order(entity, order.field, value);
-        let pushed = match order.direction {
+        // See `push_key`.
+        let _ = match order.direction {
             Direction::Ascending => key.push(&value),
             Direction::Descending => key.push_descending(&value),
         };
-        debug_assert!(pushed.is_ok(), "{value:?} has no order");
     }
     key
 }
@@ -308,9 +308,10 @@ fn passes(test: &Test, value: Option<&Value>) -> bool {
     }
 }
 
+/// What cannot be part of a key is left out. The model's own values always can; those of a damaged
+/// row need not, and whoever verifies says so.
 fn push_key(key: &mut KeyBytes, value: &Value) {
-    let pushed = key.push(value);
-    debug_assert!(pushed.is_ok(), "{value:?} cannot be part of a key");
+    let _ = key.push(value);
 }
 
 fn check_len(
