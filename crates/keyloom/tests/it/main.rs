@@ -15,4 +15,5 @@ mod random_entity;
 mod rig;
 mod round_trip;
 mod typed;
+mod uniques;
 mod world;

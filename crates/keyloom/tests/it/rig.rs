@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom::{Db, Options};
+use keyloom::{Db, Options, Repair};
 use keyloom_store::{Background, Engine, Options as EngineOptions, Reference, Store};
 use keyloom_testkit::{ManualClock, SimDisk};
 
@@ -39,6 +39,24 @@ fn engine_on(disk: &SimDisk, clock: &ManualClock) -> Engine {
 
 /// A database with a clock that stands still.
 pub(crate) async fn open(model: &str, store: Arc<dyn Store>) -> Db {
-    let options = Options { clock: Arc::new(ManualClock::new()), ..Options::default() };
+    open_at(model, store, &ManualClock::new()).await
+}
+
+/// A database with a clock of the test's own.
+pub(crate) async fn open_at(model: &str, store: Arc<dyn Store>, clock: &ManualClock) -> Db {
+    let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
     Db::open_with(model, store, options).await.expect("the database opens")
+}
+
+/// What a verification finds, in words; it mends nothing.
+pub(crate) async fn findings(db: &Db) -> Vec<String> {
+    let found = db.verify(Repair::No, |_| {}).await.expect("the store answers");
+    found.iter().map(ToString::to_string).collect()
+}
+
+/// Every row is what it should be.
+#[track_caller]
+pub(crate) fn assert_clean(db: &Db) {
+    let found = pollster::block_on(findings(db));
+    assert!(found.is_empty(), "{found:#?}");
 }
