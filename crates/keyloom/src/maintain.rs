@@ -27,8 +27,8 @@ impl Db {
                 let Some(Ok(sort)) = sort else { continue };
                 let Some(task) = sort.first().and_then(Value::as_s) else { continue };
                 match DeletionState::read(row) {
-                    Ok(DeletionState::Marking) => {
-                        upkeep.give_up(task).await?;
+                    Ok(DeletionState::Marking | DeletionState::CalledOff) => {
+                        upkeep.take_back(task, &upkeep.roots_of(row)).await?;
                     }
                     Ok(DeletionState::Clearing | DeletionState::Sweeping) => {
                         upkeep.resume(task).await?;

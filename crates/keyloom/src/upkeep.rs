@@ -10,6 +10,7 @@ mod plan;
 mod sweep;
 mod tenant;
 mod transition;
+mod unmark;
 mod write;
 
 pub(crate) use cast::Cast;

@@ -9,6 +9,7 @@ const STATE: &str = "state";
 const MARKING: &str = "marking";
 const CLEARING: &str = "clearing";
 const SWEEPING: &str = "sweeping";
+const CALLED_OFF: &str = "called off";
 
 /// How far a deletion has come. Without a row of its own, a deletion is not sweeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub enum DeletionState {
     Clearing,
     /// It deletes what it has marked; none of that is seen any more.
     Sweeping,
+    /// It was called off: its marks mean nothing, and are being taken back.
+    CalledOff,
 }
 
 /// The key of the row that says how far a deletion has come.
@@ -36,6 +39,7 @@ impl DeletionState {
             DeletionState::Marking => MARKING.into(),
             DeletionState::Clearing => CLEARING.into(),
             DeletionState::Sweeping => SWEEPING.into(),
+            DeletionState::CalledOff => CALLED_OFF.into(),
         }
     }
 
@@ -49,6 +53,7 @@ impl DeletionState {
             Some(MARKING) => Ok(DeletionState::Marking),
             Some(CLEARING) => Ok(DeletionState::Clearing),
             Some(SWEEPING) => Ok(DeletionState::Sweeping),
+            Some(CALLED_OFF) => Ok(DeletionState::CalledOff),
             Some(_) | None => Err(Unreadable { attribute: STATE }),
         }
     }

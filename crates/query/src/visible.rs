@@ -76,7 +76,9 @@ impl Reader<'_> {
         for (key, task) in marked {
             match states.get(task) {
                 Some(DeletionState::Sweeping) => drop(swept.insert((*key).clone())),
-                Some(DeletionState::Marking | DeletionState::Clearing) => {}
+                Some(
+                    DeletionState::Marking | DeletionState::Clearing | DeletionState::CalledOff,
+                ) => {}
                 None => in_doubt.push((*key).clone()),
             }
         }

@@ -5,10 +5,11 @@
 //! its target has no mark. A mark names a *task*, a row of its own:
 //!
 //! ```text
-//! marking    nothing is decided: whoever needs the entity calls the deletion off by removing the
-//!            task; marks of a task that is not there mean nothing
-//! clearing   decided: references that are to be cleared are being cleared
-//! sweeping   everything marked is gone for readers, and is being removed
+//! marking     nothing is decided: whoever needs the entity calls the deletion off
+//! called off  its marks mean nothing, like those of a task that is not there; they are taken back
+//!             by the deletion itself, or at the next opening if it is not there any more
+//! clearing    decided: references that are to be cleared are being cleared
+//! sweeping    everything marked is gone for readers, and is being removed
 //! ```
 //!
 //! A deletion that fits into one transaction ends in `marking`: the transaction that deletes
@@ -31,8 +32,9 @@ const CAST_MAX: usize = 24;
 /// How many links are read at once.
 pub(crate) const LINKS_PAGE: u32 = 100;
 
-/// Of a task's row: the partition key of the entity that is to be deleted.
-pub(crate) const ROOT: &str = "root";
+/// Of a task's row: the partition keys of the entities from which everything that it has marked
+/// can be reached; first the one that is to be deleted.
+const ROOTS: &str = "roots";
 
 /// A deletion of this call.
 #[derive(Clone, Debug)]
@@ -173,33 +175,43 @@ impl Upkeep<'_> {
             .filter_map(|member| member.before.as_ref())
             .filter(|row| !is_marked(row))
             .collect();
-        let Some(first) = rows.first() else { return Ok(Marked::Before) };
-        let mut planned = vec![];
-        let task = match task {
-            Some(task) => task,
-            None => {
-                let task = Task { id: self.stamp()? };
-                planned.push(self.start_of(&task, &first.image.key));
-                task
-            }
+        if rows.is_empty() {
+            return Ok(Marked::Before);
+        }
+        let mut marked = effort.marked.clone();
+        marked.extend(rows.iter().map(|row| row.image.key.clone()));
+        let (task, start) = match task {
+            Some(task) => (task, is_in(DeletionState::Marking)),
+            None => (Task { id: self.stamp()? }, Condition::missing(PARTITION)),
         };
+        let mut planned = vec![self.row_of(&task, &marked, start)];
         planned.extend(rows.iter().map(|row| self.mark_own(row, &task)));
-        if let Outcome::Done = commit(self.store, planned).await? {
-            effort.marked.extend(rows.iter().map(|row| row.image.key.clone()));
-            effort.task = Some(task);
-        } else {
-            self.renew(effort).await?;
+        match commit(self.store, planned).await? {
+            Outcome::Done => (effort.task, effort.marked) = (Some(task), marked),
+            _ => self.forget_called_off(effort).await?,
         }
         Ok(Marked::Now)
     }
 
-    /// Writes the row of a task.
+    /// Writes the row of a task that begins.
     pub(crate) fn start_of(&self, task: &Task, root: &EntityKey) -> Planned {
+        self.row_of(task, std::slice::from_ref(root), Condition::missing(PARTITION))
+    }
+
+    fn row_of(&self, task: &Task, roots: &[EntityKey], when: Condition) -> Planned {
         let mut item = deletion_key(&task.id).to_item();
         item.insert(DeletionState::ATTRIBUTE, DeletionState::Marking.to_value());
-        item.insert(ROOT, self.layouts.current.entity_partition(root).into_vec());
-        let put = Put::new(self.table, item).when(Condition::missing(PARTITION));
+        let root = |key| Value::B(self.layouts.current.entity_partition(key).into_vec());
+        item.insert(ROOTS, Value::L(roots.iter().map(root).collect()));
+        let put = Put::new(self.table, item).when(when);
         Planned { action: TransactAction::Put(put), otherwise: Otherwise::Changed }
+    }
+
+    /// The entities from which everything that a task has marked can be reached.
+    pub(crate) fn roots_of(&self, row: &Item) -> Vec<EntityKey> {
+        let Some(Value::L(roots)) = row.get(ROOTS) else { return vec![] };
+        let root = |root: &Value| self.layouts.current.entity_key(root.as_b()?);
+        roots.iter().filter_map(root).collect()
     }
 
     /// Removes the row of a task that nobody has called off.
@@ -218,57 +230,17 @@ impl Upkeep<'_> {
 
     /// Calls a deletion off that has not been decided; false if it has been, or is gone.
     pub(crate) async fn call_off(&self, task: &str) -> Result<bool, Error> {
-        let end = self.end_of(&Task { id: task.to_owned() });
-        Ok(matches!(commit(self.store, vec![end]).await?, Outcome::Done))
+        let task = Task { id: task.to_owned() };
+        self.turn(&task, (DeletionState::Marking, DeletionState::CalledOff)).await
     }
 
-    /// If the deletion of this call was called off, its marks mean nothing: it begins anew.
-    pub(crate) async fn renew(&self, effort: &mut Effort) -> Result<(), Error> {
-        let Some(task) = &effort.task else { return Ok(()) };
-        if self.reader().deletion_state(&task.id).await?.is_none() {
-            effort.void.extend(effort.task.take().map(|task| task.id));
-        }
-        Ok(())
-    }
-
-    /// Gives the deletion of this call up. Marks mean nothing without their task; that they are
-    /// removed here is only tidy.
+    /// Gives the deletion of this call up.
     pub(crate) async fn abandon(&self, effort: &mut Effort) {
+        let marked = std::mem::take(&mut effort.marked);
         if let Some(task) = effort.task.take() {
             // If this fails, whoever meets a mark of the task calls it off.
-            let _ = self.call_off(&task.id).await;
-            effort.void.push(task.id);
+            let _ = self.take_back(&task.id, &marked).await;
         }
-        for key in std::mem::take(&mut effort.marked) {
-            // The next write of the row removes the mark if this does not.
-            if let Ok(Some(row)) = self.reader().get_any(&key).await
-                && let Some(task) = row.deletion.as_ref().filter(|task| effort.void.contains(task))
-            {
-                let _ = self.unmark(&row, task).await;
-            }
-        }
-    }
-
-    /// Removes the mark of a deletion that was called off from an entity, and from its copy.
-    pub(crate) async fn unmark(&self, row: &OwnRow, task: &str) -> Result<(), Error> {
-        let own = self.layouts.current.own_key(&row.image.key);
-        for key in [own].into_iter().chain(self.copy_key(row)) {
-            let is_marked = Condition::equal(Path::from(DELETION), Value::from(task));
-            let update = Update::new().remove(Path::from(DELETION));
-            let update = UpdateItem::new(self.table, key.to_item(), update).when(is_marked);
-            let action = TransactAction::Update(update);
-            commit(self.store, vec![Planned { action, otherwise: Otherwise::Changed }]).await?;
-        }
-        Ok(())
-    }
-
-    /// Where the copy of a child stands with its parent.
-    pub(crate) fn copy_key(&self, row: &OwnRow) -> Option<RowKey> {
-        let entity = self.entity(&row.image.key);
-        let field = entity.parent?;
-        let link = self.link(&row.image.key, field)?;
-        let parent = row.image.fields.get(&entity.field(field).name)?.as_s()?;
-        Some(self.layouts.current.link_key(&link, parent, &row.image.key))
     }
 
     /// Whether one that refers goes with its target: as the reference says, and in any case if it
@@ -279,6 +251,20 @@ impl Upkeep<'_> {
             OnDelete::Refuse => self.is_expired(owner),
             OnDelete::Clear => false,
         }
+    }
+
+    /// If others have called the deletion of this call off, it begins anew.
+    pub(crate) async fn forget_called_off(&self, effort: &mut Effort) -> Result<(), Error> {
+        let Some(task) = effort.task.clone() else { return Ok(()) };
+        match self.reader().deletion_state(&task.id).await? {
+            None | Some(DeletionState::CalledOff) => {
+                self.take_back(&task.id, &effort.marked).await?;
+                effort.void.push(task.id);
+                (effort.task, effort.marked) = (None, vec![]);
+            }
+            Some(DeletionState::Marking | DeletionState::Clearing | DeletionState::Sweeping) => {}
+        }
+        Ok(())
     }
 
     /// Whether others can refer to it at all.
@@ -295,9 +281,4 @@ impl Upkeep<'_> {
 
 pub(crate) fn is_in(state: DeletionState) -> Condition {
     Condition::equal(Path::from(DeletionState::ATTRIBUTE), state.to_value())
-}
-
-/// The partition key of what a task's row says it deletes.
-pub(crate) fn root_of(row: &Item) -> Option<&[u8]> {
-    row.get(ROOT).and_then(Value::as_b)
 }

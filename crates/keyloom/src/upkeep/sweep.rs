@@ -13,7 +13,7 @@ use keyloom_store::{Check, Delete, Get, OnFailure, TransactAction, UpdateItem};
 use keyloom_value::{Condition, Path, Update, Value};
 
 use super::commit::{Outcome, commit};
-use super::delete::{LINKS_PAGE, Task, is_in, root_of};
+use super::delete::{LINKS_PAGE, Task, is_in};
 use super::plan::{ACTIONS_MAX, Otherwise, Planned};
 use super::write::Effort;
 use super::{Mark, Transition, Upkeep};
@@ -23,9 +23,9 @@ use crate::error::Error;
 const ATTEMPTS_MAX: usize = 64;
 
 /// One that refers to what is being deleted.
-struct Referrer {
+pub(crate) struct Referrer {
     link: Link,
-    row: OwnRow,
+    pub(crate) row: OwnRow,
 }
 
 impl Upkeep<'_> {
@@ -42,12 +42,10 @@ impl Upkeep<'_> {
             match decided {
                 Ok(true) => return self.resume(&task.id).await,
                 // Somebody needed one of the entities, or changed one.
-                Ok(false) => {
-                    self.call_off(&task.id).await?;
-                }
+                Ok(false) => self.take_back(&task.id, std::slice::from_ref(root)).await?,
                 Err(error) => {
-                    self.call_off(&task.id).await?;
-                    self.unmark_all(&task, root).await?;
+                    // If this fails, whoever meets a mark of the task calls it off.
+                    let _ = self.take_back(&task.id, std::slice::from_ref(root)).await;
                     return Err(error);
                 }
             }
@@ -59,8 +57,7 @@ impl Upkeep<'_> {
     pub(crate) async fn resume(&self, task: &str) -> Result<(), Error> {
         let row = self.store.get(Get::new(self.table, deletion_key(task).to_item())).await?;
         let Some(row) = row else { return Ok(()) };
-        let root = root_of(&row).and_then(|root| self.layouts.current.entity_key(root));
-        let root = root.ok_or_else(|| {
+        let root = self.roots_of(&row).into_iter().next().ok_or_else(|| {
             Error::damaged(format!("The deletion `{task}` does not say what it deletes."))
         })?;
         let task = Task { id: task.to_owned() };
@@ -72,18 +69,6 @@ impl Upkeep<'_> {
         let end = Delete::new(self.table, deletion_key(&task.id).to_item());
         self.store.delete(end).await?;
         Ok(())
-    }
-
-    /// Calls a deletion off that nobody goes on with, and tidies up after it.
-    pub(crate) async fn give_up(&self, task: &str) -> Result<(), Error> {
-        let row = self.store.get(Get::new(self.table, deletion_key(task).to_item())).await?;
-        let root = row.as_ref().and_then(root_of);
-        let root = root.and_then(|root| self.layouts.current.entity_key(root));
-        let is_off = self.call_off(task).await?;
-        match root.filter(|_| is_off) {
-            Some(root) => self.unmark_all(&Task { id: task.to_owned() }, &root).await,
-            None => Ok(()),
-        }
     }
 
     /// Marks everything, makes sure that nothing refuses, and decides. False if it was called off.
@@ -171,25 +156,13 @@ impl Upkeep<'_> {
         Ok(true)
     }
 
-    /// Removes the marks of a task that is called off. They mean nothing; this is only tidy.
-    pub(crate) async fn unmark_all(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
-        let mut walk = Walk::new(root.clone());
-        while let Some((_, referrers)) = walk.next(self, task).await? {
-            for Referrer { row, .. } in referrers {
-                self.unmark_by(task, &row).await?;
-            }
-        }
-        match self.reader().get_any(root).await? {
-            Some(row) => self.unmark_by(task, &row).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn unmark_by(&self, task: &Task, row: &OwnRow) -> Result<(), Error> {
-        match row.deletion.as_ref() == Some(&task.id) {
-            true => self.unmark(row, &task.id).await,
-            false => Ok(()),
-        }
+    /// The key of the copy that stands with the parent.
+    pub(crate) fn copy_key(&self, row: &OwnRow) -> Option<RowKey> {
+        let entity = self.entity(&row.image.key);
+        let field = entity.parent?;
+        let link = self.link(&row.image.key, field)?;
+        let parent = row.image.fields.get(&entity.field(field).name)?.as_s()?;
+        Some(self.layouts.current.link_key(&link, parent, &row.image.key))
     }
 
     fn mark_copy(&self, row: &OwnRow, task: &Task) -> Option<Planned> {
@@ -353,7 +326,7 @@ impl Upkeep<'_> {
     }
 
     /// Moves a task from one state to the next; false if it was not in it.
-    async fn turn(
+    pub(crate) async fn turn(
         &self,
         task: &Task,
         (from, to): (DeletionState, DeletionState),
@@ -377,18 +350,18 @@ impl Upkeep<'_> {
 }
 
 /// Through everything that a task has marked, with those that refer to each, page by page.
-struct Walk {
+pub(crate) struct Walk {
     frontier: Vec<EntityKey>,
     met: HashSet<RowKey>,
     page: Option<(EntityKey, Option<RowKey>)>,
 }
 
 impl Walk {
-    fn new(root: EntityKey) -> Walk {
+    pub(crate) fn new(root: EntityKey) -> Walk {
         Walk { frontier: vec![root], met: HashSet::new(), page: None }
     }
 
-    async fn next(
+    pub(crate) async fn next(
         &mut self,
         upkeep: &Upkeep<'_>,
         task: &Task,

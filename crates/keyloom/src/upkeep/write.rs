@@ -17,6 +17,8 @@ const ATTEMPTS_MAX: usize = 64;
 
 /// As many bytes as are put in one transaction, which can have 4 MB.
 const BYTES_MAX: usize = 3 * 1024 * 1024;
+/// How often in a row a guard may be met whose owner does not have the value any more.
+const OWNERLESS_MAX: usize = 8;
 
 /// What the attempts of one call have in common.
 #[derive(Debug, Default)]
@@ -25,8 +27,10 @@ pub(crate) struct Effort {
     pub(crate) void: Vec<String>,
     /// The deletion of this call, if it deletes what others may refer to.
     pub(crate) task: Option<Task>,
-    /// What carries its mark.
+    /// What that deletion has marked.
     pub(crate) marked: Vec<EntityKey>,
+    /// How often a guard was met whose owner did not have the value.
+    pub(crate) ownerless: usize,
 }
 
 impl Upkeep<'_> {
@@ -152,11 +156,11 @@ impl Upkeep<'_> {
         planned.extend(effort.task.as_ref().map(|task| self.end_of(task)));
         match commit(self.store, planned).await? {
             Outcome::Done => {
-                effort.task = None;
+                (effort.task, effort.marked) = (None, vec![]);
                 Ok(true)
             }
             Outcome::Changed => {
-                self.renew(effort).await?;
+                self.forget_called_off(effort).await?;
                 Ok(false)
             }
             Outcome::Taken { by, unique, guard } => {
@@ -242,7 +246,7 @@ impl Upkeep<'_> {
                 return Ok(Some(row));
             }
             match self.reader().deletion_state(task).await? {
-                None => effort.void.push(task.clone()),
+                None | Some(DeletionState::CalledOff) => effort.void.push(task.clone()),
                 Some(DeletionState::Marking) => {
                     if self.call_off(task).await? {
                         effort.void.push(task.clone());
@@ -266,25 +270,30 @@ impl Upkeep<'_> {
     ) -> Result<(), Error> {
         let owner = guard.as_ref().and_then(|guard| guard.get(OWNER)).and_then(Value::as_b);
         let owner = owner.and_then(|partition| self.layouts.current.entity_key(partition));
-        // The guard went away between the transaction and the answer.
-        let Some(owner) = owner else { return Ok(()) };
-        match self.read(&owner, effort).await? {
-            Some(row) if self.is_expired(&row) => self.expire(&owner).await,
-            Some(row) => {
-                let implied = self.layouts.rows_before(&row)?;
-                let has = implied.iter().any(|row| Some(&row.item) == guard.as_ref());
-                if has {
-                    return Err(self.layouts.taken(by.entity, unique, Some(&owner)));
-                }
-                // It gave the value up meanwhile.
-                Ok(())
+        if let Some(owner) = owner
+            && let Some(row) = self.read(&owner, effort).await?
+        {
+            if self.is_expired(&row) {
+                return self.expire(&owner).await;
             }
-            None => Ok(()),
+            let implied = self.layouts.rows_before(&row)?;
+            if implied.iter().any(|row| Some(&row.item) == guard.as_ref()) {
+                return Err(self.layouts.taken(by.entity, unique, Some(&owner)));
+            }
         }
+        // It gave the value up meanwhile. That it always does so is not a matter of chance.
+        effort.ownerless += 1;
+        if effort.ownerless < OWNERLESS_MAX {
+            return Ok(());
+        }
+        let entity = &self.layouts.current.model().entity(by.entity).name;
+        let unique = self.layouts.current.unique_name(by.entity, unique);
+        let what = format!("A value of the unique `{unique}` of `{entity}` is guarded for nobody.");
+        Err(Error::damaged(what))
     }
 
     /// Puts an expired entity away, with everything that goes with it.
-    async fn expire(&self, key: &EntityKey) -> Result<(), Error> {
+    pub(crate) async fn expire(&self, key: &EntityKey) -> Result<(), Error> {
         let intent = [Intent::Expire { key: key.clone() }];
         Box::pin(self.execute(&intent)).await.map(|_| ())
     }

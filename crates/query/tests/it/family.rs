@@ -173,7 +173,7 @@ fn who_is_not_seen_has_no_family_and_is_in_none() {
                 [const { [None, None] }; 3]
             );
             match state {
-                DeletionState::Marking | DeletionState::Clearing => {
+                DeletionState::Marking | DeletionState::CalledOff | DeletionState::Clearing => {
                     assert_eq!([children("ann"), children("bob")], [some("m2 m4"), some("of bob")]);
                 }
                 DeletionState::Sweeping => {

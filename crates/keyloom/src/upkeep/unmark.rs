@@ -1,0 +1,85 @@
+//! Taking back the marks of a deletion that was called off. They mean nothing any more; without
+//! them, a row is again all that its entity implies and nothing more. The task goes last, so that a
+//! crash between leaves nothing that the next opening does not find.
+
+use keyloom_model::attribute::DELETION;
+use keyloom_model::{EntityKey, OwnRow, RowKey};
+use keyloom_query::{DeletionState, deletion_key};
+use keyloom_store::{Delete, TransactAction, UpdateItem};
+use keyloom_value::{Condition, Path, Update, Value};
+
+use super::Upkeep;
+use super::commit::{Outcome, commit};
+use super::delete::{Task, is_in};
+use super::plan::{ACTIONS_MAX, Otherwise, Planned};
+use super::sweep::Walk;
+use crate::error::Error;
+
+impl Upkeep<'_> {
+    /// Calls a deletion off, unless it has been decided, and takes its marks back.
+    pub(crate) async fn take_back(&self, task: &str, roots: &[EntityKey]) -> Result<(), Error> {
+        if !self.call_off(task).await? {
+            match self.reader().deletion_state(task).await? {
+                None | Some(DeletionState::CalledOff) => {}
+                Some(
+                    DeletionState::Marking | DeletionState::Clearing | DeletionState::Sweeping,
+                ) => return Ok(()),
+            }
+        }
+        self.unmark(task, roots).await?;
+        let end = Delete::new(self.table, deletion_key(task).to_item());
+        let action = TransactAction::Delete(end.when(is_in(DeletionState::CalledOff)));
+        commit(self.store, vec![Planned { action, otherwise: Otherwise::Changed }]).await?;
+        Ok(())
+    }
+
+    /// Takes back all marks of a task, as far as they can be reached from where it began.
+    async fn unmark(&self, task: &str, roots: &[EntityKey]) -> Result<(), Error> {
+        let task = Task { id: task.to_owned() };
+        for root in roots {
+            // The outermost first, so that what is left can be reached if this stops between.
+            let mut inner = vec![root.clone()];
+            let mut walk = Walk::new(root.clone());
+            while let Some((_, referrers)) = walk.next(self, &task).await? {
+                let rows = referrers.into_iter().map(|one| one.row);
+                let (referable, outer): (Vec<OwnRow>, Vec<OwnRow>) =
+                    rows.partition(|row| self.is_referable(&row.image.key));
+                self.unmark_rows(&outer, &task).await?;
+                inner.extend(referable.into_iter().map(|row| row.image.key));
+            }
+            for key in inner.iter().rev() {
+                let row = self.reader().get_any(key).await?;
+                self.unmark_rows(row.as_slice(), &task).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn unmark_rows(&self, rows: &[OwnRow], task: &Task) -> Result<(), Error> {
+        let is_marked = |row: &&OwnRow| row.deletion.as_ref() == Some(&task.id);
+        let rows: Vec<&OwnRow> = rows.iter().filter(is_marked).collect();
+        for some in rows.chunks(ACTIONS_MAX / 2) {
+            let planned = some.iter().flat_map(|row| self.without_mark(row, task)).collect();
+            if let Outcome::Done = commit(self.store, planned).await? {
+                continue;
+            }
+            // One was written anew meanwhile, or its copy was never marked: one by one.
+            for planned in some.iter().flat_map(|row| self.without_mark(row, task)) {
+                commit(self.store, vec![planned]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn without_mark(&self, row: &OwnRow, task: &Task) -> Vec<Planned> {
+        let own = self.layouts.current.own_key(&row.image.key);
+        let keys = std::iter::once(own).chain(self.copy_key(row));
+        let planned = |key: RowKey| {
+            let is_marked = Condition::equal(Path::from(DELETION), Value::from(task.id.as_str()));
+            let remove = Update::new().remove(Path::from(DELETION));
+            let update = UpdateItem::new(self.table, key.to_item(), remove).when(is_marked);
+            Planned { action: TransactAction::Update(update), otherwise: Otherwise::Changed }
+        };
+        keys.map(planned).collect()
+    }
+}
