@@ -7,7 +7,7 @@ use keyloom_value::{Item, Value};
 
 use crate::db::Db;
 use crate::error::Error;
-use crate::schema::{Layouts, Pending, Position, Schema, Stored, remove_revision, write_progress};
+use crate::schema::{Pending, Position, Schema, remove_revision, write_progress};
 use crate::upkeep::{ACTIONS_MAX, Effort, Outcome, Transition, Upkeep};
 
 /// How many rows of the table are looked at before progress is saved.
@@ -49,15 +49,14 @@ impl Db {
 
     /// One step of a backfill; none if there is nothing left to do.
     async fn backfill_step(&self) -> Result<Option<Progress>, Error> {
+        let stored = self.shared.refresh().await?;
         let schema = self.shared.schema();
         if schema.pending.is_empty() {
+            self.forget_formers(&schema).await?;
             return Ok(None);
         }
         let (store, table) = (&*self.shared.store, &self.shared.table);
-        let number = schema.layouts.current.revision();
-        let stored = Stored::load(store, table).await?;
-        let revision = stored.and_then(|stored| stored.revisions.get(&number).cloned());
-        let Some(mut revision) = revision else {
+        let Some(mut revision) = stored.current().cloned() else {
             return Err(Error::damaged("Today's model is not kept."));
         };
         let mut scan = Scan::new(table);
@@ -72,25 +71,21 @@ impl Db {
         if is_last {
             (revision.pending, revision.progress) = (Pending::default(), Position::default());
         }
-        write_progress(store, table, (number, &revision)).await?;
-        if is_last {
-            self.finish(&schema).await?;
-        }
+        // If another one has changed the model meanwhile, the next step finds out.
+        write_progress(store, table, &stored.head, &revision).await?;
         let rows_total = store.describe_table(table.clone()).await?.items;
         Ok(Some(Progress { rows, rows_total: rows_total.max(rows) }))
     }
 
     /// Nothing is left of the models before.
-    async fn finish(&self, schema: &Schema) -> Result<(), Error> {
+    async fn forget_formers(&self, schema: &Schema) -> Result<(), Error> {
+        if schema.layouts.before.is_empty() {
+            return Ok(());
+        }
         for number in schema.layouts.before.keys() {
             remove_revision(&*self.shared.store, &self.shared.table, *number).await?;
         }
-        let layouts = Layouts {
-            current: schema.layouts.current.clone(),
-            before: std::collections::BTreeMap::new(),
-            since_ms: schema.layouts.since_ms,
-        };
-        self.shared.set_schema(Schema { layouts, pending: Pending::default() });
+        self.shared.refresh().await?;
         Ok(())
     }
 

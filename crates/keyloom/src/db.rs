@@ -9,7 +9,7 @@ use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::error::{Error, TenantProblem};
-use crate::schema::{Schema, open_schema};
+use crate::schema::{Schema, Stored, open_schema, reopen_schema};
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
 use crate::upkeep::Upkeep;
 
@@ -50,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stamps: Stamps,
     pub(crate) cursor_key: CursorKey,
+    /// The model as it was opened.
+    text: String,
     schema: RwLock<Arc<Schema>>,
 }
 
@@ -59,9 +61,18 @@ impl Shared {
         self.schema.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Another schema from now on.
-    pub(crate) fn set_schema(&self, schema: Schema) {
+    /// Takes up what other processes have done to the models that are kept: that a backfill is
+    /// done, for one.
+    ///
+    /// # Errors
+    ///
+    /// If another model is in force.
+    pub(crate) async fn refresh(&self) -> Result<Stored, Error> {
+        let stored = Stored::load(&*self.store, &self.table).await?;
+        let stored = stored.ok_or_else(|| Error::damaged("No model is kept."))?;
+        let schema = reopen_schema(&self.text, &stored)?.ok_or(Error::ModelChanged)?;
         *self.schema.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(schema);
+        Ok(stored)
     }
 
     pub(crate) fn now_ms(&self) -> i64 {
@@ -114,6 +125,7 @@ impl Db {
             clock: options.clock,
             stamps,
             cursor_key: opened.cursor_key,
+            text: model.to_owned(),
             schema: RwLock::new(Arc::new(opened.schema)),
         };
         let db = Db { shared: Arc::new(shared), tenant: None };

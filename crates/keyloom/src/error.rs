@@ -125,6 +125,8 @@ pub enum Error {
         /// The list or unique.
         what: String,
     },
+    /// The database was opened with another model since: open it again with that one.
+    ModelChanged,
     /// The request itself is wrong: a limit, a range.
     Request(RequestError),
     /// The cursor is not one of this question: ask for the first page.
@@ -225,6 +227,7 @@ impl fmt::Display for Error {
             | Error::EntityTooLarge { .. }
             | Error::KeyTooLong(_)
             | Error::Building { .. }
+            | Error::ModelChanged
             | Error::Request(_)
             | Error::Cursor(_)
             | Error::Unanswered { .. }
@@ -257,6 +260,10 @@ impl Error {
                     "{what} is still being built since the model was changed: ask again later."
                 )
             }
+            Error::ModelChanged => write!(
+                f,
+                "The database was opened with another model since: open it again with that one."
+            ),
             Error::Request(error) => fmt::Display::fmt(error, f),
             Error::Cursor(error) => fmt::Display::fmt(error, f),
             Error::Unanswered { rows } => {

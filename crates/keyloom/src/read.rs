@@ -99,12 +99,16 @@ impl Db {
         entity: &str,
         values: &[(&str, Value)],
     ) -> Result<Option<Record>, Error> {
-        let schema = self.shared.schema();
+        let schema = self.schema_for(|schema| {
+            let (id, declared) = find_entity(schema, entity)?;
+            Ok(schema.is_unique_ready(id, find_unique(declared, values)?.0))
+        });
+        let schema = schema.await?.ok_or_else(|| {
+            let what = format!("A unique of `{entity}`");
+            Error::Building { what }
+        })?;
         let (id, declared) = find_entity(&schema, entity)?;
         let (unique, values) = find_unique(declared, values)?;
-        if !schema.is_unique_ready(id, unique) {
-            return Err(Error::Building { what: format!("A unique of `{entity}`") });
-        }
         let tenant = self.tenant_of(&schema, id)?;
         let reader = self.shared.reader(&schema);
         let row = reader.find(id, tenant.as_ref(), unique, &values).await?;
@@ -170,6 +174,20 @@ impl Db {
             end: if page.next.is_some() { End::Limit } else { End::Exhausted },
             next: page.next,
         }))
+    }
+
+    /// The schema, if it is ready for a question; another process may have made it so.
+    async fn schema_for(
+        &self,
+        is_ready: impl Fn(&Schema) -> Result<bool, Error>,
+    ) -> Result<Option<Arc<Schema>>, Error> {
+        let schema = self.shared.schema();
+        if is_ready(&schema)? {
+            return Ok(Some(schema));
+        }
+        self.shared.refresh().await?;
+        let schema = self.shared.schema();
+        Ok(is_ready(&schema)?.then_some(schema))
     }
 
     fn family_request(
@@ -257,13 +275,16 @@ impl ListQuery {
     /// this question, or the store fails.
     pub async fn read(&self) -> Result<Page, Error> {
         let db = &self.db;
-        let schema = db.shared.schema();
+        let schema = db.schema_for(|schema| {
+            let (entity, declared) = find_entity(schema, &self.entity)?;
+            Ok(schema.is_list_ready(entity, self.find_list(declared)?))
+        });
+        let schema = schema.await?.ok_or_else(|| {
+            let what = format!("The list `{}` of `{}`", self.list, self.entity);
+            Error::Building { what }
+        })?;
         let (entity, declared) = find_entity(&schema, &self.entity)?;
         let list = self.find_list(declared)?;
-        if !schema.is_list_ready(entity, list) {
-            let what = format!("The list `{}` of `{}`", self.list, self.entity);
-            return Err(Error::Building { what });
-        }
         let request = ListRequest {
             tenant: db.tenant_of(&schema, entity)?,
             by: self.by_values(declared, list)?,

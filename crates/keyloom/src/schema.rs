@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use keyloom_model::{EntityId, Layout, ListId, Model, UniqueId};
 
 pub(crate) use layouts::{Former, Layouts};
-pub(crate) use open::open_schema;
+pub(crate) use open::{open_schema, reopen_schema};
 pub(crate) use stored::{Position, Stored, remove_revision, write_progress};
 
 /// The model of today with everything that reading and writing by it needs.

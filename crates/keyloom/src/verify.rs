@@ -77,6 +77,8 @@ impl Db {
         repair: Repair,
         from: Option<&str>,
     ) -> Result<VerifyPage, Error> {
+        // Under a model that is not in force, what is right would look wrong.
+        self.shared.refresh().await?;
         let schema = self.shared.schema();
         let verifier = Verifier { shared: &self.shared, schema: &schema, repair };
         let (start, before) =

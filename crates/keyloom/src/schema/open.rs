@@ -9,7 +9,7 @@ use keyloom_store::{Store, TableName};
 use keyloom_value::Item;
 
 use super::precheck::precheck;
-use super::stored::{Position, Revision, write_revision};
+use super::stored::{Head, Position, Revision, write_revision};
 use super::table::ensure_table;
 use super::{Former, Layouts, Pending, Schema, Stored};
 use crate::Options;
@@ -74,50 +74,43 @@ impl Opening<'_> {
         let layout = Layout::new(model, 1, &Item::new());
         ensure_table(self.store, self.table, &layout).await?;
         let revision = self.revision(&layout, Pending::default());
-        let written =
-            write_revision(self.store, self.table, (1, &revision), (&secret, None)).await?;
+        let head = Head { revision: 1, edit: 1, secret };
+        let written = write_revision(self.store, self.table, (&head, None), &revision).await?;
         let layouts = Layouts::new(layout, &revision, BTreeMap::new());
-        Ok(written.then(|| opened(layouts, &revision, secret)))
+        Ok(written.then(|| opened(layouts, &revision, &head)))
     }
 
     /// A model on data that is there.
     async fn go_on(&self, model: Model, stored: Stored) -> Result<Option<Opened>, Error> {
-        let mut formers = BTreeMap::new();
-        for (number, revision) in &stored.revisions {
-            let layout = layout_of(*number, revision)?;
-            formers.insert(*number, Former { layout, since_ms: revision.since_ms });
-        }
-        let (Some(former), Some(revision)) = (formers.remove(&stored.revision), stored.current())
-        else {
-            return Err(Error::damaged("Today's model is not kept."));
-        };
+        let (former, mut formers) = formers(&stored)?;
+        let (head, revision) = (&stored.head, today(&stored)?);
         if revision.text == self.text {
             ensure_table(self.store, self.table, &former.layout).await?;
             let layouts = Layouts::new(former.layout, revision, formers);
-            return Ok(Some(opened(layouts, revision, stored.secret)));
+            return Ok(Some(opened(layouts, revision, head)));
         }
         let evolution = evolve(former.layout.model(), &model).map_err(Error::Evolution)?;
         // While rows are still to be written anew, every model is a revision of its own: what a
         // field came with is in it.
         let is_same = evolution.rewritten().is_empty() && revision.pending.is_empty();
-        let number = if is_same { stored.revision } else { stored.revision + 1 };
+        let number = head.revision + u32::from(!is_same);
         let layout = Layout::new(model, number, &former.layout.slots());
         let pending = pending(&layout, &evolution, &revision.pending);
         let mut next = self.revision(&layout, pending);
         if is_same {
             next.since_ms = revision.since_ms;
         } else {
-            formers.insert(stored.revision, former);
+            formers.insert(head.revision, former);
         }
         let layouts = Layouts::new(layout, &next, formers);
         if !is_same {
             precheck(self.store, self.table, &layouts, &next.pending).await?;
         }
         ensure_table(self.store, self.table, &layouts.current).await?;
-        let before = Some(stored.revision);
-        let secret = (&stored.secret, before);
-        let written = write_revision(self.store, self.table, (number, &next), secret).await?;
-        Ok(written.then(|| opened(layouts, &next, stored.secret)))
+        let after = Head { revision: number, edit: head.edit + 1, secret: head.secret };
+        let heads = (&after, Some(head));
+        let written = write_revision(self.store, self.table, heads, &next).await?;
+        Ok(written.then(|| opened(layouts, &next, &after)))
     }
 
     fn revision(&self, layout: &Layout, pending: Pending) -> Revision {
@@ -131,9 +124,36 @@ impl Opening<'_> {
     }
 }
 
-fn opened(layouts: Layouts, revision: &Revision, secret: [u8; 32]) -> Opened {
+/// The schema of a model that is opened already, as it is now; none if another model is in force.
+pub(crate) fn reopen_schema(text: &str, stored: &Stored) -> Result<Option<Schema>, Error> {
+    let revision = today(stored)?;
+    if revision.text != text {
+        return Ok(None);
+    }
+    let (former, formers) = formers(stored)?;
+    let layouts = Layouts::new(former.layout, revision, formers);
+    Ok(Some(opened(layouts, revision, &stored.head).schema))
+}
+
+fn opened(layouts: Layouts, revision: &Revision, head: &Head) -> Opened {
     let schema = Schema { layouts, pending: revision.pending.clone() };
-    Opened { schema, cursor_key: CursorKey::new(secret) }
+    Opened { schema, cursor_key: CursorKey::new(head.secret) }
+}
+
+fn today(stored: &Stored) -> Result<&Revision, Error> {
+    stored.current().ok_or_else(|| Error::damaged("Today's model is not kept."))
+}
+
+/// The layout of today as it is kept, and those of before.
+fn formers(stored: &Stored) -> Result<(Former, BTreeMap<u32, Former>), Error> {
+    let mut formers = BTreeMap::new();
+    for (number, revision) in &stored.revisions {
+        let layout = layout_of(*number, revision)?;
+        formers.insert(*number, Former { layout, since_ms: revision.since_ms });
+    }
+    let former = formers.remove(&stored.head.revision);
+    let former = former.ok_or_else(|| Error::damaged("Today's model is not kept."))?;
+    Ok((former, formers))
 }
 
 impl Layouts {

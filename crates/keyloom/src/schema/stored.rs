@@ -1,7 +1,7 @@
 //! How models are kept: rows of Keyloom's own.
 //!
 //! ```text
-//! ("m", "model") / "head"            which revision is today's; the secret of cursors
+//! ("m", "model") / "head"            which revision is today's, in which edit; the secret of cursors
 //! ("m", "model") / revision          slots, when it came to be, what is left to do
 //! ("m", "model") / revision, number  a piece of the model file
 //! ```
@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::RowKey;
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_store::{Delete, Put, Query, Store, TableName, TransactAction, TransactWrite};
+use keyloom_store::{
+    CancelReason, Delete, Put, Query, Store, TableName, TransactAction, TransactWrite,
+};
 use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
 
 use super::Pending;
@@ -19,6 +21,7 @@ use crate::error::Error;
 const MODEL: &str = "model";
 const HEAD: &str = "head";
 const REVISION: &str = "revision";
+const EDIT: &str = "edit";
 const SECRET: &str = "secret";
 const SLOTS: &str = "slots";
 const SINCE: &str = "since";
@@ -35,12 +38,20 @@ const PIECE_BYTES: usize = 300 * 1024;
 /// All models that are kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
-    /// Today's revision.
-    pub(crate) revision: u32,
-    /// The secret of cursors.
-    pub(crate) secret: [u8; 32],
+    pub(crate) head: Head,
     /// Every revision under which there may be rows.
     pub(crate) revisions: BTreeMap<u32, Revision>,
+}
+
+/// What is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// Today's revision.
+    pub(crate) revision: u32,
+    /// Another number after every change of a model, also of one that needs no new revision.
+    pub(crate) edit: u32,
+    /// The secret of cursors.
+    pub(crate) secret: [u8; 32],
 }
 
 /// A model that is or was in force.
@@ -96,7 +107,8 @@ impl Stored {
             match &sort[..] {
                 [Value::S(name)] if name == HEAD => {
                     let secret: [u8; 32] = row.get(SECRET)?.as_b()?.try_into().ok()?;
-                    head = Some((number(row.get(REVISION)?)?, secret));
+                    let revision = number(row.get(REVISION)?)?;
+                    head = Some(Head { revision, edit: number(row.get(EDIT)?)?, secret });
                 }
                 [revision] => {
                     revisions.insert(number(revision)?, Revision::read(row)?);
@@ -109,30 +121,25 @@ impl Stored {
         for (revision, piece) in pieces {
             revisions.get_mut(&revision)?.text.push_str(piece);
         }
-        let (revision, secret) = head?;
-        revisions.contains_key(&revision).then_some(Stored { revision, secret, revisions })
+        let head = head.filter(|head| revisions.contains_key(&head.revision))?;
+        Some(Stored { head, revisions })
     }
 
     pub(crate) fn current(&self) -> Option<&Revision> {
-        self.revisions.get(&self.revision)
+        self.revisions.get(&self.head.revision)
     }
 }
 
-/// Writes a revision and makes it today's; false if another one has become that since `before`.
+/// Writes a revision and makes it today's; false if the models that are kept have changed since the
+/// head was read.
 pub(crate) async fn write_revision(
     store: &dyn Store,
     table: &TableName,
-    (number, revision): (u32, &Revision),
-    (secret, before): (&[u8; 32], Option<u32>),
+    (head, before): (&Head, Option<&Head>),
+    revision: &Revision,
 ) -> Result<bool, Error> {
-    let mut head = head_key().to_item();
-    head.insert(REVISION, u64::from(number));
-    head.insert(SECRET, secret.to_vec());
-    let unchanged = match before {
-        None => Condition::missing(PARTITION),
-        Some(before) => Condition::equal(Path::from(REVISION), Value::from(u64::from(before))),
-    };
-    let mut actions = vec![TransactAction::Put(Put::new(table, head).when(unchanged))];
+    let number = head.revision;
+    let mut actions = vec![TransactAction::Put(head.put(table, before))];
     let put = |item| TransactAction::Put(Put::new(table, item));
     actions.push(put(revision.to_item(number)));
     let pieces = pieces(&revision.text);
@@ -147,21 +154,36 @@ pub(crate) async fn write_revision(
         let key = piece_key(piece as u64).to_item();
         actions.push(TransactAction::Delete(Delete::new(table, key)));
     }
-    match store.transact_write(TransactWrite { actions, token: None }).await {
-        Ok(()) => Ok(true),
-        Err(keyloom_store::Error::Canceled { .. }) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    happens(store, actions).await
 }
 
-/// Writes how far a backfill has come.
+/// Writes how far a backfill has come; false if the models that are kept have changed since the
+/// head was read. What is not pending any more is a change of its own.
 pub(crate) async fn write_progress(
     store: &dyn Store,
     table: &TableName,
-    (number, revision): (u32, &Revision),
-) -> Result<(), Error> {
-    store.put(Put::new(table, revision.to_item(number))).await?;
-    Ok(())
+    before: &Head,
+    revision: &Revision,
+) -> Result<bool, Error> {
+    let is_done = revision.pending.is_empty();
+    let head = Head { edit: before.edit + u32::from(is_done), ..before.clone() };
+    let progress = Put::new(table, revision.to_item(head.revision));
+    let actions = [head.put(table, Some(before)), progress].map(TransactAction::Put);
+    happens(store, actions.to_vec()).await
+}
+
+async fn happens(store: &dyn Store, actions: Vec<TransactAction>) -> Result<bool, Error> {
+    match store.transact_write(TransactWrite { actions, token: None }).await {
+        Ok(()) => Ok(true),
+        Err(keyloom_store::Error::Canceled { reasons }) => {
+            let invalid = reasons.into_iter().flatten().find_map(|reason| match reason {
+                CancelReason::Invalid(invalid) => Some(invalid),
+                CancelReason::ConditionFailed { .. } => None,
+            });
+            invalid.map_or(Ok(false), |invalid| Err(keyloom_store::Error::Invalid(invalid).into()))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Removes a revision under which there are no rows any more: all of it at once, because what is
@@ -187,6 +209,20 @@ const PIECES_MAX: usize = (1024 * 1024usize).div_ceil(PIECE_BYTES - 3);
 
 fn head_key() -> RowKey {
     RowKey::system(MODEL, &[HEAD.into()])
+}
+
+impl Head {
+    /// Writes it, if what is there is still what was read.
+    fn put(&self, table: &TableName, before: Option<&Head>) -> Put {
+        let mut item = head_key().to_item();
+        item.insert(REVISION, u64::from(self.revision));
+        item.insert(EDIT, u64::from(self.edit));
+        item.insert(SECRET, self.secret.to_vec());
+        Put::new(table, item).when(match before {
+            None => Condition::missing(PARTITION),
+            Some(before) => Condition::equal(Path::from(EDIT), Value::from(u64::from(before.edit))),
+        })
+    }
 }
 
 impl Revision {
