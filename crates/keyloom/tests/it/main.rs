@@ -8,12 +8,14 @@ mod hostile;
 mod interleavings;
 mod json;
 mod kitchen;
+mod pages;
 mod pausing;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
 mod rig;
 mod round_trip;
+mod threads;
 mod typed;
 mod uniques;
 mod world;

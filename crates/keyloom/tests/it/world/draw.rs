@@ -25,12 +25,15 @@ impl Draw<'_> {
             1 => self.with_referrers(&kind, tenant),
             2 => {
                 let count = 2 + self.random.index(3);
-                (0..count)
-                    .filter_map(|_| {
-                        let kind = self.random.pick(&kinds).clone();
-                        self.wish(&kind, tenant)
-                    })
-                    .collect()
+                let mut wishes = vec![];
+                for _ in 0..count {
+                    let kind = self.random.pick(&kinds).clone();
+                    let is_possible = self.naive.is_owned(&kind) == tenant.is_some();
+                    if is_possible || self.random.chance(1, 20) {
+                        wishes.extend(self.wish(&kind, tenant));
+                    }
+                }
+                wishes
             }
             _ => self.wish(&kind, tenant).into_iter().collect(),
         };
@@ -40,19 +43,21 @@ impl Draw<'_> {
     /// A tenant of a kind: one of a few, sometimes none or one of another type.
     pub(crate) fn tenant(&mut self, kind: &str) -> Option<Value> {
         if !self.naive.is_owned(kind) || self.random.chance(1, 40) {
-            return self.random.chance(1, 4).then(|| Value::from("a"));
+            return self.random.chance(1, 30).then(|| Value::from("a"));
         }
+        let field = self.naive.tenants_field(kind)?;
         let things = self.naive.things.iter();
         let mut known: Vec<Value> = vec![];
         for tenant in things.filter_map(|thing| thing.key.tenant.clone()) {
-            if !known.contains(&tenant) {
+            let fits = field.check(&tenant).is_ok() || self.random.chance(1, 100);
+            if fits && !known.contains(&tenant) {
                 known.push(tenant);
             }
         }
         if !known.is_empty() && (known.len() > 2 || self.random.chance(3, 4)) {
             return Some(self.random.pick(&known).clone());
         }
-        match self.naive.tenant_type(kind)?.clone() {
+        match field.of.clone() {
             FieldType::Ref(target, _) => {
                 let ids = self.ids(target, None);
                 Some(Value::from(self.random.pick(&ids).as_str()))
@@ -143,6 +148,9 @@ impl Draw<'_> {
         };
         let mut wishes = vec![of(target, What::Delete)];
         for thing in self.random.some_of(&referrers, 3) {
+            if thing.key.tenant.as_ref() != tenant && !self.random.chance(1, 10) {
+                continue;
+            }
             let what = match self.random.chance(1, 2) {
                 true => What::Delete,
                 false => What::Update(self.patch(&thing.key.kind, tenant)),

@@ -6,7 +6,6 @@ use keyloom_testkit::Random;
 use keyloom_value::Value;
 use pollster::block_on;
 
-use super::naive::is_tenant;
 use super::play::{Depth, Marks, World};
 use super::{Naive, Thing};
 
@@ -49,11 +48,11 @@ impl World {
 
     /// Tenants that a kind can have; for what is shared, no tenant.
     pub(crate) fn tenants_of(&self, kind: &str) -> Vec<Option<Value>> {
-        match self.naive.tenant_type(kind) {
+        match self.naive.tenants_field(kind) {
             None => vec![None],
-            Some(of) => {
+            Some(field) => {
                 let fits = |tenant: &Option<Value>| {
-                    tenant.as_ref().is_some_and(|tenant| is_tenant(of, tenant))
+                    tenant.as_ref().is_some_and(|tenant| field.check(tenant).is_ok())
                 };
                 self.tenants().into_iter().filter(fits).collect()
             }

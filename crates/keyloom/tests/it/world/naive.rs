@@ -5,11 +5,11 @@ mod answer;
 
 mod rules;
 
-pub(crate) use answer::is_tenant;
 use std::collections::BTreeSet;
 
 use keyloom_model::{
-    CaseMode, Entity, EntityId, FieldId, FieldOrigin, FieldType, Model, OnDelete, Tenancy, Unique,
+    CaseMode, Entity, EntityId, Field, FieldId, FieldOrigin, FieldType, Model, OnDelete, Tenancy,
+    Unique,
 };
 use keyloom_value::{Item, Value};
 
@@ -69,16 +69,13 @@ impl Naive {
         }
     }
 
-    /// The type of the tenants of a kind.
-    pub(crate) fn tenant_type(&self, kind: &str) -> Option<&FieldType> {
+    /// The field that says whose a kind is: its own, or that of an ancestor.
+    pub(crate) fn tenants_field(&self, kind: &str) -> Option<&Field> {
         let entity = self.entity(kind);
         match entity.tenancy {
             Tenancy::Shared => None,
-            Tenancy::Own(field) => Some(&entity.field(field).of),
-            Tenancy::Inherited(ancestor) => {
-                let ancestor = self.model.entity(ancestor);
-                self.tenant_type(&ancestor.name)
-            }
+            Tenancy::Own(field) => Some(entity.field(field)),
+            Tenancy::Inherited(ancestor) => self.tenants_field(&self.model.entity(ancestor).name),
         }
     }
 
@@ -120,7 +117,7 @@ impl Naive {
 
     pub(crate) fn references(&self, thing: &Thing) -> Vec<Reference> {
         let entity = self.entity(&thing.key.kind);
-        let reference = |field: &keyloom_model::Field| {
+        let reference = |field: &Field| {
             let FieldType::Ref(target, on_delete) = field.of else { return None };
             let id = thing.fields.get(&field.name)?.as_s()?.to_owned();
             let kind = self.model.entity(target).name.clone();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keyloom_model::{FieldType, IdSource, Tenancy, check_id};
+use keyloom_model::{IdSource, Tenancy, check_id};
 use keyloom_value::{Item, Value};
 
 use super::rules::merged;
@@ -73,6 +73,9 @@ impl Naive {
     ) -> Result<Vec<Key>, Kind> {
         let mut keys: Vec<Key> = vec![];
         for (index, wish) in wishes.iter().enumerate() {
+            if tenant.is_some() && !self.is_owned(&wish.kind) {
+                return Err(Kind::Tenant);
+            }
             let id = match &wish.what {
                 What::Create(document) => match made.get(index).cloned().flatten() {
                     Some(id) => id,
@@ -101,9 +104,9 @@ impl Naive {
     }
 
     fn tenant_of(&self, kind: &str, tenant: Option<&Value>) -> Result<Option<Value>, Kind> {
-        match (self.tenant_type(kind), tenant) {
+        match (self.tenants_field(kind), tenant) {
             (None, _) => Ok(None),
-            (Some(of), Some(tenant)) if is_tenant(of, tenant) => Ok(Some(tenant.clone())),
+            (Some(field), Some(tenant)) if field.check(tenant).is_ok() => Ok(Some(tenant.clone())),
             (Some(_), _) => Err(Kind::Tenant),
         }
     }
@@ -244,17 +247,4 @@ impl Naive {
 
 fn checked(id: String) -> Result<String, Kind> {
     check_id(&id).map(|()| id).map_err(|_| Kind::Fields)
-}
-
-/// Whether a value can name a tenant: it is one of the field.
-pub(crate) fn is_tenant(of: &FieldType, tenant: &Value) -> bool {
-    match (of, tenant) {
-        (FieldType::Int(limits), Value::N(number)) => {
-            number.to_i64().is_some_and(|number| limits.contain(&number))
-        }
-        (FieldType::Text(limits), Value::S(text)) => limits.contain(&(text.chars().count() as u64)),
-        (FieldType::Enum(members), Value::S(word)) => members.contains(word),
-        (FieldType::Ref(..), Value::S(id)) => keyloom_model::check_id(id).is_ok(),
-        _ => false,
-    }
 }
