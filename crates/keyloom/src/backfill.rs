@@ -52,7 +52,6 @@ impl Db {
         let stored = self.shared.refresh().await?;
         let schema = self.shared.schema();
         if schema.pending.is_empty() {
-            self.forget_formers(&schema).await?;
             return Ok(None);
         }
         let (store, table) = (&*self.shared.store, &self.shared.table);
@@ -69,24 +68,16 @@ impl Db {
             Position { key: page.last_key, done: revision.progress.done + page.scanned };
         let rows = revision.progress.done;
         if is_last {
+            // First what is not needed any more: if this stops between, the end is done again.
+            for number in schema.layouts.before.keys() {
+                remove_revision(store, table, *number).await?;
+            }
             (revision.pending, revision.progress) = (Pending::default(), Position::default());
         }
         // If another one has changed the model meanwhile, the next step finds out.
         write_progress(store, table, &stored.head, &revision).await?;
         let rows_total = store.describe_table(table.clone()).await?.items;
         Ok(Some(Progress { rows, rows_total: rows_total.max(rows) }))
-    }
-
-    /// Nothing is left of the models before.
-    async fn forget_formers(&self, schema: &Schema) -> Result<(), Error> {
-        if schema.layouts.before.is_empty() {
-            return Ok(());
-        }
-        for number in schema.layouts.before.keys() {
-            remove_revision(&*self.shared.store, &self.shared.table, *number).await?;
-        }
-        self.shared.refresh().await?;
-        Ok(())
     }
 
     /// Writes those rows of a page anew that need it: as many together as fit, and one by one
@@ -122,16 +113,21 @@ impl Upkeep<'_> {
     }
 
     async fn rewrite(&self, key: &EntityKey) -> Result<(), Error> {
+        let mut effort = Effort::default();
         for _ in 0..ATTEMPTS_MAX {
-            let Some(row) = self.read(key, &mut Effort::default()).await? else { return Ok(()) };
+            let Some(row) = self.read(key, &mut effort).await? else { return Ok(()) };
             if row.revision >= self.layouts.current.revision() {
                 return Ok(());
             }
+            let is_expired = self.is_expired(&row);
             match self.commit_transitions(&[self.rewritten(row)]).await? {
+                // It is not there for readers, so it gives way.
+                Outcome::Taken { .. } if is_expired => return self.expire(key).await,
                 Outcome::Done => return Ok(()),
                 Outcome::Changed | Outcome::TargetGone { .. } => {}
                 Outcome::Taken { by, unique, guard } => {
-                    self.make_room((&by, unique), guard, &mut Effort::default()).await?;
+                    let room = self.make_room((&by, unique), guard, &mut effort).await;
+                    room.map_err(|error| error.of(key))?;
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use keyloom_model::{FieldError, KeyTooLong, ModelError, Refusal};
+use keyloom_model::{EntityKey, FieldError, KeyTooLong, ModelError, Refusal};
 use keyloom_query::{CursorError, Error as QueryError, RequestError};
 
 /// Why a database did not do what it was asked. Whatever the reason, nothing was changed.
@@ -49,6 +49,9 @@ pub enum Error {
         entity: String,
         /// The fields that together are unique.
         fields: Vec<String>,
+        /// The id of the one that cannot have the value, if it is there already: the model was
+        /// changed, and two that are there would not be unique.
+        id: Option<String>,
         /// The id of the other one, if it is known.
         owner: Option<String>,
     },
@@ -183,20 +186,28 @@ impl fmt::Display for Error {
                 refusals.iter().try_for_each(|refusal| write!(f, "\n- {refusal}"))
             }
             Error::Unknown { what, help } => match help {
-                Some(help) => write!(f, "{what}: {help}."),
-                None => write!(f, "{what}."),
+                Some(help) => write!(f, "{what}: {}", sentence(help)),
+                None => write!(f, "{}", sentence(what)),
             },
             Error::Fields { entity, errors } => {
                 write!(f, "This is no `{entity}`.")?;
-                errors.iter().try_for_each(|error| write!(f, "\n- {error}"))
+                errors.iter().try_for_each(|error| write!(f, "\n- {}", sentence(error)))
             }
-            Error::Document(error) => error.fmt(f),
+            Error::Document(error) => {
+                write!(f, "The document cannot be read: {}", sentence(error))
+            }
             Error::NotFound { entity, id } => {
                 write!(f, "There is no `{entity}` with the id `{id}`.")
             }
             Error::Exists { entity, id } => {
                 write!(f, "There is a `{entity}` with the id `{id}` already: choose another id.")
             }
+            Error::Taken { entity, fields, id: Some(id), owner: Some(owner) } => write!(
+                f,
+                "The `{entity}` `{id}` and the `{entity}` `{owner}` have the same {}, which must \
+                 be unique: change or delete one of them.",
+                names(fields)
+            ),
             Error::Taken { entity, fields, .. } => write!(
                 f,
                 "Another `{entity}` has this {} already, which must be unique: choose another.",
@@ -274,7 +285,8 @@ impl Error {
             }
             Error::Damaged { what } => f.write_str(what),
             Error::Entropy { reason } => {
-                write!(f, "The system gives no random bytes to make ids from: {reason}.")
+                let reason = sentence(reason);
+                write!(f, "The system gives no random bytes to make ids from: {reason}")
             }
             Error::Store(error) => fmt::Display::fmt(error, f),
             Error::Model(_)
@@ -302,7 +314,11 @@ impl TenantProblem {
                 write!(f, "Every `{entity}` belongs to a tenant: say which with `Db::tenant`.")
             }
             TenantProblem::Unfit => {
-                write!(f, "The tenant is not a value of the tenant field of `{entity}`.")
+                write!(
+                    f,
+                    "The tenant is not a value of the tenant field of `{entity}`: give \
+                     `Db::tenant` one that is."
+                )
             }
             TenantProblem::Other => write!(
                 f,
@@ -333,6 +349,13 @@ impl IdProblem {
 fn names(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(" and ")
+}
+
+/// With a full stop, unless it ends already.
+pub(crate) fn sentence(text: impl fmt::Display) -> String {
+    let text = text.to_string();
+    let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
+    text + end
 }
 
 impl std::error::Error for Error {
@@ -366,6 +389,16 @@ impl Error {
     /// Rows are not what they should be.
     pub(crate) fn damaged(what: impl fmt::Display) -> Error {
         Error::Damaged { what: format!("{what} Verify and repair the data.") }
+    }
+
+    /// Of an entity that is there already, not of one that comes.
+    pub(crate) fn of(self, key: &EntityKey) -> Error {
+        match self {
+            Error::Taken { entity, fields, owner, .. } => {
+                Error::Taken { entity, fields, id: Some(key.id.clone()), owner }
+            }
+            error => error,
+        }
     }
 }
 

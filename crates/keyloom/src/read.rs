@@ -104,7 +104,8 @@ impl Db {
             Ok(schema.is_unique_ready(id, find_unique(declared, values)?.0))
         });
         let schema = schema.await?.ok_or_else(|| {
-            let what = format!("A unique of `{entity}`");
+            let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+            let what = format!("The unique `{}` of `{entity}`", names.join("`, `"));
             Error::Building { what }
         })?;
         let (id, declared) = find_entity(&schema, entity)?;
@@ -376,7 +377,7 @@ impl ListQuery {
         let help = match names.is_empty() {
             true => "it is in order of ids only".to_owned(),
             false => format!(
-                "it is ordered by `{}`: give the first ones one value each, and bounds to the next",
+                "it is ordered by `{}`; give the first ones one value each, and bounds to the next",
                 names.join("`, `")
             ),
         };

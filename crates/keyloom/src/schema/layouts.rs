@@ -106,6 +106,7 @@ impl Layouts {
         Error::Taken {
             entity: entity.name.clone(),
             fields: fields.map(|field| entity.field(*field).name.clone()).collect(),
+            id: None,
             owner: owner.map(|owner| owner.id.clone()),
         }
     }

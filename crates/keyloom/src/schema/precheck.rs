@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Reason, RowName};
+use keyloom_query::Reader;
 use keyloom_store::{Scan, Store, TableName};
 use keyloom_value::Value;
 
@@ -19,6 +20,7 @@ pub(crate) async fn precheck(
     pending: &Pending,
 ) -> Result<(), Error> {
     let layout = &layouts.current;
+    let reader = Reader { store, table, layout, now_ms: layouts.since_ms };
     let mut guards: HashMap<Vec<u8>, String> = HashMap::new();
     let mut scan = Scan::new(table);
     loop {
@@ -29,16 +31,18 @@ pub(crate) async fn precheck(
             let Some((partition, sort)) = key else { continue };
             let Some(RowName::Own(key)) = layout.row_name(partition, sort) else { continue };
             let Ok(own) = layout.read_own(row) else { continue };
+            // What has expired is not there for readers, and gives way.
+            let gives_way = reader.has_expired(&own.image);
             for row in layout.rows(&layouts.upgraded(&own))? {
                 let Reason::Guard(unique) = row.reason else { continue };
-                if !pending.has_unique(layout, (key.entity, unique)) {
+                if gives_way || !pending.has_unique(layout, (key.entity, unique)) {
                     continue;
                 }
                 let guard = row.key.partition.into_vec();
                 if let Some(owner) = guards.insert(guard, key.id.clone()) {
                     let mut other = key.clone();
                     other.id = owner;
-                    return Err(layouts.taken(key.entity, unique, Some(&other)));
+                    return Err(layouts.taken(key.entity, unique, Some(&other)).of(&key));
                 }
             }
         }
