@@ -99,7 +99,7 @@ impl Db {
         for row in &page.items {
             verifier.row(row, &mut findings).await?;
         }
-        let rows = before + page.scanned;
+        let rows = before.saturating_add(page.scanned);
         let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
         let progress = Progress { rows, rows_total: described.items.max(rows) };
         let next = page.last_key.as_ref().map(|key| position::write(key, rows));

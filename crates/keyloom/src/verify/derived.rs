@@ -19,9 +19,13 @@ impl Verifier<'_> {
         let owner = row.get(OWNER).and_then(Value::as_b);
         let Some(owner) = owner.and_then(|owner| self.schema.layouts.current.entity_key(owner))
         else {
-            let problem = Problem::Stray { row: show_key(row) };
-            let remedy = self.remove(row).await?;
-            findings.push(self.finding(None, problem, remedy));
+            // The entity that implies it may have been looked at, and the row mended, since.
+            let now = self.at_once(vec![key_of(row)]).await?;
+            if now.first().is_some_and(|now| now.as_ref() == Some(row)) {
+                let problem = Problem::Stray { row: show_key(row) };
+                let remedy = self.remove(row).await?;
+                findings.push(self.finding(None, problem, remedy));
+            }
             return Ok(());
         };
         if self.may_imply(&owner, row).await? {
@@ -30,8 +34,7 @@ impl Verifier<'_> {
         self.left_over(&owner, row, findings).await
     }
 
-    /// Whether an entity implies a row; also if that cannot be known, because its own row cannot be
-    /// read. That is found where its own row is looked at.
+    /// Whether an entity implies a row; also if that cannot be known, because its own row is damaged. That is found where its own row is looked at.
     pub(super) async fn may_imply(&self, owner: &EntityKey, row: &Item) -> Result<bool, Error> {
         match self.upkeep().reader().get_any(owner).await {
             Ok(own) => Ok(self.implies(own.as_ref(), row)),
@@ -42,7 +45,7 @@ impl Verifier<'_> {
 
     fn implies(&self, own: Option<&OwnRow>, row: &Item) -> bool {
         let Some(own) = own else { return false };
-        let Ok(rows) = self.schema.layouts.rows_before(own) else { return true };
+        let Ok(rows) = self.implied_by(own) else { return true };
         rows.iter().any(|implied| key_of(&implied.item) == key_of(row))
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::sentence;
+
 /// A row that is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,7 +34,7 @@ pub enum Problem {
     },
     /// The entity's places in lists are not those that its fields say.
     WrongPlaces {
-        /// The lists, or `expires`.
+        /// The lists, or `expires`; none if the row only has attributes that nothing implies.
         lists: Vec<String>,
     },
     /// A deletion that is not there any more has left its mark.
@@ -106,7 +108,11 @@ impl fmt::Display for Problem {
         match self {
             Problem::Unreadable { reason } => write!(f, "its row cannot be read: {reason}."),
             Problem::WrongFields { reasons } => {
-                write!(f, "its fields break rules of the model: {}", reasons.join(" "))
+                write!(f, "its fields break rules of the model:")?;
+                reasons.iter().try_for_each(|reason| write!(f, " {}", sentence(reason)))
+            }
+            Problem::WrongPlaces { lists } if lists.is_empty() => {
+                write!(f, "its row has attributes that nothing implies.")
             }
             Problem::WrongPlaces { lists } => {
                 write!(f, "it has the wrong place, or none, in `{}`.", lists.join("`, `"))
@@ -124,8 +130,7 @@ impl fmt::Display for Problem {
             }
             Problem::LinkMissing { field } => write!(
                 f,
-                "the row is missing or wrong that says, with what `{field}` refers to, that it \
-                 does."
+                "the row that links it to what its `{field}` refers to is missing or wrong."
             ),
             Problem::Dangling { field, target } => {
                 write!(f, "`{field}` refers to `{target}`, which is not there.")
@@ -141,7 +146,7 @@ impl fmt::Display for Problem {
 impl Problem {
     fn advice(&self) -> &'static str {
         match self {
-            Problem::Unreadable { .. } => "restore the entity from a backup, or remove the row.",
+            Problem::Unreadable { .. } => "restore the entity from a backup, or remove its row.",
             Problem::WrongFields { .. } => "put the entity with values that the model allows.",
             Problem::NotUnique { .. } => "change or delete one of the two.",
             Problem::Dangling { .. } => "create what it refers to, or change the reference.",

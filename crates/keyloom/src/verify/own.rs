@@ -25,17 +25,9 @@ impl Verifier<'_> {
                 return Ok(());
             }
         };
-        let entity = self.schema.model().entity(key.entity);
-        if let Err(errors) = entity.check_fields(&self.schema.layouts.upgraded(&own).fields) {
-            let reasons = errors.iter().map(ToString::to_string).collect();
-            let problem = Problem::WrongFields { reasons };
-            findings.push(self.finding(Some(key), problem, self.for_a_person()));
-            return Ok(());
-        }
-        let implied = match self.schema.layouts.rows_before(&own) {
+        let implied = match self.implied_by(&own) {
             Ok(implied) => implied,
-            Err(error) => {
-                let problem = Problem::Unreadable { reason: error.to_string() };
+            Err(problem) => {
                 findings.push(self.finding(Some(key), problem, self.for_a_person()));
                 return Ok(());
             }
@@ -54,6 +46,24 @@ impl Verifier<'_> {
             }
         }
         self.targets(&own, findings).await
+    }
+
+    /// Every row that the entity implies, or why that cannot be known.
+    pub(super) fn implied_by(&self, own: &OwnRow) -> Result<Vec<Row>, Problem> {
+        let layouts = &self.schema.layouts;
+        let entity = self.schema.model().entity(own.image.key.entity);
+        if own.revision > layouts.current.revision() {
+            let revision = own.revision;
+            let reason = format!(
+                "it was written under revision {revision} of the model, which is not known"
+            );
+            return Err(Problem::Unreadable { reason });
+        }
+        entity.check_fields(&layouts.upgraded(own).fields).map_err(|errors| {
+            Problem::WrongFields { reasons: errors.iter().map(ToString::to_string).collect() }
+        })?;
+        let implied = layouts.rows_before(own);
+        implied.map_err(|error| Problem::WrongFields { reasons: vec![error.to_string()] })
     }
 
     pub(super) fn for_a_person(&self) -> Remedy {
