@@ -2,6 +2,14 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod contents;
+mod crash;
+mod crash_model;
+mod damage;
+mod damage_random;
+mod dropped;
+mod errors;
+mod evolution;
 mod evolutions;
 mod histories;
 mod hostile;
@@ -10,6 +18,7 @@ mod json;
 mod kitchen;
 mod pages;
 mod pausing;
+mod power;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
@@ -18,4 +27,5 @@ mod round_trip;
 mod threads;
 mod typed;
 mod uniques;
+mod verifying;
 mod world;

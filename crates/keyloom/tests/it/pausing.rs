@@ -47,6 +47,19 @@ pub(crate) fn stop_after<T>(pauses: u64, work: impl Future<Output = T>) -> Optio
     (0..=pauses).find_map(|_| go_on(work.as_mut()))
 }
 
+/// Lets work go on to its end, with something between every two calls.
+pub(crate) fn interleave<T>(work: impl Future<Output = T>, mut between: impl FnMut(usize)) -> T {
+    let mut work = std::pin::pin!(work);
+    let mut step = 0;
+    loop {
+        if let Some(answer) = go_on(work.as_mut()) {
+            return answer;
+        }
+        between(step);
+        step += 1;
+    }
+}
+
 macro_rules! pausing {
     ($($trait:ident { $($method:ident($($name:ident: $of:ty),*) -> $answer:ty;)* })*) => {
         $(impl $trait for Pausing {

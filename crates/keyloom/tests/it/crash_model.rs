@@ -1,0 +1,117 @@
+//! The power goes at every sync while a model is changed and rows are written anew.
+
+use keyloom::{Db, Error};
+use pollster::block_on;
+use serde_json::json;
+
+use crate::power::{Script, Step};
+
+const FIRST: &str = r#"
+[entity.shelf]
+id = "given"
+fields.place = "int"
+list.by_place = { order = "place" }
+
+[entity.book]
+id = "given"
+parent = "shelf"
+fields.title = "text"
+fields.pages = "int = 0"
+unique = ["title"]
+list.by_title = { order = "title" }
+"#;
+
+/// A new list in a place of its own, a new unique, a new field with a default, none of the old
+/// list.
+const SECOND: &str = r#"
+[entity.shelf]
+id = "given"
+fields.place = "int"
+list.by_place = { order = "place" }
+
+[entity.book]
+id = "given"
+parent = "shelf"
+fields.title = "text"
+fields.pages = "int = 0"
+fields.code = "text?"
+fields.lent = "bool = false"
+unique = ["title", { fields = ["title"], within = "shelf", fold_case = true }]
+list.by_pages = { by = "lent", order = ["-pages", "title"] }
+list.on_shelf = { by = "shelf", order = "title" }
+"#;
+
+/// Now the shelves, which the change before did not touch; and a unique goes.
+const THIRD: &str = r#"
+[entity.shelf]
+id = "given"
+fields.place = "int"
+fields.room = "text = 'hall'"
+unique = ["place"]
+list.by_room = { by = "room", order = "place" }
+
+[entity.book]
+id = "given"
+parent = "shelf"
+fields.title = "text"
+fields.pages = "int = 0"
+fields.code = "text?"
+fields.lent = "bool = false"
+fields.since = "time = now"
+unique = [{ fields = ["title"], within = "shelf", fold_case = true }]
+list.by_pages = { by = "lent", order = ["-pages", "title"] }
+list.on_shelf = { by = "shelf", order = "title" }
+"#;
+
+fn library(db: &Db) {
+    fill(db, 30);
+}
+
+/// More rows than are written anew before progress is saved.
+fn large_library(db: &Db) {
+    fill(db, 180);
+}
+
+fn fill(db: &Db, books: usize) {
+    for number in 0..4 {
+        let shelf = json!({"id": format!("s{number}"), "place": number});
+        block_on(db.create("shelf", &shelf)).unwrap();
+    }
+    for number in 0..books {
+        let book = json!({"id": format!("b{number}"), "shelf": format!("s{}", number % 4),
+            "title": format!("title {}", number * 7 % books), "pages": number % 10});
+        block_on(db.create("book", &book)).unwrap();
+    }
+}
+
+fn write(db: &Db) -> Result<(), Error> {
+    block_on(async {
+        db.update("book", "b3", &json!({"pages": 99, "shelf": "s1"})).await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_backfill_survives_a_crash_at_every_sync() {
+    let steps = vec![Step { model: SECOND, run: write }];
+    let script = Script { model: FIRST, setup: library, steps };
+    let crashes = script.crash_everywhere();
+    assert!(crashes > 5, "{crashes}");
+}
+
+#[test]
+fn a_backfill_of_several_parts_survives_a_crash_at_every_sync() {
+    let steps = vec![Step { model: SECOND, run: |_| Ok(()) }];
+    let script = Script { model: FIRST, setup: large_library, steps };
+    let crashes = script.crash_everywhere();
+    assert!(crashes > 10, "{crashes}");
+}
+
+#[test]
+fn one_change_of_the_model_after_the_other_survives_a_crash_at_every_sync() {
+    let delete = |db: &Db| block_on(db.delete("book", "b3"));
+    let steps = vec![Step { model: SECOND, run: write }, Step { model: THIRD, run: delete }];
+    let script = Script { model: FIRST, setup: library, steps };
+    let crashes = script.crash_everywhere();
+    assert!(crashes > 10, "{crashes}");
+}

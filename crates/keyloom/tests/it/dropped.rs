@@ -1,0 +1,221 @@
+//! Futures that are dropped in the middle, and others that come between two of their steps: nothing
+//! is stuck, nothing is half done, and everything is right again after the next calls.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use keyloom::{Change, Db, Error, Problem, Repair};
+use keyloom_store::{Clock, Reference, Store};
+use keyloom_testkit::ManualClock;
+use pollster::block_on;
+use serde_json::json;
+
+use crate::contents::{Contents, Look, first_layout, is_between};
+use crate::crash::{ROOMS, held_family, large_family, small_family};
+use crate::pausing::{Pausing, interleave, stop_after};
+use crate::rig::{assert_clean, open};
+
+/// The same database twice: one that stops before every step, one that does not.
+struct Pair {
+    store: Arc<dyn Store>,
+    slow: Db,
+    quick: Db,
+}
+
+impl Pair {
+    fn new(setup: fn(&Db)) -> Pair {
+        let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+        let quick = block_on(open(ROOMS, store.clone()));
+        setup(&quick);
+        let pausing: Arc<dyn Store> = Arc::new(Pausing(store.clone()));
+        let slow = interleave(open(ROOMS, pausing), |_| {});
+        Pair { store, slow, quick }
+    }
+
+    fn contents(&self) -> Contents {
+        let now_ms = i64::try_from(ManualClock::new().now().0).expect("a time");
+        let layout = first_layout(ROOMS);
+        Look { store: &*self.store, layout: &layout, now_ms, lists: true }.contents()
+    }
+
+    /// Only marks of deletions that were called off may be left, and repairing takes them away.
+    fn assert_mendable(&self) {
+        let found = block_on(self.quick.verify(Repair::Yes, |_| {})).unwrap();
+        let others: Vec<_> =
+            found.iter().filter(|found| found.problem != Problem::LeftMark).collect();
+        assert!(others.is_empty(), "{others:#?}");
+        assert_clean(&self.quick);
+    }
+}
+
+/// Drops the future of a call after every number of polls, or every so many if nobody asked for
+/// more cases, until it comes to its end.
+fn drop_everywhere<F: Future<Output = Result<T, Error>>, T: std::fmt::Debug>(
+    (setup, stride): (fn(&Db), usize),
+    call: impl Fn(Db) -> F,
+    then: impl Fn(&Pair),
+) {
+    let before = Pair::new(setup).contents();
+    let after = {
+        let pair = Pair::new(setup);
+        interleave(call(pair.slow.clone()), |_| {}).expect("the call works");
+        pair.contents()
+    };
+    let stride = if std::env::var_os("PROPTEST_CASES").is_some() { 1 } else { stride };
+    for polls in (1..).step_by(stride) {
+        let pair = Pair::new(setup);
+        let done = stop_after(polls, call(pair.slow.clone()));
+        let found = pair.contents();
+        assert!(is_between(&found, &before, &after), "after {polls} polls: {found:#?}");
+        then(&pair);
+        pair.assert_mendable();
+        // Whoever opens it finds it whole, without repair.
+        let pair = Pair::new(setup);
+        stop_after(polls, call(pair.slow.clone()));
+        assert_clean(&block_on(open(ROOMS, pair.store.clone())));
+        let found = pair.contents();
+        assert!(found == before || found == after, "after {polls} polls: {found:#?}");
+        if let Some(done) = done {
+            done.expect("the call works");
+            return;
+        }
+    }
+}
+
+fn any_of(result: Result<(), Error>) {
+    match result {
+        Ok(()) | Err(Error::NotFound { .. } | Error::TargetGone { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_dropped_small_deletion_is_whole_or_nothing_and_holds_nobody_up() {
+    drop_everywhere(
+        (small_family, 1),
+        |db| async move { db.delete("room", "hall").await },
+        |pair| {
+            let db = &pair.quick;
+            let new = json!({"id": "new", "room": "hall", "label": "new"});
+            any_of(block_on(db.create("box", &new)).map(drop));
+            any_of(block_on(db.update("box", "b1", &json!({"weight": 3}))).map(drop));
+            any_of(block_on(db.delete("box", "b2")));
+            any_of(block_on(db.delete("room", "hall")));
+        },
+    );
+}
+
+#[test]
+fn a_dropped_large_deletion_is_whole_or_nothing_and_holds_nobody_up() {
+    drop_everywhere(
+        (large_family, 13),
+        |db| async move { db.delete("room", "hall").await },
+        |pair| {
+            let db = &pair.quick;
+            any_of(block_on(db.update("box", "b1", &json!({"weight": 3}))).map(drop));
+            let new = json!({"id": "new", "box": "b2"});
+            any_of(block_on(db.create("thing", &new)).map(drop));
+            let same = json!({"id": "again", "box": "kept", "name": "b3.1"});
+            match block_on(db.create("thing", &same)) {
+                Ok(_) | Err(Error::Taken { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+            any_of(block_on(db.delete("room", "attic")));
+        },
+    );
+}
+
+#[test]
+fn a_dropped_transaction_is_whole_or_nothing() {
+    drop_everywhere(
+        (small_family, 1),
+        |db| async move {
+            let changes = vec![
+                Change::update("room", "attic", &json!({"name": "hall"}))?,
+                Change::update("note", "n", &json!({"about": "attic"}))?,
+                Change::delete("room", "hall"),
+                Change::create("box", &json!({"id": "new", "room": "attic", "label": "b1"}))?,
+            ];
+            db.transact(changes).await
+        },
+        |pair| {
+            let db = &pair.quick;
+            any_of(block_on(db.update("room", "hall", &json!({"name": "other"}))).map(drop));
+            any_of(block_on(db.delete("note", "n")));
+        },
+    );
+}
+
+/// A deletion that fits into one transaction marks what goes, and whoever needs one of those calls
+/// it off by removing its task. It then went on with the task that was not there, 64 times, and
+/// gave up as if others had been in its way all the time.
+#[test]
+fn a_small_deletion_that_was_called_off_begins_anew() {
+    for step in 0.. {
+        let pair = Pair::new(small_family);
+        let mut reached = false;
+        let deleted = interleave(pair.slow.delete("room", "hall"), |now| {
+            if now == step {
+                reached = true;
+                let new = json!({"id": "new", "room": "hall", "label": "new"});
+                any_of(block_on(pair.quick.create("box", &new)).map(drop));
+            }
+        });
+        deleted.expect("the room is deleted with everything in it");
+        let left = pair.contents();
+        assert!(left.keys().all(|(kind, _)| kind != "box" && kind != "thing"), "{left:#?}");
+        assert_clean(&pair.quick);
+        if !reached {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_large_deletion_that_was_called_off_begins_anew() {
+    for step in (0..).step_by(3) {
+        let pair = Pair::new(large_family);
+        let mut reached = false;
+        let deleted = interleave(pair.slow.delete("room", "hall"), |now| {
+            if now == step {
+                reached = true;
+                let new = json!({"id": "new", "box": "b8"});
+                any_of(block_on(pair.quick.create("thing", &new)).map(drop));
+                any_of(block_on(pair.quick.update("box", "b3", &json!({"weight": 9}))).map(drop));
+            }
+        });
+        deleted.expect("the room is deleted with everything in it");
+        let left = pair.contents();
+        assert!(left.keys().all(|(kind, _)| kind != "thing"), "{left:#?}");
+        assert_clean(&pair.quick);
+        if !reached {
+            return;
+        }
+    }
+}
+
+/// More goes with it than fits into one transaction, so everything was marked before it was found
+/// that a reference refuses: `verify` then named every row that still had the mark.
+#[test]
+fn a_large_deletion_that_is_refused_leaves_no_marks() {
+    let pair = Pair::new(held_family);
+    let before = pair.contents();
+    let refused = block_on(pair.quick.delete("room", "hall"));
+    assert!(matches!(refused, Err(Error::InUse { .. })), "{refused:?}");
+    assert_clean(&pair.quick);
+    assert_eq!(pair.contents(), before);
+}
+
+/// The answer said what the caller had asked for, not what the deletion beside it had made of it:
+/// the reference was still there, and the version was one that never was.
+#[test]
+fn the_answer_of_a_transaction_says_what_its_deletions_did_to_the_others() {
+    let pair = Pair::new(small_family);
+    let changes = vec![
+        Change::update("note", "n", &json!({"on": null})).unwrap(),
+        Change::delete("room", "hall"),
+    ];
+    let answers = block_on(pair.quick.transact(changes)).unwrap();
+    let note = block_on(pair.quick.get("note", "n")).unwrap();
+    assert_eq!(answers, [note, None]);
+}

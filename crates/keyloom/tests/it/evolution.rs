@@ -1,0 +1,448 @@
+//! A model that is changed, by example: what is kept, what is refused, and what happens meanwhile.
+
+use std::sync::Arc;
+
+use keyloom::{Db, Error, Options};
+use keyloom_store::{Clock, Reference, Store};
+use keyloom_testkit::{ManualClock, SimDisk};
+use keyloom_value::Value;
+use pollster::block_on;
+use serde_json::json;
+
+use crate::contents::raw_rows;
+use crate::pausing::{Pausing, interleave, stop_after};
+use crate::rig::{assert_clean, engine, open, open_at};
+
+const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");
+
+/// A store, and how to let it do what it does in the background.
+struct World {
+    store: Arc<dyn Store>,
+    settle: Box<dyn Fn()>,
+}
+
+fn each_world(test: impl Fn(&World)) {
+    let reference = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+    test(&World { store: reference, settle: Box::new(|| {}) });
+    let engine = Arc::new(engine(&SimDisk::new(0)));
+    let store = engine.clone();
+    test(&World { store, settle: Box::new(move || engine.settle().unwrap()) });
+}
+
+impl World {
+    fn open(&self, model: &str) -> Db {
+        block_on(open(model, self.store.clone()))
+    }
+
+    fn try_open(&self, model: &str) -> Result<Db, Error> {
+        let options = Options { clock: Arc::new(ManualClock::new()), ..Options::default() };
+        block_on(Db::open_with(model, self.store.clone(), options))
+    }
+
+    fn backfill(&self, db: &Db) {
+        block_on(db.backfill(|_| {})).unwrap();
+        assert!(!db.is_backfill_pending());
+        (self.settle)();
+        assert_clean(db);
+    }
+
+    /// Revisions of the model that are kept, today's too.
+    fn revisions(&self) -> usize {
+        raw_rows(&*self.store).iter().filter(|row| row.contains("slots")).count()
+    }
+}
+
+/// A kitchen with two categories and some ingredients.
+fn kitchen(world: &World) -> Db {
+    let db = world.open(KITCHEN);
+    for (order, name) in ["vegetables", "pasta"].into_iter().enumerate() {
+        let category = json!({"name": name, "shop_order": order});
+        let category = block_on(db.create("category", &category)).unwrap();
+        for kind in ["fresh", "dried", "frozen"] {
+            let ingredient = json!({"name": format!("{kind} {name}"), "category": category.id()});
+            block_on(db.create("ingredient", &ingredient)).unwrap();
+        }
+    }
+    db
+}
+
+/// The kitchen with more said about ingredients.
+fn with(more: &str) -> String {
+    KITCHEN.replace("[entity.ingredient]\n", &format!("[entity.ingredient]\n{more}\n"))
+}
+
+fn names(db: &Db, list: &str) -> Result<Vec<String>, Error> {
+    let page = block_on(db.list("ingredient", list).limit(100).read())?;
+    let name = |record: &keyloom::Record| record.get("name").unwrap().as_s().unwrap().to_owned();
+    Ok(page.items.iter().map(name).collect())
+}
+
+const NEW_LIST: &str = "list.backward = { order = \"-name\" }";
+
+#[test]
+fn a_new_list_is_being_built_while_the_others_answer_and_has_everything_then() {
+    each_world(|world| {
+        kitchen(world);
+        let db = world.open(&with(NEW_LIST));
+        assert!(db.is_backfill_pending());
+        let building = names(&db, "backward");
+        assert!(matches!(building, Err(Error::Building { .. })), "{building:?}");
+        let mut expected = names(&db, "by_name").unwrap();
+        assert_eq!(expected.len(), 6);
+        assert_clean(&db);
+        let before = block_on(db.list("ingredient", "by_name").limit(100).read()).unwrap().items;
+        world.backfill(&db);
+        let after = block_on(db.list("ingredient", "by_name").limit(100).read()).unwrap().items;
+        assert_eq!(after, before, "versions are the same");
+        expected.reverse();
+        assert_eq!(names(&db, "backward").unwrap(), expected);
+        assert_eq!(world.revisions(), 1);
+        assert!(!world.open(&with(NEW_LIST)).is_backfill_pending());
+    });
+}
+
+#[test]
+fn a_removed_list_leaves_nothing_and_can_come_back() {
+    each_world(|world| {
+        kitchen(world);
+        let db = world.open(&with(NEW_LIST));
+        world.backfill(&db);
+        let db = world.open(KITCHEN);
+        let gone = names(&db, "backward");
+        assert!(matches!(gone, Err(Error::Unknown { .. })), "{gone:?}");
+        world.backfill(&db);
+        let db = world.open(&with(NEW_LIST));
+        world.backfill(&db);
+        assert_eq!(names(&db, "backward").unwrap().len(), 6);
+    });
+}
+
+const CODE: &str = "fields.code = \"text?\"";
+
+#[test]
+fn a_new_unique_holds_at_once_and_finds_when_everything_was_looked_at() {
+    each_world(|world| {
+        kitchen(world);
+        let text = with("unique_was = 0\nfields.code = \"text?\"");
+        assert!(matches!(world.try_open(&text), Err(Error::Model(_))));
+        let db = world.open(&with(CODE));
+        assert!(!db.is_backfill_pending(), "an optional field needs no backfill");
+        let all = block_on(db.list("ingredient", "by_name").read()).unwrap().items;
+        for (number, record) in all.iter().enumerate() {
+            let code = json!({"code": number.to_string()});
+            block_on(db.update("ingredient", record.id(), &code)).unwrap();
+        }
+        let unique = with(CODE).replace(
+            "unique = [\"name\"]                             # in all",
+            "unique = [\"name\", \"code\"] # in all",
+        );
+        let db = world.open(&unique);
+        let code = [("code", Value::from("3"))];
+        let building = block_on(db.find("ingredient", &code));
+        assert!(matches!(building, Err(Error::Building { .. })), "{building:?}");
+        // Those that were not looked at yet are known when they are changed.
+        block_on(db.update("ingredient", all[4].id(), &json!({"code": "4a"}))).unwrap();
+        world.backfill(&db);
+        let found = block_on(db.find("ingredient", &code)).unwrap().unwrap();
+        assert_eq!(found.id(), all[3].id());
+        let taken = block_on(db.update("ingredient", all[0].id(), &json!({"code": "3"})));
+        assert!(matches!(taken, Err(Error::Taken { .. })), "{taken:?}");
+        block_on(db.update("ingredient", all[0].id(), &json!({"code": "4"}))).unwrap();
+        assert_clean(&db);
+    });
+}
+
+#[test]
+fn what_is_refused_leaves_every_byte_as_it_was() {
+    each_world(|world| {
+        let db = kitchen(world);
+        block_on(db.update("ingredient", first(&db).id(), &json!({"name": "x"}))).unwrap();
+        let before = raw_rows(&*world.store);
+        let described = |world: &World| {
+            let table = crate::contents::table();
+            block_on(world.store.describe_table(table)).unwrap().spec
+        };
+        let spec = described(world);
+        let refused = [
+            KITCHEN.replace("fields.shop_order = \"int 0..\"", "fields.shop_order = \"text\""),
+            KITCHEN.replace("fields.starts = \"time?\"", "").replace("order = \"-starts\"", ""),
+            with("fields.code = \"text\""),
+            with("fields.code = \"text = 'same'\"").replace(
+                "unique = [\"name\"]                             # in all",
+                "unique = [\"name\", \"code\"] # in all",
+            ),
+            with("list.by_shop = { by = \"category\", order = \"nmae\" }"),
+        ];
+        for model in &refused {
+            let error = world.try_open(model).expect_err("it is refused");
+            let is_told =
+                matches!(error, Error::Evolution(_) | Error::Model(_) | Error::Taken { .. });
+            assert!(is_told, "{error:?}");
+            assert_eq!(raw_rows(&*world.store), before, "{error}");
+            assert_eq!(described(world), spec, "{error}");
+        }
+        assert!(!world.open(KITCHEN).is_backfill_pending());
+    });
+}
+
+fn first(db: &Db) -> keyloom::Record {
+    block_on(db.list("ingredient", "by_name").limit(1).read()).unwrap().items.remove(0)
+}
+
+/// A new field comes with one value for all, so no two can be unique by it. That was only found
+/// when the backfill came to the second one, and then nothing went on or back.
+#[test]
+fn a_new_unique_of_a_field_that_comes_with_a_default_is_refused_if_two_would_have_it() {
+    each_world(|world| {
+        let db = world.open("[entity.thing]\nid = \"given\"\n");
+        for id in ["one", "two"] {
+            block_on(db.create("thing", &json!({"id": id}))).unwrap();
+        }
+        let next =
+            "[entity.thing]\nid = \"given\"\nfields.code = \"text = 'x'\"\nunique = [\"code\"]\n";
+        match world.try_open(next) {
+            Err(Error::Taken { id: Some(id), owner: Some(owner), .. }) => {
+                let mut both = [id, owner];
+                both.sort();
+                assert_eq!(both, ["one", "two"]);
+            }
+            other => panic!("{other:?}"),
+        }
+        block_on(db.delete("thing", "two")).unwrap();
+        let db = world.open(next);
+        world.backfill(&db);
+        let found = block_on(db.find("thing", &[("code", Value::from("x"))])).unwrap();
+        assert_eq!(found.unwrap().id(), "one");
+    });
+}
+
+#[test]
+fn a_new_unique_on_data_that_is_not_is_refused_and_names_both() {
+    each_world(|world| {
+        let model = "[entity.thing]\nid = \"given\"\nfields.code = \"text\"\n";
+        let db = world.open(model);
+        for (id, code) in [("a", "1"), ("b", "2"), ("c", "1")] {
+            block_on(db.create("thing", &json!({"id": id, "code": code}))).unwrap();
+        }
+        let before = raw_rows(&*world.store);
+        let error = world.try_open(&format!("{model}unique = [\"code\"]\n")).expect_err("1 twice");
+        assert_eq!(
+            error.to_string(),
+            "The `thing` `c` and the `thing` `a` have the same `code`, which must be unique: \
+             change or delete one of them."
+        );
+        assert_eq!(raw_rows(&*world.store), before);
+    });
+}
+
+#[test]
+fn a_value_written_under_the_old_model_while_the_new_one_is_built_is_told_by_the_backfill() {
+    each_world(|world| {
+        let model = "[entity.thing]\nid = \"given\"\nfields.code = \"text\"\n";
+        let old = world.open(model);
+        for (id, code) in [("a", "1"), ("b", "2")] {
+            block_on(old.create("thing", &json!({"id": id, "code": code}))).unwrap();
+        }
+        let db = world.open(&format!("{model}unique = [\"code\"]\n"));
+        block_on(old.update("thing", "b", &json!({"code": "1"}))).unwrap();
+        match block_on(db.backfill(|_| {})) {
+            Err(Error::Taken { id: Some(id), owner: Some(owner), .. }) => {
+                assert_eq!([id, owner], ["b", "a"]);
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(db.is_backfill_pending());
+        block_on(db.update("thing", "b", &json!({"code": "2"}))).unwrap();
+        world.backfill(&db);
+    });
+}
+
+#[test]
+fn what_has_expired_does_not_stand_in_the_way_of_a_new_unique() {
+    each_world(|world| {
+        let clock = ManualClock::new();
+        let open = |model: &str| block_on(open_at(model, world.store.clone(), &clock));
+        let model = "[entity.thing]\nid = \"given\"\nexpires = \"until\"\n\
+                     fields.code = \"text\"\nfields.until = \"time?\"\n";
+        let db = open(model);
+        let soon = clock.now().0 + 1000;
+        for id in ["a", "z"] {
+            block_on(db.create("thing", &json!({"id": id, "code": "1", "until": soon}))).unwrap();
+        }
+        block_on(db.create("thing", &json!({"id": "m", "code": "1"}))).unwrap();
+        clock.advance_ms(1000);
+        let db = open(&format!("{model}unique = [\"code\"]\n"));
+        world.backfill(&db);
+        let found = block_on(db.find("thing", &[("code", Value::from("1"))])).unwrap();
+        assert_eq!(found.unwrap().id(), "m");
+    });
+}
+
+#[test]
+fn a_new_field_has_its_default_for_all_at_once_and_keeps_it() {
+    each_world(|world| {
+        kitchen(world);
+        let clock = ManualClock::new();
+        clock.advance_ms(5_000);
+        let (came, store) = (clock.now().0, &world.store);
+        let text = with("fields.organic = \"bool = false\"\nfields.known = \"time = now\"");
+        let db = block_on(open_at(&text, store.clone(), &clock));
+        let show = |db: &Db| {
+            let first = first(db);
+            [first.get("organic").cloned(), first.get("known").cloned()]
+        };
+        let expected = [Some(Value::from(false)), Some(Value::from(came))];
+        assert_eq!(show(&db), expected);
+        clock.advance_ms(5_000);
+        assert_eq!(show(&db), expected);
+        world.backfill(&db);
+        assert_eq!(show(&db), expected);
+        let stored = raw_rows(&**store).into_iter().filter(|row| row.contains("organic")).count();
+        assert_eq!(stored, 12, "six ingredients, and as many copies with their parents");
+    });
+}
+
+/// What an entity that was not yet written anew got depended on the newest model alone: a default
+/// that was changed meanwhile, or the time of the later change, so that a value that had been read
+/// already was another one after the next opening.
+#[test]
+fn two_changes_before_the_first_backfill_give_what_each_of_them_promised() {
+    each_world(|world| {
+        kitchen(world);
+        let clock = ManualClock::new();
+        let open = |text: &str| block_on(open_at(text, world.store.clone(), &clock));
+        clock.advance_ms(5_000);
+        let came = clock.now().0;
+        let second = "fields.organic = \"bool = false\"\nfields.known = \"time = now\"";
+        let seen = first(&open(&with(second)));
+        clock.advance_ms(5_000);
+        let third = "fields.organic = \"bool = true\"\nfields.known = \"time = now\"";
+        let db = open(&with(third));
+        assert_eq!(first(&db), seen, "only a default was changed");
+        let fourth = format!("{third}\nfields.later = \"time = now\"\n{NEW_LIST}");
+        let db = open(&with(&fourth));
+        let now = first(&db);
+        assert_eq!(now.get("organic"), Some(&Value::from(false)));
+        assert_eq!(now.get("known"), Some(&Value::from(came)));
+        assert_eq!(now.get("later"), Some(&Value::from(clock.now().0)));
+        assert!(world.revisions() > 2);
+        world.backfill(&db);
+        assert_eq!(first(&db), now);
+        assert_eq!(names(&db, "backward").unwrap().len(), 6);
+        assert_eq!(world.revisions(), 1);
+    });
+}
+
+/// A change rewrites the kinds that it touches; the others keep the revision that they were written
+/// under, which is forgotten at the end. With the next change, which did touch them, they were
+/// taken for rows that had everything already: their guards and defaults were never written.
+#[test]
+fn a_kind_that_the_first_change_did_not_touch_gets_what_the_second_brings() {
+    each_world(|world| {
+        kitchen(world);
+        let db = world.open(&with(NEW_LIST));
+        world.backfill(&db);
+        let text = with(NEW_LIST).replace(
+            "unique = [\"name\"]                             # GET /categories?name=pasta",
+            "fields.open = \"bool = true\"\nunique = [\"name\", \"shop_order\"]",
+        );
+        let db = world.open(&text);
+        assert!(db.is_backfill_pending());
+        world.backfill(&db);
+        let found = block_on(db.find("category", &[("shop_order", Value::from(1))])).unwrap();
+        assert_eq!(found.unwrap().get("open"), Some(&Value::from(true)));
+        let taken = block_on(db.create("category", &json!({"name": "x", "shop_order": 1})));
+        assert!(matches!(taken, Err(Error::Taken { .. })), "{taken:?}");
+    });
+}
+
+#[test]
+fn new_entities_another_order_of_the_file_and_comments_need_no_backfill() {
+    each_world(|world| {
+        kitchen(world);
+        let new = "\n[entity.shop]\nfields.name = \"text\"\nunique = [\"name\"]\nlist.all = { order = \"name\" }\n";
+        let db = world.open(&format!("# The same.\n{KITCHEN}{new}"));
+        assert!(!db.is_backfill_pending());
+        (world.settle)();
+        block_on(db.create("shop", &json!({"name": "corner"}))).unwrap();
+        let page = block_on(db.list("shop", "all").read()).unwrap();
+        assert_eq!(page.items.len(), 1);
+        // The entities in the opposite order.
+        let mut parts: Vec<&str> = KITCHEN.split("\n# ").collect();
+        let head = parts.remove(0);
+        parts.reverse();
+        let turned = format!("{new}# {}\n{head}\n", parts.join("\n# "));
+        let db = world.open(&turned);
+        assert!(!db.is_backfill_pending());
+        assert_eq!(names(&db, "by_name").unwrap().len(), 6);
+        assert_clean(&db);
+    });
+}
+
+#[test]
+fn a_backfill_that_is_dropped_goes_on_where_it_was_after_the_next_opening() {
+    let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+    let world = World { store: store.clone(), settle: Box::new(|| {}) };
+    let db = kitchen(&world);
+    let category = block_on(db.list("category", "by_shop_order").read()).unwrap().items.remove(0);
+    for number in 0..600 {
+        let ingredient = json!({"name": format!("i{number}"), "category": category.id()});
+        block_on(db.create("ingredient", &ingredient)).unwrap();
+    }
+    let (mut rounds, mut rows_seen) = (0, vec![]);
+    loop {
+        let pausing: Arc<dyn Store> = Arc::new(Pausing(store.clone()));
+        let db = interleave(open(&with(NEW_LIST), pausing), |_| {});
+        if !db.is_backfill_pending() {
+            break;
+        }
+        rounds += 1;
+        stop_after(12, db.backfill(|progress| rows_seen.push(progress)));
+        let new = json!({"name": format!("new {rounds}"), "category": category.id()});
+        let quick = world.open(&with(NEW_LIST));
+        block_on(quick.create("ingredient", &new)).unwrap();
+        assert_clean(&quick);
+        assert!(rounds < 50, "it never ends");
+    }
+    assert!(rounds > 2, "{rounds}");
+    assert!(rows_seen.is_sorted_by_key(|progress| progress.rows), "{rows_seen:?}");
+    assert!(rows_seen.iter().all(|progress| progress.rows <= progress.rows_total));
+    let db = world.open(&with(NEW_LIST));
+    assert_clean(&db);
+    let page = block_on(db.list("ingredient", "backward").limit(1000).read()).unwrap();
+    assert_eq!(page.items.len(), 606 + rounds);
+    assert_eq!(world.revisions(), 1);
+}
+
+#[test]
+fn what_is_written_while_rows_are_written_anew_is_right_at_the_end() {
+    for step in 0.. {
+        let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+        let world = World { store: store.clone(), settle: Box::new(|| {}) };
+        let all = block_on(kitchen(&world).list("ingredient", "by_name").read()).unwrap().items;
+        let text = with(&format!("{NEW_LIST}\nfields.known = \"time = now\""));
+        let quick = world.open(&text);
+        let pausing: Arc<dyn Store> = Arc::new(Pausing(store.clone()));
+        let slow = interleave(open(&text, pausing), |_| {});
+        let mut reached = false;
+        let done = interleave(slow.backfill(|_| {}), |now| {
+            if now == step {
+                reached = true;
+                let patch = json!({"name": "changed"});
+                block_on(quick.update("ingredient", all[2].id(), &patch)).unwrap();
+                block_on(quick.delete("ingredient", all[3].id())).unwrap();
+                let new =
+                    json!({"name": "new", "category": all[0].get("category").unwrap().as_s()});
+                block_on(quick.create("ingredient", &new)).unwrap();
+            }
+        });
+        done.unwrap();
+        assert_clean(&slow);
+        let mut expected = names(&slow, "by_name").unwrap();
+        expected.reverse();
+        assert_eq!(names(&slow, "backward").unwrap(), expected);
+        if !reached {
+            return;
+        }
+    }
+}
