@@ -2,6 +2,8 @@
 //! them, a row is again all that its entity implies and nothing more. The task goes last, so that a
 //! crash between leaves nothing that the next opening does not find.
 
+use std::collections::HashSet;
+
 use keyloom_model::attribute::DELETION;
 use keyloom_model::{EntityKey, OwnRow, RowKey};
 use keyloom_query::{DeletionState, deletion_key};
@@ -37,17 +39,20 @@ impl Upkeep<'_> {
     async fn unmark(&self, task: &str, roots: &[EntityKey]) -> Result<(), Error> {
         let task = Task { id: task.to_owned() };
         for root in roots {
-            // The outermost first, so that what is left can be reached if this stops between.
-            let mut inner = vec![root.clone()];
+            // The outermost first, so that what is left can be reached if this stops between: each
+            // before the one over which it was reached.
+            let (mut inner, mut met) =
+                (vec![], HashSet::from([self.layouts.current.own_key(root)]));
             let mut walk = Walk::new(root.clone());
             while let Some((_, referrers)) = walk.next(self, &task).await? {
                 let rows = referrers.into_iter().map(|one| one.row);
                 let (referable, outer): (Vec<OwnRow>, Vec<OwnRow>) =
                     rows.partition(|row| self.is_referable(&row.image.key));
                 self.unmark_rows(&outer, &task).await?;
-                inner.extend(referable.into_iter().map(|row| row.image.key));
+                let keys = referable.into_iter().map(|row| row.image.key);
+                inner.extend(keys.filter(|key| met.insert(self.layouts.current.own_key(key))));
             }
-            for key in inner.iter().rev() {
+            for key in inner.iter().rev().chain([root]) {
                 let row = self.reader().get_any(key).await?;
                 self.unmark_rows(row.as_slice(), &task).await?;
             }
