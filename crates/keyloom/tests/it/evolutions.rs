@@ -97,7 +97,7 @@ fn play(draft: &Draft, seed: u64, edits: usize, store: &impl Fn(&ManualClock) ->
 fn some_steps(world: &mut World, steps_max: usize, random: &mut Random) {
     for _ in 0..=random.index(steps_max) {
         match random.chance(1, 20) {
-            true => world.expire(2),
+            true => drop(world.expire(2)),
             false => take_step(world, random),
         }
     }

@@ -65,7 +65,7 @@ fn play(model: &str, seed: u64, steps: usize, store: &impl Fn(&ManualClock) -> A
 pub(crate) fn take_step(world: &mut World, random: &mut Random) {
     match random.below(20) {
         0 => world.advance(*random.pick(&[1, 1, 20, 500])),
-        1 => world.expire(1 + u32::try_from(random.below(3)).expect("small")),
+        1 => drop(world.expire(1 + u32::try_from(random.below(3)).expect("small"))),
         2 if random.chance(1, 3) => world.expire_all(),
         _ => {
             let drawn = Draw { naive: &world.naive, random }.transaction();

@@ -10,6 +10,7 @@ mod damage_random;
 mod dropped;
 mod errors;
 mod evolution;
+mod cascades;
 mod evolutions;
 mod histories;
 mod hostile;

@@ -14,6 +14,6 @@ mod wish;
 pub(crate) use document::Document;
 pub(crate) use draw::Draw;
 pub(crate) use naive::{Naive, Thing};
-pub(crate) use play::{Depth, Marks, World};
+pub(crate) use play::{Depth, Marks, World, open};
 pub(crate) use readable::Readable;
 pub(crate) use wish::{Kind, What, Wish, kind_of};

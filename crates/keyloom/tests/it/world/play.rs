@@ -116,15 +116,17 @@ impl World {
     }
 
     /// Puts away what has expired.
-    pub(crate) fn expire(&mut self, limit: u32) {
+    pub(crate) fn expire(&mut self, limit: u32) -> u32 {
         let count = block_on(self.db.expire(limit)).expect("expiry goes well");
         assert!(count <= limit, "{count} of {limit}");
         self.compare_things();
+        count
     }
 
-    /// After an expiry without limit, what has expired is still there only if something holds it.
+    /// When nothing more goes, what has expired is still there only if something holds it.
     pub(crate) fn expire_all(&mut self) {
-        self.expire(1000);
+        // What goes may have held what was tried before it.
+        while self.expire(1000) > 0 {}
         if self.db.is_backfill_pending() {
             // What a new rule makes expire is found when every row says so.
             return;

@@ -45,10 +45,12 @@ pub(crate) fn own(layout: &Layout, rows: &[Item]) -> Vec<OwnRow> {
 
 /// Every row that entities imply, each under the revision that it says.
 pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
-    let mut rows = BTreeMap::new();
+    let (mut rows, mut layouts) = (BTreeMap::new(), BTreeMap::new());
     for row in own {
-        let layout = Layout::new(layout.model().clone(), row.revision, &layout.slots());
-        for row in layout.rows(&row.image).expect("keys are short") {
+        let under = layouts
+            .entry(row.revision)
+            .or_insert_with(|| Layout::new(layout.model().clone(), row.revision, &layout.slots()));
+        for row in under.rows(&row.image).expect("keys are short") {
             let before = rows.insert(key(&row.item), row.item);
             assert_eq!(before, None, "no two entities imply one row");
         }

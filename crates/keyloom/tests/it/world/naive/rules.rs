@@ -9,6 +9,8 @@ impl Naive {
     /// Removes things, and everything that goes with them. References that `before` did not have
     /// are none of its business. Answers how many things were affected or asked.
     pub(super) fn delete(&mut self, mut gone: Vec<Key>, before: &Naive) -> Result<usize, Kind> {
+        let had_expired =
+            |thing: &Thing| before.find(&thing.key).is_some_and(|thing| before.is_expired(thing));
         let mut cleared: Vec<(Key, String)> = vec![];
         loop {
             let count = gone.len() + cleared.len();
@@ -20,7 +22,7 @@ impl Naive {
                         OnDelete::Cascade => gone.push(thing.key.clone()),
                         OnDelete::Clear => cleared.push(field),
                         // Nobody sees what has expired, so it holds nothing: it goes too.
-                        OnDelete::Refuse if self.is_expired(thing) => gone.push(thing.key.clone()),
+                        OnDelete::Refuse if had_expired(thing) => gone.push(thing.key.clone()),
                         OnDelete::Refuse => {}
                     }
                 }
