@@ -158,7 +158,7 @@ impl Look<'_> {
                 let mut expected: BTreeMap<Vec<u8>, (Vec<Value>, Vec<&OwnRow>)> = BTreeMap::new();
                 for row in seen.iter().filter(|row| row.image.key.entity == entity) {
                     let Some((by, _)) = self.place(entity, list, row) else { continue };
-                    let key: Vec<u8> = by.iter().flat_map(|value| key_of(value)).collect();
+                    let key: Vec<u8> = by.iter().flat_map(key_of).collect();
                     expected.entry(key).or_insert_with(|| (by, vec![])).1.push(row);
                 }
                 if list.by.is_empty() {

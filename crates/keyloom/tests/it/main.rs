@@ -2,6 +2,7 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod cascades;
 mod contents;
 mod crash;
 mod crash_model;
@@ -10,7 +11,6 @@ mod damage_random;
 mod dropped;
 mod errors;
 mod evolution;
-mod cascades;
 mod evolutions;
 mod histories;
 mod hostile;
