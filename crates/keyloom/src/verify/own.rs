@@ -2,6 +2,7 @@
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION};
 use keyloom_model::{EntityKey, FieldId, Link, OnDelete, OwnRow, Reason, Row, UniqueId};
+use keyloom_query::DeletionState;
 use keyloom_store::{Check, OnFailure, Put, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, Path, Value};
 
@@ -221,13 +222,30 @@ impl Verifier<'_> {
             let keys = [&image.key, &target].map(|key| layout.own_key(key).to_item());
             let at_once = self.at_once(keys.to_vec()).await?;
             let [Some(now), None] = &at_once[..] else { continue };
-            if layout.read_own(now).is_ok_and(|now| now == *own) {
+            let is_same = layout.read_own(now).is_ok_and(|now| now == *own);
+            if is_same && !self.is_going(own).await? {
                 let remedy = self.settle(own, link, &field).await?;
                 let problem = Problem::Dangling { field, target: target.id };
                 findings.push(self.finding(Some(&image.key), problem, remedy));
             }
         }
         Ok(())
+    }
+
+    /// Whether a deletion is taking it away, or has done so: in a circle, what it refers to can go
+    /// before it.
+    async fn is_going(&self, own: &OwnRow) -> Result<bool, Error> {
+        let Some(task) = &own.deletion else { return Ok(false) };
+        match self.upkeep().reader().deletion_state(task).await {
+            Ok(Some(DeletionState::Sweeping)) => return Ok(true),
+            Ok(_) => {}
+            // A state that cannot be read is a state.
+            Err(keyloom_query::Error::Unreadable { .. }) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+        let key = self.schema.layouts.current.own_key(&own.image.key).to_item();
+        let now = self.at_once(vec![key]).await?;
+        Ok(now.first().is_none_or(Option::is_none))
     }
 
     /// Clears a reference that is to be cleared when its target goes.
