@@ -8,12 +8,12 @@ use crate::process::{Served, scratch};
 
 const BOTO3: &str = "boto3==1.44.0";
 
-fn suite(name: &str) -> PathBuf {
+pub(crate) fn suite(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
 }
 
 /// Runs a command that must succeed, and says what it is for if it does not.
-fn succeed(purpose: &str, command: &mut Command) {
+pub(crate) fn succeed(purpose: &str, command: &mut Command) {
     let shown = format!("{command:?}");
     let output = command.output().unwrap_or_else(|error| panic!("{purpose}: {shown}: {error}"));
     assert!(
@@ -25,7 +25,7 @@ fn succeed(purpose: &str, command: &mut Command) {
 }
 
 /// Installs into a folder, unless that was done before. The mark is made last.
-fn installed(folder: &Path, install: impl FnOnce()) {
+pub(crate) fn installed(folder: &Path, install: impl FnOnce()) {
     let mark = folder.join("installed");
     if !mark.exists() {
         let _ = std::fs::remove_dir_all(folder);
@@ -35,19 +35,22 @@ fn installed(folder: &Path, install: impl FnOnce()) {
     }
 }
 
-#[test]
-fn boto3_works() {
-    let folder = scratch(&format!("clients-{BOTO3}"));
+/// A Python with a package from PyPI, in a folder of its own.
+pub(crate) fn python_with(package: &str) -> PathBuf {
+    let folder = scratch(&format!("python-{package}"));
     let python = folder.join("venv/bin/python");
     installed(&folder, || {
         let venv = folder.join("venv");
-        succeed(
-            "Python with venv is needed",
-            Command::new("python3").args(["-m", "venv"]).arg(venv),
-        );
-        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", BOTO3];
-        succeed("boto3 comes from PyPI", Command::new(&python).args(install));
+        succeed("Python 3 with venv", Command::new("python3").args(["-m", "venv"]).arg(venv));
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
+        succeed("Installing from PyPI", Command::new(&python).args(install));
     });
+    python
+}
+
+#[test]
+fn boto3_works() {
+    let python = python_with(BOTO3);
     let served = Served::start("boto3");
     succeed("boto3's suite", Command::new(&python).arg(suite("boto3_suite.py")).arg(&served.url));
 }

@@ -4,4 +4,5 @@
 
 mod arguments;
 mod clients;
+mod oracles;
 mod process;

@@ -4,7 +4,7 @@ use keyloom_store::TableName;
 use keyloom_value::{Item, Value};
 
 use crate::json::Json;
-use crate::wire::{DecodeError, Fault, item, name_map, not_convertible, value_map};
+use crate::wire::{DecodeError, Fault, FaultCode, item, name_map, not_convertible, value_map};
 
 /// What a parameter holds, or the rule that it breaks. Shapes are checked when a parameter is
 /// read, rules when the operation's own order of checks comes to it.
@@ -136,13 +136,11 @@ pub(super) fn checked_item(json: &Json<'_>) -> Result<Checked<Item>, Fault> {
     checked(item(json))
 }
 
-/// A table's name that has passed its constraints; it may be an ARN.
+/// A table's name that has passed its constraints; it may be an ARN. What cannot be a name is the
+/// name of no table.
 pub(super) fn table_name(text: &str) -> Result<TableName, Fault> {
-    TableName::new(super::arn::table_of(text)).map_err(|_| {
-        Fault::validation(
-            "TableName must be at least 3 characters long and at most 255 characters long",
-        )
-    })
+    TableName::new(super::arn::table_of(text))
+        .map_err(|_| Fault::new(FaultCode::ResourceNotFound, "Requested resource not found"))
 }
 
 fn checked<T>(decoded: Result<T, DecodeError>) -> Result<Checked<T>, Fault> {

@@ -72,12 +72,14 @@ pub(super) fn required_table(params: &Params<'_>) -> Result<keyloom_store::Table
             "The parameter 'TableName' is required but was not present in the request",
         ));
     };
-    let table = table_name(name);
-    let mut violations = Violations::default();
     let plain = super::arn::table_of(name);
-    if (3..=255).contains(&plain.len()) {
-        violations.name("tableName", plain);
+    if !(3..=255).contains(&plain.len()) {
+        return Err(Fault::validation(
+            "TableName must be at least 3 characters long and at most 255 characters long",
+        ));
     }
+    let mut violations = Violations::default();
+    violations.name("tableName", plain);
     violations.finish()?;
-    table
+    table_name(name)
 }

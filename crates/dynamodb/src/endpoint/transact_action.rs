@@ -108,7 +108,8 @@ pub(super) fn about(action: &TransactAction) -> About<'static> {
     }
 }
 
-/// Whether the action is the one that breaks the rule. The store says only that one does.
+/// Whether the action is the one that breaks the rule, and cancels the transaction by it. The store
+/// says only that one does. An empty key cancels nothing: the request itself is refused.
 pub(super) fn breaks(spec: &TableSpec, action: &TransactAction, invalid: &Invalid) -> bool {
     let image = image(action);
     let value = |name: &keyloom_value::Name| image.get(name.as_str());
@@ -127,7 +128,6 @@ pub(super) fn breaks(spec: &TableSpec, action: &TransactAction, invalid: &Invali
         Invalid::KeyType { attribute, found, .. } => {
             value(attribute).is_some_and(|value| value.value_type() == *found)
         }
-        Invalid::KeyEmpty { attribute } => length(attribute) == Some(0),
         Invalid::KeyTooLong { attribute, bytes, .. } => length(attribute) == Some(*bytes),
         Invalid::ItemTooLarge { bytes, .. } => image.size() == *bytes,
         Invalid::UpdatesKey { attribute } => match action {

@@ -33,22 +33,29 @@ impl Violations {
         }
     }
 
-    /// A table's name, or its ARN, that must be there.
+    /// A table's name, or its ARN, that must be there. One that is too short for a table is not
+    /// refused here: there is no such table.
     pub(super) fn table_name(&mut self, name: Option<&str>) {
         self.required("tableName", name.is_some());
         if let Some(name) = name {
-            self.name("tableName", super::arn::table_of(name));
+            let name = super::arn::table_of(name);
+            self.pattern("tableName", name);
+            self.length("tableName", quoted(name), name.len(), 1..=255);
         }
     }
 
     /// The name of a table or index.
     pub(super) fn name(&mut self, at: &str, name: &str) {
+        self.pattern(at, name);
+        self.length(at, quoted(name), name.len(), 3..=255);
+    }
+
+    fn pattern(&mut self, at: &str, name: &str) {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-        if name.is_empty() || !name.chars().all(allowed) {
+        if !name.chars().all(allowed) {
             let why = format!("Member must satisfy regular expression pattern: {NAME_PATTERN}");
             self.tell(quoted(name), at, &why);
         }
-        self.length(at, quoted(name), name.len(), 3..=255);
     }
 
     /// A length within a range.

@@ -186,7 +186,7 @@ fn length_depth_and_operators_are_limited() {
             deep("(", 4097),
             "Expression size has exceeded the maximum allowed size; expression size: 4097",
         ),
-        (many, "The expression contains too many operators; operator limit: 300"),
+        (many, "The expression contains too many operators; operator count: 301"),
         (
             format!("a{} = :n", ".b".repeat(40)),
             "The document path has too many nesting elements; nesting limit: 32",

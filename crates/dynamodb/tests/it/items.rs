@@ -280,8 +280,8 @@ fn refusals_come_in_the_order_of_the_service() {
         ),
         (
             "PutItem",
-            r##"{"TableName":"x","ReturnValues":"BAD"}"##,
-            "!ValidationException: 3 validation errors detected: Value 'x' at 'tableName' failed to satisfy constraint: Member must have length greater than or equal to 3; Value 'BAD' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]; Value null at 'item' failed to satisfy constraint: Member must not be null",
+            r##"{"TableName":"?","ReturnValues":"BAD"}"##,
+            "!ValidationException: 3 validation errors detected: Value '?' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+; Value 'BAD' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]; Value null at 'item' failed to satisfy constraint: Member must not be null",
         ),
         (
             "PutItem",

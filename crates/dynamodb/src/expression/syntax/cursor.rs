@@ -130,7 +130,8 @@ impl<'a> Cursor<'a> {
         self.operators += 1;
         if self.operators > OPERATORS_MAX {
             return Err(ExpressionError::new(format!(
-                "The expression contains too many operators; operator limit: {OPERATORS_MAX}"
+                "The expression contains too many operators; operator count: {}",
+                self.operators
             )));
         }
         Ok(())

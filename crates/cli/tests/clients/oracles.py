@@ -1,0 +1,367 @@
+"""Random requests, right and wrong, to our endpoint and to foreign ones beside it.
+
+    oracles.py CASES OURS NAME=URL NAME=URL ...
+
+A request that all foreign servers answer alike, and ours does not, is a difference. It must be
+one of those listed below with who is right, or the run fails. What foreign servers disagree about
+says nothing. Bodies are compared as values, errors by their codes: texts are tested elsewhere.
+"""
+
+import http.client
+import json
+import random
+import sys
+import time
+from urllib.parse import urlparse
+
+# Differences that were looked up: what our error says, and why it stays.
+KNOWN = [
+    # The service refuses these before it looks at an item, so before any condition fails.
+    "This attribute is part of the key",
+    "Incorrect operand type for operator or function",
+    "The BETWEEN operator requires",
+    "The first operand must be distinct from the remaining operands",
+    # The service refuses to remove from, or add to, what is inside nothing.
+    "The document path provided in the update expression is invalid for update",
+]
+# In a transaction others make a wrong expression the reason of its action. Reports about the
+# service disagree; ours refuses the request.
+IN_TRANSACTIONS = "Invalid "
+
+TEXTS = ["a", "b", "", "é", "x" * 30]
+NUMBERS = ["0", "1", "1.0", "-2", "10e-1", "1e130", "abc", "3.5"]
+
+
+class Server:
+    def __init__(self, name, url):
+        self.name = name
+        self.address = urlparse(url)
+        self.connection = None
+
+    def ask(self, operation, body):
+        headers = {
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+            "X-Amz-Date": "20260101T000000Z",
+            "Authorization": "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request,"
+            " SignedHeaders=host, Signature=b",
+        }
+        for _ in range(2):
+            try:
+                if self.connection is None:
+                    self.connection = http.client.HTTPConnection(
+                        self.address.hostname, self.address.port, timeout=20
+                    )
+                self.connection.request("POST", "/", json.dumps(body), headers)
+                response = self.connection.getresponse()
+                text = response.read()
+                return response.status, json.loads(text) if text else {}
+            except (http.client.HTTPException, OSError):
+                self.connection = None
+        return 0, {"__type": "#NoAnswer"}
+
+
+def outcome(operation, status, body):
+    """What is compared of an answer."""
+    if status != 200:
+        return body.get("__type", "").split("#")[-1]
+    for part in ("TableDescription", "Table", "ItemCollectionMetrics"):
+        body.pop(part, None)
+    if operation == "Scan" and "Items" in body:
+        # The order of a scan is the server's own.
+        body["Items"] = sorted(body["Items"], key=lambda item: json.dumps(item, sort_keys=True))
+    return canonical(body)
+
+
+def canonical(value):
+    if isinstance(value, dict):
+        if len(value) == 1:
+            (kind, content), = value.items()
+            if kind in ("SS", "NS", "BS") and isinstance(content, list):
+                return {kind: sorted(content)}
+        return {name: canonical(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [canonical(element) for element in value]
+    return value
+
+
+class Requests:
+    """Makes random requests about a few items of one table, mostly right ones."""
+
+    def __init__(self, seed, table):
+        self.random = random.Random(seed)
+        self.table = table
+
+    def pick(self, *choices):
+        return self.random.choice(choices)
+
+    def maybe(self, part):
+        return self.random.random() < part
+
+    def scalar(self):
+        kind = self.pick("S", "S", "N", "N", "B", "BOOL", "NULL")
+        return {
+            "S": lambda: {"S": self.pick(*TEXTS)},
+            "N": lambda: {"N": self.pick(*NUMBERS) if self.maybe(0.3) else str(self.random.randrange(9))},
+            "B": lambda: {"B": self.pick("", "AQID", "/w==")},
+            "BOOL": lambda: {"BOOL": self.maybe(0.5)},
+            "NULL": lambda: {"NULL": True},
+        }[kind]()
+
+    def value(self, depth=2):
+        if depth == 0 or self.maybe(0.6):
+            return self.scalar()
+        kind = self.pick("L", "M", "SS", "NS")
+        if kind == "L":
+            return {"L": [self.value(depth - 1) for _ in range(self.random.randrange(3))]}
+        if kind == "M":
+            return {"M": {name: self.value(depth - 1) for name in self.random.sample("abc", self.random.randrange(3))}}
+        if kind == "SS":
+            return {"SS": self.random.sample(["a", "b", "c"], self.random.randrange(0 if self.maybe(0.1) else 1, 4))}
+        return {"NS": self.random.sample(["1", "2", "3"], self.random.randrange(1, 4))}
+
+    def key(self):
+        key = {"pk": {"S": self.pick("a", "b")}, "sk": {"N": str(self.random.randrange(4))}}
+        if self.maybe(0.06):
+            key[self.pick("pk", "sk", "n")] = self.scalar()
+        if self.maybe(0.03):
+            key.pop(self.pick("pk", "sk"), None)
+        return key
+
+    def item(self):
+        item = self.key()
+        for name in self.random.sample(["n", "s", "m", "l", "tags", "o"], self.random.randrange(4)):
+            item[name] = self.value()
+        if self.maybe(0.6):
+            item["gk"] = {"S": self.pick("x", "y")}
+        if self.maybe(0.5):
+            item["n"] = {"N": str(self.random.randrange(5))}
+        return item
+
+    def path(self):
+        path = self.pick("n", "s", "m", "l", "o", "pk")
+        if self.maybe(0.3):
+            path += self.pick(".a", ".b", "[0]", "[1]", ".a.b")
+        return path
+
+    def operand(self, values):
+        if self.maybe(0.5):
+            return self.path()
+        if self.maybe(0.15):
+            return f"size({self.path()})"
+        name = f":v{len(values)}"
+        values[name] = self.scalar() if self.maybe(0.8) else self.value()
+        return name
+
+    def condition(self, values, depth=2):
+        if depth and self.maybe(0.4):
+            inner = [self.condition(values, depth - 1) for _ in range(2)]
+            joined = self.pick(" AND ", " OR ").join(inner)
+            return self.pick(f"({joined})", f"NOT ({joined})", joined)
+        return self.pick(
+            lambda: f"{self.operand(values)} {self.pick('=', '<>', '<', '<=', '>', '>=')} {self.operand(values)}",
+            lambda: f"attribute_exists({self.path()})",
+            lambda: f"attribute_not_exists({self.path()})",
+            lambda: f"begins_with({self.path()}, {self.operand(values)})",
+            lambda: f"contains({self.path()}, {self.operand(values)})",
+            lambda: f"{self.path()} BETWEEN {self.operand(values)} AND {self.operand(values)}",
+            lambda: f"{self.path()} IN ({self.operand(values)}, {self.operand(values)})",
+        )()
+
+    def update(self, values):
+        def value(*choices):
+            name = f":v{len(values)}"
+            values[name] = self.pick(*choices)() if choices else self.value()
+            return name
+
+        def number():
+            return {"N": str(self.random.randrange(9))}
+
+        sections = []
+        if self.maybe(0.7):
+            right = self.pick(
+                lambda: value(),
+                lambda: self.path(),
+                lambda: f"{self.path()} + {value(number)}",
+                lambda: f"if_not_exists({self.path()}, {value()})",
+                lambda: f"list_append({self.path()}, {value(lambda: {'L': [number()]})})",
+                lambda: f"if_not_exists({self.path()}, {value(number)}) - {value(number)}",
+            )()
+            sections.append(f"SET {self.path()} = {right}")
+        if self.maybe(0.3):
+            sections.append(f"REMOVE {self.path()}")
+        if self.maybe(0.3):
+            sections.append(f"ADD {self.path()} {value(number, lambda: {'SS': ['a', 'z']}, self.scalar)}")
+        if self.maybe(0.2):
+            sections.append(f"DELETE {self.path()} {value(lambda: {'SS': ['a']}, self.scalar)}")
+        return " ".join(sections) or "SET o = n"
+
+    def with_condition(self, body):
+        values = body.get("ExpressionAttributeValues", {})
+        if self.maybe(0.5):
+            body["ConditionExpression"] = self.condition(values)
+        if values:
+            body["ExpressionAttributeValues"] = values
+        if self.maybe(0.04):
+            body["ExpressionAttributeNames"] = {"#x": "x"}
+        return body
+
+    def put(self):
+        body = self.with_condition({"TableName": self.table, "Item": self.item()})
+        if self.maybe(0.3):
+            body["ReturnValues"] = self.pick("ALL_OLD", "NONE", "ALL_OLD", "ALL_NEW", "BAD")
+        return "PutItem", body
+
+    def update_item(self):
+        values = {}
+        body = {"TableName": self.table, "Key": self.key(), "UpdateExpression": self.update(values)}
+        if values:
+            body["ExpressionAttributeValues"] = values
+        body["ReturnValues"] = self.pick("NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW")
+        return "UpdateItem", self.with_condition(body)
+
+    def delete(self):
+        return "DeleteItem", self.with_condition({"TableName": self.table, "Key": self.key(), "ReturnValues": "ALL_OLD"})
+
+    def get(self):
+        body = {"TableName": self.table, "Key": self.key()}
+        if self.maybe(0.4):
+            body["ProjectionExpression"] = ", ".join(self.path() for _ in range(self.random.randrange(1, 3)))
+        return "GetItem", body
+
+    def query(self):
+        values = {":p": {"S": self.pick("a", "b")}}
+        body = {"TableName": self.table, "ScanIndexForward": self.maybe(0.5)}
+        key = "pk = :p"
+        if self.maybe(0.4):
+            body["IndexName"] = "gsi"
+            values[":p"] = {"S": self.pick("x", "y")}
+            key = "gk = :p"
+        sort = "n" if "IndexName" in body else "sk"
+        if self.maybe(0.5):
+            values[":s"] = {"N": str(self.random.randrange(4))} if self.maybe(0.9) else self.scalar()
+            key += f" AND {sort} {self.pick('=', '<', '<=', '>', '>=')} :s"
+        if self.maybe(0.04):
+            key = self.pick("pk > :p", "n = :p", "pk = :p AND pk = :p", "pk = :p OR pk = :p")
+        body["KeyConditionExpression"] = key
+        if self.maybe(0.3):
+            body["FilterExpression"] = self.condition(values)
+        if self.maybe(0.4):
+            body["Limit"] = self.random.randrange(0, 4)
+        if self.maybe(0.2):
+            body["Select"] = "COUNT"
+        body["ExpressionAttributeValues"] = values
+        return "Query", body
+
+    def scan(self):
+        values = {}
+        body = {"TableName": self.table}
+        if self.maybe(0.6):
+            body["FilterExpression"] = self.condition(values)
+        if values:
+            body["ExpressionAttributeValues"] = values
+        return "Scan", body
+
+    def transaction(self):
+        actions = []
+        for _ in range(self.random.randrange(1, 4)):
+            kind, (operation, body) = self.pick(("Put", self.put()), ("Update", self.update_item()), ("Delete", self.delete()))
+            body.pop("ReturnValues", None)
+            actions.append({kind: body})
+        return "TransactWriteItems", {"TransactItems": actions}
+
+    def batch(self):
+        if self.maybe(0.5):
+            writes = [self.pick({"PutRequest": {"Item": self.item()}}, {"DeleteRequest": {"Key": self.key()}}) for _ in range(2)]
+            return "BatchWriteItem", {"RequestItems": {self.table: writes}}
+        return "BatchGetItem", {"RequestItems": {self.table: {"Keys": [self.key()]}}}
+
+    def next(self):
+        operation, body = self.pick(
+            self.put, self.put, self.update_item, self.update_item, self.delete, self.get, self.query,
+            self.query, self.scan, self.transaction, self.batch,
+        )()
+        if self.maybe(0.01):
+            body["TableName"] = self.pick("none", "x")
+        return operation, body
+
+
+def make_table(server, table):
+    body = {
+        "TableName": table,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind}
+            for name, kind in (("pk", "S"), ("sk", "N"), ("gk", "S"), ("n", "N"))
+        ],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": "gsi",
+                "KeySchema": [{"AttributeName": "gk", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+    }
+    for _ in range(300):
+        status, answer = server.ask("CreateTable", body)
+        if status:
+            break
+        time.sleep(0.1)
+    assert status == 200, (server.name, answer)
+    for _ in range(200):
+        _, answer = server.ask("DescribeTable", {"TableName": table})
+        if answer.get("Table", {}).get("TableStatus") == "ACTIVE":
+            return
+    raise AssertionError(f"{server.name} never made the table")
+
+
+def known(operation, answer):
+    message = answer.get("message", "")
+    if operation == "TransactWriteItems" and message.startswith(IN_TRANSACTIONS):
+        return True
+    return any(part in json.dumps(answer) for part in KNOWN)
+
+
+def resync(servers, table):
+    """Items that servers keep differently would make all that follows differ."""
+    status, page = servers[0].ask("Scan", {"TableName": table})
+    assert status == 200, page
+    for server in servers[1:]:
+        server.ask("DeleteTable", {"TableName": table})
+        make_table(server, table)
+        for item in page["Items"]:
+            server.ask("PutItem", {"TableName": table, "Item": item})
+
+
+def main():
+    cases, ours = int(sys.argv[1]), Server("ours", sys.argv[2])
+    foreign = [Server(*argument.split("=", 1)) for argument in sys.argv[3:]]
+    servers = [ours, *foreign]
+    table = "oracle"
+    for server in servers:
+        make_table(server, table)
+    requests = Requests(7, table)
+    differences, compared, refused = [], 0, 0
+    for number in range(cases):
+        operation, body = requests.next()
+        answers = [server.ask(operation, body) for server in servers]
+        outcomes = [outcome(operation, *answer) for answer in answers]
+        if any(other != outcomes[0] for other in outcomes[1:]):
+            resync(servers, table)
+        if any(other != outcomes[1] for other in outcomes[2:]):
+            continue
+        compared += 1
+        refused += isinstance(outcomes[0], str)
+        if outcomes[0] != outcomes[1] and not known(operation, answers[0][1]):
+            differences.append((number, operation, body, answers[0][1], answers[1][1]))
+    for number, operation, body, mine, theirs in differences[:15]:
+        print(f"request {number}: {operation} {json.dumps(body)}\n  ours:   {mine}\n  others: {theirs}")
+    names = ", ".join(server.name for server in foreign)
+    print(f"{cases} requests, {compared} answered alike by {names}, {refused} of them refusals")
+    print(f"{compared - len(differences)} passed, {len(differences)} failed")
+    sys.exit(1 if differences else 0)
+
+
+if __name__ == "__main__":
+    main()
