@@ -38,10 +38,24 @@ fn pages_of_equal_index_keys_are_complete_in_both_directions() {
         assert_eq!(all.len(), 60);
         let mut backward = all.clone();
         backward.reverse();
-        for limit in [1, 2, 3, 7, 59, 60, 61] {
+        for limit in 1..=61 {
             assert_eq!(walk(&service, index, true, limit), all, "{index:?} {limit}");
             assert_eq!(walk(&service, index, false, limit), backward, "{index:?} {limit}");
         }
+    }
+}
+
+#[test]
+fn so_are_pages_of_thousands() {
+    let service = with_items(2400);
+    let all = walk(&service, Some("by_due"), true, 10_000);
+    let mut backward = all.clone();
+    backward.reverse();
+    let distinct: std::collections::BTreeSet<&String> = all.iter().collect();
+    assert_eq!((all.len(), distinct.len()), (2400, 2400));
+    for limit in [7, 99, 100, 101, 1799, 1800, 1801, 2399, 2400, 2401] {
+        assert_eq!(walk(&service, Some("by_due"), true, limit), all, "{limit}");
+        assert_eq!(walk(&service, Some("by_due"), false, limit), backward, "{limit}");
     }
 }
 

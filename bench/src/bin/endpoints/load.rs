@@ -1,0 +1,149 @@
+//! The load: items of 1 KB in partitions of 20, and threads that ask without a pause.
+
+use std::time::{Duration, Instant};
+
+use crate::client::{Client, request};
+
+const PARTITIONS: u64 = 200;
+const ROWS: u64 = 20;
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) enum Work {
+    Put,
+    Get,
+    Query,
+    Transact,
+}
+
+impl Work {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Work::Put => "PutItem 1 KB",
+            Work::Get => "GetItem 1 KB",
+            Work::Query => "Query 20 × 1 KB",
+            Work::Transact => "TransactWriteItems of 4",
+        }
+    }
+
+    fn request(self, random: &mut u64) -> Vec<u8> {
+        let (partition, row) = (next(random) % PARTITIONS, next(random) % ROWS);
+        match self {
+            Work::Put => put(partition, row),
+            Work::Get => request(
+                "GetItem",
+                &format!(
+                    r#"{{"TableName":"load","Key":{{"pk":{{"S":"p{partition}"}},"sk":{{"N":"{row}"}}}},"ConsistentRead":true}}"#
+                ),
+            ),
+            Work::Query => request(
+                "Query",
+                &format!(
+                    r#"{{"TableName":"load","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{{":p":{{"S":"p{partition}"}}}},"Limit":20}}"#
+                ),
+            ),
+            Work::Transact => {
+                let put = |row| {
+                    format!(r#"{{"Put":{{"TableName":"load","Item":{}}}}}"#, item(partition, row))
+                };
+                let puts: Vec<String> = (0..4).map(|n| put((row + n) % ROWS)).collect();
+                request(
+                    "TransactWriteItems",
+                    &format!(r#"{{"TransactItems":[{}]}}"#, puts.join(",")),
+                )
+            }
+        }
+    }
+}
+
+/// What a round came to.
+pub(crate) struct Outcome {
+    latencies: Vec<Duration>,
+    elapsed: Duration,
+    pub(crate) failed: usize,
+}
+
+impl Outcome {
+    pub(crate) fn per_second(&self) -> f64 {
+        self.latencies.len() as f64 / self.elapsed.as_secs_f64()
+    }
+
+    /// The time that this part of the requests took at most.
+    pub(crate) fn latency(&self, part: f64) -> Duration {
+        let rank = (self.latencies.len() as f64 * part) as usize;
+        self.latencies.get(rank).copied().unwrap_or_default()
+    }
+}
+
+/// A server with the table and its items.
+pub(crate) struct Load {
+    port: u16,
+}
+
+impl Load {
+    pub(crate) fn prepare(port: u16) -> Load {
+        let mut client = Client::connect(port).expect("the server listens");
+        let table = r#"{"TableName":"load","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]}"#;
+        assert_eq!(client.send(&request("CreateTable", table)).ok(), Some(200), "a table");
+        for partition in 0..PARTITIONS {
+            for row in 0..ROWS {
+                // A table may need a moment before it takes items.
+                let started = Instant::now();
+                while client.send(&put(partition, row)).expect("an answer") != 200 {
+                    assert!(started.elapsed() < Duration::from_secs(30), "the table takes items");
+                }
+            }
+        }
+        Load { port }
+    }
+
+    pub(crate) fn run(&self, work: Work, clients: usize, round: Duration) -> Outcome {
+        let started = Instant::now();
+        let threads: Vec<_> = (0..clients)
+            .map(|number| {
+                let port = self.port;
+                std::thread::spawn(move || ask(port, work, number as u64 + 1, round))
+            })
+            .collect();
+        let mut outcome = Outcome { latencies: vec![], elapsed: round, failed: 0 };
+        for thread in threads {
+            let (latencies, failed) = thread.join().expect("a client does not panic");
+            outcome.latencies.extend(latencies);
+            outcome.failed += failed;
+        }
+        outcome.elapsed = started.elapsed();
+        outcome.latencies.sort_unstable();
+        outcome
+    }
+}
+
+/// One client: its latencies, and how many requests were refused.
+fn ask(port: u16, work: Work, seed: u64, round: Duration) -> (Vec<Duration>, usize) {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut client = Client::connect(port).expect("the server listens");
+    let (mut latencies, mut failed) = (vec![], 0);
+    let started = Instant::now();
+    while started.elapsed() < round && failed == 0 {
+        let request = work.request(&mut random);
+        let asked = Instant::now();
+        failed += usize::from(client.send(&request).ok() != Some(200));
+        latencies.push(asked.elapsed());
+    }
+    (latencies, failed)
+}
+
+fn put(partition: u64, row: u64) -> Vec<u8> {
+    request("PutItem", &format!(r#"{{"TableName":"load","Item":{}}}"#, item(partition, row)))
+}
+
+fn item(partition: u64, row: u64) -> String {
+    let text = "x".repeat(980);
+    format!(r#"{{"pk":{{"S":"p{partition}"}},"sk":{{"N":"{row}"}},"text":{{"S":"{text}"}}}}"#)
+}
+
+fn next(random: &mut u64) -> u64 {
+    *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut bits = *random;
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (bits ^ (bits >> 27)) >> 16
+}

