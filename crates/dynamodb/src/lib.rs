@@ -40,6 +40,8 @@ mod base64;
 mod endpoint;
 mod expression;
 mod json;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use endpoint::{Endpoint, EndpointOptions, Reply};

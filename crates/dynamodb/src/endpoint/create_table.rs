@@ -160,6 +160,7 @@ fn spec(shape: &TableShape<'_>, params: &Params<'_>) -> Result<TableSpec, Fault>
         return Err(Fault::validation("Global tables are not supported by this server"));
     }
     let defined = shape.definitions.names();
+    shape.definitions.check()?;
     if shape.key.len() > defined.len() {
         return Err(Fault::validation(
             "Invalid KeySchema: Some index key attribute have no definition",

@@ -67,6 +67,17 @@ impl<'a> Definitions<'a> {
         self.types.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 
+    /// Refuses an attribute that is defined twice.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        let names = self.names();
+        let is_twice =
+            |(position, name): (usize, &&str)| names.iter().take(position).any(|n| n == name);
+        if names.iter().enumerate().any(is_twice) {
+            return Err(Fault::validation("Cannot have two attributes with the same name"));
+        }
+        Ok(())
+    }
+
     /// The key that the elements describe: hash parts first, then range parts.
     pub(super) fn key(&self, elements: &[KeyElement<'_>]) -> Result<KeySchema, Fault> {
         let names: Vec<&str> = elements.iter().map(|element| element.name).collect();

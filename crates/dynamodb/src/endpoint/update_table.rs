@@ -44,6 +44,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let changes = index_changes(&params, &mut violations)?;
     violations.finish()?;
     check_params(&params, billing, units)?;
+    definitions.check()?;
     check_index_changes(&changes)?;
     let table = endpoint.table(&name).await?;
     let before = endpoint.settings(&table).await?;
