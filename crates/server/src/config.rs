@@ -31,6 +31,9 @@ pub struct Limits {
     pub connections: usize,
     /// Bytes of a body. DynamoDB's own limit is 16 MB.
     pub body_bytes: usize,
+    /// Bytes of all bodies together; a request that does not fit waits for others to end. Bodies
+    /// are kept whole, because a signature is about all of one.
+    pub bodies_bytes: usize,
     /// Bytes of a request's head.
     pub head_bytes: usize,
     /// Headers of a request.
@@ -48,6 +51,7 @@ impl Default for Limits {
         Limits {
             connections: 1024,
             body_bytes: 16 * 1024 * 1024,
+            bodies_bytes: 256 * 1024 * 1024,
             head_bytes: 64 * 1024,
             headers: 64,
             head_time: Duration::from_secs(60),

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
@@ -14,10 +15,29 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::{App, Limits};
+
+/// Room for bodies is given out in pieces of so many bytes.
+const PIECE_BYTES: usize = 1024;
+
+/// What all connections share.
+#[derive(Clone)]
+pub(crate) struct Host {
+    pub(crate) app: App,
+    pub(crate) limits: Limits,
+    /// Pieces of room for bodies.
+    room: Arc<Semaphore>,
+}
+
+impl Host {
+    pub(crate) fn new(app: App, limits: Limits) -> Host {
+        let room = Arc::new(Semaphore::new(limits.bodies_bytes.div_ceil(PIECE_BYTES)));
+        Host { app, limits, room }
+    }
+}
 
 /// Whether the server has been told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +50,13 @@ pub(crate) enum Stop {
 /// answered.
 pub(crate) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    app: App,
-    limits: Limits,
+    host: Host,
     mut stopped: watch::Receiver<Stop>,
 ) {
+    let limits = host.limits;
     let service = service_fn(move |request| {
-        let app = app.clone();
-        async move { Ok::<_, Infallible>(answer(&app, &limits, request).await) }
+        let host = host.clone();
+        async move { Ok::<_, Infallible>(answer(&host, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -58,14 +78,22 @@ pub(crate) async fn serve(
     .await;
 }
 
-async fn answer(app: &App, limits: &Limits, request: Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(host: &Host, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let limits = &host.limits;
     let (head, body) = request.into_parts();
     if body.size_hint().lower() > limits.body_bytes as u64 {
         return refusal(StatusCode::PAYLOAD_TOO_LARGE);
     }
+    // A body that does not say its length gets room for the longest.
+    let most = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
+    let pieces = most.unwrap_or(limits.body_bytes).div_ceil(PIECE_BYTES);
+    let pieces = u32::try_from(pieces.min(limits.bodies_bytes / PIECE_BYTES)).unwrap_or(u32::MAX);
+    let Ok(Ok(_room)) = timeout(limits.body_time, host.room.acquire_many(pieces)).await else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE);
+    };
     let body = Limited::new(body, limits.body_bytes).collect();
     match timeout(limits.body_time, body).await {
-        Ok(Ok(body)) => app.service.answer(Request::from_parts(head, body.to_bytes())).await,
+        Ok(Ok(body)) => host.app.service.answer(Request::from_parts(head, body.to_bytes())).await,
         Ok(Err(error)) if error.is::<LengthLimitError>() => refusal(StatusCode::PAYLOAD_TOO_LARGE),
         Ok(Err(_)) => refusal(StatusCode::BAD_REQUEST),
         Err(_) => refusal(StatusCode::REQUEST_TIMEOUT),

@@ -11,9 +11,9 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::connection::{self, Stop};
+use crate::connection::{self, Host, Stop};
 use crate::race::{Either, race};
-use crate::{App, Config, Limits, ServerError, tls};
+use crate::{App, Config, ServerError, tls};
 
 /// How long to wait when the system has no connection to give, as when too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -22,9 +22,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    app: App,
+    host: Host,
     tls: Option<TlsAcceptor>,
-    limits: Limits,
 }
 
 impl Server {
@@ -43,7 +42,7 @@ impl Server {
         let failed = |cause| ServerError::Listen { address, cause };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Server { listener, address, app, tls, limits: config.limits })
+        Ok(Server { listener, address, host: Host::new(app, config.limits), tls })
     }
 
     /// Where it listens.
@@ -61,13 +60,13 @@ impl Server {
             // Who no longer listens has ended already.
             let _ = stopping.send(Stop::Yes);
             let ended = async { while connections.join_next().await.is_some() {} };
-            let _ = timeout(self.limits.stop_time, ended).await;
+            let _ = timeout(self.host.limits.stop_time, ended).await;
         }
         connections.abort_all();
     }
 
     async fn accept(&self, connections: &mut JoinSet<()>, stopped: &watch::Receiver<Stop>) {
-        let places = Arc::new(Semaphore::new(self.limits.connections));
+        let places = Arc::new(Semaphore::new(self.host.limits.connections));
         loop {
             // The semaphore is never closed.
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
@@ -89,16 +88,17 @@ impl Server {
         stream: TcpStream,
         stopped: watch::Receiver<Stop>,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let (app, limits, tls) = (self.app.clone(), self.limits, self.tls.clone());
+        let (host, tls) = (self.host.clone(), self.tls.clone());
         async move {
             // Answers are small and waited for: better sent at once than together.
             let _ = stream.set_nodelay(true);
             match tls {
-                None => connection::serve(stream, app, limits, stopped).await,
+                None => connection::serve(stream, host, stopped).await,
                 Some(tls) => {
                     // A client that does not finish its handshake gets no answer.
-                    if let Ok(Ok(stream)) = timeout(limits.body_time, tls.accept(stream)).await {
-                        connection::serve(stream, app, limits, stopped).await;
+                    let handshake = timeout(host.limits.body_time, tls.accept(stream)).await;
+                    if let Ok(Ok(stream)) = handshake {
+                        connection::serve(stream, host, stopped).await;
                     }
                 }
             }

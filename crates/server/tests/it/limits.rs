@@ -92,3 +92,23 @@ fn connections_above_the_limit_wait_for_a_place() {
     drop(first);
     assert_eq!(Answer::read(&mut second).status, 200);
 }
+
+#[test]
+fn bodies_share_their_room() {
+    let rig = with_limits(|limits| {
+        limits.body_bytes = 8 * 1024;
+        limits.bodies_bytes = 8 * 1024;
+    });
+    let large = post(LIST, "", &format!("{{{}}}", " ".repeat(8 * 1024 - 2)));
+    let (most, rest) = large.split_at(large.len() - 1);
+    let mut first = rig.connect();
+    first.write_all(most).unwrap();
+    let mut second = rig.connect();
+    second.write_all(&large).unwrap();
+    // One that has no body takes no room: when it is answered, the others have been looked at.
+    let healthy = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_eq!(rig.send(healthy).status, 200);
+    first.write_all(rest).unwrap();
+    assert_eq!(Answer::read(&mut first).status, 200);
+    assert_eq!(Answer::read(&mut second).status, 200, "it was its turn");
+}
