@@ -29,7 +29,7 @@ impl Work {
     fn request(self, random: &mut u64) -> Vec<u8> {
         let (partition, row) = (next(random) % PARTITIONS, next(random) % ROWS);
         match self {
-            Work::Put => put(partition, row),
+            Work::Put => put(partition, row, next(random)),
             Work::Get => request(
                 "GetItem",
                 &format!(
@@ -43,8 +43,10 @@ impl Work {
                 ),
             ),
             Work::Transact => {
+                let version = next(random);
                 let put = |row| {
-                    format!(r#"{{"Put":{{"TableName":"load","Item":{}}}}}"#, item(partition, row))
+                    let item = item(partition, row, version);
+                    format!(r#"{{"Put":{{"TableName":"load","Item":{item}}}}}"#)
                 };
                 let puts: Vec<String> = (0..4).map(|n| put((row + n) % ROWS)).collect();
                 request(
@@ -89,7 +91,7 @@ impl Load {
             for row in 0..ROWS {
                 // A table may need a moment before it takes items.
                 let started = Instant::now();
-                while client.send(&put(partition, row)).expect("an answer") != 200 {
+                while client.send(&put(partition, row, 0)).expect("an answer") != 200 {
                     assert!(started.elapsed() < Duration::from_secs(30), "the table takes items");
                 }
             }
@@ -132,13 +134,17 @@ fn ask(port: u16, work: Work, seed: u64, round: Duration) -> (Vec<Duration>, usi
     (latencies, failed)
 }
 
-fn put(partition: u64, row: u64) -> Vec<u8> {
-    request("PutItem", &format!(r#"{{"TableName":"load","Item":{}}}"#, item(partition, row)))
+fn put(partition: u64, row: u64, version: u64) -> Vec<u8> {
+    let item = item(partition, row, version);
+    request("PutItem", &format!(r#"{{"TableName":"load","Item":{item}}}"#))
 }
 
-fn item(partition: u64, row: u64) -> String {
-    let text = "x".repeat(980);
-    format!(r#"{{"pk":{{"S":"p{partition}"}},"sk":{{"N":"{row}"}},"text":{{"S":"{text}"}}}}"#)
+/// An item that differs from what was there before: a write that changes nothing may cost nothing.
+fn item(partition: u64, row: u64, version: u64) -> String {
+    let text = "x".repeat(960);
+    format!(
+        r#"{{"pk":{{"S":"p{partition}"}},"sk":{{"N":"{row}"}},"version":{{"N":"{version}"}},"text":{{"S":"{text}"}}}}"#
+    )
 }
 
 fn next(random: &mut u64) -> u64 {
