@@ -376,6 +376,9 @@ impl From<keyloom_store::Error> for Error {
 impl From<QueryError> for Error {
     fn from(error: QueryError) -> Error {
         match error {
+            QueryError::Store(keyloom_store::Error::IndexBuilding { index, .. }) => {
+                Error::Building { what: format!("The index `{index}`") }
+            }
             QueryError::Store(error) => Error::Store(error),
             QueryError::Cursor(error) => Error::Cursor(error),
             QueryError::Request(error) => Error::Request(error),

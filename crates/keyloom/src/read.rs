@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use keyloom_model::{Entity, FieldId, ListId, OwnRow, UniqueId};
-use keyloom_query::{Budget, Children, End, FamilyRequest, ListRequest, Range};
+use keyloom_query::{Budget, Children, Effort, End, FamilyRequest, ListRequest, Range};
 use keyloom_store::Direction;
 use keyloom_value::Value;
 use serde::de::DeserializeOwned;
@@ -23,6 +23,8 @@ pub struct Page {
     pub next: Option<String>,
     /// Why the page ends where it does.
     pub end: End,
+    /// What was read of the list for it.
+    pub read: Effort,
 }
 
 impl Page {
@@ -174,6 +176,7 @@ impl Db {
             items: page.children.into_iter().map(|row| record(&schema, &row)).collect(),
             end: if page.next.is_some() { End::Limit } else { End::Exhausted },
             next: page.next,
+            read: page.read,
         }))
     }
 
@@ -298,7 +301,7 @@ impl ListQuery {
         let reader = db.shared.reader(&schema);
         let page = reader.list(&request, &db.shared.cursor_key, self.after.as_deref()).await?;
         let items = page.rows.iter().map(|row| record(&schema, row)).collect();
-        Ok(Page { items, next: page.next, end: page.end })
+        Ok(Page { items, next: page.next, end: page.end, read: page.read })
     }
 
     fn find_list(&self, entity: &Entity) -> Result<ListId, Error> {

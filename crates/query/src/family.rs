@@ -50,6 +50,8 @@ pub struct ChildrenPage {
     pub children: Vec<OwnRow>,
     /// The cursor of the next page; absent if nothing follows for sure.
     pub next: Option<String>,
+    /// What was read of the children, those that are not seen too.
+    pub read: Effort,
 }
 
 /// The copy of a child that stands with its parent.
@@ -95,7 +97,7 @@ impl Reader<'_> {
             let page = self.child_rows(&household, &household.span, request.limit).await?;
             (parent, page)
         };
-        let ChildrenPage { children, next } =
+        let ChildrenPage { children, next, .. } =
             self.read_children(&household, page, request.limit, cursors).await?;
         Ok(Some(Family { parent, children, next }))
     }
@@ -207,10 +209,10 @@ impl Reader<'_> {
             let Child { key, row } = child;
             Seen { key, image: &row.image, deletion: row.deletion.as_deref() }
         });
-        let visible =
-            self.visible(&seen.collect::<Vec<_>>(), &mut Effort::default()).await?.into_iter();
+        let mut read = Effort { rows: page.scanned, bytes: page.scanned_bytes };
+        let visible = self.visible(&seen.collect::<Vec<_>>(), &mut read).await?.into_iter();
         let visible = children.into_iter().zip(visible).filter(|(_, visible)| *visible);
-        Ok(ChildrenPage { children: visible.map(|(child, _)| child.row).collect(), next })
+        Ok(ChildrenPage { children: visible.map(|(child, _)| child.row).collect(), next, read })
     }
 
     fn read_child(&self, row: &Item) -> Result<Child, Error> {
