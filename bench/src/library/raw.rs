@@ -1,6 +1,7 @@
 //! The engine's side: the same rows, written and read by hand.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use keyloom_model::attribute::{OWNER, PARTITION, VERSION};
@@ -158,17 +159,20 @@ impl Side for Raw {
     }
 }
 
-/// A comment that is not there yet.
+/// How many images were made: ids grow, as those of the library do.
+static IMAGES: AtomicU64 = AtomicU64::new(0);
+
+/// A comment that is not there yet, later than all that are.
 pub(crate) fn new_image(layout: &Layout, random: &mut Random) -> Outcome<Image> {
     let entity = layout.model().find("comment").ok_or("There are no comments.")?;
-    let stamp =
-        |random: &mut Random| format!("{:016x}{:010x}", random.next(), random.below(1 << 40));
+    let number = IMAGES.fetch_add(1, Ordering::Relaxed);
+    let stamp = |random: &mut Random| format!("z{number:09x}{:016x}", random.next());
     let id = stamp(random);
     let fields = Item::from([
         ("product", Value::from("42")),
         ("slug", Value::from(stamp(random))),
         ("rating", Value::from(random.below(5) + 1)),
-        ("created", Value::from(1_763_000_000_000 + random.below(1 << 30))),
+        ("created", Value::from(2_000_000_000_000 + number)),
         ("body", Value::from(body(random))),
     ]);
     let key = EntityKey { entity, tenant: None, id };
