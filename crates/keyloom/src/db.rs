@@ -16,7 +16,11 @@ use crate::upkeep::Upkeep;
 /// A model on a store. Clones are the same database.
 ///
 /// Every method can be called from many tasks and threads at once. A future that is dropped before
-/// it is ready leaves its change done whole or not at all.
+/// it is ready leaves its change whole or not at all. A deletion of very many entities goes on when
+/// somebody needs one of them, and when the database is opened again.
+///
+/// On a store that several processes share, all of them have one model: whoever changes it stops
+/// the others first. One that goes on with the old model does not keep what came with the new one.
 #[derive(Clone)]
 pub struct Db {
     pub(crate) shared: Arc<Shared>,

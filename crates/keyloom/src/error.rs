@@ -5,7 +5,11 @@ use std::fmt;
 use keyloom_model::{EntityKey, FieldError, KeyTooLong, ModelError, Refusal};
 use keyloom_query::{CursorError, Error as QueryError, RequestError};
 
-/// Why a database did not do what it was asked. Whatever the reason, nothing was changed.
+/// Why a database did not do what it was asked.
+///
+/// Nothing was changed then, with these exceptions: a backfill and a repair have done what they had
+/// done before; what stood in the way and had expired may have been put away; and a deletion of
+/// very many entities that was decided when the store failed will be brought to its end.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {

@@ -26,17 +26,19 @@ impl Db {
                 let sort = row.get(SORT).and_then(Value::as_b).map(KeyBytes::decode);
                 let Some(Ok(sort)) = sort else { continue };
                 let Some(task) = sort.first().and_then(Value::as_s) else { continue };
-                match DeletionState::read(row) {
+                let gone_on = match DeletionState::read(row) {
                     Ok(DeletionState::Marking | DeletionState::CalledOff) => {
-                        upkeep.take_back(task, &upkeep.roots_of(row)).await?;
+                        upkeep.take_back(task, &upkeep.roots_of(row)).await
                     }
                     Ok(DeletionState::Clearing | DeletionState::Sweeping) => {
-                        upkeep.resume(task).await?;
+                        upkeep.resume(task).await
                     }
-                    Err(_) => {
-                        let what = format!("The state of the deletion `{task}` cannot be read.");
-                        return Err(Error::damaged(what));
-                    }
+                    Err(_) => Ok(()),
+                };
+                // Damage must not keep a database from being opened, and verified. Whoever meets a
+                // mark of the task tries again.
+                if let Err(Error::Store(error)) = gone_on {
+                    return Err(error.into());
                 }
             }
             match page.last_key {

@@ -155,7 +155,7 @@ impl Upkeep<'_> {
         Error::NotFound { entity: self.entity(key).name.clone(), id: key.id.clone() }
     }
 
-    fn exists(&self, key: &EntityKey) -> Error {
+    pub(crate) fn exists(&self, key: &EntityKey) -> Error {
         Error::Exists { entity: self.entity(key).name.clone(), id: key.id.clone() }
     }
 }

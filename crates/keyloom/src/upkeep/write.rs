@@ -225,7 +225,11 @@ impl Upkeep<'_> {
             Intent::Expire { .. } => Ok(Some(row)),
             Intent::Update { .. } | Intent::Delete { .. } => Ok(None),
             Intent::Create { .. } | Intent::Put { .. } => {
-                self.expire(key).await?;
+                self.expire(key).await.map_err(|error| match error {
+                    // It has expired, but a reference holds it.
+                    Error::InUse { .. } => self.exists(key),
+                    error => error,
+                })?;
                 self.read(key, effort).await
             }
         }
@@ -274,7 +278,11 @@ impl Upkeep<'_> {
             && let Some(row) = self.read(&owner, effort).await?
         {
             if self.is_expired(&row) {
-                return self.expire(&owner).await;
+                return self.expire(&owner).await.map_err(|error| match error {
+                    // It has expired, but a reference holds it, and it its value.
+                    Error::InUse { .. } => self.layouts.taken(by.entity, unique, Some(&owner)),
+                    error => error,
+                });
             }
             let implied = self.layouts.rows_before(&row)?;
             if implied.iter().any(|row| Some(&row.item) == guard.as_ref()) {

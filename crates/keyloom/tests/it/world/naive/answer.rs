@@ -51,7 +51,8 @@ impl Naive {
             let there = before.find(key).cloned();
             let ghost = there.filter(|thing| is_new && before.is_expired(thing));
             if ghost.is_some() {
-                before.expire(key).map_err(|kind| BTreeSet::from([kind]))?;
+                // What has expired and is held still has its id.
+                before.expire(key).map_err(|_| BTreeSet::from([Kind::Exists]))?;
                 (turns, index) = (vec![], 0);
                 continue;
             }
@@ -208,7 +209,8 @@ impl Naive {
         let mut without = self.clone();
         for ghost in &ghosts {
             if without.find(ghost).is_some() {
-                errors.extend(without.expire(ghost).err());
+                // What has expired and is held still has its values.
+                errors.extend(without.expire(ghost).err().map(|_| Kind::Taken));
             }
         }
         if !errors.is_empty() {
