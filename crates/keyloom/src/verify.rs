@@ -8,6 +8,7 @@ mod position;
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, SORT, VERSION};
 use keyloom_model::{EntityKey, RowName};
+use keyloom_query::{DeletionState, deletion_key};
 use keyloom_store::{Get, Scan, TransactGet};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -121,7 +122,16 @@ impl Verifier<'_> {
         let mut formers = layouts.before.values().map(|former| &former.layout);
         let mut older = || formers.find_map(|layout| layout.row_name(partition, sort));
         match layouts.current.row_name(partition, sort) {
-            Some(RowName::System) => Ok(()),
+            Some(RowName::System) => {
+                // Removing it would call a deletion off that may be half done.
+                if partition == deletion_key("").partition.as_bytes()
+                    && DeletionState::read(row).is_err()
+                {
+                    let problem = Problem::Stray { row: show_key(row) };
+                    findings.push(self.finding(None, problem, self.for_a_person()));
+                }
+                Ok(())
+            }
             Some(RowName::Own(key)) => self.own(&key, row, findings).await,
             Some(RowName::Guard { .. } | RowName::Link { .. }) => self.derived(row, findings).await,
             None if older().is_some() => self.derived(row, findings).await,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use keyloom::{Change, Db, Error, Problem, Repair};
-use keyloom_store::{Delete, Reference, Store};
+use keyloom::{Change, Db, Error, Finding, Problem, Repair};
+use keyloom_store::{Delete, Put, Reference, Store};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use keyloom_value::Item;
 use pollster::block_on;
@@ -32,6 +32,22 @@ fn damaged(store: &Arc<dyn Store>, boxes: usize) -> Db {
 }
 
 #[test]
+fn a_damaged_task_keeps_nobody_from_opening_and_is_found() {
+    each_store(|store| {
+        drop(block_on(open(ROOMS, store.clone())));
+        let mut task = keyloom_query::deletion_key("t").to_item();
+        task.insert("state", "thinking");
+        block_on(store.put(Put::new(&table(), task))).unwrap();
+        let db = block_on(open(ROOMS, store));
+        for repair in [Repair::No, Repair::Yes] {
+            let findings = block_on(db.verify(repair, |_| {})).unwrap();
+            let is_stray = |finding: &Finding| matches!(finding.problem, Problem::Stray { .. });
+            assert!(findings.len() == 1 && findings.iter().all(is_stray), "{findings:?}");
+        }
+    });
+}
+
+#[test]
 fn a_verification_goes_on_after_a_restart_and_finds_everything_once() {
     each_store(|store| {
         let db = damaged(&store, 500);
@@ -52,7 +68,7 @@ fn a_verification_goes_on_after_a_restart_and_finds_everything_once() {
         }
         assert!(pages > 2, "{pages}");
         assert_eq!(rows, raw_rows(&*store).len() as u64);
-        let key = |finding: &keyloom::Finding| finding.to_string();
+        let key = |finding: &Finding| finding.to_string();
         whole.sort_by_key(key);
         found.sort_by_key(key);
         assert_eq!(found, whole);
