@@ -9,5 +9,6 @@ mod evolve;
 mod guide;
 mod hostile;
 mod language;
+mod layouts;
 mod random_entity;
 mod round_trip;
