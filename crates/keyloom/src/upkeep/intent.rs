@@ -37,18 +37,6 @@ impl Intent {
     }
 }
 
-impl Intent {
-    /// The version that the entity must have, if one was named.
-    pub(crate) fn expected(&self) -> Option<&str> {
-        match self {
-            Intent::Update { expected, .. }
-            | Intent::Put { expected, .. }
-            | Intent::Delete { expected, .. } => expected.as_deref(),
-            Intent::Create { .. } | Intent::Expire { .. } => None,
-        }
-    }
-}
-
 impl Upkeep<'_> {
     /// The transition that an intent means for an entity that is as it was read. None if nothing
     /// is to change.

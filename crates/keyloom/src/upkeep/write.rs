@@ -68,7 +68,7 @@ impl Upkeep<'_> {
                 Some(transition) => {
                     cast.add(self.layouts.current.own_key(intent.key()), transition);
                 }
-                None => stays.extend(before.map(|row| (intent, row))),
+                None => stays.extend(before),
             }
         }
         let fits = match self.expand(&mut cast, effort).await? {
@@ -140,16 +140,16 @@ impl Upkeep<'_> {
     async fn commit(
         &self,
         cast: &Cast,
-        stays: &[(&Intent, OwnRow)],
+        stays: &[OwnRow],
         effort: &mut Effort,
     ) -> Result<bool, Error> {
         if cast.transitions().is_empty() {
             return Ok(true);
         }
         let mut planned = self.planner(&effort.void).plan(cast.transitions())?;
-        for (intent, row) in stays {
-            // The others may change only if this one stays what was expected.
-            if intent.expected().is_some() && cast.get(&self.own_key(&row.image.key)).is_none() {
+        for row in stays {
+            // What stays as it is belongs to the transaction too: it must still be so.
+            if cast.get(&self.own_key(&row.image.key)).is_none() {
                 self.hold(row, &mut planned);
             }
         }
@@ -169,7 +169,7 @@ impl Upkeep<'_> {
             }
             // What is in the transaction itself is missed there first.
             Outcome::TargetGone { target, .. }
-                if stays.iter().any(|(_, row)| row.image.key == target) =>
+                if stays.iter().any(|row| row.image.key == target) =>
             {
                 Ok(false)
             }

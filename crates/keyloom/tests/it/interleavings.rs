@@ -16,7 +16,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::histories::{cases, take_step};
 use crate::pausing::{Pausing, go_on};
 use crate::rig::reference_at;
-use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, Wish, World, kind_of};
+use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, What, Wish, World, kind_of};
 
 /// A change that is made together with others.
 struct Call {
@@ -122,7 +122,7 @@ fn explain(world: &mut World, calls: &[Call]) {
             };
             let mut naive = world.naive.clone();
             for index in order.iter().filter(|index| !is_left_out(**index)) {
-                naive = after(world, naive, &calls[*index])?;
+                naive = after(world, naive, &calls[*index], calls)?;
             }
             world.explained(naive)
         })
@@ -147,8 +147,8 @@ fn explain(world: &mut World, calls: &[Call]) {
     world.compare_things();
 }
 
-/// What a call makes of a state, if it answers there what it answered.
-fn after(world: &World, naive: Naive, call: &Call) -> Option<Naive> {
+/// What a call makes of a state, if it answers there what it answered; `calls` are all of them.
+fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Naive> {
     let records = match &call.answer {
         Some(Ok(records)) => records.as_slice(),
         Some(Err(_)) | None => &[],
@@ -156,7 +156,20 @@ fn after(world: &World, naive: Naive, call: &Call) -> Option<Naive> {
     let mut made: Vec<Option<String>> =
         records.iter().map(|record| Some(record.as_ref()?.id().to_owned())).collect();
     if call.answer.is_none() {
-        made = call.wishes.iter().map(|wish| world.unknown_id(&wish.kind)).collect();
+        // Ids grow in the order of the wishes: the next one that nobody else was told of.
+        let is_told = |id: &String| {
+            let answers = calls.iter().filter_map(|call| call.answer.as_ref()?.as_ref().ok());
+            answers.flatten().flatten().any(|record| record.id() == id)
+        };
+        let mut taken: Vec<(String, String)> = vec![];
+        for wish in &call.wishes {
+            let mut ids = world.unknown_ids(&wish.kind, &naive).into_iter();
+            let is_free =
+                |id: &String| !is_told(id) && !taken.contains(&(wish.kind.clone(), id.clone()));
+            let id = ids.find(is_free).filter(|_| matches!(wish.what, What::Create(_)));
+            taken.extend(id.clone().map(|id| (wish.kind.clone(), id)));
+            made.push(id);
+        }
     }
     let expected = naive.transact(call.tenant.as_ref(), &call.wishes, &made);
     match (&call.answer, expected) {

@@ -184,12 +184,13 @@ impl World {
         rows::own(&self.layout, &rows::scan(&*self.store))
     }
 
-    /// The id of the one entity of a kind that is there and that nobody knows of.
-    pub(crate) fn unknown_id(&self, kind: &str) -> Option<String> {
-        let rows = self.rows();
-        let mut keys = rows.iter().map(|row| self.key(row));
-        let key = keys.find(|key| key.kind == kind && self.naive.find(key).is_none())?;
-        Some(key.id)
+    /// Ids of a kind that are there and that a state does not know, in order.
+    pub(crate) fn unknown_ids(&self, kind: &str, naive: &Naive) -> Vec<String> {
+        let keys = self.rows().iter().map(|row| self.key(row)).collect::<Vec<_>>();
+        let unknown = keys.into_iter().filter(|key| key.kind == kind && naive.find(key).is_none());
+        let mut ids: Vec<String> = unknown.map(|key| key.id).collect();
+        ids.sort();
+        ids
     }
 
     /// The state, if everything is as it says; what has expired may have been put away.
@@ -203,7 +204,13 @@ impl World {
         }
         let is_right = |row: &OwnRow| {
             let thing = naive.find(&self.key(row));
-            thing.is_some_and(|thing| thing.fields == row.image.fields)
+            thing.is_some_and(|thing| {
+                let is_version = match &thing.version {
+                    Some(version) => *version == row.image.version,
+                    None => !self.versions.contains(&row.image.version),
+                };
+                is_version && thing.fields == row.image.fields
+            })
         };
         (rows.len() == naive.things.len() && rows.iter().all(is_right)).then_some(naive)
     }
