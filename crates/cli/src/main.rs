@@ -1,7 +1,9 @@
 //! The one binary: `keyloom`. One file for each command.
 
+mod check;
 mod command;
 mod dynamodb;
+mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,12 +15,12 @@ use command::Command;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Every command, in the order in which `--help` lists them.
-const COMMANDS: &[Command] = &[dynamodb::COMMAND];
+const COMMANDS: &[Command] = &[check::COMMAND, verify::COMMAND, dynamodb::COMMAND];
 
 fn main() -> ExitCode {
     let cli = clap::Command::new("keyloom")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A database toolkit: tables with DynamoDB's semantics in a directory of your own.")
+        .about("Entities and the questions asked of them, declared once, on one table.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(

@@ -61,6 +61,9 @@ const LAYERS: &[Layer] = &[
     Layer {
         package: "keyloom-cli",
         dependencies: &[
+            "keyloom",
+            "keyloom-value",
+            "keyloom-model",
             "keyloom-store",
             "keyloom-dynamodb",
             "keyloom-server",

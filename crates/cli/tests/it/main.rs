@@ -4,5 +4,6 @@
 
 mod arguments;
 mod clients;
+mod models;
 mod oracles;
 mod process;
