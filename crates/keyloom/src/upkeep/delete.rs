@@ -42,9 +42,16 @@ pub(crate) struct Task {
     pub(crate) id: String,
 }
 
-/// More entities take part than fit into one transaction.
-#[derive(Debug)]
-pub(crate) struct TooMany;
+/// What came of looking for everyone who is affected by a deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expansion {
+    /// All are in the cast.
+    Whole,
+    /// More entities take part than fit into one transaction.
+    TooMany,
+    /// One refuses, but was perhaps met before what it goes with: look again.
+    InDoubt,
+}
 
 /// Whether to read everything again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +75,7 @@ impl Upkeep<'_> {
         &self,
         cast: &mut Cast,
         effort: &mut Effort,
-    ) -> Result<Result<(), TooMany>, Error> {
+    ) -> Result<Expansion, Error> {
         let is_deletion = |transition: &&Transition| transition.after.is_none();
         let deletions = cast.transitions().iter().filter(is_deletion);
         let mut deleted: Vec<EntityKey> = deletions.map(|t| t.key.clone()).collect();
@@ -92,7 +99,7 @@ impl Upkeep<'_> {
                         refusals.push((key, link, target.clone()));
                     }
                     if cast.transitions().len() > CAST_MAX {
-                        return Ok(Err(TooMany));
+                        return Ok(Expansion::TooMany);
                     }
                 }
                 match page.next {
@@ -101,8 +108,16 @@ impl Upkeep<'_> {
                 }
             }
         }
-        self.check_refusals(cast, &refusals)?;
-        Ok(Ok(()))
+        // Links are not read at one moment: one that came meanwhile can be met as a referrer before
+        // it is met as one that goes. The second time, all that it goes with was there before.
+        match self.refusal(cast, &refusals) {
+            None => Ok(Expansion::Whole),
+            Some((key, error)) if effort.refused.as_ref() == Some(key) => Err(error),
+            Some((key, _)) => {
+                effort.refused = Some(key.clone());
+                Ok(Expansion::InDoubt)
+            }
+        }
     }
 
     /// What the deletion of its target does to one member of the cast. Returns its key if it is
@@ -136,21 +151,18 @@ impl Upkeep<'_> {
 
     /// A reference that refuses holds its target, unless the one that has it goes too or has let
     /// it go.
-    fn check_refusals(
+    fn refusal<'r>(
         &self,
         cast: &Cast,
-        refusals: &[(RowKey, Link, EntityKey)],
-    ) -> Result<(), Error> {
-        for (key, link, target) in refusals {
+        refusals: &'r [(RowKey, Link, EntityKey)],
+    ) -> Option<(&'r RowKey, Error)> {
+        refusals.iter().find_map(|(key, link, target)| {
             let image = cast.get(key).and_then(|member| member.after.as_ref());
             let entity = self.layouts.current.model().entity(link.owner);
             let name = &entity.field(link.field).name;
             let value = image.and_then(|image| image.fields.get(name)).and_then(Value::as_s);
-            if value == Some(target.id.as_str()) {
-                return Err(self.in_use(target, link));
-            }
-        }
-        Ok(())
+            (value == Some(target.id.as_str())).then(|| (key, self.in_use(target, link)))
+        })
     }
 
     pub(crate) fn in_use(&self, target: &EntityKey, link: &Link) -> Error {

@@ -1,13 +1,13 @@
 //! Several changes, together or not at all: read, plan, commit; again if others were faster.
 
 use keyloom_model::attribute::OWNER;
-use keyloom_model::{EntityKey, Image, OwnRow, UniqueId};
+use keyloom_model::{EntityKey, Image, OwnRow, RowKey, UniqueId};
 use keyloom_query::DeletionState;
 use keyloom_store::{Check, OnFailure, TransactAction};
 use keyloom_value::{Item, Value};
 
 use super::commit::{Outcome, commit};
-use super::delete::{Task, TooMany};
+use super::delete::{Expansion, Task};
 use super::plan::{ACTIONS_MAX, Otherwise, Planned, Planner, as_read};
 use super::{Cast, Intent, Transition, Upkeep};
 use crate::error::Error;
@@ -29,6 +29,8 @@ pub(crate) struct Effort {
     pub(crate) task: Option<Task>,
     /// What that deletion has marked.
     pub(crate) marked: Vec<EntityKey>,
+    /// The own row of the one that refused a deletion when everyone was last looked for.
+    pub(crate) refused: Option<RowKey>,
     /// How often a guard was met whose owner did not have the value.
     pub(crate) ownerless: usize,
 }
@@ -72,8 +74,9 @@ impl Upkeep<'_> {
             }
         }
         let fits = match self.expand(&mut cast, effort).await? {
-            Ok(()) => self.fits(&cast, intents.len())?,
-            Err(TooMany) => false,
+            Expansion::Whole => self.fits(&cast, intents.len())?,
+            Expansion::TooMany => false,
+            Expansion::InDoubt => return Ok(None),
         };
         if !fits {
             self.abandon(effort).await;
