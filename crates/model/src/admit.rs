@@ -39,7 +39,7 @@ impl Entity {
         for field in self.settable() {
             let value = match (document.get(&field.name), &field.default) {
                 (Some(given), _) => checker.given(given, field),
-                (None, Some(default)) => Some(default_value(default, now_ms)),
+                (None, Some(default)) => Some(default.value(now_ms)),
                 (None, None) => checker.absent(field),
             };
             fields.extend(value.map(|value| (Name::from(&field.name), value)));
@@ -207,18 +207,21 @@ impl Checker {
     }
 }
 
-fn default_value(default: &DefaultValue, now_ms: i64) -> Value {
-    match default {
-        DefaultValue::Now => {
-            Value::from(now_ms.clamp(*time::MOMENTS_MS.start(), *time::MOMENTS_MS.end()))
+impl DefaultValue {
+    /// The value, in stored form, that a field gets at this time.
+    pub fn value(&self, now_ms: i64) -> Value {
+        match self {
+            DefaultValue::Now => {
+                Value::from(now_ms.clamp(*time::MOMENTS_MS.start(), *time::MOMENTS_MS.end()))
+            }
+            DefaultValue::Literal(literal) => match literal {
+                Literal::Text(text) => Value::from(text.as_str()),
+                Literal::Int(value) | Literal::Time(value) => Value::from(*value),
+                Literal::Number(value) => Value::from(*value),
+                Literal::Bool(value) => Value::from(*value),
+                Literal::EmptyList => Value::L(vec![]),
+                Literal::EmptyMap => Value::M(Item::new()),
+            },
         }
-        DefaultValue::Literal(literal) => match literal {
-            Literal::Text(text) => Value::from(text.as_str()),
-            Literal::Int(value) | Literal::Time(value) => Value::from(*value),
-            Literal::Number(value) => Value::from(*value),
-            Literal::Bool(value) => Value::from(*value),
-            Literal::EmptyList => Value::L(vec![]),
-            Literal::EmptyMap => Value::M(Item::new()),
-        },
     }
 }

@@ -3,11 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::REVISION;
-use keyloom_model::{
-    DefaultValue, Entity, EntityId, EntityKey, FieldId, Image, Layout, Literal, OwnRow, Row,
-    UniqueId,
-};
-use keyloom_value::{Item, Value};
+use keyloom_model::{Entity, EntityId, EntityKey, FieldId, Image, Layout, OwnRow, Row, UniqueId};
 
 use crate::error::Error;
 
@@ -65,7 +61,7 @@ impl Layouts {
             for field in &after.fields {
                 let is_new = before.0.find_field(&field.name).is_none();
                 if let Some(default) = field.default.as_ref().filter(|_| is_new) {
-                    image.fields.insert(field.name.as_str(), value(default, *since_ms));
+                    image.fields.insert(field.name.as_str(), default.value(*since_ms));
                 }
             }
         }
@@ -126,20 +122,5 @@ impl Layouts {
             target: model.entity(target.entity).name.clone(),
             id: target.id.clone(),
         }
-    }
-}
-
-fn value(default: &DefaultValue, now_ms: i64) -> Value {
-    match default {
-        DefaultValue::Now => Value::from(now_ms),
-        DefaultValue::Literal(literal) => match literal {
-            Literal::Text(text) => Value::from(text.as_str()),
-            Literal::Int(number) | Literal::Time(number) => Value::from(*number),
-            Literal::Number(number) => Value::from(*number),
-            Literal::Bool(truth) => Value::from(*truth),
-            Literal::EmptyList => Value::L(vec![]),
-            Literal::EmptyMap => Value::M(Item::new()),
-            _ => Value::Null,
-        },
     }
 }
