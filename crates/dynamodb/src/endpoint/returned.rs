@@ -1,7 +1,7 @@
-//! Which image a write returns, read from its parameters and made from two images.
+//! Which image a write returns, read from its parameters.
 
 use keyloom_store::{OnFailure, Returns};
-use keyloom_value::{Item, Projection, Update};
+use keyloom_value::Item;
 
 use crate::json::Writer;
 use crate::wire::{Fault, write_item};
@@ -35,26 +35,6 @@ pub(super) fn on_failure(params: &Params<'_>) -> Result<OnFailure, Fault> {
         Some("ALL_OLD") => OnFailure::ReturnItem,
         _ => OnFailure::Nothing,
     })
-}
-
-/// The image that an update returns, given the item before and after.
-pub(super) fn of_update(
-    returns: Returns,
-    update: &Update,
-    old: Option<&Item>,
-    new: &Item,
-) -> Option<Item> {
-    let touched = |image: &Item| {
-        let projection = Projection::new(update.paths().cloned().collect()).ok()?;
-        Some(projection.apply(image)).filter(|parts| !parts.is_empty())
-    };
-    match returns {
-        Returns::Nothing => None,
-        Returns::AllOld => old.cloned(),
-        Returns::UpdatedOld => old.and_then(touched),
-        Returns::AllNew => Some(new.clone()),
-        Returns::UpdatedNew => touched(new),
-    }
 }
 
 /// The member `Attributes` of an answer.

@@ -36,7 +36,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let old = send(endpoint, UpdateItem { returns: Returns::AllOld, ..update }).await?;
     let new = updated(&changes, old.as_ref(), &key);
     let spec = refusal::described(endpoint, &table).await?.spec;
-    let image = returned::of_update(returns, &changes, old.as_ref(), &new);
+    let image = returns.of_update(&changes, old.as_ref(), &new);
     writer.object(|w| {
         write_attributes(w, image.as_ref());
         let consumed = Consumed::of_write(&spec, old.as_ref(), Some(&new));

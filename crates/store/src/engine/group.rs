@@ -13,7 +13,7 @@ use crate::limits::TOKEN_KEPT_MS;
 use crate::ttl::{expires_at_secs, has_expired};
 use crate::{
     BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns, Time,
-    TransactAction, TransactWrite, UpdateItem, returned, validate,
+    TransactAction, TransactWrite, UpdateItem, validate,
 };
 
 use super::apply::Images;
@@ -86,7 +86,7 @@ impl<'a> Group<'a> {
         }
         let returns = put.returns;
         let decided = self.decide_one(table, &TransactAction::Put(put))?;
-        let image = returned::of_replacing(returns, decided.old.as_deref());
+        let image = returns.of_replacing(decided.old.as_deref());
         self.commit(vec![decided], None);
         Ok(image)
     }
@@ -99,7 +99,7 @@ impl<'a> Group<'a> {
         let image = decided
             .new
             .as_ref()
-            .and_then(|new| returned::of_update(returns, &changes, decided.old.as_deref(), new));
+            .and_then(|new| returns.of_update(&changes, decided.old.as_deref(), new));
         self.commit(vec![decided], None);
         Ok(image)
     }
@@ -109,7 +109,7 @@ impl<'a> Group<'a> {
         validate::delete(&table.spec, &delete)?;
         let returns = delete.returns;
         let decided = self.decide_one(table, &TransactAction::Delete(delete))?;
-        let image = returned::of_replacing(returns, decided.old.as_deref());
+        let image = returns.of_replacing(decided.old.as_deref());
         self.commit(vec![decided], None);
         Ok(image)
     }

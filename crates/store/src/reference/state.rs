@@ -12,7 +12,7 @@ use crate::{
     Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, CancelReason, Cause, ChangePage,
     Delete, Error, Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, ShardId,
     TableDescription, TableName, TableSpec, Time, TransactAction, TransactGet, TransactWrite,
-    UpdateItem, returned, validate,
+    UpdateItem, validate,
 };
 
 /// All tables at one moment. Cloning it is what a snapshot is.
@@ -128,21 +128,21 @@ impl State {
         validate::put(&*self.spec(&put.table)?, &put)?;
         let returns = put.returns;
         let (old, _) = self.write_one(&TransactAction::Put(put), now)?;
-        Ok(returned::of_replacing(returns, old.as_ref()))
+        Ok(returns.of_replacing(old.as_ref()))
     }
 
     pub(super) fn update(&mut self, update: UpdateItem, now: Time) -> Result<Option<Item>, Error> {
         validate::update(&*self.spec(&update.table)?, &update)?;
         let (returns, changes) = (update.returns, update.update.clone());
         let (old, new) = self.write_one(&TransactAction::Update(update), now)?;
-        Ok(new.and_then(|new| returned::of_update(returns, &changes, old.as_ref(), &new)))
+        Ok(new.and_then(|new| returns.of_update(&changes, old.as_ref(), &new)))
     }
 
     pub(super) fn delete(&mut self, delete: Delete, now: Time) -> Result<Option<Item>, Error> {
         validate::delete(&*self.spec(&delete.table)?, &delete)?;
         let returns = delete.returns;
         let (old, _) = self.write_one(&TransactAction::Delete(delete), now)?;
-        Ok(returned::of_replacing(returns, old.as_ref()))
+        Ok(returns.of_replacing(old.as_ref()))
     }
 
     /// Nothing is ever left over: the greatest batch is below 16 MB.
