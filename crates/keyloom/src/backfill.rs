@@ -1,19 +1,16 @@
 //! Writing rows anew after the model was changed, while the service runs.
 
-use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{EntityKey, OwnRow, RowName};
+use keyloom_model::{EntityKey, OwnRow};
 use keyloom_store::Scan;
-use keyloom_value::{Item, Value};
+use keyloom_value::Item;
 
 use crate::db::Db;
 use crate::error::Error;
 use crate::schema::{Pending, Position, Schema, remove_revision, write_progress};
-use crate::upkeep::{ACTIONS_MAX, Effort, Outcome, Transition, Upkeep};
+use crate::upkeep::{ATTEMPTS_MAX, Effort, Outcome, Transition, Upkeep};
 
 /// How many rows of the table are looked at before progress is saved.
 const PAGE_ROWS: u32 = 500;
-/// How often one entity is tried when others change it.
-const ATTEMPTS_MAX: usize = 64;
 
 /// How far a long work has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +82,7 @@ impl Db {
     async fn rewrite(&self, schema: &Schema, page: &[Item]) -> Result<(), Error> {
         let upkeep = self.shared.upkeep(schema);
         let rows: Vec<OwnRow> = page.iter().filter_map(|row| old_row(schema, row)).collect();
-        let per_row = |row: &OwnRow| schema.layouts.rows_max(row.image.key.entity);
-        let largest = rows.iter().map(per_row).max().unwrap_or(1);
-        for some in rows.chunks((ACTIONS_MAX / largest).max(1)) {
+        for some in upkeep.batches(&rows) {
             let is_plain = some.iter().all(|row| row.deletion.is_none());
             let together: Vec<_> = some.iter().map(|row| upkeep.rewritten(row.clone())).collect();
             if is_plain && upkeep.is_committed(&together).await {
@@ -104,7 +99,7 @@ impl Db {
 impl Upkeep<'_> {
     /// The same entity, written under the model of today.
     fn rewritten(&self, row: OwnRow) -> Transition {
-        let after = Some(self.layouts.upgraded(&row));
+        let after = Some(self.layouts.upgraded(row.clone()));
         Transition::new(row.image.key.clone(), Some(row), after)
     }
 
@@ -138,10 +133,7 @@ impl Upkeep<'_> {
 /// The row, if it is of an entity that must be written anew and was not yet.
 fn old_row(schema: &Schema, row: &Item) -> Option<OwnRow> {
     let layout = &schema.layouts.current;
-    let partition = row.get(PARTITION).and_then(Value::as_b)?;
-    let sort = row.get(SORT).and_then(Value::as_b)?;
-    let RowName::Own(key) = layout.row_name(partition, sort)? else { return None };
-    let name = &layout.model().entity(key.entity).name;
-    let own = layout.read_own(row).ok().filter(|_| schema.pending.entities.contains(name))?;
-    (own.revision < layout.revision()).then_some(own)
+    let own = layout.read_own(row).ok().filter(|own| own.revision < layout.revision())?;
+    let name = &layout.model().entity(own.image.key.entity).name;
+    schema.pending.entities.contains(name).then_some(own)
 }

@@ -88,7 +88,7 @@ impl Db {
         let (entity, _) = find_entity(&schema, entity)?;
         let key = self.key(&schema, entity, id)?;
         let row = self.shared.reader(&schema).get(&key).await?;
-        Ok(row.map(|row| record(&schema, &row)))
+        Ok(row.map(|row| record(&schema, row)))
     }
 
     /// The entity that has these values of a unique: its fields, and the scope if it has one.
@@ -115,7 +115,7 @@ impl Db {
         let tenant = self.tenant_of(&schema, id)?;
         let reader = self.shared.reader(&schema);
         let row = reader.find(id, tenant.as_ref(), unique, &values).await?;
-        Ok(row.map(|row| record(&schema, &row)))
+        Ok(row.map(|row| record(&schema, row)))
     }
 
     /// A question to an ordered list: say more with its methods, then read a page.
@@ -149,8 +149,8 @@ impl Db {
         let request = self.family_request(&schema, (entity, id), (children, limit))?;
         let family = self.shared.reader(&schema).family(&request, &self.shared.cursor_key).await?;
         Ok(family.map(|family| Family {
-            parent: record(&schema, &family.parent),
-            children: family.children.into_iter().map(|row| record(&schema, &row)).collect(),
+            parent: record(&schema, family.parent),
+            children: family.children.into_iter().map(|row| record(&schema, row)).collect(),
             next: family.next,
         }))
     }
@@ -173,7 +173,7 @@ impl Db {
         let reader = self.shared.reader(&schema);
         let page = reader.children(&request, &self.shared.cursor_key, after).await?;
         Ok(page.map(|page| Page {
-            items: page.children.into_iter().map(|row| record(&schema, &row)).collect(),
+            items: page.children.into_iter().map(|row| record(&schema, row)).collect(),
             end: if page.next.is_some() { End::Limit } else { End::Exhausted },
             next: page.next,
             read: page.read,
@@ -300,7 +300,7 @@ impl ListQuery {
         };
         let reader = db.shared.reader(&schema);
         let page = reader.list(&request, &db.shared.cursor_key, self.after.as_deref()).await?;
-        let items = page.rows.iter().map(|row| record(&schema, row)).collect();
+        let items = page.rows.into_iter().map(|row| record(&schema, row)).collect();
         Ok(Page { items, next: page.next, end: page.end, read: page.read })
     }
 
@@ -410,6 +410,6 @@ fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, V
     })
 }
 
-fn record(schema: &Arc<Schema>, row: &OwnRow) -> Record {
+fn record(schema: &Arc<Schema>, row: OwnRow) -> Record {
     Record::new(schema, schema.layouts.upgraded(row))
 }

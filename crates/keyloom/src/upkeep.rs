@@ -20,13 +20,16 @@ pub(crate) use plan::{ACTIONS_MAX, as_read};
 pub(crate) use transition::{Mark, Transition};
 pub(crate) use write::Effort;
 
-use keyloom_model::{Entity, EntityKey, OwnRow};
+use keyloom_model::{Entity, EntityKey, OwnRow, RowKey};
 use keyloom_query::Reader;
 use keyloom_store::{Store, TableName};
 
 use crate::error::Error;
 use crate::schema::Layouts;
 use crate::stamp::Stamps;
+
+/// How often something is tried when others change the same entities.
+pub(crate) const ATTEMPTS_MAX: usize = 64;
 
 /// What writing needs, for one call.
 #[derive(Clone, Copy)]
@@ -50,6 +53,18 @@ impl<'a> Upkeep<'a> {
 
     pub(crate) fn entity(&self, key: &EntityKey) -> &'a Entity {
         self.layouts.current.model().entity(key.entity)
+    }
+
+    /// The key of an entity's own row.
+    pub(crate) fn own_key(&self, key: &EntityKey) -> RowKey {
+        self.layouts.current.own_key(key)
+    }
+
+    /// Rows in parts, each of which can be written anew or removed in one transaction.
+    pub(crate) fn batches<'r>(&self, rows: &'r [OwnRow]) -> impl Iterator<Item = &'r [OwnRow]> {
+        let per_row = |row: &OwnRow| self.layouts.rows_max(row.image.key.entity);
+        let largest = rows.iter().map(per_row).max().unwrap_or(1);
+        rows.chunks((ACTIONS_MAX / largest).max(1))
     }
 
     /// A new stamp.

@@ -28,13 +28,17 @@ pub(crate) struct Former {
 impl Layouts {
     /// Every row that an entity implies that was read, under the revision it was written.
     pub(crate) fn rows_before(&self, row: &OwnRow) -> Result<Vec<Row>, Error> {
-        let layout = self.written_under(row)?;
-        let name = &self.current.model().entity(row.image.key.entity).name;
-        let mut image = row.image.clone();
-        image.key.entity = layout.model().find(name).unwrap_or(image.key.entity);
-        let mut rows = layout.rows(&image)?;
+        let (mut rows, revision) = match self.former(row)? {
+            None => (self.current.rows(&row.image)?, self.current.revision()),
+            Some(former) => {
+                let name = &self.current.model().entity(row.image.key.entity).name;
+                let mut image = row.image.clone();
+                image.key.entity = former.model().find(name).unwrap_or(image.key.entity);
+                (former.rows(&image)?, former.revision())
+            }
+        };
         // It may have been written under a revision that is not kept any more, and still says so.
-        if row.revision != layout.revision() {
+        if row.revision != revision {
             for implied in rows.iter_mut().filter(|row| row.item.contains(REVISION)) {
                 implied.item.insert(REVISION, u64::from(row.revision));
             }
@@ -45,10 +49,13 @@ impl Layouts {
     /// An entity as the model of today has it: fields that came with a default since have it, each
     /// the one that it came with. What is `now` for one that is being created is, for one that was
     /// there, the time at which the field came to be.
-    pub(crate) fn upgraded(&self, row: &OwnRow) -> Image {
-        let mut image = row.image.clone();
+    pub(crate) fn upgraded(&self, row: OwnRow) -> Image {
+        let OwnRow { mut image, revision, .. } = row;
+        if self.before.range(revision..).next().is_none() {
+            return image;
+        }
         let entity = &self.current.model().entity(image.key.entity).name;
-        let formers = self.before.range(row.revision..);
+        let formers = self.before.range(revision..);
         let formers = formers.map(|(_, former)| (&former.layout, former.since_ms));
         let all = formers.chain([(&self.current, self.since_ms)]);
         let entities = all.filter_map(|(layout, since_ms)| {
@@ -68,9 +75,10 @@ impl Layouts {
         image
     }
 
-    /// The layout that a row was written under. A revision is forgotten when every entity was
-    /// written anew that must be: the others imply under the next one what they implied under it.
-    fn written_under(&self, row: &OwnRow) -> Result<&Layout, Error> {
+    /// The layout that a row was written under, if it is not that of today. A revision is forgotten
+    /// when every entity was written anew that must be: the others imply under the next one what
+    /// they implied under it.
+    fn former(&self, row: &OwnRow) -> Result<Option<&Layout>, Error> {
         if row.revision > self.current.revision() {
             let what = format!(
                 "The entity `{}` was written under revision {} of the model, which is not known.",
@@ -79,7 +87,7 @@ impl Layouts {
             return Err(Error::damaged(what));
         }
         let former = self.before.range(row.revision..).next();
-        Ok(former.map_or(&self.current, |(_, former)| &former.layout))
+        Ok(former.map(|(_, former)| &former.layout))
     }
 
     /// The most rows that one change of an entity of a kind can touch, under any revision.

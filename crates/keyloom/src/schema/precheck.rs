@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{Reason, RowName};
+use keyloom_model::Reason;
 use keyloom_query::Reader;
 use keyloom_store::{Scan, Store, TableName};
-use keyloom_value::Value;
 
 use super::{Layouts, Pending};
 use crate::error::Error;
@@ -26,14 +24,11 @@ pub(crate) async fn precheck(
     loop {
         let page = store.scan(scan.clone()).await?;
         for row in &page.items {
-            let key =
-                row.get(PARTITION).and_then(Value::as_b).zip(row.get(SORT).and_then(Value::as_b));
-            let Some((partition, sort)) = key else { continue };
-            let Some(RowName::Own(key)) = layout.row_name(partition, sort) else { continue };
             let Ok(own) = layout.read_own(row) else { continue };
+            let key = own.image.key.clone();
             // What has expired is not there for readers, and gives way.
             let gives_way = reader.has_expired(&own.image);
-            for row in layout.rows(&layouts.upgraded(&own))? {
+            for row in layout.rows(&layouts.upgraded(own))? {
                 let Reason::Guard(unique) = row.reason else { continue };
                 if gives_way || !pending.has_unique(layout, (key.entity, unique)) {
                     continue;

@@ -16,13 +16,13 @@
 //! everything removes the task too. `sweep.rs` has those that do not fit.
 
 use keyloom_model::attribute::{DELETION, PARTITION};
-use keyloom_model::{EntityKey, Link, OnDelete, OwnRow, RowKey};
+use keyloom_model::{EntityKey, Image, Link, OnDelete, OwnRow, RowKey};
 use keyloom_query::{DeletionState, LinkRow, deletion_key};
 use keyloom_store::{Delete, Put, TransactAction, UpdateItem};
 use keyloom_value::{Condition, Item, Path, Update, Value};
 
 use super::commit::{Outcome, commit};
-use super::plan::{Otherwise, Planned, as_read};
+use super::plan::{Planned, as_read};
 use super::write::Effort;
 use super::{Cast, Transition, Upkeep};
 use crate::error::Error;
@@ -40,6 +40,13 @@ const ROOTS: &str = "roots";
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) id: String,
+}
+
+impl Task {
+    /// Whether a row carries its mark.
+    pub(crate) fn has_marked(&self, row: &OwnRow) -> bool {
+        row.deletion.as_ref() == Some(&self.id)
+    }
 }
 
 /// What came of looking for everyone who is affected by a deletion.
@@ -86,10 +93,10 @@ impl Upkeep<'_> {
                 let page = self.reader().links(&target, after.as_ref(), LINKS_PAGE).await?;
                 for LinkRow { field, owner, .. } in page.links {
                     let Some(link) = self.link(&owner, field) else { continue };
-                    let key = self.layouts.current.own_key(&owner);
+                    let key = self.own_key(&owner);
                     if cast.get(&key).is_none() {
                         let Some(row) = self.read(&owner, effort).await? else { continue };
-                        let after = Some(self.layouts.upgraded(&row));
+                        let after = Some(self.layouts.upgraded(row.clone()));
                         cast.add(key.clone(), Transition::new(owner, Some(row), after));
                     }
                     if let Some(added) = self.affect(cast, (&key, &link), &target)? {
@@ -128,13 +135,11 @@ impl Upkeep<'_> {
         (key, link): (&RowKey, &Link),
         target: &EntityKey,
     ) -> Result<Option<EntityKey>, Error> {
-        let stamp = self.stamp()?;
-        let name = self.layouts.current.model().entity(link.owner).field(link.field).name.clone();
         let Some(member) = cast.get_mut(key) else { return Ok(None) };
-        let Some(image) = &mut member.after else { return Ok(None) };
-        if image.fields.get(&name).and_then(Value::as_s) != Some(target.id.as_str()) {
+        let Some(image) = member.after.as_mut().filter(|image| self.refers(image, link, target))
+        else {
             return Ok(None);
-        }
+        };
         let goes_too = member.before.as_ref().is_some_and(|row| self.goes_with(link, row));
         match link.on_delete {
             OnDelete::Refuse | OnDelete::Cascade => {
@@ -142,8 +147,8 @@ impl Upkeep<'_> {
                 Ok(goes_too.then(|| member.key.clone()))
             }
             OnDelete::Clear => {
-                image.fields.remove(&name);
-                image.version = stamp;
+                image.fields.remove(&self.entity(&image.key).field(link.field).name);
+                image.version = self.stamp()?;
                 Ok(None)
             }
         }
@@ -157,11 +162,8 @@ impl Upkeep<'_> {
         refusals: &'r [(RowKey, Link, EntityKey)],
     ) -> Option<(&'r RowKey, Error)> {
         refusals.iter().find_map(|(key, link, target)| {
-            let image = cast.get(key).and_then(|member| member.after.as_ref());
-            let entity = self.layouts.current.model().entity(link.owner);
-            let name = &entity.field(link.field).name;
-            let value = image.and_then(|image| image.fields.get(name)).and_then(Value::as_s);
-            (value == Some(target.id.as_str())).then(|| (key, self.in_use(target, link)))
+            let image = cast.get(key)?.after.as_ref()?;
+            self.refers(image, link, target).then(|| (key, self.in_use(target, link)))
         })
     }
 
@@ -178,9 +180,7 @@ impl Upkeep<'_> {
     /// Marks everything in the cast that is deleted and could be referred to.
     pub(crate) async fn mark(&self, cast: &Cast, effort: &mut Effort) -> Result<Marked, Error> {
         let task = effort.task.clone();
-        let is_marked = |row: &OwnRow| {
-            task.as_ref().is_some_and(|task| row.deletion.as_ref() == Some(&task.id))
-        };
+        let is_marked = |row: &OwnRow| task.as_ref().is_some_and(|task| task.has_marked(row));
         let deletions = cast.transitions().iter().filter(|member| member.after.is_none());
         let rows = deletions.filter(|member| self.is_referable(&member.key));
         let rows: Vec<&OwnRow> = rows
@@ -215,8 +215,7 @@ impl Upkeep<'_> {
         item.insert(DeletionState::ATTRIBUTE, DeletionState::Marking.to_value());
         let root = |key| Value::B(self.layouts.current.entity_partition(key).into_vec());
         item.insert(ROOTS, Value::L(roots.iter().map(root).collect()));
-        let put = Put::new(self.table, item).when(when);
-        Planned { action: TransactAction::Put(put), otherwise: Otherwise::Changed }
+        Planned::or_changed(TransactAction::Put(Put::new(self.table, item).when(when)))
     }
 
     /// The entities from which everything that a task has marked can be reached.
@@ -229,15 +228,15 @@ impl Upkeep<'_> {
     /// Removes the row of a task that nobody has called off.
     pub(crate) fn end_of(&self, task: &Task) -> Planned {
         let delete = Delete::new(self.table, deletion_key(&task.id).to_item());
-        let action = TransactAction::Delete(delete.when(is_in(DeletionState::Marking)));
-        Planned { action, otherwise: Otherwise::Changed }
+        let delete = delete.when(is_in(DeletionState::Marking));
+        Planned::or_changed(TransactAction::Delete(delete))
     }
 
     pub(crate) fn mark_own(&self, row: &OwnRow, task: &Task) -> Planned {
-        let key = self.layouts.current.own_key(&row.image.key).to_item();
+        let key = self.own_key(&row.image.key).to_item();
         let mark = Update::new().set(Path::from(DELETION), Value::from(task.id.as_str()));
         let update = UpdateItem::new(self.table, key, mark).when(as_read(row));
-        Planned { action: TransactAction::Update(update), otherwise: Otherwise::Changed }
+        Planned::or_changed(TransactAction::Update(update))
     }
 
     /// Calls a deletion off that has not been decided; false if it has been, or is gone.
@@ -277,6 +276,12 @@ impl Upkeep<'_> {
             Some(DeletionState::Marking | DeletionState::Clearing | DeletionState::Sweeping) => {}
         }
         Ok(())
+    }
+
+    /// Whether an entity refers to another one with a field.
+    pub(crate) fn refers(&self, image: &Image, link: &Link, target: &EntityKey) -> bool {
+        let name = &self.entity(&image.key).field(link.field).name;
+        image.fields.get(name).and_then(Value::as_s) == Some(target.id.as_str())
     }
 
     /// Whether others can refer to it at all.

@@ -25,6 +25,14 @@ pub(crate) enum Intent {
     Expire { key: EntityKey },
 }
 
+/// What becomes of an entity.
+pub(crate) enum Turn {
+    /// It becomes another.
+    Changes(Transition),
+    /// It stays as it was read.
+    Stays(Option<OwnRow>),
+}
+
 impl Intent {
     pub(crate) fn key(&self) -> &EntityKey {
         match self {
@@ -38,63 +46,54 @@ impl Intent {
 }
 
 impl Upkeep<'_> {
-    /// The transition that an intent means for an entity that is as it was read. None if nothing
-    /// is to change.
-    pub(crate) fn transition(
-        &self,
-        intent: &Intent,
-        before: Option<OwnRow>,
-    ) -> Result<Option<Transition>, Error> {
-        let key = intent.key().clone();
-        let transition = |before, after| Ok(Some(Transition::new(key.clone(), before, after)));
+    /// What an intent means for an entity that is as it was read.
+    pub(crate) fn turn_of(&self, intent: &Intent, before: Option<OwnRow>) -> Result<Turn, Error> {
+        let key = intent.key();
+        let changes =
+            |before, after| Ok(Turn::Changes(Transition::new(key.clone(), before, after)));
         match intent {
             Intent::Create { document, .. } => match before {
-                Some(_) => Err(self.exists(&key)),
-                None => {
-                    let fields = self.admit(&key, document)?;
-                    transition(None, Some(self.wanted(&key, fields)?))
-                }
+                Some(_) => Err(self.exists(key)),
+                None => changes(None, Some(self.wanted(key, self.admit(key, document)?)?)),
             },
             Intent::Update { patch, expected, .. } => {
-                let before = self.at_version(&key, before, expected.as_deref())?;
-                let fields = self.layouts.upgraded(&before).fields;
-                let patched = self.admit_patch(&key, &fields, patch)?;
-                self.replacement(before, patched)
+                let before = self.at_version(key, before, expected.as_deref())?;
+                let fields = self.layouts.upgraded(before.clone()).fields;
+                let patched = self.admit_patch(key, &fields, patch)?;
+                self.replacement(before, (&fields, patched))
             }
             Intent::Put { document, expected, .. } => {
-                let is_given = self.entity(&key).id_source == IdSource::Given;
+                let is_given = self.entity(key).id_source == IdSource::Given;
                 if before.is_none() && is_given && expected.is_none() {
-                    let fields = self.admit(&key, document)?;
-                    return transition(None, Some(self.wanted(&key, fields)?));
+                    return changes(None, Some(self.wanted(key, self.admit(key, document)?)?));
                 }
-                let before = self.at_version(&key, before, expected.as_deref())?;
-                let fields = self.admit(&key, document)?;
-                self.replacement(before, fields)
+                let before = self.at_version(key, before, expected.as_deref())?;
+                let fields = self.layouts.upgraded(before.clone()).fields;
+                self.replacement(before, (&fields, self.admit(key, document)?))
             }
             Intent::Delete { expected, .. } => {
-                let before = self.at_version(&key, before, expected.as_deref())?;
-                transition(Some(before), None)
+                changes(Some(self.at_version(key, before, expected.as_deref())?), None)
             }
             Intent::Expire { .. } => match before {
-                Some(before) if self.is_expired(&before) => transition(Some(before), None),
-                Some(_) | None => Ok(None),
+                Some(before) if self.is_expired(&before) => changes(Some(before), None),
+                before => Ok(Turn::Stays(before)),
             },
         }
     }
 
-    /// The same entity with other fields, or nothing if they are the same.
-    fn replacement(&self, before: OwnRow, fields: Item) -> Result<Option<Transition>, Error> {
-        if self.layouts.upgraded(&before).fields == fields {
-            return Ok(None);
+    /// The same entity with other fields, or as it is if they are the same.
+    fn replacement(&self, before: OwnRow, (old, new): (&Item, Item)) -> Result<Turn, Error> {
+        if *old == new {
+            return Ok(Turn::Stays(Some(before)));
         }
         let key = before.image.key.clone();
-        self.same_tenant(&key, &fields)?;
-        let after = self.wanted(&key, fields)?;
-        Ok(Some(Transition::new(key, Some(before), Some(after))))
+        self.same_tenant(&key, &new)?;
+        let after = self.wanted(&key, new)?;
+        Ok(Turn::Changes(Transition::new(key, Some(before), Some(after))))
     }
 
     /// The row, if it is there and has the expected version.
-    fn at_version(
+    pub(crate) fn at_version(
         &self,
         key: &EntityKey,
         before: Option<OwnRow>,

@@ -22,6 +22,13 @@ pub(crate) struct Planned {
     pub(crate) otherwise: Otherwise,
 }
 
+impl Planned {
+    /// An action whose condition holds as long as what was read is not old.
+    pub(crate) fn or_changed(action: TransactAction) -> Planned {
+        Planned { action, otherwise: Otherwise::Changed }
+    }
+}
+
 /// What it means that a condition did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Otherwise {
@@ -45,7 +52,7 @@ pub(crate) struct Planner<'a> {
 }
 
 /// Rows of one side of all transitions, by key.
-type Rows<'t> = BTreeMap<RowKey, (Row, &'t EntityKey)>;
+type Rows<'t> = BTreeMap<RowKey, (Row, &'t Transition)>;
 
 impl Planner<'_> {
     /// The actions that make all transitions happen together.
@@ -56,34 +63,12 @@ impl Planner<'_> {
     /// is too long.
     pub(crate) fn plan(&self, transitions: &[Transition]) -> Result<Vec<Planned>, Error> {
         let (before, after) = self.both_sides(transitions)?;
-        let mut planned = vec![];
-        for transition in transitions {
-            planned.extend(self.own(transition, &after));
-        }
-        for (key, (row, owner)) in &after {
-            let old = before.get(key).map(|(row, _)| row);
-            match row.reason {
-                Reason::Own => {}
-                Reason::Guard(unique) => planned.extend(self.guard((row, unique), old, owner)),
-                Reason::Link(_) => {
-                    if old.is_none_or(|old| old.item != row.item) {
-                        planned.push(always(TransactAction::Put(self.put(row))));
-                    }
-                }
-            }
-        }
-        for (key, (row, owner)) in before.iter().filter(|(key, _)| !after.contains_key(key)) {
-            let delete = Delete::new(self.table, key.to_item());
-            match row.reason {
-                Reason::Own => {}
-                Reason::Guard(_) => {
-                    let mine = Condition::missing(PARTITION).or(owned_by(row));
-                    let otherwise = Otherwise::NotMine { owner: (*owner).clone() };
-                    let action = TransactAction::Delete(delete.when(mine));
-                    planned.push(Planned { action, otherwise });
-                }
-                Reason::Link(_) => planned.push(always(TransactAction::Delete(delete))),
-            }
+        let gone = before.iter().filter(|(key, _)| !after.contains_key(key));
+        let mut planned: Vec<Planned> =
+            gone.map(|(_, (row, transition))| self.delete(row, transition)).collect();
+        for (key, (row, transition)) in after {
+            let old = before.get(&key).map(|(row, _)| row);
+            planned.extend(self.put(row, old, transition));
         }
         planned.extend(self.targets(transitions)?);
         Ok(planned)
@@ -94,7 +79,7 @@ impl Planner<'_> {
         for transition in transitions {
             if let Some(old) = &transition.before {
                 for row in self.layouts.rows_before(old)? {
-                    before.insert(row.key.clone(), (row, &transition.key));
+                    before.insert(row.key.clone(), (row, transition));
                 }
             }
         }
@@ -103,12 +88,12 @@ impl Planner<'_> {
             for mut row in self.layouts.current.rows(new)? {
                 keep_mark(&mut row, transition);
                 let reason = row.reason;
-                let Some((_, other)) = after.insert(row.key.clone(), (row, &transition.key)) else {
+                let Some((_, other)) = after.insert(row.key.clone(), (row, transition)) else {
                     continue;
                 };
                 return Err(match reason {
                     Reason::Guard(unique) => {
-                        let by = (other != &transition.key).then_some(other);
+                        let by = (other.key != transition.key).then_some(&other.key);
                         self.layouts.taken(new.key.entity, unique, by)
                     }
                     Reason::Own | Reason::Link(_) => Error::SameTwice { id: new.key.id.clone() },
@@ -118,38 +103,46 @@ impl Planner<'_> {
         Ok((before, after))
     }
 
-    /// The action on an entity's own row; none if nothing about it changes.
-    fn own(&self, transition: &Transition, after: &Rows<'_>) -> Option<Planned> {
-        let key = self.layouts.current.own_key(&transition.key);
-        let as_read =
-            transition.before.as_ref().map_or_else(|| Condition::missing(PARTITION), as_read);
-        let action = match (after.get(&key), &transition.before) {
-            (Some((row, _)), _) => TransactAction::Put(self.put(row).when(as_read)),
-            (None, Some(_)) => {
-                TransactAction::Delete(Delete::new(self.table, key.to_item()).when(as_read))
+    /// Removes a row that is not there after the change.
+    fn delete(&self, row: &Row, transition: &Transition) -> Planned {
+        let delete = Delete::new(self.table, row.key.to_item());
+        match row.reason {
+            Reason::Own => {
+                let delete = delete.when(unchanged(transition));
+                Planned::or_changed(TransactAction::Delete(delete))
             }
-            (None, None) => return None,
-        };
-        Some(Planned { action, otherwise: Otherwise::Changed })
+            Reason::Guard(_) => {
+                let mine = Condition::missing(PARTITION).or(owned_by(row));
+                let otherwise = Otherwise::NotMine { owner: transition.key.clone() };
+                Planned { action: TransactAction::Delete(delete.when(mine)), otherwise }
+            }
+            // The own row's condition stands for it.
+            Reason::Link(_) => Planned::or_changed(TransactAction::Delete(delete)),
+        }
     }
 
-    /// The action on a guard that is there after the change.
-    fn guard(
-        &self,
-        (row, unique): (&Row, UniqueId),
-        old: Option<&Row>,
-        owner: &EntityKey,
-    ) -> Option<Planned> {
-        let free = match old {
-            Some(old) if old.item == row.item => return None,
-            // Another entity of the same transaction gives it up.
-            Some(old) => Condition::missing(PARTITION).or(owned_by(old)),
-            None => Condition::missing(PARTITION).or(owned_by(row)),
-        };
-        let mut put = self.put(row).when(free);
-        put.on_failure = OnFailure::ReturnItem;
-        let otherwise = Otherwise::Taken { by: owner.clone(), unique };
-        Some(Planned { action: TransactAction::Put(put), otherwise })
+    /// Writes a row that is there after the change; nothing if it is there already.
+    fn put(&self, row: Row, old: Option<&Row>, transition: &Transition) -> Option<Planned> {
+        let is_there = old.is_some_and(|old| old.item == row.item);
+        match row.reason {
+            Reason::Own => {
+                let put = Put::new(self.table, row.item).when(unchanged(transition));
+                Some(Planned::or_changed(TransactAction::Put(put)))
+            }
+            Reason::Guard(_) | Reason::Link(_) if is_there => None,
+            Reason::Guard(unique) => {
+                // Another entity of the same transaction may give it up.
+                let free = Condition::missing(PARTITION).or(owned_by(old.unwrap_or(&row)));
+                let mut put = Put::new(self.table, row.item).when(free);
+                put.on_failure = OnFailure::ReturnItem;
+                let otherwise = Otherwise::Taken { by: transition.key.clone(), unique };
+                Some(Planned { action: TransactAction::Put(put), otherwise })
+            }
+            // The own row's condition stands for it.
+            Reason::Link(_) => {
+                Some(Planned::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
+            }
+        }
     }
 
     /// Checks that everything that is newly referred to is there to stay.
@@ -209,10 +202,6 @@ impl Planner<'_> {
         let table = self.table.clone();
         Check { table, key: key.to_item(), condition, on_failure: OnFailure::Nothing }
     }
-
-    fn put(&self, row: &Row) -> Put {
-        Put::new(self.table, row.item.clone())
-    }
 }
 
 /// The own row and its copy, the rows that say of an entity what it is, keep the mark.
@@ -223,6 +212,11 @@ fn keep_mark(row: &mut Row, transition: &Transition) {
     {
         row.item.insert(DELETION, task);
     }
+}
+
+/// The own row of a transition is what was read, or not there if it was not.
+fn unchanged(transition: &Transition) -> Condition {
+    transition.before.as_ref().map_or_else(|| Condition::missing(PARTITION), as_read)
 }
 
 /// The own row is exactly what was read: version, revision and mark tell.
@@ -239,9 +233,4 @@ pub(crate) fn as_read(row: &OwnRow) -> Condition {
 fn owned_by(row: &Row) -> Condition {
     let owner = row.item.get(OWNER).cloned().unwrap_or(Value::Null);
     Condition::equal(Path::from(OWNER), owner)
-}
-
-/// A write of a link: the own row's condition stands for it.
-fn always(action: TransactAction) -> Planned {
-    Planned { action, otherwise: Otherwise::Changed }
 }

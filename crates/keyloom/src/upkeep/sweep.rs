@@ -14,13 +14,10 @@ use keyloom_value::{Condition, Path, Update, Value};
 
 use super::commit::{Outcome, commit};
 use super::delete::{LINKS_PAGE, Task, is_in};
-use super::plan::{ACTIONS_MAX, Otherwise, Planned};
+use super::plan::{ACTIONS_MAX, Planned};
 use super::write::Effort;
-use super::{Mark, Transition, Upkeep};
+use super::{ATTEMPTS_MAX, Mark, Transition, Upkeep};
 use crate::error::Error;
-
-/// How often a step is tried when others are faster.
-const ATTEMPTS_MAX: usize = 64;
 
 /// One that refers to what is being deleted.
 pub(crate) struct Referrer {
@@ -60,8 +57,11 @@ impl Upkeep<'_> {
         let root = self.roots_of(&row).into_iter().next().ok_or_else(|| {
             Error::damaged(format!("The deletion `{task}` does not say what it deletes."))
         })?;
+        let state = DeletionState::read(&row).map_err(|_| {
+            Error::damaged(format!("The state of the deletion `{task}` cannot be read."))
+        })?;
         let task = Task { id: task.to_owned() };
-        if self.reader().deletion_state(&task.id).await? == Some(DeletionState::Clearing) {
+        if state == DeletionState::Clearing {
             self.clear_all(&task, &root).await?;
             self.turn(&task, (DeletionState::Clearing, DeletionState::Sweeping)).await?;
         }
@@ -79,28 +79,11 @@ impl Upkeep<'_> {
         expected: Option<&str>,
     ) -> Result<bool, Error> {
         let mut effort = Effort { task: Some(task.clone()), ..Effort::default() };
-        let Some(row) = self.read(root, &mut effort).await? else { return Err(self.gone(root)) };
-        if expected.is_some_and(|expected| expected != row.image.version) {
-            return Err(Error::VersionMismatch {
-                entity: self.entity(root).name.clone(),
-                id: root.id.clone(),
-                found: row.image.version,
-            });
-        }
-        if !self.mark_rows(&[row], task).await? {
-            return Ok(false);
-        }
-        if !self.mark_all(task, root, &mut effort).await? {
-            return Ok(false);
-        }
-        if !self.refuse_all(task, root).await? {
-            return Ok(false);
-        }
-        self.turn(task, (DeletionState::Marking, DeletionState::Clearing)).await
-    }
-
-    fn gone(&self, key: &EntityKey) -> Error {
-        Error::NotFound { entity: self.entity(key).name.clone(), id: key.id.clone() }
+        let row = self.at_version(root, self.read(root, &mut effort).await?, expected)?;
+        Ok(self.mark_rows(&[row], task).await?
+            && self.mark_all(task, root, &mut effort).await?
+            && self.refuse_all(task, root).await?
+            && self.turn(task, (DeletionState::Marking, DeletionState::Clearing)).await?)
     }
 
     /// Marks everything that goes with the root.
@@ -122,8 +105,8 @@ impl Upkeep<'_> {
                         continue;
                     }
                     let Some(row) = self.read(&owner, effort).await? else { continue };
-                    let goes = self.refers(&row, &link, &target) && self.goes_with(&link, &row);
-                    if goes && row.deletion.as_ref() != Some(&task.id) {
+                    let refers = self.refers(&row.image, &link, &target);
+                    if refers && self.goes_with(&link, &row) && !task.has_marked(&row) {
                         rows.push(row);
                     }
                 }
@@ -169,7 +152,7 @@ impl Upkeep<'_> {
         let key = self.copy_key(row)?.to_item();
         let mark = Update::new().set(Path::from(DELETION), Value::from(task.id.as_str()));
         let update = UpdateItem::new(self.table, key, mark).when(Condition::exists(PARTITION));
-        Some(Planned { action: TransactAction::Update(update), otherwise: Otherwise::Changed })
+        Some(Planned::or_changed(TransactAction::Update(update)))
     }
 
     /// Fails if something that stays refuses that its target goes. False if something that goes
@@ -178,7 +161,7 @@ impl Upkeep<'_> {
         let mut walk = Walk::new(root.clone());
         while let Some((target, referrers)) = walk.next(self, task).await? {
             for Referrer { link, row } in referrers {
-                if row.deletion.as_ref() == Some(&task.id) || !self.refers(&row, &link, &target) {
+                if task.has_marked(&row) || !self.refers(&row.image, &link, &target) {
                     continue;
                 }
                 match link.on_delete {
@@ -196,8 +179,7 @@ impl Upkeep<'_> {
         let mut walk = Walk::new(root.clone());
         while let Some((target, referrers)) = walk.next(self, task).await? {
             for Referrer { link, row } in referrers {
-                let stays = row.deletion.as_ref() != Some(&task.id);
-                if stays && link.on_delete == OnDelete::Clear {
+                if link.on_delete == OnDelete::Clear && !task.has_marked(&row) {
                     self.clear(task, (&row.image.key, &link), &target).await?;
                 }
             }
@@ -217,10 +199,10 @@ impl Upkeep<'_> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.reader().get_any(key).await? else { return Ok(()) };
             let state = self.reader().deletion_state(&task.id).await?;
-            if !self.refers(&row, link, target) || state != Some(DeletionState::Clearing) {
+            if !self.refers(&row.image, link, target) || state != Some(DeletionState::Clearing) {
                 return Ok(());
             }
-            let mut image = self.layouts.upgraded(&row);
+            let mut image = self.layouts.upgraded(row.clone());
             image.fields.remove(name);
             let after = Some(self.image(key, image.fields)?);
             // Another deletion may have marked it, and be decided.
@@ -242,7 +224,7 @@ impl Upkeep<'_> {
             condition: is_in(DeletionState::Clearing),
             on_failure: OnFailure::Nothing,
         };
-        Planned { action: TransactAction::Check(check), otherwise: Otherwise::Changed }
+        Planned::or_changed(TransactAction::Check(check))
     }
 
     /// Removes everything that is marked, the outermost first.
@@ -257,19 +239,23 @@ impl Upkeep<'_> {
                 path.push(inner);
                 continue;
             }
-            let row = match outer.is_empty() {
-                true => self.reader().get_any(&target).await?,
-                false => None,
-            };
-            let row = row.filter(|row| row.deletion.as_ref() == Some(&task.id));
             let is_last = outer.is_empty();
-            let rows = outer.into_iter().chain(row).collect();
+            let rows = match is_last {
+                true => {
+                    let row = self.reader().get_any(&target).await?;
+                    row.into_iter().filter(|row| task.has_marked(row)).collect()
+                }
+                false => outer,
+            };
+            if self.remove(&rows).await? {
+                failures = 0;
+                path.truncate(path.len() - usize::from(is_last));
+                continue;
+            }
             // Another one may be sweeping too and have been faster: then look again.
-            match self.remove(rows).await? {
-                true if is_last => failures = usize::from(path.pop().is_none()),
-                true => failures = 0,
-                false if failures < ATTEMPTS_MAX => failures += 1,
-                false => return Err(Error::Contended),
+            failures += 1;
+            if failures > ATTEMPTS_MAX {
+                return Err(Error::Contended);
             }
         }
         Ok(())
@@ -292,7 +278,7 @@ impl Upkeep<'_> {
                     continue;
                 }
                 let Some(row) = self.reader().get_any(&owner).await? else { continue };
-                if row.deletion.as_ref() != Some(&task.id) {
+                if !task.has_marked(&row) {
                     continue;
                 }
                 if self.is_referable(&owner) {
@@ -309,20 +295,14 @@ impl Upkeep<'_> {
 
     /// Removes rows with everything that they imply, as many at once as fit. False if one has
     /// changed.
-    async fn remove(&self, rows: Vec<OwnRow>) -> Result<bool, Error> {
-        let per_row = |row: &OwnRow| self.layouts.rows_max(row.image.key.entity);
-        let largest = rows.iter().map(per_row).max().unwrap_or(1);
-        for some in rows.chunks((ACTIONS_MAX / largest).max(1)) {
+    async fn remove(&self, rows: &[OwnRow]) -> Result<bool, Error> {
+        for some in self.batches(rows) {
             let transitions: Vec<_> = some.iter().cloned().map(Transition::delete).collect();
-            if !self.commit_all(&transitions).await? {
+            if !matches!(self.commit_transitions(&transitions).await?, Outcome::Done) {
                 return Ok(false);
             }
         }
         Ok(true)
-    }
-
-    async fn commit_all(&self, transitions: &[Transition]) -> Result<bool, Error> {
-        Ok(matches!(self.commit_transitions(transitions).await?, Outcome::Done))
     }
 
     /// Moves a task from one state to the next; false if it was not in it.
@@ -334,18 +314,8 @@ impl Upkeep<'_> {
         let update = Update::new().set(Path::from(DeletionState::ATTRIBUTE), to.to_value());
         let key = deletion_key(&task.id).to_item();
         let update = UpdateItem::new(self.table, key, update).when(is_in(from));
-        let action = TransactAction::Update(update);
-        let planned = vec![Planned { action, otherwise: Otherwise::Changed }];
+        let planned = vec![Planned::or_changed(TransactAction::Update(update))];
         Ok(matches!(commit(self.store, planned).await?, Outcome::Done))
-    }
-
-    fn refers(&self, row: &OwnRow, link: &Link, target: &EntityKey) -> bool {
-        let name = &self.entity(&row.image.key).field(link.field).name;
-        row.image.fields.get(name).and_then(Value::as_s) == Some(target.id.as_str())
-    }
-
-    pub(crate) fn own_key(&self, key: &EntityKey) -> RowKey {
-        self.layouts.current.own_key(key)
     }
 }
 
@@ -378,7 +348,7 @@ impl Walk {
         for LinkRow { field, owner, .. } in page.links {
             let Some(link) = upkeep.link(&owner, field) else { continue };
             let Some(row) = upkeep.reader().get_any(&owner).await? else { continue };
-            let is_marked = row.deletion.as_ref() == Some(&task.id);
+            let is_marked = task.has_marked(&row);
             if is_marked && upkeep.is_referable(&owner) && self.met.insert(upkeep.own_key(&owner)) {
                 self.frontier.push(owner);
             }

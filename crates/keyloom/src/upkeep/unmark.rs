@@ -13,7 +13,7 @@ use keyloom_value::{Condition, Path, Update, Value};
 use super::Upkeep;
 use super::commit::{Outcome, commit};
 use super::delete::{Task, is_in};
-use super::plan::{ACTIONS_MAX, Otherwise, Planned};
+use super::plan::{ACTIONS_MAX, Planned};
 use super::sweep::Walk;
 use crate::error::Error;
 
@@ -31,7 +31,7 @@ impl Upkeep<'_> {
         self.unmark(task, roots).await?;
         let end = Delete::new(self.table, deletion_key(task).to_item());
         let action = TransactAction::Delete(end.when(is_in(DeletionState::CalledOff)));
-        commit(self.store, vec![Planned { action, otherwise: Otherwise::Changed }]).await?;
+        commit(self.store, vec![Planned::or_changed(action)]).await?;
         Ok(())
     }
 
@@ -61,8 +61,7 @@ impl Upkeep<'_> {
     }
 
     async fn unmark_rows(&self, rows: &[OwnRow], task: &Task) -> Result<(), Error> {
-        let is_marked = |row: &&OwnRow| row.deletion.as_ref() == Some(&task.id);
-        let rows: Vec<&OwnRow> = rows.iter().filter(is_marked).collect();
+        let rows: Vec<&OwnRow> = rows.iter().filter(|row| task.has_marked(row)).collect();
         for some in rows.chunks(ACTIONS_MAX / 2) {
             let planned = some.iter().flat_map(|row| self.without_mark(row, task)).collect();
             if let Outcome::Done = commit(self.store, planned).await? {
@@ -77,13 +76,13 @@ impl Upkeep<'_> {
     }
 
     fn without_mark(&self, row: &OwnRow, task: &Task) -> Vec<Planned> {
-        let own = self.layouts.current.own_key(&row.image.key);
+        let own = self.own_key(&row.image.key);
         let keys = std::iter::once(own).chain(self.copy_key(row));
         let planned = |key: RowKey| {
             let is_marked = Condition::equal(Path::from(DELETION), Value::from(task.id.as_str()));
             let remove = Update::new().remove(Path::from(DELETION));
             let update = UpdateItem::new(self.table, key.to_item(), remove).when(is_marked);
-            Planned { action: TransactAction::Update(update), otherwise: Otherwise::Changed }
+            Planned::or_changed(TransactAction::Update(update))
         };
         keys.map(planned).collect()
     }

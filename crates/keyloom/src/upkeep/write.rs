@@ -8,12 +8,10 @@ use keyloom_value::{Item, Value};
 
 use super::commit::{Outcome, commit};
 use super::delete::{Expansion, Task};
-use super::plan::{ACTIONS_MAX, Otherwise, Planned, Planner, as_read};
-use super::{Cast, Intent, Transition, Upkeep};
+use super::intent::Turn;
+use super::plan::{ACTIONS_MAX, Planned, Planner, as_read};
+use super::{ATTEMPTS_MAX, Cast, Intent, Transition, Upkeep};
 use crate::error::Error;
-
-/// How often a transaction is tried when others change the same entities.
-const ATTEMPTS_MAX: usize = 64;
 
 /// As many bytes as are put in one transaction, which can have 4 MB.
 const BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -62,15 +60,12 @@ impl Upkeep<'_> {
         effort: &mut Effort,
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
         let mut cast = Cast::default();
-        let (mut unchanged, mut stays) = (vec![], vec![]);
+        let mut stays = vec![];
         for intent in intents {
             let before = self.current(intent, effort).await?;
-            unchanged.push(before.as_ref().map(|row| self.layouts.upgraded(row)));
-            match self.transition(intent, before.clone())? {
-                Some(transition) => {
-                    cast.add(self.layouts.current.own_key(intent.key()), transition);
-                }
-                None => stays.extend(before),
+            match self.turn_of(intent, before)? {
+                Turn::Changes(transition) => cast.add(self.own_key(intent.key()), transition),
+                Turn::Stays(row) => stays.extend(row),
             }
         }
         let fits = match self.expand(&mut cast, effort).await? {
@@ -87,11 +82,14 @@ impl Upkeep<'_> {
         }
         let done = self.commit(&cast, &stays, effort).await?;
         // What others do to an entity of the same transaction counts: read it off the cast.
-        let image = |(intent, unchanged): (&Intent, Option<Image>)| {
-            let member = cast.get(&self.layouts.current.own_key(intent.key()));
-            member.map_or(unchanged, |member| member.after.clone())
+        let image = |intent: &Intent| match cast.get(&self.own_key(intent.key())) {
+            Some(member) => member.after.clone(),
+            None => {
+                let row = stays.iter().find(|row| row.image.key == *intent.key());
+                row.map(|row| self.layouts.upgraded(row.clone()))
+            }
         };
-        Ok(done.then(|| intents.iter().zip(unchanged).map(image).collect()))
+        Ok(done.then(|| intents.iter().map(image).collect()))
     }
 
     /// Whether everything that takes part goes into one transaction, with the end of its task.
@@ -200,8 +198,7 @@ impl Upkeep<'_> {
         }
         let (table, condition) = (self.table.clone(), as_read(row));
         let check = Check { table, key, condition, on_failure: OnFailure::Nothing };
-        let action = TransactAction::Check(check);
-        planned.push(Planned { action, otherwise: Otherwise::Changed });
+        planned.push(Planned::or_changed(TransactAction::Check(check)));
     }
 
     pub(crate) fn planner<'p>(&'p self, void: &'p [String]) -> Planner<'p> {
@@ -310,8 +307,7 @@ impl Upkeep<'_> {
     }
 
     fn check_distinct(&self, intents: &[Intent]) -> Result<(), Error> {
-        let mut keys: Vec<_> =
-            intents.iter().map(|intent| self.layouts.current.own_key(intent.key())).collect();
+        let mut keys: Vec<_> = intents.iter().map(|intent| self.own_key(intent.key())).collect();
         keys.sort();
         match keys.windows(2).find(|pair| pair[0] == pair[1]) {
             None => Ok(()),

@@ -60,7 +60,7 @@ impl Verifier<'_> {
             );
             return Err(Problem::Unreadable { reason });
         }
-        entity.check_fields(&layouts.upgraded(own).fields).map_err(|errors| {
+        entity.check_fields(&layouts.upgraded(own.clone()).fields).map_err(|errors| {
             Problem::WrongFields { reasons: errors.iter().map(ToString::to_string).collect() }
         })?;
         let implied = layouts.rows_before(own);
@@ -213,7 +213,7 @@ impl Verifier<'_> {
     /// What the entity refers to must be there.
     async fn targets(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
         let layout = &self.schema.layouts.current;
-        let image = self.schema.layouts.upgraded(own);
+        let image = self.schema.layouts.upgraded(own.clone());
         for link in layout.links(image.key.entity) {
             let field = self.field_name(own, link.field);
             let Some(id) = image.fields.get(&field).and_then(Value::as_s) else { continue };
