@@ -35,7 +35,12 @@ impl Change {
     ///
     /// If the document is not made of fields with names.
     pub fn create<T: Serialize + ?Sized>(entity: &str, document: &T) -> Result<Change, Error> {
-        Change::of(entity, None, Kind::Create(item(document)?))
+        Ok(Change::create_item(entity, item(document)?))
+    }
+
+    /// As [`Change::create`], of a document that is an item already.
+    pub fn create_item(entity: &str, document: Item) -> Change {
+        Change::of(entity, None, Kind::Create(document))
     }
 
     /// Some fields become others, as in a JSON merge patch: what is null goes, what is not named
@@ -49,7 +54,12 @@ impl Change {
         id: &str,
         patch: &T,
     ) -> Result<Change, Error> {
-        Change::of(entity, Some(id), Kind::Update(item(patch)?))
+        Ok(Change::update_item(entity, id, item(patch)?))
+    }
+
+    /// As [`Change::update`], by a patch that is an item already.
+    pub fn update_item(entity: &str, id: &str, patch: Item) -> Change {
+        Change::of(entity, Some(id), Kind::Update(patch))
     }
 
     /// All fields become these; what is not named gets its default or goes. Where ids are given,
@@ -63,7 +73,12 @@ impl Change {
         id: &str,
         document: &T,
     ) -> Result<Change, Error> {
-        Change::of(entity, Some(id), Kind::Put(item(document)?))
+        Ok(Change::put_item(entity, id, item(document)?))
+    }
+
+    /// As [`Change::put`], of a document that is an item already.
+    pub fn put_item(entity: &str, id: &str, document: Item) -> Change {
+        Change::of(entity, Some(id), Kind::Put(document))
     }
 
     /// The entity goes, and with it what its references and children say.
@@ -84,7 +99,7 @@ impl Change {
     }
 
     /// A `version` in a document is expected of the entity.
-    fn of(entity: &str, id: Option<&str>, kind: Kind) -> Result<Change, Error> {
+    fn of(entity: &str, id: Option<&str>, kind: Kind) -> Change {
         let mut change =
             Change { entity: entity.to_owned(), id: id.map(str::to_owned), kind, expected: None };
         let expected = match &mut change.kind {
@@ -101,7 +116,7 @@ impl Change {
             // No version is anything but a text, so this one cannot match.
             Some(other) => Some(other.to_string()),
         };
-        Ok(change)
+        change
     }
 }
 

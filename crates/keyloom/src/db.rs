@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use keyloom_model::{Entity, EntityId, EntityKey, Tenancy};
+use keyloom_model::{Entity, EntityId, EntityKey, Model, Tenancy};
 use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
@@ -143,6 +143,11 @@ impl Db {
     #[must_use]
     pub fn tenant(&self, tenant: impl Into<Value>) -> Db {
         Db { shared: self.shared.clone(), tenant: Some(tenant.into()) }
+    }
+
+    /// The model as it was opened.
+    pub fn model(&self) -> Model {
+        self.shared.schema().model().clone()
     }
 
     /// The key of an entity, for this tenant.
