@@ -16,8 +16,18 @@ use super::scope::Scope;
 
 /// Bytes that a path may have.
 const LENGTH_MAX: usize = 200;
-/// What the server has for itself.
-const SERVED: &[&str] = &["/boards", "/docs", "/openapi.json"];
+/// First parts of paths that the server has for itself, with all that is below them.
+const SERVED: &[&str] = &[
+    "batch",
+    "boards",
+    "changes",
+    "docs",
+    "healthz",
+    "metrics",
+    "openapi.json",
+    "tokens",
+    "transaction",
+];
 
 /// Where an entity is served: as declared, or under the plural of its name.
 pub(crate) fn entity_path(entity: &DeclaredEntity) -> String {
@@ -55,7 +65,7 @@ impl Paths {
             reporter.report_with_help(Code::BadPlaceholder, path.span, (reason, help));
             return;
         }
-        let owner = if SERVED.contains(&path.text.as_str()) {
+        let owner = if is_served(&path.text) {
             Some("the server itself".to_owned())
         } else {
             self.entities.get(&path.text).cloned()
@@ -104,7 +114,7 @@ impl Paths {
     ) -> Option<String> {
         let own = format!("the entity `{}`", entity.name.text);
         let pattern = pattern(texts);
-        if SERVED.contains(&pattern.as_str()) {
+        if is_served(&pattern) {
             return Some("the server itself".to_owned());
         }
         if let Some(owner) = self.entities.get(&pattern).filter(|owner| **owner != own) {
@@ -119,6 +129,10 @@ impl Paths {
         let clash = lists.iter().find(|(label, other)| !label.starts_with(prefix) || other == open);
         clash.map(|(label, _)| label.clone())
     }
+}
+
+fn is_served(path: &str) -> bool {
+    path.split('/').nth(1).is_some_and(|first| SERVED.contains(&first))
 }
 
 fn list_label(entity: &DeclaredEntity, list: &str) -> String {
