@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 
 /// Something that answers requests: made from what a server can serve, such as
 /// [`DynamoDb`](crate::DynamoDb).
@@ -24,6 +24,36 @@ pub(crate) trait Service: Send + Sync + 'static {
     fn is_open(&self) -> bool;
     /// The answer.
     fn answer(&self, request: Request<Bytes>) -> Answer<'_>;
+    /// The answer to a request whose body has not arrived.
+    fn refuse(&self, refusal: Refusal) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = refusal.status();
+        response
+    }
+}
+
+/// Why a body was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is larger than the limit.
+    TooLarge,
+    /// It is not what its head says, or the connection broke.
+    Broken,
+    /// It did not arrive in time.
+    TooSlow,
+    /// Others take all the room.
+    NoRoom,
+}
+
+impl Refusal {
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::Broken => StatusCode::BAD_REQUEST,
+            Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Refusal::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
 }
 
 impl std::fmt::Debug for App {

@@ -12,12 +12,13 @@ use hyper::body::{Body, Incoming};
 use hyper::header::CONNECTION;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
+use crate::app::Refusal;
 use crate::{App, Limits};
 
 /// Room for bodies is given out in pieces of so many bytes.
@@ -82,28 +83,27 @@ async fn answer(host: &Host, request: Request<Incoming>) -> Response<Full<Bytes>
     let limits = &host.limits;
     let (head, body) = request.into_parts();
     if body.size_hint().lower() > limits.body_bytes as u64 {
-        return refusal(StatusCode::PAYLOAD_TOO_LARGE);
+        return refuse(host, Refusal::TooLarge);
     }
     // A body that does not say its length gets room for the longest.
     let most = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
     let pieces = most.unwrap_or(limits.body_bytes).div_ceil(PIECE_BYTES);
     let pieces = u32::try_from(pieces.min(limits.bodies_bytes / PIECE_BYTES)).unwrap_or(u32::MAX);
     let Ok(Ok(_room)) = timeout(limits.body_time, host.room.acquire_many(pieces)).await else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE);
+        return refuse(host, Refusal::NoRoom);
     };
     let body = Limited::new(body, limits.body_bytes).collect();
     match timeout(limits.body_time, body).await {
         Ok(Ok(body)) => host.app.service.answer(Request::from_parts(head, body.to_bytes())).await,
-        Ok(Err(error)) if error.is::<LengthLimitError>() => refusal(StatusCode::PAYLOAD_TOO_LARGE),
-        Ok(Err(_)) => refusal(StatusCode::BAD_REQUEST),
-        Err(_) => refusal(StatusCode::REQUEST_TIMEOUT),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => refuse(host, Refusal::TooLarge),
+        Ok(Err(_)) => refuse(host, Refusal::Broken),
+        Err(_) => refuse(host, Refusal::TooSlow),
     }
 }
 
 /// An answer to what was not read to its end: the connection cannot be used again.
-fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::default());
-    *response.status_mut() = status;
+fn refuse(host: &Host, refusal: Refusal) -> Response<Full<Bytes>> {
+    let mut response = host.app.service.refuse(refusal);
     response.headers_mut().insert(CONNECTION, hyper::header::HeaderValue::from_static("close"));
     response
 }

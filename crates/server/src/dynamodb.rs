@@ -2,7 +2,6 @@
 
 mod credentials;
 mod reply;
-mod request_id;
 mod service;
 mod sigv4;
 mod timestamp;

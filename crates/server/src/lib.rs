@@ -1,8 +1,10 @@
 //! HTTP in front of the library.
 //!
 //! A [`Server`] listens, with or without TLS, and hands requests to an [`App`]. It bounds what a
-//! client can take: connections, headers, bytes of a body, time. Today there is one app:
+//! client can take: connections, headers, bytes of a body, time. There are two apps:
 //!
+//! - [`Rest`] serves a database by its model: every entity, list and unique that is declared, with
+//!   [`Tokens`] that decide who may do what, and whose data is seen.
 //! - [`DynamoDb`] answers as Amazon DynamoDB does, to any of its clients. With [`Credentials`] it
 //!   verifies signatures (SigV4) before it looks into a request; without, it takes any, and the
 //!   server refuses to listen anywhere but on the machine itself.
@@ -15,7 +17,10 @@ mod config;
 mod connection;
 mod dynamodb;
 mod error;
+mod gzip;
 mod race;
+mod request_id;
+mod rest;
 mod server;
 mod tls;
 
@@ -23,4 +28,8 @@ pub use app::App;
 pub use config::{Config, Limits, TlsFiles};
 pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
+pub use rest::{
+    Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnRequest, OwnRoute, Problem, Rest, RestOptions,
+    Role, Token, TokenRequest, Tokens,
+};
 pub use server::Server;

@@ -44,6 +44,8 @@ const LAYERS: &[Layer] = &[
     Layer {
         package: "keyloom-server",
         dependencies: &[
+            "keyloom",
+            "keyloom-model",
             "keyloom-store",
             "keyloom-dynamodb",
             "bytes",
@@ -54,6 +56,7 @@ const LAYERS: &[Layer] = &[
             "hyper-util",
             "ring",
             "rustls",
+            "serde_json",
             "tokio",
             "tokio-rustls",
         ],

@@ -10,10 +10,10 @@ use keyloom_store::Clock;
 
 use super::Credentials;
 use super::reply::Reply;
-use super::request_id::RequestIds;
 use super::sigv4::{self, Denial};
 use crate::App;
 use crate::app::{Answer, Service};
+use crate::request_id::RequestIds;
 
 /// DynamoDB's protocol in front of an [`Endpoint`].
 #[derive(Debug)]

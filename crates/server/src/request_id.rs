@@ -8,18 +8,18 @@ const LENGTH: usize = 52;
 
 /// Makes ids.
 #[derive(Debug)]
-pub(super) struct RequestIds {
+pub(crate) struct RequestIds {
     seed: u64,
     count: AtomicU64,
 }
 
 impl RequestIds {
     /// With a seed of its own, from what the standard library seeds its hash maps with.
-    pub(super) fn new() -> RequestIds {
+    pub(crate) fn new() -> RequestIds {
         RequestIds { seed: RandomState::new().build_hasher().finish(), count: AtomicU64::new(0) }
     }
 
-    pub(super) fn next(&self) -> String {
+    pub(crate) fn next(&self) -> String {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         let mut state = self.seed ^ count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut id = String::with_capacity(LENGTH + 12);

@@ -1,0 +1,30 @@
+//! A model over HTTP: REST, tokens, documentation, measurements.
+
+mod access;
+mod bulk;
+mod call;
+mod entity;
+mod example;
+mod greeting;
+mod list;
+mod log;
+mod metrics;
+mod operation;
+mod own_route;
+mod problem;
+mod question;
+mod refusal;
+mod router;
+mod service;
+mod token;
+mod token_routes;
+mod tokens;
+mod uri;
+
+pub use access::Role;
+pub use log::{Log, LogLevel};
+pub use own_route::{OwnAnswer, OwnHandler, OwnRequest, OwnRoute};
+pub use problem::{Kind, Problem};
+pub use service::{Rest, RestOptions};
+pub use token::{Token, TokenRequest};
+pub use tokens::Tokens;

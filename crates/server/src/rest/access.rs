@@ -1,0 +1,191 @@
+//! Who is asking, and what they may do.
+
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName};
+use keyloom::{Db, Value};
+use keyloom_model::{Entity, FieldType, Model, Tenancy};
+
+use super::operation::{Access, Operation, is_shared};
+use super::problem::{Kind, Problem};
+use super::token::Token;
+use super::tokens::Tokens;
+
+/// The header that says whose data a request is about, where the token does not.
+pub(crate) const TENANT: HeaderName = HeaderName::from_static("keyloom-tenant");
+
+/// What a token allows. Each role may do what the ones before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Reads.
+    Reader,
+    /// Changes data.
+    Writer,
+    /// Makes tokens, and sees measurements.
+    Admin,
+}
+
+impl Role {
+    /// All roles, the least first.
+    pub const ALL: [Role; 3] = [Role::Reader, Role::Writer, Role::Admin];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Reader => "reader",
+            Role::Writer => "writer",
+            Role::Admin => "admin",
+        }
+    }
+
+    /// The role of a name.
+    pub fn of_name(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// Whoever made a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// The id of the token; none where anybody is let in.
+    pub(crate) token: Option<String>,
+    pub(crate) role: Role,
+    /// Whose data the request is about, if that was said.
+    pub(crate) tenant: Option<String>,
+    /// Whether the token itself is of one tenant.
+    pub(crate) is_bound: bool,
+}
+
+impl Caller {
+    /// Somebody, where no token is asked for.
+    fn anybody(headers: &HeaderMap) -> Result<Caller, Problem> {
+        let tenant = tenant_header(headers)?;
+        Ok(Caller { token: None, role: Role::Admin, tenant, is_bound: false })
+    }
+
+    fn of_token(token: Token, headers: &HeaderMap) -> Result<Caller, Problem> {
+        let asked = tenant_header(headers)?;
+        let is_bound = token.tenant.is_some();
+        if is_bound && asked.is_some() && asked != token.tenant {
+            let detail = "The token is of one tenant, and `Keyloom-Tenant` names another: leave \
+                          the header out.";
+            return Err(Problem::new(Kind::Forbidden, detail));
+        }
+        let tenant = token.tenant.or(asked);
+        Ok(Caller { token: Some(token.id), role: token.role, tenant, is_bound })
+    }
+
+    /// The database as this caller sees it.
+    pub(crate) fn db(&self, db: &Db, model: &Model) -> Db {
+        match &self.tenant {
+            None => db.clone(),
+            Some(tenant) => db.tenant(tenant_value(model, tenant)),
+        }
+    }
+
+    /// Makes sure that the caller may do something.
+    pub(crate) fn check(&self, operation: &Operation, model: &Model) -> Result<(), Problem> {
+        let Access::Role(needed) = operation.access() else { return Ok(()) };
+        self.check_role(needed)?;
+        match operation.changes() {
+            Some(entity) => self.check_change(model.entity(entity)),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_role(&self, needed: Role) -> Result<(), Problem> {
+        if self.role >= needed {
+            return Ok(());
+        }
+        let (needed, has) = (needed.name(), self.role.name());
+        let detail = format!("This needs the role `{needed}`, and the token has `{has}`.");
+        Err(Problem::new(Kind::Forbidden, detail))
+    }
+
+    /// What all tenants share is not one tenant's to change.
+    pub(crate) fn check_change(&self, entity: &Entity) -> Result<(), Problem> {
+        self.check_role(Role::Writer)?;
+        if !self.is_bound || !is_shared(entity) {
+            return Ok(());
+        }
+        let detail = format!(
+            "All tenants share `{}`, and the token is of one: use a token without a tenant.",
+            entity.name
+        );
+        Err(Problem::new(Kind::Forbidden, detail))
+    }
+}
+
+/// Finds out who is asking. Without tokens, whoever reaches this machine's own address is let in.
+pub(crate) async fn identify(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Problem> {
+    if tokens.is_open() {
+        check_host(headers)?;
+        return Caller::anybody(headers);
+    }
+    let Some(given) = bearer(headers)? else {
+        let detail = "Give a token: `Authorization: Bearer ...`. `keyloom token create` makes one.";
+        return Err(Problem::new(Kind::Unauthorized, detail));
+    };
+    match tokens.find(given).await? {
+        Some(token) => Caller::of_token(token, headers),
+        None => {
+            let detail = "The token is not valid, or not any more: ask whoever runs the server \
+                          for another.";
+            Err(Problem::new(Kind::Unauthorized, detail))
+        }
+    }
+}
+
+/// A page of another site can make a browser send requests here under that site's name.
+fn check_host(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(host) = headers.get(HOST) else { return Ok(()) };
+    let host = host.to_str().unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_loopback = name
+        .parse::<std::net::IpAddr>()
+        .map_or_else(|_| name == "localhost", |ip| ip.is_loopback());
+    if is_loopback {
+        return Ok(());
+    }
+    let detail = "Without tokens only this machine is served, under `localhost` or its loopback \
+                  address: make a token to be served under a name.";
+    Err(Problem::new(Kind::WrongHost, detail))
+}
+
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let Some(value) = headers.get(AUTHORIZATION) else { return Ok(None) };
+    let value = value.to_str().unwrap_or_default();
+    match value.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(token.trim())),
+        _ => {
+            let detail = "`Authorization` is not `Bearer` and a token.";
+            Err(Problem::new(Kind::Unauthorized, detail))
+        }
+    }
+}
+
+fn tenant_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut values = headers.get_all(TENANT).iter();
+    let refuse = |detail: &str| Err(Problem::new(Kind::BadHeader, detail));
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(_), Some(_)) => refuse("`Keyloom-Tenant` is given twice: name one tenant."),
+        (Some(value), None) => match std::str::from_utf8(value.as_bytes()) {
+            Ok(tenant) => Ok(Some(tenant.to_owned())),
+            Err(_) => refuse("`Keyloom-Tenant` is not UTF-8."),
+        },
+    }
+}
+
+/// A tenant as the model's tenant fields have it: a number where they are numbers.
+fn tenant_value(model: &Model, tenant: &str) -> Value {
+    let is_number = model.entities().any(|(_, entity)| match entity.tenancy {
+        Tenancy::Own(field) => matches!(entity.field(field).of, FieldType::Int(_)),
+        Tenancy::Shared | Tenancy::Inherited(_) => false,
+    });
+    match tenant.parse::<i64>() {
+        Ok(number) if is_number => Value::from(number),
+        Ok(_) | Err(_) => Value::from(tenant),
+    }
+}

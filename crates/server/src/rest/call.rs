@@ -1,0 +1,235 @@
+//! A request whose operation and caller are known, and the answer to it.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use hyper::header::{
+    CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION,
+};
+use hyper::{Method, StatusCode};
+use keyloom::{Db, Item, Record, json_to_item};
+
+use super::access::Caller;
+use super::problem::{Kind, Problem};
+
+/// A request in the making.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// The database as the caller sees it.
+    pub(crate) db: Db,
+    pub(crate) caller: Caller,
+    pub(crate) method: Method,
+    /// The values of the path's parameters, in order.
+    pub(crate) values: Vec<String>,
+    /// The parameters of the query, in order.
+    pub(crate) parameters: Vec<(String, String)>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Versions that a client names as a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Tags {
+    /// No condition.
+    Absent,
+    /// `*`: any version at all.
+    Any,
+    /// One of these.
+    Of(Vec<String>),
+}
+
+impl Call {
+    /// The value of the path's parameter, where there is one.
+    pub(crate) fn value(&self, index: usize) -> &str {
+        self.values.get(index).map_or("", String::as_str)
+    }
+
+    /// The body as a document.
+    pub(crate) fn document(&self) -> Result<Item, Problem> {
+        self.check_media_type()?;
+        json_to_item(&self.body).map_err(|error| keyloom::Error::Document(error).into())
+    }
+
+    /// A page of another site can make a browser send a form, but not JSON.
+    fn check_media_type(&self) -> Result<(), Problem> {
+        let value = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let kind = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let is_patch = self.method == Method::PATCH;
+        match kind.to_ascii_lowercase().as_str() {
+            "application/json" => Ok(()),
+            "application/merge-patch+json" if is_patch => Ok(()),
+            _ => {
+                let detail = "Send JSON, and say so: `Content-Type: application/json`.";
+                Err(Problem::new(Kind::BadMediaType, detail))
+            }
+        }
+    }
+
+    /// A parameter of the query that may be there once.
+    pub(crate) fn parameter(&self, name: &str) -> Result<Option<&str>, Problem> {
+        let mut values = self.parameters.iter().filter(|(other, _)| other == name);
+        match (values.next(), values.next()) {
+            (value, None) => Ok(value.map(|(_, value)| value.as_str())),
+            (_, Some(_)) => Err(bad_parameter(format!("`{name}` is given twice: give it once."))),
+        }
+    }
+
+    /// A parameter of the query that is read as something.
+    pub(crate) fn parsed<T: FromStr>(
+        &self,
+        name: &str,
+        expected: impl Display,
+    ) -> Result<Option<T>, Problem> {
+        let Some(text) = self.parameter(name)? else { return Ok(None) };
+        let refuse =
+            |_| bad_parameter(format!("`{name}` is {expected}, and `{}` is not.", cut(text)));
+        text.parse().map(Some).map_err(refuse)
+    }
+
+    /// How many entities are asked for.
+    pub(crate) fn limit(&self) -> Result<Option<u32>, Problem> {
+        self.parsed("limit", "a whole number from 1 to 1000")
+    }
+
+    /// Refuses every parameter but these.
+    pub(crate) fn check_parameters(&self, known: &[&str]) -> Result<(), Problem> {
+        match self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some((name, _)) => Err(unknown_parameter(name, known)),
+        }
+    }
+
+    /// The versions of which the entity must have one.
+    pub(crate) fn if_match(&self) -> Result<Tags, Problem> {
+        tags(&self.headers, &IF_MATCH, Weak::Differs)
+    }
+
+    /// The versions of which the entity must have none.
+    pub(crate) fn if_none_match(&self) -> Result<Tags, Problem> {
+        tags(&self.headers, &IF_NONE_MATCH, Weak::Equals)
+    }
+
+    /// The key under which the request happens once.
+    pub(crate) fn idempotency_key(&self) -> Result<Option<String>, Problem> {
+        let mut values = self.headers.get_all("idempotency-key").iter();
+        let refuse = |detail: &str| Err(Problem::new(Kind::BadHeader, detail));
+        let value = match (values.next(), values.next()) {
+            (None, _) => return Ok(None),
+            (Some(_), Some(_)) => return refuse("`Idempotency-Key` is given twice: give it once."),
+            (Some(value), None) => value.to_str().unwrap_or_default(),
+        };
+        match value.len() {
+            1..=200 => Ok(Some(value.to_owned())),
+            _ => refuse("`Idempotency-Key` is a text of 1 to 200 visible ASCII characters."),
+        }
+    }
+}
+
+/// What weak tags, which nobody gets here, are worth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weak {
+    Equals,
+    Differs,
+}
+
+fn tags(headers: &HeaderMap, name: &HeaderName, weak: Weak) -> Result<Tags, Problem> {
+    let mut all = vec![];
+    let mut is_there = false;
+    for value in headers.get_all(name) {
+        is_there = true;
+        let value = value.to_str().unwrap_or_default().trim();
+        if value == "*" {
+            return Ok(Tags::Any);
+        }
+        for tag in value.split(',').map(str::trim) {
+            let (is_weak, tag) = tag.strip_prefix("W/").map_or((false, tag), |tag| (true, tag));
+            let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+            let Some(inner) = inner else {
+                let detail = format!(
+                    "`{name}` is not a list of tags: give `ETag` as it was, with its quotes, or `*`."
+                );
+                return Err(Problem::new(Kind::BadHeader, detail));
+            };
+            if !is_weak || weak == Weak::Equals {
+                all.push(inner.to_owned());
+            }
+        }
+    }
+    Ok(if is_there { Tags::Of(all) } else { Tags::Absent })
+}
+
+pub(crate) fn bad_parameter(detail: String) -> Problem {
+    Problem::new(Kind::BadParameter, detail)
+}
+
+pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> Problem {
+    let name = cut(name);
+    let help = match (keyloom_model::nearest(&name, known), known) {
+        (Some(close), _) => format!("did you mean `{close}`?"),
+        (None, []) => "it takes none.".to_owned(),
+        (None, known) => format!("it takes `{}`.", known.join("`, `")),
+    };
+    bad_parameter(format!("This takes no parameter `{name}`: {help}"))
+}
+
+/// What a client sent, short enough to be repeated.
+pub(crate) fn cut(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// An answer in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) media_type: &'static str,
+    pub(crate) headers: Vec<(HeaderName, String)>,
+    pub(crate) body: Vec<u8>,
+    /// The code of a problem, for the log.
+    pub(crate) code: Option<&'static str>,
+    /// What is wrong inside, for the log alone.
+    pub(crate) cause: Option<String>,
+}
+
+pub(crate) const JSON: &str = "application/json";
+
+impl Reply {
+    pub(crate) fn json(status: StatusCode, body: impl Into<String>) -> Reply {
+        let body = body.into().into_bytes();
+        Reply { media_type: JSON, body, ..Reply::empty(status) }
+    }
+
+    pub(crate) fn empty(status: StatusCode) -> Reply {
+        Reply { status, media_type: "", headers: vec![], body: vec![], code: None, cause: None }
+    }
+
+    /// An entity, with its version as a tag.
+    pub(crate) fn record(status: StatusCode, record: &Record) -> Reply {
+        Reply::json(status, record.to_json()).with(ETAG, tag(record))
+    }
+
+    pub(crate) fn with(mut self, name: HeaderName, value: impl Into<String>) -> Reply {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn at(self, location: String) -> Reply {
+        self.with(LOCATION, location)
+    }
+
+    /// The headers of the answer, as far as they can be written.
+    pub(crate) fn header_values(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        let media_type = (!self.media_type.is_empty()).then_some((CONTENT_TYPE, self.media_type));
+        let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.as_str()));
+        headers.chain(media_type).filter_map(|(name, value)| Some((name, value.parse().ok()?)))
+    }
+}
+
+/// A version as a header has it.
+pub(crate) fn tag(record: &Record) -> String {
+    format!("\"{}\"", record.version())
+}

@@ -1,0 +1,45 @@
+//! What to try first, for whoever has just started a server.
+
+use keyloom_model::{Entity, EntityId, FieldOrigin, FieldType, Model, Presence};
+
+use super::example::example;
+use super::operation::{Action, Operation, Segment, is_shared};
+
+/// Requests to begin with, as a shell takes them; `URL` stands for the server's.
+pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -> String {
+    let entities: Vec<(EntityId, &Entity)> = model.entities().collect();
+    // One that refers to nothing can be made at once.
+    let stands_alone = |(_, entity): &&(EntityId, &Entity)| !needs_others(entity);
+    let first = entities.iter().find(stands_alone).or(entities.first());
+    let Some((id, entity)) = first else { return String::new() };
+    let token = if is_open { "" } else { " -H 'Authorization: Bearer TOKEN'" };
+    let tenant = if is_shared(entity) { "" } else { " -H 'Keyloom-Tenant: acme'" };
+    let headers = format!("{token}{tenant}");
+    let document = example(model, entity).to_string().replace('\'', "'\\''");
+    let mut lines = vec![
+        "\nTry:".to_owned(),
+        format!("  curl URL{}{headers} --json '{document}'", entity.path),
+    ];
+    let is_list = |operation: &&Operation| {
+        let has_parameters = operation.path.iter().any(|s| matches!(s, Segment::Parameter(_)));
+        let takes_nothing = match &operation.action {
+            Action::Ask(asked) if asked.entity == *id => {
+                asked.lists.iter().any(|list| entity.list(*list).by.is_empty())
+            }
+            _ => false,
+        };
+        takes_nothing && !has_parameters
+    };
+    if let Some(list) = operations.iter().find(is_list) {
+        lines.push(format!("  curl URL{}{headers}", list.path_text()));
+    }
+    lines.push("Everything that can be asked: URL/docs".to_owned());
+    lines.join("\n")
+}
+
+fn needs_others(entity: &Entity) -> bool {
+    entity.fields.iter().any(|field| {
+        let is_needed = field.presence == Presence::Required && field.default.is_none();
+        field.origin == FieldOrigin::Parent || (is_needed && matches!(field.of, FieldType::Ref(..)))
+    })
+}

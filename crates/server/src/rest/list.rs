@@ -1,0 +1,70 @@
+//! Pages of lists and of children, and what has a unique value.
+
+use hyper::StatusCode;
+use keyloom::{Page, Record, Value};
+use keyloom_model::Entity;
+
+use super::call::{Call, Reply};
+use super::entity::not_found;
+use super::operation::Asked;
+use super::problem::Problem;
+use super::question::Question;
+
+pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<Reply, Problem> {
+    match asked.question(entity, call)? {
+        Question::Find(values) => {
+            call.check_parameters(&names(&values))?;
+            let values: Vec<(&str, Value)> =
+                values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            let found = call.db.find(&entity.name, &values).await?;
+            Ok(page(found.as_slice(), None))
+        }
+        Question::List { list, by, bounds } => {
+            let mut query = call.db.list(&entity.name, &entity.list(list).name);
+            for (name, value) in by {
+                query = query.by(&name, value);
+            }
+            query = bounds.into_iter().fold(query, |query, bound| bound.narrow(query));
+            if call.parsed("reverse", "`true` or `false`")?.unwrap_or(false) {
+                query = query.backward();
+            }
+            if let Some(limit) = call.limit()? {
+                query = query.limit(limit);
+            }
+            if let Some(cursor) = call.parameter("cursor")? {
+                query = query.after(cursor);
+            }
+            let Page { items, next, .. } = query.read().await?;
+            Ok(page(&items, next))
+        }
+    }
+}
+
+pub(super) async fn children(
+    call: &Call,
+    parent: &Entity,
+    child: &Entity,
+) -> Result<Reply, Problem> {
+    call.check_parameters(&["limit", "cursor"])?;
+    let id = call.value(0);
+    let span = (call.limit()?.unwrap_or(20), call.parameter("cursor")?);
+    let found = call.db.children(&parent.name, id, Some(&child.name), span).await?;
+    let Page { items, next, .. } = found.ok_or_else(|| not_found(parent, id))?;
+    Ok(page(&items, next))
+}
+
+fn names(values: &[(String, Value)]) -> Vec<&str> {
+    values.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+/// `{"items": [...], "next": "..."}`; without `next` nothing follows.
+fn page(items: &[Record], next: Option<String>) -> Reply {
+    let items: Vec<String> = items.iter().map(Record::to_json).collect();
+    let mut body = format!("{{\"items\":[{}]", items.join(","));
+    if let Some(next) = next {
+        // A cursor has no character that JSON would escape.
+        body.push_str(&format!(",\"next\":\"{next}\""));
+    }
+    body.push('}');
+    Reply::json(StatusCode::OK, body)
+}

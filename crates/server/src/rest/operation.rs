@@ -1,0 +1,240 @@
+//! Everything that can be asked of a server of a model: one operation for each method of each path.
+//! Routing, access, documentation and measurements all go by this one table.
+
+use hyper::Method;
+use keyloom_model::{Entity, EntityId, FieldId, ListId, Model, PathPart, Tenancy, UniqueId};
+
+use super::access::Role;
+
+/// A method of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    /// Its name, which no other operation has: `create_task`.
+    pub(crate) name: String,
+    pub(crate) method: Method,
+    pub(crate) path: Vec<Segment>,
+    pub(crate) action: Action,
+}
+
+/// A part of a path, between slashes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Segment {
+    Text(String),
+    /// Anything; the name is for people.
+    Parameter(String),
+}
+
+/// What an operation does.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    Create(EntityId),
+    Read(EntityId),
+    Replace(EntityId),
+    Change(EntityId),
+    Delete(EntityId),
+    /// A page of the children of an entity.
+    Children {
+        parent: EntityId,
+        child: EntityId,
+    },
+    /// Whatever lists and uniques answer under one path.
+    Ask(Asked),
+    Batch,
+    Transaction,
+    ListTokens,
+    CreateToken,
+    RevokeToken,
+    OpenApi,
+    Docs,
+    Health,
+    Metrics,
+    /// A route that an application added: which one.
+    Own(usize),
+}
+
+/// The questions that are answered under one path, all of one entity.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) entity: EntityId,
+    /// The fields whose values are in the path, in its order.
+    pub(crate) in_path: Vec<FieldId>,
+    pub(crate) lists: Vec<ListId>,
+    pub(crate) uniques: Vec<UniqueId>,
+}
+
+/// Who may do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Anybody: it says nothing about data.
+    Anybody,
+    /// Whoever has at least this role.
+    Role(Role),
+}
+
+impl Operation {
+    pub(crate) fn access(&self) -> Access {
+        match self.action {
+            Action::OpenApi | Action::Docs | Action::Health => Access::Anybody,
+            Action::Read(_) | Action::Children { .. } | Action::Ask(_) | Action::Batch => {
+                Access::Role(Role::Reader)
+            }
+            Action::Create(_)
+            | Action::Replace(_)
+            | Action::Change(_)
+            | Action::Delete(_)
+            | Action::Transaction => Access::Role(Role::Writer),
+            Action::ListTokens | Action::CreateToken | Action::RevokeToken | Action::Metrics => {
+                Access::Role(Role::Admin)
+            }
+            Action::Own(_) if self.method == Method::GET => Access::Role(Role::Reader),
+            Action::Own(_) => Access::Role(Role::Writer),
+        }
+    }
+
+    /// The entity whose data it changes.
+    pub(crate) fn changes(&self) -> Option<EntityId> {
+        match self.action {
+            Action::Create(entity)
+            | Action::Replace(entity)
+            | Action::Change(entity)
+            | Action::Delete(entity) => Some(entity),
+            _ => None,
+        }
+    }
+
+    /// Its path as people write it: `/tasks/{id}`.
+    pub(crate) fn path_text(&self) -> String {
+        let segment = |segment: &Segment| match segment {
+            Segment::Text(text) => format!("/{text}"),
+            Segment::Parameter(name) => format!("/{{{name}}}"),
+        };
+        self.path.iter().map(segment).collect()
+    }
+}
+
+/// Every operation of a model, those of the server itself last.
+pub(crate) fn operations(model: &Model) -> Vec<Operation> {
+    let mut all = vec![];
+    for (id, entity) in model.entities() {
+        all.extend(of_entity(model, id, entity));
+    }
+    all.extend(of_server());
+    all
+}
+
+/// Whose data an entity of a kind is: a tenant's, or everybody's.
+pub(crate) fn is_shared(entity: &Entity) -> bool {
+    match entity.tenancy {
+        Tenancy::Shared => true,
+        Tenancy::Own(_) | Tenancy::Inherited(_) => false,
+    }
+}
+
+fn of_entity(model: &Model, id: EntityId, entity: &Entity) -> Vec<Operation> {
+    let name = &entity.name;
+    let all = texts(&entity.path);
+    let one = [&all[..], &[Segment::Parameter("id".to_owned())]].concat();
+    let operation = |name: String, method: Method, path: &[Segment], action: Action| Operation {
+        name,
+        method,
+        path: path.to_vec(),
+        action,
+    };
+    let mut operations = vec![
+        operation(format!("create_{name}"), Method::POST, &all, Action::Create(id)),
+        operation(format!("read_{name}"), Method::GET, &one, Action::Read(id)),
+        operation(format!("replace_{name}"), Method::PUT, &one, Action::Replace(id)),
+        operation(format!("change_{name}"), Method::PATCH, &one, Action::Change(id)),
+        operation(format!("delete_{name}"), Method::DELETE, &one, Action::Delete(id)),
+    ];
+    for (relation, child) in model.children(id) {
+        let below = [Segment::Text("with".to_owned()), Segment::Text(relation.clone())];
+        let path = [&one[..], &below].concat();
+        let called = format!("children_{relation}_of_{name}");
+        let action = Action::Children { parent: id, child };
+        operations.push(operation(called, Method::GET, &path, action));
+    }
+    for (path, asked) in questions(id, entity, &all) {
+        let called = match &asked.lists[..] {
+            [first, ..] => format!("list_{name}_{}", entity.list(*first).name),
+            [] => format!("find_{name}"),
+        };
+        operations.push(operation(called, Method::GET, &path, Action::Ask(asked)));
+    }
+    operations
+}
+
+/// The questions of an entity by the path under which they are asked: lists at theirs, uniques at
+/// the entity's own, lists without a path under `lists`.
+fn questions(id: EntityId, entity: &Entity, own: &[Segment]) -> Vec<(Vec<Segment>, Asked)> {
+    let mut paths: Vec<(Vec<Segment>, Asked)> = vec![];
+    let mut at = |path: Vec<Segment>, in_path: Vec<FieldId>| -> usize {
+        let place = paths.iter().position(|(other, _)| *other == path);
+        place.unwrap_or_else(|| {
+            paths.push((path, Asked { entity: id, in_path, lists: vec![], uniques: vec![] }));
+            paths.len() - 1
+        })
+    };
+    let mut places = vec![];
+    for (list_id, list) in entity.lists() {
+        let place = match &list.path {
+            Some(parts) => at(segments(entity, parts), fields_of(parts)),
+            None => {
+                let below = [Segment::Text("lists".to_owned()), Segment::Text(list.name.clone())];
+                at([own, &below].concat(), vec![])
+            }
+        };
+        places.push((place, Some(list_id), None));
+    }
+    for (unique_id, _) in entity.uniques() {
+        places.push((at(own.to_vec(), vec![]), None, Some(unique_id)));
+    }
+    for (place, list, unique) in places {
+        let asked = &mut paths[place].1;
+        asked.lists.extend(list);
+        asked.uniques.extend(unique);
+    }
+    paths
+}
+
+fn texts(path: &str) -> Vec<Segment> {
+    path.split('/').filter(|text| !text.is_empty()).map(|text| Segment::Text(text.into())).collect()
+}
+
+fn segments(entity: &Entity, parts: &[PathPart]) -> Vec<Segment> {
+    let segment = |part: &PathPart| match part {
+        PathPart::Text(text) => Segment::Text(text.clone()),
+        PathPart::Field(field) => Segment::Parameter(entity.field(*field).name.clone()),
+    };
+    parts.iter().map(segment).collect()
+}
+
+fn fields_of(parts: &[PathPart]) -> Vec<FieldId> {
+    let field = |part: &PathPart| match part {
+        PathPart::Text(_) => None,
+        PathPart::Field(field) => Some(*field),
+    };
+    parts.iter().filter_map(field).collect()
+}
+
+fn of_server() -> Vec<Operation> {
+    let operation = |name: &str, method: Method, path: &str, action: Action| Operation {
+        name: name.to_owned(),
+        method,
+        path: texts(path),
+        action,
+    };
+    let mut revoke = operation("revoke_token", Method::DELETE, "/tokens", Action::RevokeToken);
+    revoke.path.push(Segment::Parameter("id".to_owned()));
+    vec![
+        operation("transaction", Method::POST, "/transaction", Action::Transaction),
+        operation("batch", Method::POST, "/batch", Action::Batch),
+        operation("list_tokens", Method::GET, "/tokens", Action::ListTokens),
+        operation("create_token", Method::POST, "/tokens", Action::CreateToken),
+        revoke,
+        operation("metrics", Method::GET, "/metrics", Action::Metrics),
+        operation("health", Method::GET, "/healthz", Action::Health),
+        operation("openapi", Method::GET, "/openapi.json", Action::OpenApi),
+        operation("docs", Method::GET, "/docs", Action::Docs),
+    ]
+}

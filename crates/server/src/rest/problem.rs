@@ -1,0 +1,149 @@
+//! Problems: what a client is told when its request is not done, as RFC 9457 has it. The codes are
+//! stable; the texts are for people.
+
+use hyper::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// What went wrong with a request.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    kind: Kind,
+    detail: String,
+    errors: Vec<FieldProblem>,
+    /// The methods that a path has, if it lacks the one that was asked for.
+    allow: Option<String>,
+    /// What is told to the log and to nobody else.
+    cause: Option<String>,
+}
+
+/// What is wrong with one field of a document.
+#[derive(Clone, Debug)]
+pub(super) struct FieldProblem {
+    /// Where, as in `address.lines[2]`.
+    pub(super) field: String,
+    /// What, and what to do.
+    pub(super) detail: String,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident $status:literal $code:literal $title:literal)*) => {
+        /// The kinds of problems. A code never changes its meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Kind { $(#[doc = $title] $name,)* }
+
+        impl Kind {
+            /// All of them, in the order of their statuses.
+            pub const ALL: &[Kind] = &[$(Kind::$name,)*];
+
+            fn facts(self) -> (u16, &'static str, &'static str) {
+                match self { $(Kind::$name => ($status, $code, $title),)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    BadUri           400 "bad-uri"            "The path or the query cannot be read."
+    BadDocument      400 "bad-document"       "The body cannot be read."
+    BadParameter     400 "bad-parameter"      "A parameter cannot be used."
+    BadHeader        400 "bad-header"         "A header cannot be used."
+    BadCursor        400 "bad-cursor"         "The cursor is not one of this question."
+    TenantNeeded     400 "tenant-needed"      "It must be said whose data this is about."
+    Unauthorized     401 "unauthorized"       "A valid token is needed."
+    Forbidden        403 "forbidden"          "The token does not allow this."
+    NotFound         404 "not-found"          "There is no such thing."
+    BadMethod        405 "bad-method"         "The path has no such method."
+    Timeout          408 "timeout"            "The request took too long to arrive."
+    Taken            409 "taken"              "Another one has a value that must be unique."
+    Exists           409 "exists"             "There is one with this id already."
+    InUse            409 "in-use"             "Others refer to it."
+    VersionConflict  409 "version-conflict"   "It has another version than the body says."
+    KeyReused        409 "key-reused"         "The idempotency key was used for another request."
+    VersionMismatch  412 "version-mismatch"   "It has another version than was expected."
+    BodyTooLarge     413 "body-too-large"     "The body is larger than the server takes."
+    BadMediaType     415 "bad-media-type"     "The body is not JSON."
+    WrongHost        421 "wrong-host"         "The request was meant for another host."
+    Invalid          422 "invalid"            "The document breaks rules of the model."
+    TargetGone       422 "target-gone"        "It refers to something that is not there."
+    TooLarge         422 "too-large"          "It is more than can be kept or changed at once."
+    Internal         500 "internal"           "Something is wrong in the server."
+    Busy             503 "busy"               "Not now: try again."
+    Building         503 "building"           "It is still being built since the model was changed."
+    Overdue          503 "overdue"            "The answer took too long."
+}
+
+impl Kind {
+    /// The text that programs go by.
+    pub fn code(self) -> &'static str {
+        self.facts().1
+    }
+
+    /// The status that an answer with it has.
+    pub fn status(self) -> u16 {
+        self.facts().0
+    }
+
+    /// What it means, in a sentence.
+    pub fn title(self) -> &'static str {
+        self.facts().2
+    }
+}
+
+impl Problem {
+    /// A problem. The detail is a sentence: what is wrong, where, and what to do.
+    pub fn new(kind: Kind, detail: impl Into<String>) -> Problem {
+        Problem { kind, detail: detail.into(), errors: vec![], allow: None, cause: None }
+    }
+
+    pub(super) fn with_errors(mut self, errors: Vec<FieldProblem>) -> Problem {
+        self.errors = errors;
+        self
+    }
+
+    pub(super) fn with_allow(mut self, methods: String) -> Problem {
+        self.allow = Some(methods);
+        self
+    }
+
+    pub(super) fn with_cause(mut self, cause: String) -> Problem {
+        self.cause = Some(cause);
+        self
+    }
+
+    /// Which kind of problem it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(super) fn allow(&self) -> Option<&str> {
+        self.allow.as_deref()
+    }
+
+    pub(super) fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// As `application/problem+json`.
+    pub(super) fn to_json(&self, request_id: &str) -> Value {
+        let (status, code, title) = self.kind.facts();
+        let mut problem = Map::new();
+        problem.insert("type".to_owned(), json!(format!("urn:keyloom:problem:{code}")));
+        problem.insert("title".to_owned(), json!(title));
+        problem.insert("status".to_owned(), json!(status));
+        problem.insert("code".to_owned(), json!(code));
+        problem.insert("detail".to_owned(), json!(self.detail));
+        if !self.errors.is_empty() {
+            let error =
+                |error: &FieldProblem| json!({ "field": error.field, "detail": error.detail });
+            let errors: Vec<Value> = self.errors.iter().map(error).collect();
+            problem.insert("errors".to_owned(), Value::Array(errors));
+        }
+        problem.insert("request_id".to_owned(), json!(request_id));
+        Value::Object(problem)
+    }
+}

@@ -1,0 +1,85 @@
+//! What the errors of a database are to a client of HTTP: the one table that maps them.
+
+use keyloom::{Error, FieldError, TenantProblem};
+
+use super::problem::{FieldProblem, Kind, Problem};
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Problem {
+        let problem = Problem::new(kind(&error), detail(&error));
+        match &error {
+            Error::Fields { errors, .. } => {
+                problem.with_errors(errors.iter().map(field_problem).collect())
+            }
+            _ if problem.kind() == Kind::Internal => problem.with_cause(error.to_string()),
+            _ => problem,
+        }
+    }
+}
+
+fn kind(error: &Error) -> Kind {
+    match error {
+        Error::Document(_) => Kind::BadDocument,
+        Error::Unknown { .. } | Error::Request(_) => Kind::BadParameter,
+        Error::Cursor(_) => Kind::BadCursor,
+        Error::Tenant { problem: TenantProblem::Missing | TenantProblem::Unfit, .. } => {
+            Kind::TenantNeeded
+        }
+        Error::NotFound { .. } => Kind::NotFound,
+        Error::Taken { .. } => Kind::Taken,
+        Error::Exists { .. } => Kind::Exists,
+        Error::InUse { .. } => Kind::InUse,
+        Error::VersionMismatch { .. } => Kind::VersionConflict,
+        Error::Tenant { problem: TenantProblem::Other, .. }
+        | Error::Fields { .. }
+        | Error::Id { .. }
+        | Error::SameTwice { .. } => Kind::Invalid,
+        Error::TargetGone { .. } => Kind::TargetGone,
+        Error::TooLarge { .. } | Error::EntityTooLarge { .. } | Error::KeyTooLong(_) => {
+            Kind::TooLarge
+        }
+        Error::Building { .. } => Kind::Building,
+        Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,
+        Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::Busy,
+        // The rest is nothing that a request can cause, as far as is known.
+        _ => Kind::Internal,
+    }
+}
+
+/// Clients are not told what is wrong inside; the log is.
+fn detail(error: &Error) -> String {
+    match (kind(error), error) {
+        (Kind::Internal, _) => {
+            "The server could not do this, and its log says why: tell whoever runs it the request \
+             id."
+            .to_owned()
+        }
+        (_, Error::Tenant { entity, problem: TenantProblem::Missing }) => {
+            format!(
+                "Every `{entity}` belongs to a tenant: say which with the header `Keyloom-Tenant`."
+            )
+        }
+        (_, Error::Tenant { entity, problem: TenantProblem::Unfit }) => format!(
+            "The tenant is not a value of the tenant field of `{entity}`: give one that is with \
+             the header `Keyloom-Tenant`."
+        ),
+        (Kind::Invalid, Error::Fields { entity, errors }) => match &errors[..] {
+            [error] => format!("This is no `{entity}`: {}", sentence(error)),
+            errors => {
+                format!("This is no `{entity}`: {} things are wrong, see `errors`.", errors.len())
+            }
+        },
+        _ => error.to_string(),
+    }
+}
+
+fn field_problem(error: &FieldError) -> FieldProblem {
+    FieldProblem { field: error.path().to_string(), detail: sentence(error) }
+}
+
+/// Errors of fields are sentences that may lack their full stop.
+fn sentence(error: &FieldError) -> String {
+    let text = error.to_string();
+    let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
+    text + end
+}

@@ -1,0 +1,102 @@
+//! From a method and a path to an operation.
+
+use std::collections::HashMap;
+
+use hyper::Method;
+
+use super::operation::{Operation, Segment};
+use super::problem::{Kind, Problem};
+
+/// Finds operations.
+#[derive(Debug)]
+pub(crate) struct Router {
+    operations: Vec<Operation>,
+    /// By the number of segments and the first of them, which is never a parameter; those with
+    /// fewer parameters first.
+    places: HashMap<(usize, String), Vec<usize>>,
+}
+
+/// An operation and what its path says.
+#[derive(Debug)]
+pub(crate) struct Found<'r> {
+    /// Its place in the table.
+    pub(crate) index: usize,
+    pub(crate) operation: &'r Operation,
+    /// The values of the path's parameters, in order.
+    pub(crate) values: Vec<String>,
+}
+
+impl Router {
+    pub(crate) fn new(operations: Vec<Operation>) -> Router {
+        let mut places: HashMap<(usize, String), Vec<usize>> = HashMap::new();
+        for (index, operation) in operations.iter().enumerate() {
+            let first = match operation.path.first() {
+                Some(Segment::Text(first)) => first.clone(),
+                Some(Segment::Parameter(_)) | None => String::new(),
+            };
+            places.entry((operation.path.len(), first)).or_default().push(index);
+        }
+        for place in places.values_mut() {
+            place.sort_by_key(|index| parameter_count(&operations[*index]));
+        }
+        Router { operations, places }
+    }
+
+    pub(crate) fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The operation of a request; `HEAD` is answered as `GET`.
+    pub(crate) fn find(&self, method: &Method, segments: &[String]) -> Result<Found<'_>, Problem> {
+        let first = segments.first().cloned().unwrap_or_default();
+        let place = self.places.get(&(segments.len(), first)).map_or(&[][..], Vec::as_slice);
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        let mut methods: Vec<&Method> = vec![];
+        for index in place {
+            let operation = &self.operations[*index];
+            let Some(values) = values(&operation.path, segments) else { continue };
+            if operation.method == method {
+                return Ok(Found { index: *index, operation, values });
+            }
+            methods.push(&operation.method);
+        }
+        Err(if methods.is_empty() { nowhere(segments) } else { no_method(method, &methods) })
+    }
+}
+
+fn parameter_count(operation: &Operation) -> usize {
+    operation.path.iter().filter(|segment| matches!(segment, Segment::Parameter(_))).count()
+}
+
+/// What the parameters of a path are in a request; `None` if it is another path.
+fn values(path: &[Segment], segments: &[String]) -> Option<Vec<String>> {
+    let mut values = vec![];
+    for (expected, segment) in path.iter().zip(segments) {
+        match expected {
+            Segment::Text(text) if text == segment => {}
+            Segment::Text(_) => return None,
+            Segment::Parameter(_) if segment.is_empty() => return None,
+            Segment::Parameter(_) => values.push(segment.clone()),
+        }
+    }
+    Some(values)
+}
+
+fn nowhere(segments: &[String]) -> Problem {
+    let path = segments.join("/");
+    let path: String = path.chars().take(100).collect();
+    let detail = format!("Nothing is served at `/{path}`: `/docs` lists every path.");
+    Problem::new(Kind::NotFound, detail)
+}
+
+fn no_method(method: &Method, methods: &[&Method]) -> Problem {
+    let mut names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
+    if names.contains(&"GET") {
+        names.push("HEAD");
+    }
+    names.sort_unstable();
+    names.dedup();
+    let names = names.join(", ");
+    let detail = format!("This path has no {method}: it has {names}.");
+    Problem::new(Kind::BadMethod, detail).with_allow(names)
+}

@@ -1,0 +1,313 @@
+//! From an HTTP request to an operation and back: who is asking, what they may, how long it took.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{ALLOW, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use keyloom::{Clock, Db, SystemClock};
+use keyloom_model::Model;
+use tokio::time::timeout;
+
+use super::access::{self, Caller};
+use super::call::{Call, Reply};
+use super::greeting::greeting;
+use super::log::{Entry, Log, LogLevel};
+use super::metrics::Metrics;
+use super::operation::{Access, Action, Operation, Segment, operations};
+use super::own_route::{OwnRequest, OwnRoute};
+use super::problem::{Kind, Problem};
+use super::router::Router;
+use super::tokens::Tokens;
+use super::{bulk, entity, list, token_routes, uri};
+use crate::App;
+use crate::app::{Answer, Refusal, Service};
+use crate::gzip::compressed;
+use crate::request_id::RequestIds;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// How a model is served.
+#[derive(Clone, Debug)]
+pub struct RestOptions {
+    /// What time it is, for the log.
+    pub clock: Arc<dyn Clock>,
+    /// Where requests are told of.
+    pub log: Log,
+    /// How long an answer may take.
+    pub answer_time: Duration,
+}
+
+impl Default for RestOptions {
+    fn default() -> RestOptions {
+        RestOptions {
+            clock: Arc::new(SystemClock),
+            log: Log { level: LogLevel::Nothing, write: Arc::new(|_| {}) },
+            answer_time: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A database over HTTP: every operation of its model as REST.
+#[derive(Debug)]
+pub struct Rest {
+    db: Db,
+    model: Model,
+    tokens: Tokens,
+    options: RestOptions,
+    own: Vec<OwnRoute>,
+    router: Router,
+    metrics: Metrics,
+    request_ids: RequestIds,
+}
+
+/// What became of a request, for those who keep count.
+#[derive(Debug, Default)]
+struct Trail {
+    operation: Option<usize>,
+    caller: Option<Caller>,
+}
+
+impl Rest {
+    /// Serves a database to whoever has one of the tokens, with the routes of an application
+    /// beside those of the model.
+    ///
+    /// # Errors
+    ///
+    /// If a route of the application is not a method and a path that begins with a word, or has
+    /// the place or the name of another one.
+    pub fn new(
+        db: Db,
+        tokens: Tokens,
+        own: Vec<OwnRoute>,
+        options: RestOptions,
+    ) -> Result<Rest, String> {
+        let model = db.model();
+        let mut operations = operations(&model);
+        for (index, route) in own.iter().enumerate() {
+            let operation = own_operation(index, route)?;
+            let is_taken = |other: &Operation| {
+                other.name == operation.name
+                    || (other.method == operation.method && other.path == operation.path)
+            };
+            if operations.iter().any(is_taken) {
+                return Err(format!("The route {route:?} has the name or place of another."));
+            }
+            operations.push(operation);
+        }
+        let metrics = Metrics::new(operations.iter().map(|operation| operation.name.clone()));
+        let (router, request_ids) = (Router::new(operations), RequestIds::new());
+        Ok(Rest { db, model, tokens, options, own, router, metrics, request_ids })
+    }
+
+    /// What to try first, as a shell takes it; `URL` stands for the server's.
+    pub fn greeting(&self) -> String {
+        greeting(&self.model, self.router.operations(), self.tokens.is_open())
+    }
+
+    async fn reply(&self, request: Request<Bytes>, id: &str, trail: &mut Trail) -> Reply {
+        let answer = timeout(self.options.answer_time, self.serve(request, id, trail)).await;
+        let problem = match answer {
+            Ok(Ok(reply)) => return reply,
+            Ok(Err(problem)) => problem,
+            Err(_) => {
+                let detail = "The answer took too long, and the server gave up. A change has \
+                              happened as a whole or not at all: read before you try again.";
+                Problem::new(Kind::Overdue, detail)
+            }
+        };
+        problem_reply(&problem, id)
+    }
+
+    async fn serve(
+        &self,
+        request: Request<Bytes>,
+        id: &str,
+        trail: &mut Trail,
+    ) -> Result<Reply, Problem> {
+        let (head, body) = request.into_parts();
+        let segments = uri::segments(head.uri.path())?;
+        let found = self.router.find(&head.method, &segments)?;
+        trail.operation = Some(found.index);
+        let caller = match found.operation.access() {
+            Access::Anybody => None,
+            Access::Role(_) => Some(access::identify(&self.tokens, &head.headers).await?),
+        };
+        let Some(caller) = caller else { return self.say(found.operation) };
+        trail.caller = Some(caller.clone());
+        caller.check(found.operation, &self.model)?;
+        let call = Call {
+            db: caller.db(&self.db, &self.model),
+            caller,
+            method: head.method,
+            values: found.values,
+            parameters: uri::parameters(head.uri.query().unwrap_or_default())?,
+            headers: head.headers,
+            body,
+        };
+        self.act(&call, &found.operation.action, id).await
+    }
+
+    /// What anybody may know.
+    fn say(&self, operation: &Operation) -> Result<Reply, Problem> {
+        match operation.action {
+            Action::OpenApi | Action::Docs => Ok(Reply::json(StatusCode::OK, "{}")),
+            _ => Ok(Reply::json(StatusCode::OK, r#"{"status":"ok"}"#)),
+        }
+    }
+
+    async fn act(&self, call: &Call, action: &Action, id: &str) -> Result<Reply, Problem> {
+        let model = &self.model;
+        match action {
+            Action::Create(entity) => entity::create(call, model.entity(*entity)).await,
+            Action::Read(entity) => entity::read(call, model.entity(*entity)).await,
+            Action::Replace(entity) => entity::replace(call, model.entity(*entity)).await,
+            Action::Change(entity) => entity::change(call, model.entity(*entity)).await,
+            Action::Delete(entity) => entity::delete(call, model.entity(*entity)).await,
+            Action::Children { parent, child } => {
+                list::children(call, model.entity(*parent), model.entity(*child)).await
+            }
+            Action::Ask(asked) => list::ask(call, model.entity(asked.entity), asked).await,
+            Action::Batch => bulk::batch(call, model, id).await,
+            Action::Transaction => bulk::transaction(call, model).await,
+            Action::ListTokens => token_routes::list(call, &self.tokens).await,
+            Action::CreateToken => token_routes::create(call, &self.tokens).await,
+            Action::RevokeToken => token_routes::revoke(call, &self.tokens).await,
+            Action::Metrics => Ok(Reply {
+                media_type: "text/plain; version=0.0.4",
+                ..Reply::json(StatusCode::OK, self.metrics.text())
+            }),
+            Action::Own(index) => self.own_reply(call, *index).await,
+            Action::OpenApi | Action::Docs | Action::Health => Ok(Reply::empty(StatusCode::OK)),
+        }
+    }
+
+    async fn own_reply(&self, call: &Call, index: usize) -> Result<Reply, Problem> {
+        let request = OwnRequest {
+            db: call.db.clone(),
+            values: call.values.clone(),
+            parameters: call.parameters.clone(),
+            body: call.body.to_vec(),
+        };
+        let handler = self.own[index].handler.clone();
+        Ok(Reply::json(StatusCode::OK, handler.answer(request).await?))
+    }
+
+    /// The id that a client gave its request, or a new one.
+    fn request_id(&self, headers: &HeaderMap) -> String {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
+        let given = given.filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(is_plain));
+        given.map_or_else(|| self.request_ids.next(), str::to_owned)
+    }
+}
+
+impl Service for Rest {
+    fn is_open(&self) -> bool {
+        self.tokens.is_open()
+    }
+
+    fn answer(&self, request: Request<Bytes>) -> Answer<'_> {
+        Box::pin(async move {
+            let (started, _in_flight) = (Instant::now(), self.metrics.begin());
+            let id = self.request_id(request.headers());
+            let (method, uri) = (request.method().clone(), request.uri().clone());
+            let (headers, bytes_in) = (request.headers().clone(), request.body().len());
+            let mut trail = Trail::default();
+            let reply = self.reply(request, &id, &mut trail).await;
+            let took = started.elapsed();
+            let status = reply.status.as_u16();
+            self.metrics.count(trail.operation, status, took);
+            let operations = self.router.operations();
+            let entry = Entry {
+                request_id: &id,
+                method: method.as_str(),
+                path: uri.path(),
+                operation: trail.operation.map(|index| operations[index].name.as_str()),
+                token: trail.caller.as_ref().and_then(|caller| caller.token.as_deref()),
+                tenant: trail.caller.as_ref().and_then(|caller| caller.tenant.as_deref()),
+                status,
+                code: reply.code,
+                cause: reply.cause.as_deref(),
+                bytes_in,
+                bytes_out: reply.body.len(),
+                took,
+            };
+            self.options.log.tell(&*self.options.clock, &entry);
+            response(reply, &id, &headers)
+        })
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Response<Full<Bytes>> {
+        let (kind, detail) = match refusal {
+            Refusal::TooLarge => {
+                (Kind::BodyTooLarge, "The body is larger than the server takes: send less at once.")
+            }
+            Refusal::Broken => (Kind::BadDocument, "The body ended before it was whole."),
+            Refusal::TooSlow => (Kind::Timeout, "The body did not arrive in time: send it faster."),
+            Refusal::NoRoom => (Kind::Busy, "Too many bodies arrive at once: try again."),
+        };
+        let id = self.request_ids.next();
+        response(problem_reply(&Problem::new(kind, detail), &id), &id, &HeaderMap::new())
+    }
+}
+
+impl From<Rest> for App {
+    fn from(service: Rest) -> App {
+        App { service: Arc::new(service) }
+    }
+}
+
+fn own_operation(index: usize, route: &OwnRoute) -> Result<Operation, String> {
+    let method = Method::from_bytes(route.method.as_bytes())
+        .map_err(|_| format!("The route {route:?} has no method."))?;
+    let segment = |text: &str| {
+        let parameter = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        match parameter {
+            Some(name) => Segment::Parameter(name.to_owned()),
+            None => Segment::Text(text.to_owned()),
+        }
+    };
+    let path: Vec<Segment> = route.path.trim_start_matches('/').split('/').map(segment).collect();
+    match path.first() {
+        Some(Segment::Text(first)) if !first.is_empty() => {
+            Ok(Operation { name: route.name.to_owned(), method, path, action: Action::Own(index) })
+        }
+        _ => Err(format!("The path of the route {route:?} does not begin with a word.")),
+    }
+}
+
+fn problem_reply(problem: &Problem, id: &str) -> Reply {
+    let mut reply = Reply::json(problem.status(), problem.to_json(id).to_string());
+    reply.media_type = "application/problem+json";
+    reply.code = Some(problem.kind().code());
+    reply.cause = problem.cause().map(str::to_owned);
+    if let Some(methods) = problem.allow() {
+        reply = reply.with(ALLOW, methods);
+    }
+    match problem.kind() {
+        Kind::Unauthorized => reply.with(WWW_AUTHENTICATE, "Bearer"),
+        Kind::Busy | Kind::Building => reply.with(RETRY_AFTER, "1"),
+        _ => reply,
+    }
+}
+
+fn response(reply: Reply, id: &str, asked: &HeaderMap) -> Response<Full<Bytes>> {
+    let mut headers: Vec<(HeaderName, HeaderValue)> = reply.header_values().collect();
+    let compressed = compressed(&reply.body, asked);
+    if compressed.is_some() {
+        headers.push((CONTENT_ENCODING, HeaderValue::from_static("gzip")));
+        headers.push((VARY, HeaderValue::from_static("accept-encoding")));
+    }
+    let mut response = Response::new(Full::new(Bytes::from(compressed.unwrap_or(reply.body))));
+    *response.status_mut() = reply.status;
+    // What is answered to one may not be kept for another, nor be taken for a page.
+    headers.push((CACHE_CONTROL, HeaderValue::from_static("private, no-cache")));
+    headers.push((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
+    headers.extend(HeaderValue::from_str(id).ok().map(|id| (REQUEST_ID, id)));
+    response.headers_mut().extend(headers);
+    response
+}

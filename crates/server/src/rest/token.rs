@@ -1,0 +1,174 @@
+//! A token: what a client shows to be let in, and what is kept of it.
+//!
+//! ```text
+//! kl_<id: 16 characters>_<secret: 52 characters>      characters of a-z 2-7
+//! ```
+//!
+//! Only the SHA-256 of the secret is kept. A secret is 32 random bytes, so nothing slower is needed
+//! to make guessing hopeless.
+
+use keyloom::{Entropy, Item, Value};
+use keyloom_store::Time;
+use ring::digest::{SHA256, digest};
+
+use super::Role;
+
+const PREFIX: &str = "kl_";
+const ID_BYTES: usize = 10;
+const SECRET_BYTES: usize = 32;
+const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+/// The attributes of a token's row.
+pub(super) const ID: &str = "id";
+const HASH: &str = "hash";
+const ROLE: &str = "role";
+const TENANT: &str = "tenant";
+const NAME: &str = "name";
+const CREATED: &str = "created";
+const EXPIRES: &str = "expires";
+
+/// A token as it is kept: without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Which one it is.
+    pub id: String,
+    /// What it allows.
+    pub role: Role,
+    /// Whose data it is for; everybody's if none is named.
+    pub tenant: Option<String>,
+    /// What it is for, in its maker's words.
+    pub name: String,
+    /// When it was made.
+    pub created: Time,
+    /// From when on it is not valid any more.
+    pub expires: Option<Time>,
+    hash: Vec<u8>,
+}
+
+/// What a token is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenRequest {
+    /// What it allows.
+    pub role: Role,
+    /// Whose data it is for; everybody's if none is named.
+    pub tenant: Option<String>,
+    /// What it is for.
+    pub name: String,
+    /// From when on it is not valid any more.
+    pub expires: Option<Time>,
+}
+
+impl TokenRequest {
+    /// The request, if there can be such a token.
+    ///
+    /// # Errors
+    ///
+    /// If an admin would be of one tenant: whoever makes tokens could make one of another.
+    pub fn checked(self) -> Result<TokenRequest, &'static str> {
+        if self.role == Role::Admin && self.tenant.is_some() {
+            return Err("An admin is of no tenant: leave the tenant out, or take another role.");
+        }
+        Ok(self)
+    }
+}
+
+impl Token {
+    /// A new token, and the text that is shown once.
+    pub(super) fn make(
+        request: TokenRequest,
+        created: Time,
+        entropy: &dyn Entropy,
+    ) -> std::io::Result<(Token, String)> {
+        let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
+        entropy.fill(&mut id)?;
+        entropy.fill(&mut secret)?;
+        let (id, secret) = (letters(&id), letters(&secret));
+        let text = format!("{PREFIX}{id}_{secret}");
+        let TokenRequest { role, tenant, name, expires } = request;
+        let hash = hash(&secret);
+        Ok((Token { id, role, tenant, name, created, expires, hash }, text))
+    }
+
+    /// Whether a secret is that of this token, and its time has not passed.
+    pub(super) fn admits(&self, secret: &str, now: Time) -> bool {
+        let is_same = same(&hash(secret), &self.hash);
+        is_same && self.expires.is_none_or(|expires| now < expires)
+    }
+
+    pub(super) fn to_item(&self) -> Item {
+        let mut item = Item::new();
+        item.insert(ID, self.id.as_str());
+        item.insert(HASH, Value::B(self.hash.clone()));
+        item.insert(ROLE, self.role.name());
+        item.insert(NAME, self.name.as_str());
+        item.insert(CREATED, self.created.0);
+        if let Some(tenant) = &self.tenant {
+            item.insert(TENANT, tenant.as_str());
+        }
+        if let Some(expires) = self.expires {
+            item.insert(EXPIRES, expires.0);
+        }
+        item
+    }
+
+    /// The token of a row; none if the row is damaged, so that it lets nobody in.
+    pub(super) fn from_item(item: &Item) -> Option<Token> {
+        let text = |name: &str| item.get(name).and_then(Value::as_s).map(str::to_owned);
+        let time = |name: &str| {
+            let ms = item.get(name).and_then(Value::as_n).and_then(|number| number.to_i64());
+            ms.and_then(|ms| u64::try_from(ms).ok()).map(Time)
+        };
+        if item.contains(EXPIRES) && time(EXPIRES).is_none() {
+            return None;
+        }
+        if item.contains(TENANT) && text(TENANT).is_none() {
+            return None;
+        }
+        Some(Token {
+            id: text(ID)?,
+            role: Role::of_name(&text(ROLE)?)?,
+            tenant: text(TENANT),
+            name: text(NAME)?,
+            created: time(CREATED)?,
+            expires: time(EXPIRES),
+            hash: item.get(HASH)?.as_b()?.to_vec(),
+        })
+    }
+}
+
+/// The id and the secret in a text that looks like a token.
+pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
+    let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
+    let is_plain = |text: &str| text.bytes().all(|byte| ALPHABET.contains(&byte));
+    let fits = id.len() == ID_BYTES * 8 / 5 && is_plain(id) && secret.len() < 100;
+    fits.then_some((id, secret))
+}
+
+fn hash(secret: &str) -> Vec<u8> {
+    digest(&SHA256, secret.as_bytes()).as_ref().to_vec()
+}
+
+/// Takes the same time whatever is different. What is compared are hashes, so that even the time
+/// would tell nothing of a secret.
+fn same(left: &[u8], right: &[u8]) -> bool {
+    let differences = left.iter().zip(right).fold(0, |sum, (left, right)| sum | (left ^ right));
+    left.len() == right.len() && differences == 0
+}
+
+/// Bytes in base 32: five bits a letter.
+fn letters(bytes: &[u8]) -> String {
+    let (mut text, mut bits, mut count) = (String::new(), 0u32, 0);
+    for byte in bytes {
+        bits = (bits << 8) | u32::from(*byte);
+        count += 8;
+        while count >= 5 {
+            count -= 5;
+            text.push(char::from(ALPHABET[(bits >> count) as usize & 31]));
+        }
+        bits &= (1 << count) - 1;
+    }
+    if count > 0 {
+        text.push(char::from(ALPHABET[(bits << (5 - count)) as usize & 31]));
+    }
+    text
+}

@@ -1,0 +1,100 @@
+//! Paths and queries as they come in a request: escapes undone, or refused.
+
+use super::problem::{Kind, Problem};
+
+/// The segments of a path, each with its escapes undone, so that an id may have a slash in it.
+///
+/// # Errors
+///
+/// If an escape is none, or what it says is not UTF-8.
+pub(super) fn segments(path: &str) -> Result<Vec<String>, Problem> {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    path.split('/').map(|segment| decode(segment, "The path", Plus::IsPlus)).collect()
+}
+
+/// The parameters of a query, in their order.
+///
+/// # Errors
+///
+/// As [`segments`].
+pub(super) fn parameters(query: &str) -> Result<Vec<(String, String)>, Problem> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let parameter = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let decode = |text| decode(text, "The query", Plus::IsSpace);
+        Ok((decode(name)?, decode(value)?))
+    };
+    pairs.map(parameter).collect()
+}
+
+/// A text as a segment of a path.
+pub(crate) fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// What `+` means: forms write a space like that, paths do not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Plus {
+    IsPlus,
+    IsSpace,
+}
+
+fn decode(text: &str, place: &str, plus: Plus) -> Result<String, Problem> {
+    let refuse = |what: &str| {
+        let detail = format!("{place} has {what}: write `%` and two digits of 0-9 A-F.");
+        Problem::new(Kind::BadUri, detail)
+    };
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || rest.next().and_then(|byte| char::from(byte).to_digit(16));
+                let (high, low) = (digit(), digit());
+                let (Some(high), Some(low)) = (high, low) else {
+                    return Err(refuse("a `%` that begins no escape"));
+                };
+                u8::try_from(high * 16 + low).unwrap_or_default()
+            }
+            b'+' if plus == Plus::IsSpace => b' ',
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| refuse("escapes that are not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_encoded_decodes_to_itself() {
+        for text in ["", "a/b", "1+1=2", "ä € 😀", "%41", "a b", "..", "\u{0}", "&x=y#z?"] {
+            assert_eq!(segments(&format!("/{}", encode(text))).unwrap(), [text]);
+        }
+    }
+
+    #[test]
+    fn garbage_is_refused_with_a_reason() {
+        for path in ["/%", "/%4", "/%zz", "/%ff", "/a%c3"] {
+            let problem = segments(path).unwrap_err();
+            assert_eq!(problem.kind(), Kind::BadUri, "{path}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_as_forms_write_them() {
+        let pairs = parameters("a=1&a=x+y&b&=c&&d=%2B=").unwrap();
+        let pairs: Vec<_> = pairs.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!(pairs, [("a", "1"), ("a", "x y"), ("b", ""), ("", "c"), ("d", "+=")]);
+    }
+}
