@@ -1,0 +1,18 @@
+//! The command line: the binary `keyloom`, and what applications with routes of their own are
+//! served with.
+//!
+//! One file for each command. What a command does is in the crates below; here are arguments,
+//! progress and sentences.
+
+mod application;
+mod check;
+mod command;
+mod dynamodb;
+mod run;
+mod serve;
+mod serving;
+mod token;
+mod verify;
+
+pub use application::Application;
+pub use run::run;

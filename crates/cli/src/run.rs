@@ -1,0 +1,41 @@
+//! From the words on a command line to a command.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::command::Command;
+use crate::{check, dynamodb, serve, token, verify};
+
+/// Every command, in the order in which `--help` lists them.
+const COMMANDS: &[Command] =
+    &[serve::COMMAND, token::COMMAND, check::COMMAND, verify::COMMAND, dynamodb::COMMAND];
+
+/// Runs the binary `keyloom` with the arguments of this process.
+pub fn run() -> ExitCode {
+    let cli = clap::Command::new("keyloom")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Entities and the questions asked of them, declared once, on one table.")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(
+            COMMANDS.iter().map(|command| (command.describe)(clap::Command::new(command.name))),
+        );
+    let matches = cli.get_matches();
+    let Some((name, arguments)) = matches.subcommand() else { return ExitCode::FAILURE };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        return ExitCode::FAILURE;
+    };
+    exit(&format!("keyloom {name}"), (command.run)(arguments))
+}
+
+/// The end of a command: its error, if there is one, is told to whoever started it.
+pub(crate) fn exit(name: &str, result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            // There is nobody left to tell if this fails.
+            let _ = writeln!(std::io::stderr(), "{name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `keyloom token`: who is let in to a server.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use keyloom::{SystemClock, SystemEntropy, Value};
+use keyloom_model::FieldType;
+use keyloom_server::{Role, Token, TokenRequest, Tokens};
+use keyloom_store::{Engine, Options, Time};
+
+use crate::command::Command;
+
+pub(crate) const COMMAND: Command = Command { name: "token", describe, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  keyloom token create --data ./data --role writer --name shop
+      Make a token that reads and writes. It is shown this once; only its hash is kept.
+
+  keyloom token create --data ./data --role reader --tenant acme --expires 2030-01-01T00:00:00Z
+      One that reads what is acme's, for a while.
+
+  keyloom token list --data ./data
+  keyloom token revoke --data ./data ID
+
+The directory must not be open elsewhere. While a server runs, ask it instead, as an admin:
+  curl -H 'Authorization: Bearer ...' URL/tokens --json '{\"name\": \"shop\", \"role\": \"writer\"}'";
+
+fn describe(command: clap::Command) -> clap::Command {
+    let data = || {
+        let data = Arg::new("data").long("data").value_name("DIR").required(true);
+        data.value_parser(value_parser!(PathBuf)).help("The directory that holds the data")
+    };
+    let json = || {
+        let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
+        json.help("Answer in JSON")
+    };
+    let text =
+        |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value);
+    let role = text("role", "ROLE").required(true).value_parser(Role::ALL.map(Role::name));
+    let create = clap::Command::new("create")
+        .about("Make a token, and show it this once")
+        .arg(data())
+        .arg(role.help("What it allows: to read, also to write, also to make tokens"))
+        .arg(text("tenant", "NAME").help("Whose data it is for; everybody's if none is named"))
+        .arg(text("name", "TEXT").default_value("").help("What it is for"))
+        .arg(text("expires", "TIME").help("From when on it is not valid any more"))
+        .arg(json());
+    let list = clap::Command::new("list").about("List the tokens that there are");
+    let revoke = clap::Command::new("revoke").about("Make a token worthless").arg(data());
+    command
+        .about("Make, list and revoke the tokens with which clients are let in")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(create)
+        .subcommand(list.arg(data()).arg(json()))
+        .subcommand(revoke.arg(Arg::new("id").value_name("ID").required(true).help("Which one")))
+        .after_help(EXAMPLES)
+}
+
+fn run(arguments: &ArgMatches) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let (verb, arguments) = arguments.subcommand().ok_or("Say what to do.")?;
+    runtime.block_on(act(verb, arguments))
+}
+
+async fn act(verb: &str, arguments: &ArgMatches) -> Result<(), String> {
+    let data = arguments.get_one::<PathBuf>("data").ok_or("Say --data.")?;
+    // What is wrong with the request is said before a directory is made.
+    let request = (verb == "create").then(|| request(arguments)).transpose()?;
+    if request.is_none() && !data.is_dir() {
+        return Err(format!("{} is no directory.", data.display()));
+    }
+    let engine = Engine::open(data, Options::default()).map_err(|error| error.to_string())?;
+    let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let tokens = Tokens::open(Arc::new(engine), clock, entropy).await;
+    let tokens = tokens.map_err(|error| error.to_string())?;
+    match (request, arguments.try_get_one::<String>("id").ok().flatten()) {
+        (Some(request), _) => create(&tokens, request, arguments).await,
+        (None, None) => list(&tokens, arguments).await,
+        (None, Some(id)) => match tokens.revoke(id).await.map_err(|error| error.to_string())? {
+            true => say("Revoked.\n"),
+            false => Err(format!("there is no token with the id `{id}`: `token list` tells.")),
+        },
+    }
+}
+
+fn request(arguments: &ArgMatches) -> Result<TokenRequest, String> {
+    let text = |name: &str| arguments.get_one::<String>(name).cloned();
+    let role = text("role").as_deref().and_then(Role::of_name).ok_or("say --role.")?;
+    let expires = text("expires").map(|text| time(&text)).transpose()?;
+    let name = text("name").unwrap_or_default();
+    let request = TokenRequest { role, tenant: text("tenant"), name, expires };
+    request.checked().map_err(str::to_owned)
+}
+
+async fn create(
+    tokens: &Tokens,
+    request: TokenRequest,
+    arguments: &ArgMatches,
+) -> Result<(), String> {
+    let made = tokens.create(request).await.map_err(|error| error.to_string())?;
+    let (token, text) = made;
+    if arguments.get_flag("json") {
+        let mut shown = token.to_json();
+        shown["token"] = text.into();
+        return say(&format!("{shown}\n"));
+    }
+    say(&format!("{text}\nKeep it: it is not shown again. Its id is {}.\n", token.id))
+}
+
+async fn list(tokens: &Tokens, arguments: &ArgMatches) -> Result<(), String> {
+    let all = tokens.list().await.map_err(|error| error.to_string())?;
+    if arguments.get_flag("json") {
+        let lines: String = all.iter().map(|token| format!("{}\n", token.to_json())).collect();
+        return say(&lines);
+    }
+    let line = |token: &Token| {
+        let (tenant, role) = (token.tenant.as_deref().unwrap_or("(all)"), token.role.name());
+        let expires = token.expires.map_or_else(|| "never".to_owned(), shown);
+        let Token { id, name, created, .. } = token;
+        format!("{id}  {role:<6}  {tenant:<16}  {}  {expires:<24}  {name}\n", shown(*created))
+    };
+    let head = format!(
+        "{:<16}  {:<6}  {:<16}  {:<24}  {:<24}  {}\n",
+        "id", "role", "tenant", "created", "expires", "name"
+    );
+    say(&(head + &all.iter().map(line).collect::<String>()))
+}
+
+fn time(text: &str) -> Result<Time, String> {
+    let ms = FieldType::Time.take(&Value::from(text));
+    let ms = ms.as_n().and_then(|ms| ms.to_i64()).and_then(|ms| u64::try_from(ms).ok());
+    ms.map(Time).ok_or_else(|| format!("`{text}` is no time: write `2030-01-01T00:00:00Z`."))
+}
+
+fn shown(time: Time) -> String {
+    FieldType::Time.show(&Value::from(time.0)).as_s().unwrap_or_default().to_owned()
+}
+
+fn say(text: &str) -> Result<(), String> {
+    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
+}
