@@ -98,6 +98,28 @@ impl Change {
         self
     }
 
+    pub(crate) fn entity(&self) -> &str {
+        &self.entity
+    }
+
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    pub(crate) fn expected(&self) -> Option<&str> {
+        self.expected.as_deref()
+    }
+
+    /// What it does, and with which document.
+    pub(crate) fn kind(&self) -> (&'static str, Option<&Item>) {
+        match &self.kind {
+            Kind::Create(document) => ("create", Some(document)),
+            Kind::Update(patch) => ("update", Some(patch)),
+            Kind::Put(document) => ("put", Some(document)),
+            Kind::Delete => ("delete", None),
+        }
+    }
+
     /// A `version` in a document is expected of the entity.
     fn of(entity: &str, id: Option<&str>, kind: Kind) -> Change {
         let mut change =
@@ -191,15 +213,22 @@ impl Db {
     ///
     /// As the single changes; [`Error::TooLarge`] if they do not fit into one transaction.
     pub async fn transact(&self, changes: Vec<Change>) -> Result<Vec<Option<Record>>, Error> {
+        let schema = self.shared.schema();
+        let intents = self.intents(&schema, changes)?;
+        let images = self.shared.upkeep(&schema).execute(&intents).await?;
+        Ok(Record::all(&schema, images))
+    }
+
+    pub(crate) fn intents(
+        &self,
+        schema: &Schema,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Intent>, Error> {
         let (rows, rows_max) = (changes.len(), ACTIONS_MAX);
         if rows > rows_max {
             return Err(Error::TooLarge { rows, rows_max });
         }
-        let schema = self.shared.schema();
-        let intents = changes.into_iter().map(|change| self.intent(&schema, change));
-        let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
-        let images = self.shared.upkeep(&schema).execute(&intents).await?;
-        Ok(images.into_iter().map(|image| image.map(|image| Record::new(&schema, image))).collect())
+        changes.into_iter().map(|change| self.intent(schema, change)).collect()
     }
 
     fn intent(&self, schema: &Schema, change: Change) -> Result<Intent, Error> {

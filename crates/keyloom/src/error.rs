@@ -125,6 +125,25 @@ pub enum Error {
         /// How large they can be.
         bytes_max: usize,
     },
+    /// What the entities are after changes that happen once is larger than a row that keeps it.
+    AnswerTooLarge {
+        /// How large it is.
+        bytes: usize,
+        /// How large it can be.
+        bytes_max: usize,
+    },
+    /// Other changes have happened with this key.
+    KeyReused {
+        /// The key.
+        key: String,
+    },
+    /// A key for changes that happen once is empty or too long.
+    KeyUnfit {
+        /// How long it is.
+        bytes: usize,
+        /// How long it can be.
+        bytes_max: usize,
+    },
     /// Values do not fit into a key.
     KeyTooLong(KeyTooLong),
     /// What is asked for is still being built since the model was changed: ask again later.
@@ -206,17 +225,9 @@ impl fmt::Display for Error {
             Error::Exists { entity, id } => {
                 write!(f, "There is a `{entity}` with the id `{id}` already: choose another id.")
             }
-            Error::Taken { entity, fields, id: Some(id), owner: Some(owner) } => write!(
-                f,
-                "The `{entity}` `{id}` and the `{entity}` `{owner}` have the same {}, which must \
-                 be unique: change or delete one of them.",
-                names(fields)
-            ),
-            Error::Taken { entity, fields, .. } => write!(
-                f,
-                "Another `{entity}` has this {} already, which must be unique: choose another.",
-                names(fields)
-            ),
+            Error::Taken { entity, fields, id, owner } => {
+                write_taken(f, (entity, fields), id.as_ref().zip(owner.as_ref()))
+            }
             Error::VersionMismatch { entity, id, found } => write!(
                 f,
                 "The `{entity}` `{id}` was changed meanwhile and is at version `{found}`: read it \
@@ -240,6 +251,9 @@ impl fmt::Display for Error {
             Error::Id { entity, problem } => problem.write(f, entity),
             Error::TooLarge { .. }
             | Error::EntityTooLarge { .. }
+            | Error::AnswerTooLarge { .. }
+            | Error::KeyReused { .. }
+            | Error::KeyUnfit { .. }
             | Error::KeyTooLong(_)
             | Error::Building { .. }
             | Error::ModelChanged
@@ -255,7 +269,7 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// What is not about the content of a change: its size, its moment, the store.
+    /// What is not about the content of a change: its size, its key, its moment, the store.
     fn write_not_now(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::TooLarge { rows, rows_max } => write!(
@@ -267,6 +281,20 @@ impl Error {
                 f,
                 "The fields of this `{entity}` take {bytes} bytes, and at most {bytes_max} can be \
                  kept: shorten them, or make several entities of them."
+            ),
+            Error::AnswerTooLarge { bytes, bytes_max } => write!(
+                f,
+                "What these changes answer takes {bytes} bytes, and at most {bytes_max} can be \
+                 kept for a repeat: make several requests of them, each with a key of its own."
+            ),
+            Error::KeyReused { key } => write!(
+                f,
+                "Other changes have happened with the key `{key}`: use another key for another \
+                 request."
+            ),
+            Error::KeyUnfit { bytes, bytes_max } => write!(
+                f,
+                "A key has 1 to {bytes_max} bytes, and this one has {bytes}: use another one."
             ),
             Error::KeyTooLong(error) => fmt::Display::fmt(error, f),
             Error::Building { what } => {
@@ -346,6 +374,26 @@ impl IdProblem {
                 write!(f, "The `id` in the document is not the id of the `{entity}`: leave it out.")
             }
         }
+    }
+}
+
+/// A value is not unique: of one that comes, or of two that are there.
+fn write_taken(
+    f: &mut fmt::Formatter<'_>,
+    (entity, fields): (&str, &[String]),
+    both: Option<(&String, &String)>,
+) -> fmt::Result {
+    let names = names(fields);
+    match both {
+        Some((id, owner)) => write!(
+            f,
+            "The `{entity}` `{id}` and the `{entity}` `{owner}` have the same {names}, which must \
+             be unique: change or delete one of them."
+        ),
+        None => write!(
+            f,
+            "Another `{entity}` has this {names} already, which must be unique: choose another."
+        ),
     }
 }
 

@@ -70,7 +70,8 @@
 //!
 //! # What is here
 //!
-//! - [`Db`]: create, get, update, put, delete, several [`Change`]s together, [`Db::find`] by a
+//! - [`Db`]: create, get, update, put, delete, several [`Change`]s together, with a key only
+//!   [`Once`] however often they are asked for ([`Db::transact_once`]); [`Db::find`] by a
 //!   unique value, [`Db::list`] in order, [`Db::family`] with children. [`Db::tenant`] is the same
 //!   database for one tenant, which sees nothing of another's.
 //! - Documents are anything that serde can serialize, or JSON; a [`Record`] becomes a type of yours
@@ -98,6 +99,7 @@ mod db;
 mod document;
 mod error;
 mod maintain;
+mod once;
 mod read;
 mod record;
 mod schema;
@@ -114,6 +116,7 @@ pub use keyloom_model::{Code, FieldError, FieldErrorKind, ModelError, Refusal};
 pub use keyloom_query::{Budget, CursorError, Effort, End, RequestError};
 pub use keyloom_store::{Clock, Store, SystemClock};
 pub use keyloom_value::{Item, Number, Value};
+pub use once::Once;
 pub use read::{Family, ListQuery, Page};
 pub use record::Record;
 pub use stamp::{Entropy, SystemEntropy};

@@ -23,6 +23,12 @@ impl Record {
         Record { schema: schema.clone(), image }
     }
 
+    /// For each image a record.
+    pub(crate) fn all(schema: &Arc<Schema>, images: Vec<Option<Image>>) -> Vec<Option<Record>> {
+        let record = |image: Option<Image>| Some(Record::new(schema, image?));
+        images.into_iter().map(record).collect()
+    }
+
     /// The name of its kind.
     pub fn entity(&self) -> &str {
         &self.declared().name

@@ -7,6 +7,7 @@ mod commit;
 mod delete;
 mod intent;
 mod plan;
+mod receipt;
 mod sweep;
 mod tenant;
 mod transition;
@@ -17,6 +18,7 @@ pub(crate) use cast::Cast;
 pub(crate) use commit::Outcome;
 pub(crate) use intent::Intent;
 pub(crate) use plan::{ACTIONS_MAX, as_read};
+pub(crate) use receipt::{Done, Receipt, Ticket};
 pub(crate) use transition::{Mark, Transition};
 pub(crate) use write::Effort;
 

@@ -18,7 +18,7 @@ use crate::backfill::Progress;
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::schema::Schema;
-use crate::upkeep::Upkeep;
+use crate::upkeep::{Receipt, Upkeep};
 
 /// How many rows of the table are looked at in one step.
 const PAGE_ROWS: u32 = 500;
@@ -123,10 +123,7 @@ impl Verifier<'_> {
         let mut older = || formers.find_map(|layout| layout.row_name(partition, sort));
         match layouts.current.row_name(partition, sort) {
             Some(RowName::System) => {
-                // Removing it would call a deletion off that may be half done.
-                if partition == deletion_key("").partition.as_bytes()
-                    && DeletionState::read(row).is_err()
-                {
+                if is_damaged(partition, row) {
                     let problem = Problem::Stray { row: show_key(row) };
                     findings.push(self.finding(None, problem, self.for_a_person()));
                 }
@@ -167,6 +164,14 @@ impl Verifier<'_> {
         let gets = keys.into_iter().map(|key| Get::new(&self.shared.table, key)).collect();
         Ok(self.shared.store.transact_get(TransactGet { gets }).await?)
     }
+}
+
+/// Whether a row of Keyloom's own cannot be read. Removing it would call a deletion off that may be
+/// half done, or let something happen twice.
+fn is_damaged(partition: &[u8], row: &Item) -> bool {
+    let is_deletion = partition == deletion_key("").partition.as_bytes();
+    is_deletion && DeletionState::read(row).is_err()
+        || Receipt::is_at(partition) && Receipt::read(row).is_none()
 }
 
 /// The row without the mark of a deletion, which nothing implies.

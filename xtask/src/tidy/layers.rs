@@ -35,6 +35,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-query",
             "getrandom",
             "serde",
+            "sha2",
         ],
     },
     Layer {

@@ -1,6 +1,6 @@
 //! The table that everything is kept in.
 
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
 use keyloom_model::{Layout, Slot};
 use keyloom_store::{
     Alteration, Error as StoreError, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema,
@@ -9,7 +9,7 @@ use keyloom_store::{
 
 use crate::error::Error;
 
-/// Makes the table, or the indexes that it lacks for a layout.
+/// Makes the table, or what it lacks for a layout: indexes, and that receipts expire.
 pub(crate) async fn ensure_table(
     store: &dyn Store,
     table: &TableName,
@@ -22,6 +22,7 @@ pub(crate) async fn ensure_table(
             let key = KeySchema::partition(PARTITION, KeyType::B).and_sort(SORT, KeyType::B);
             let mut spec = TableSpec::new(table.clone(), key);
             spec.indexes = indexes;
+            spec.ttl = Some(EXPIRY.into());
             spec.feed = Feed::Images;
             return match store.create_table(spec).await {
                 // Another process was as fast.
@@ -31,6 +32,9 @@ pub(crate) async fn ensure_table(
         }
         Err(error) => return Err(error.into()),
     };
+    if described.spec.ttl.as_ref().is_none_or(|there| there.as_str() != EXPIRY) {
+        store.alter_table(table.clone(), Alteration::SetTtl(Some(EXPIRY.into()))).await?;
+    }
     for index in indexes {
         if described.spec.indexes.iter().all(|there| there.name != index.name) {
             store.alter_table(table.clone(), Alteration::AddIndex(index)).await?;

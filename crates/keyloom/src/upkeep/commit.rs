@@ -71,6 +71,8 @@ fn outcome(reasons: Vec<Option<CancelReason>>, meanings: Vec<Otherwise>) -> Resu
         };
         let found = match meaning {
             Otherwise::Changed => Outcome::Changed,
+            // Whoever has a ticket looks for its receipt after every error.
+            Otherwise::Repeated => return Err(Error::Contended),
             Otherwise::NotMine { owner } => {
                 not_mine = Some(owner);
                 continue;

@@ -40,6 +40,8 @@ pub(crate) enum Otherwise {
     Taken { by: EntityKey, unique: UniqueId },
     /// What it refers to is not there, or about to go.
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
+    /// The changes have happened before, with the same key.
+    Repeated,
 }
 
 /// What a plan is made with.

@@ -16,7 +16,7 @@ use super::commit::{Outcome, commit};
 use super::delete::{LINKS_PAGE, Task, is_in};
 use super::plan::{ACTIONS_MAX, Planned};
 use super::write::Effort;
-use super::{ATTEMPTS_MAX, Mark, Transition, Upkeep};
+use super::{ATTEMPTS_MAX, Mark, Ticket, Transition, Upkeep};
 use crate::error::Error;
 
 /// One that refers to what is being deleted.
@@ -26,16 +26,16 @@ pub(crate) struct Referrer {
 }
 
 impl Upkeep<'_> {
-    /// Deletes an entity and everything that goes with it.
+    /// Deletes an entity, if it has the expected version, and everything that goes with it.
     pub(crate) async fn delete_at_length(
         &self,
-        root: &EntityKey,
-        expected: Option<&str>,
+        (root, expected): (&EntityKey, Option<&str>),
+        ticket: Option<&Ticket>,
     ) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
             let task = Task { id: self.stamp()? };
             commit(self.store, vec![self.start_of(&task, root)]).await?;
-            let decided = self.decide(&task, root, expected).await;
+            let decided = self.decide(&task, (root, expected), ticket).await;
             match decided {
                 Ok(true) => return self.resume(&task.id).await,
                 // Somebody needed one of the entities, or changed one.
@@ -75,15 +75,18 @@ impl Upkeep<'_> {
     async fn decide(
         &self,
         task: &Task,
-        root: &EntityKey,
-        expected: Option<&str>,
+        (root, expected): (&EntityKey, Option<&str>),
+        ticket: Option<&Ticket>,
     ) -> Result<bool, Error> {
         let mut effort = Effort { task: Some(task.clone()), ..Effort::default() };
+        let mut decision =
+            vec![self.turning(task, (DeletionState::Marking, DeletionState::Clearing))];
+        decision.extend(self.receipt_of(ticket, (&[None], Some(task)))?);
         let row = self.at_version(root, self.read(root, &mut effort).await?, expected)?;
         Ok(self.mark_rows(&[row], task).await?
             && self.mark_all(task, root, &mut effort).await?
             && self.refuse_all(task, root).await?
-            && self.turn(task, (DeletionState::Marking, DeletionState::Clearing)).await?)
+            && matches!(commit(self.store, decision).await?, Outcome::Done))
     }
 
     /// Marks everything that goes with the root.
@@ -309,13 +312,17 @@ impl Upkeep<'_> {
     pub(crate) async fn turn(
         &self,
         task: &Task,
-        (from, to): (DeletionState, DeletionState),
+        states: (DeletionState, DeletionState),
     ) -> Result<bool, Error> {
+        let planned = vec![self.turning(task, states)];
+        Ok(matches!(commit(self.store, planned).await?, Outcome::Done))
+    }
+
+    fn turning(&self, task: &Task, (from, to): (DeletionState, DeletionState)) -> Planned {
         let update = Update::new().set(Path::from(DeletionState::ATTRIBUTE), to.to_value());
         let key = deletion_key(&task.id).to_item();
         let update = UpdateItem::new(self.table, key, update).when(is_in(from));
-        let planned = vec![Planned::or_changed(TransactAction::Update(update))];
-        Ok(matches!(commit(self.store, planned).await?, Outcome::Done))
+        Planned::or_changed(TransactAction::Update(update))
     }
 }
 

@@ -10,7 +10,7 @@ use super::commit::{Outcome, commit};
 use super::delete::{Expansion, Task};
 use super::intent::Turn;
 use super::plan::{ACTIONS_MAX, Planned, Planner, as_read};
-use super::{ATTEMPTS_MAX, Cast, Intent, Transition, Upkeep};
+use super::{ATTEMPTS_MAX, Cast, Intent, Ticket, Transition, Upkeep};
 use crate::error::Error;
 
 /// As many bytes as are put in one transaction, which can have 4 MB.
@@ -31,13 +31,22 @@ pub(crate) struct Effort {
     pub(crate) refused: Option<RowKey>,
     /// How often a guard was met whose owner did not have the value.
     pub(crate) ownerless: usize,
+    /// For what is to happen once.
+    pub(crate) ticket: Option<Ticket>,
 }
 
 impl Upkeep<'_> {
     /// Makes all intents happen together; for each, what the entity is afterwards.
     pub(crate) async fn execute(&self, intents: &[Intent]) -> Result<Vec<Option<Image>>, Error> {
+        self.execute_with(intents, Effort::default()).await
+    }
+
+    pub(crate) async fn execute_with(
+        &self,
+        intents: &[Intent],
+        mut effort: Effort,
+    ) -> Result<Vec<Option<Image>>, Error> {
         self.check_distinct(intents)?;
-        let mut effort = Effort::default();
         for _ in 0..ATTEMPTS_MAX {
             let attempt = self.attempt(intents, &mut effort).await;
             match attempt {
@@ -69,18 +78,25 @@ impl Upkeep<'_> {
             }
         }
         let fits = match self.expand(&mut cast, effort).await? {
-            Expansion::Whole => self.fits(&cast, intents.len())?,
+            Expansion::Whole => self.fits(&cast, intents.len(), effort)?,
             Expansion::TooMany => false,
             Expansion::InDoubt => return Ok(None),
         };
         if !fits {
             self.abandon(effort).await;
-            return self.at_length(intents, &cast).await.map(Some);
+            return self.at_length(intents, &cast, effort).await.map(Some);
         }
+        let images = self.images(intents, (&cast, &stays));
+        let receipt = self.receipt_of(effort.ticket.as_ref(), (&images, None))?;
         if self.mark(&cast, effort).await?.is_again() {
             return Ok(None);
         }
-        let done = self.commit(&cast, &stays, effort).await?;
+        let done = self.commit((&cast, &stays), receipt, effort).await?;
+        Ok(done.then_some(images))
+    }
+
+    /// For each intent, what the entity is afterwards.
+    fn images(&self, intents: &[Intent], (cast, stays): (&Cast, &[OwnRow])) -> Vec<Option<Image>> {
         // What others do to an entity of the same transaction counts: read it off the cast.
         let image = |intent: &Intent| match cast.get(&self.own_key(intent.key())) {
             Some(member) => member.after.clone(),
@@ -89,11 +105,12 @@ impl Upkeep<'_> {
                 row.map(|row| self.layouts.upgraded(row.clone()))
             }
         };
-        Ok(done.then(|| intents.iter().map(image).collect()))
+        intents.iter().map(image).collect()
     }
 
-    /// Whether everything that takes part goes into one transaction, with the end of its task.
-    fn fits(&self, cast: &Cast, intents: usize) -> Result<bool, Error> {
+    /// Whether everything that takes part goes into one transaction, with the end of its task and
+    /// its receipt.
+    fn fits(&self, cast: &Cast, intents: usize, effort: &Effort) -> Result<bool, Error> {
         // What is wrong with a transaction that nothing was added to is said when it is committed.
         if cast.transitions().len() <= intents {
             return Ok(true);
@@ -104,7 +121,8 @@ impl Upkeep<'_> {
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
         };
         let bytes: usize = planned.iter().map(put_bytes).sum();
-        Ok(planned.len() < ACTIONS_MAX && bytes < BYTES_MAX)
+        let others = 1 + usize::from(effort.ticket.is_some());
+        Ok(planned.len() + others <= ACTIONS_MAX && bytes < BYTES_MAX)
     }
 
     /// A deletion that does not fit into one transaction. Nothing can be changed together with it.
@@ -112,10 +130,12 @@ impl Upkeep<'_> {
         &self,
         intents: &[Intent],
         cast: &Cast,
+        effort: &Effort,
     ) -> Result<Vec<Option<Image>>, Error> {
         match intents {
             [Intent::Delete { key, expected }] => {
-                self.delete_at_length(key, expected.as_deref()).await?;
+                let ticket = effort.ticket.as_ref();
+                self.delete_at_length((key, expected.as_deref()), ticket).await?;
                 Ok(vec![None])
             }
             [Intent::Expire { key }] => {
@@ -123,7 +143,7 @@ impl Upkeep<'_> {
                 let read = cast.transitions().iter().find(|member| member.key == *key);
                 let version = read.and_then(|member| member.before.as_ref());
                 let version = version.map(|before| before.image.version.as_str());
-                match self.delete_at_length(key, version).await {
+                match self.delete_at_length((key, version), None).await {
                     Ok(()) | Err(Error::VersionMismatch { .. } | Error::NotFound { .. }) => {
                         Ok(vec![None])
                     }
@@ -140,11 +160,11 @@ impl Upkeep<'_> {
     /// Commits the cast; false if what was read has changed meanwhile.
     async fn commit(
         &self,
-        cast: &Cast,
-        stays: &[OwnRow],
+        (cast, stays): (&Cast, &[OwnRow]),
+        receipt: Option<Planned>,
         effort: &mut Effort,
     ) -> Result<bool, Error> {
-        if cast.transitions().is_empty() {
+        if cast.transitions().is_empty() && receipt.is_none() {
             return Ok(true);
         }
         let mut planned = self.planner(&effort.void).plan(cast.transitions())?;
@@ -155,6 +175,7 @@ impl Upkeep<'_> {
             }
         }
         planned.extend(effort.task.as_ref().map(|task| self.end_of(task)));
+        planned.extend(receipt);
         match commit(self.store, planned).await? {
             Outcome::Done => {
                 (effort.task, effort.marked) = (None, vec![]);

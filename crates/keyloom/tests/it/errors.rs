@@ -133,6 +133,25 @@ const CASES: &[Case] = &[
         let twice = vec![Change::delete("person", "bob"), Change::delete("person", "bob")];
         of(block_on(db.transact(twice)))
     }),
+    ("a key for other changes", |db| {
+        let toy = |name| vec![Change::create("toy", &json!({"name": name})).unwrap()];
+        block_on(db.transact_once("4711", toy("ball"))).unwrap();
+        of(block_on(db.transact_once("4711", toy("doll"))))
+    }),
+    ("a key that cannot be", |db| of(block_on(db.transact_once("", vec![])))),
+    ("an answer that is too large", |db| {
+        let toy = |_| Change::create("toy", &json!({"name": "x".repeat(300_000)})).unwrap();
+        of(block_on(db.transact_once("4711", (0..2).map(toy).collect())))
+    }),
+    ("a receipt that is damaged", |_| {
+        let (db, store) = database();
+        block_on(db.transact_once("4711", vec![])).unwrap();
+        for mut row in raw_rows(&*store).into_iter().filter(|row| row.contains("E")) {
+            row.remove("fingerprint");
+            block_on(store.put(Put::new(&table(), row))).unwrap();
+        }
+        of(block_on(db.transact_once("4711", vec![])))
+    }),
     ("no tenant", |db| of(block_on(db.get("bill", "1")))),
     ("a tenant that is none", |db| of(block_on(db.tenant(true).get("bill", "1")))),
     ("another tenant", |db| {

@@ -19,11 +19,11 @@ use crate::rig::reference_at;
 use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, What, Wish, World, kind_of};
 
 /// A change that is made together with others.
-struct Call {
-    tenant: Option<Value>,
-    wishes: Vec<Wish>,
+pub(crate) struct Call {
+    pub(crate) tenant: Option<Value>,
+    pub(crate) wishes: Vec<Wish>,
     /// None if it was dropped.
-    answer: Option<Result<Vec<Option<Record>>, Error>>,
+    pub(crate) answer: Option<Result<Vec<Option<Record>>, Error>>,
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn interleave(world: &World, calls: &mut [Call], dropping: Dropping, random: &mu
 }
 
 /// Finds an order of the calls that explains what they answered and what there is now.
-fn explain(world: &mut World, calls: &[Call]) {
+pub(crate) fn explain(world: &mut World, calls: &[Call]) {
     let orders = orders(calls.len());
     let found = orders.iter().find_map(|order| {
         let dropped: Vec<usize> =

@@ -17,6 +17,8 @@ mod hostile;
 mod interleavings;
 mod json;
 mod kitchen;
+mod once;
+mod once_random;
 mod pages;
 mod pausing;
 mod power;

@@ -183,7 +183,7 @@ impl Step {
     }
 }
 
-fn engine(disk: &SimDisk) -> Result<Engine, keyloom_store::Error> {
+pub(crate) fn engine(disk: &SimDisk) -> Result<Engine, keyloom_store::Error> {
     let options = Options {
         background: Background::Manual,
         memory_bytes: 8 << 20,

@@ -12,3 +12,5 @@ pub const VERSION: &str = "V";
 pub const DELETION: &str = "D";
 /// Of a guard or a link: the partition key of the entity that it belongs to.
 pub const OWNER: &str = "O";
+/// Of a receipt: the second since 1970 after which it counts as gone, and the store removes it.
+pub const EXPIRY: &str = "E";

@@ -68,7 +68,7 @@ pub enum RowName {
         /// Which unique it is about.
         unique: UniqueId,
     },
-    /// A row of Keyloom's own: models, tasks.
+    /// A row of Keyloom's own: models, tasks, receipts.
     System,
 }
 
@@ -81,6 +81,12 @@ impl RowKey {
     /// A row of Keyloom's own.
     pub fn system(partition: &str, sort: &[Value]) -> RowKey {
         RowKey { partition: bytes(&[SYSTEM.into(), partition.into()]), sort: bytes(sort) }
+    }
+
+    /// A row of Keyloom's own in a partition for itself, so that many of them are in no one place.
+    pub fn system_alone(name: &str, part: &[u8]) -> RowKey {
+        let partition = bytes(&[SYSTEM.into(), name.into(), Value::B(part.to_vec())]);
+        RowKey { partition, sort: own_sort() }
     }
 
     /// Whether a table can have such a key. If not, there is no such row.
