@@ -6,7 +6,7 @@ use keyloom_model::Model;
 use tokio::task::JoinSet;
 
 use super::call::{Call, Reply, cut};
-use super::entity::{replayed, transact};
+use super::entity::transact;
 use super::problem::{FieldProblem, Kind, Problem};
 
 /// As many as there can be in one request.
@@ -31,13 +31,13 @@ pub(super) async fn transaction(call: &Call, model: &Model) -> Result<Reply, Pro
             }
         }
     }
-    let (records, is_replayed) = transact(call, changes).await?;
+    let done = transact(call, changes).await?;
     let json = |record: &Option<Record>| {
         record.as_ref().map_or_else(|| "null".to_owned(), Record::to_json)
     };
-    let results: Vec<String> = records.iter().map(json).collect();
+    let results: Vec<String> = done.records.iter().map(json).collect();
     let body = format!("{{\"results\":[{}]}}", results.join(","));
-    Ok(replayed(Reply::json(StatusCode::OK, body), is_replayed))
+    Ok(done.reply(Reply::json(StatusCode::OK, body)))
 }
 
 pub(super) async fn batch(call: &Call, model: &Model, request_id: &str) -> Result<Reply, Problem> {

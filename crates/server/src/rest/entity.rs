@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use hyper::header::{ETAG, HeaderName};
-use keyloom::{Change, Error, Record};
+use keyloom::{Change, Error, Once, Record};
 use keyloom_model::{Entity, IdSource};
 
 use super::call::{Call, Reply, Tags, tag};
@@ -15,10 +15,10 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 pub(super) async fn create(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     let change = Change::create_item(&entity.name, call.document()?);
-    let (record, is_replayed) = make(call, change).await?;
-    let record = record.ok_or_else(gone)?;
-    let reply = Reply::record(StatusCode::CREATED, &record).at(location(entity, record.id()));
-    Ok(replayed(reply, is_replayed))
+    let done = transact(call, vec![change]).await?;
+    let record = done.record()?;
+    let reply = Reply::record(StatusCode::CREATED, record).at(location(entity, record.id()));
+    Ok(done.reply(reply))
 }
 
 pub(super) async fn read(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
@@ -39,65 +39,80 @@ pub(super) async fn read(call: &Call, entity: &Entity) -> Result<Reply, Problem>
 pub(super) async fn replace(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     let (id, mut document) = (call.value(0), call.document()?);
-    // Whether it was there is known for certain only if the request says that it must not be.
-    let was_there = call.db.get(&entity.name, id).await?.is_some();
-    let change = match call.if_none_match()? {
-        Tags::Any if was_there => return Err(there_already(entity, id)),
-        Tags::Any if entity.id_source == IdSource::Given => {
+    let must_be_new = call.if_none_match()? == Tags::Any;
+    let was_there = !must_be_new && call.db.get(&entity.name, id).await?.is_some();
+    let change = match (must_be_new, entity.id_source) {
+        (true, IdSource::Given) => {
             document.insert("id", id);
             Change::create_item(&entity.name, document)
         }
-        Tags::Any | Tags::Absent | Tags::Of(_) => {
-            expecting(call, entity, Change::put_item(&entity.name, id, document)).await?
-        }
+        (true, IdSource::Generated) => return Err(made_here(entity)),
+        (false, _) => expecting(call, entity, Change::put_item(&entity.name, id, document)).await?,
     };
-    let (record, is_replayed) = make(call, change).await?;
-    let record = record.ok_or_else(gone)?;
+    let done = transact(call, vec![change]).await;
+    let done = done.map_err(|problem| match problem.kind() {
+        Kind::Exists if must_be_new => there_already(entity, id),
+        _ => problem,
+    })?;
     let reply = match was_there {
-        true => Reply::record(StatusCode::OK, &record),
-        false => Reply::record(StatusCode::CREATED, &record).at(location(entity, id)),
+        true => Reply::record(StatusCode::OK, done.record()?),
+        false => Reply::record(StatusCode::CREATED, done.record()?).at(location(entity, id)),
     };
-    Ok(replayed(reply, is_replayed))
+    Ok(done.reply(reply))
 }
 
 pub(super) async fn change(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     let change = Change::update_item(&entity.name, call.value(0), call.document()?);
-    let (record, is_replayed) = make(call, expecting(call, entity, change).await?).await?;
-    Ok(replayed(Reply::record(StatusCode::OK, &record.ok_or_else(gone)?), is_replayed))
+    let done = transact(call, vec![expecting(call, entity, change).await?]).await?;
+    Ok(done.reply(Reply::record(StatusCode::OK, done.record()?)))
 }
 
 pub(super) async fn delete(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     let change = Change::delete(&entity.name, call.value(0));
-    let (_, is_replayed) = make(call, expecting(call, entity, change).await?).await?;
-    Ok(replayed(Reply::empty(StatusCode::NO_CONTENT), is_replayed))
+    let done = transact(call, vec![expecting(call, entity, change).await?]).await?;
+    Ok(done.reply(Reply::empty(StatusCode::NO_CONTENT)))
 }
 
-/// Whether a request had been made before, with the same key.
-pub(super) type IsReplayed = bool;
-
-/// Makes changes, once if the request has a key.
-pub(super) async fn transact(
-    call: &Call,
-    changes: Vec<Change>,
-) -> Result<(Vec<Option<Record>>, IsReplayed), Error> {
-    Ok((call.db.transact(changes).await?, false))
+/// What a change left, one record for each.
+pub(super) struct Done {
+    pub(super) records: Vec<Option<Record>>,
+    /// Whether it had happened before, with the same key.
+    is_replayed: bool,
 }
 
-pub(super) fn replayed(reply: Reply, is_replayed: IsReplayed) -> Reply {
-    if is_replayed { reply.with(REPLAYED, "true") } else { reply }
+impl Done {
+    /// The answer, which says if it is that of an earlier request.
+    pub(super) fn reply(&self, reply: Reply) -> Reply {
+        if self.is_replayed { reply.with(REPLAYED, "true") } else { reply }
+    }
+
+    /// The entity of a change that was not a deletion.
+    fn record(&self) -> Result<&Record, Problem> {
+        let record = self.records.first().and_then(Option::as_ref);
+        record.ok_or_else(|| Error::Contended.into())
+    }
 }
 
-async fn make(call: &Call, change: Change) -> Result<(Option<Record>, IsReplayed), Problem> {
-    let made = transact(call, vec![change]).await;
-    let (mut records, is_replayed) = made.map_err(|error| match (&error, call.if_match()) {
+/// Makes changes; once, if the request has a key.
+pub(super) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, Problem> {
+    let done = match call.idempotency_key()? {
+        None => call.db.transact(changes).await.map(Once::Now),
+        // Each token has keys of its own, as each tenant has.
+        Some(key) => {
+            let token = call.caller.token.as_deref().unwrap_or_default();
+            call.db.transact_once(&format!("{token} {key}"), changes).await
+        }
+    };
+    let done = done.map_err(|error| match (&error, call.if_match()) {
         (Error::VersionMismatch { .. }, Ok(Tags::Of(_))) => {
             Problem::new(Kind::VersionMismatch, error.to_string())
         }
         _ => Problem::from(error),
     })?;
-    Ok((records.pop().flatten(), is_replayed))
+    let is_replayed = matches!(done, Once::Before(_));
+    Ok(Done { records: done.records(), is_replayed })
 }
 
 /// The change, if the entity has a version that the request names.
@@ -129,7 +144,10 @@ fn there_already(entity: &Entity, id: &str) -> Problem {
     Problem::new(Kind::VersionMismatch, detail)
 }
 
-/// A change that answers with no entity although it was not a deletion.
-fn gone() -> Problem {
-    Error::Contended.into()
+fn made_here(entity: &Entity) -> Problem {
+    let detail = format!(
+        "Ids of `{}` are made by the server: create one with `POST {}`.",
+        entity.name, entity.path
+    );
+    Problem::new(Kind::NotFound, detail)
 }

@@ -35,9 +35,12 @@ fn kind(error: &Error) -> Kind {
         | Error::Id { .. }
         | Error::SameTwice { .. } => Kind::Invalid,
         Error::TargetGone { .. } => Kind::TargetGone,
-        Error::TooLarge { .. } | Error::EntityTooLarge { .. } | Error::KeyTooLong(_) => {
-            Kind::TooLarge
-        }
+        Error::TooLarge { .. }
+        | Error::EntityTooLarge { .. }
+        | Error::AnswerTooLarge { .. }
+        | Error::KeyTooLong(_) => Kind::TooLarge,
+        Error::KeyReused { .. } => Kind::KeyReused,
+        Error::KeyUnfit { .. } => Kind::BadHeader,
         Error::Building { .. } => Kind::Building,
         Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,
         Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::Busy,
@@ -63,6 +66,10 @@ fn detail(error: &Error) -> String {
             "The tenant is not a value of the tenant field of `{entity}`: give one that is with \
              the header `Keyloom-Tenant`."
         ),
+        (Kind::KeyReused, _) => {
+            "Another request was made with this `Idempotency-Key`: use another key for this one."
+                .to_owned()
+        }
         (Kind::Invalid, Error::Fields { entity, errors }) => match &errors[..] {
             [error] => format!("This is no `{entity}`: {}", sentence(error)),
             errors => {
