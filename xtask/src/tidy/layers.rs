@@ -40,7 +40,14 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         package: "keyloom-testkit",
-        dependencies: &["keyloom-value", "keyloom-model", "keyloom-store", "pollster", "proptest"],
+        dependencies: &[
+            "keyloom-value",
+            "keyloom-model",
+            "keyloom-store",
+            "pollster",
+            "proptest",
+            "serde_json",
+        ],
     },
     Layer {
         package: "keyloom-server",
@@ -75,6 +82,16 @@ const LAYERS: &[Layer] = &[
             "mimalloc",
             "tokio",
         ],
+    },
+    Layer {
+        package: "keyloom-kitchen",
+        dependencies: &["keyloom", "keyloom-cli", "keyloom-server", "mimalloc", "serde_json"],
+    },
+    Layer { package: "keyloom-oncall", dependencies: &["keyloom-cli", "mimalloc"] },
+    // What somebody would write instead of Keyloom: measured beside it, and no part of it.
+    Layer {
+        package: "comments-on-postgres",
+        dependencies: &["axum", "mimalloc", "serde", "serde_json", "sqlx", "tokio", "uuid"],
     },
     Layer {
         package: "keyloom-bench",

@@ -1,9 +1,9 @@
 //! The servers: how each is installed and started.
 
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::process::Command;
+
+use keyloom_bench::{Running, folder, free_port, run};
 
 /// A server that can be measured.
 pub(crate) struct Contestant {
@@ -18,13 +18,6 @@ struct Place {
     installed: PathBuf,
     data: PathBuf,
     port: u16,
-}
-
-/// One that runs; stopped when dropped.
-pub(crate) struct Running {
-    child: Child,
-    pub(crate) port: u16,
-    data: PathBuf,
 }
 
 /// All of them, in the order of the table.
@@ -49,37 +42,8 @@ impl Contestant {
         std::fs::create_dir_all(&data).map_err(|error| error.to_string())?;
         let port = free_port().map_err(|error| error.to_string())?;
         let place = Place { installed: folder.join("endpoint-servers"), data: data.clone(), port };
-        let mut command = (self.start)(&place)?;
-        command.stdout(Stdio::null()).stderr(Stdio::null()).current_dir(&data);
-        let child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
-        let running = Running { child, port, data };
-        let asked = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if asked.elapsed() > Duration::from_secs(60) {
-                return Err("it did not listen within a minute".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(running)
+        Running::start((self.start)(&place)?, port, data)
     }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.data);
-    }
-}
-
-/// The folder of this program: that of the binaries of one profile.
-fn folder() -> Result<PathBuf, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    program.parent().map(Path::to_owned).ok_or_else(|| "this program is nowhere".to_owned())
-}
-
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
 fn keyloom(place: &Place, durability: &str) -> Result<Command, String> {
@@ -138,13 +102,5 @@ impl Place {
             run(Command::new("npm").arg("--prefix").arg(&folder).args(install))?;
         }
         Ok(installed)
-    }
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?} ended with {status}")),
-        Err(error) => Err(format!("{command:?}: {error}")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, request};
+use keyloom_bench::HttpClient;
 
 const PARTITIONS: u64 = 200;
 const ROWS: u64 = 20;
@@ -84,7 +84,7 @@ pub(crate) struct Load {
 
 impl Load {
     pub(crate) fn prepare(port: u16) -> Load {
-        let mut client = Client::connect(port).expect("the server listens");
+        let mut client = HttpClient::connect(port).expect("the server listens");
         let table = r#"{"TableName":"load","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]}"#;
         assert_eq!(client.send(&request("CreateTable", table)).ok(), Some(200), "a table");
         for partition in 0..PARTITIONS {
@@ -122,7 +122,7 @@ impl Load {
 /// One client: its latencies, and how many requests were refused.
 fn ask(port: u16, work: Work, seed: u64, round: Duration) -> (Vec<Duration>, usize) {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut client = Client::connect(port).expect("the server listens");
+    let mut client = HttpClient::connect(port).expect("the server listens");
     let (mut latencies, mut failed) = (vec![], 0);
     let started = Instant::now();
     while started.elapsed() < round && failed == 0 {
@@ -152,4 +152,16 @@ fn next(random: &mut u64) -> u64 {
     let mut bits = *random;
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (bits ^ (bits >> 27)) >> 16
+}
+
+/// A whole request.
+fn request(operation: &str, body: &str) -> Vec<u8> {
+    format!(
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-amz-json-1.0\r\n\
+         X-Amz-Target: DynamoDB_20120810.{operation}\r\nX-Amz-Date: 20260101T000000Z\r\n\
+         Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, \
+         SignedHeaders=host, Signature=b\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
 }

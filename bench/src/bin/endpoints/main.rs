@@ -14,7 +14,6 @@
     reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
 )]
 
-mod client;
 mod contestant;
 mod load;
 

@@ -4,25 +4,40 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 /// A connection that is kept as long as the server keeps it.
-pub(crate) struct Client {
+#[derive(Debug)]
+pub struct HttpClient {
     stream: BufReader<TcpStream>,
     port: u16,
     body: Vec<u8>,
 }
 
-impl Client {
-    pub(crate) fn connect(port: u16) -> io::Result<Client> {
+impl HttpClient {
+    /// Connects to a server of this machine.
+    ///
+    /// # Errors
+    ///
+    /// If it does not listen.
+    pub fn connect(port: u16) -> io::Result<HttpClient> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
-        Ok(Client { stream: BufReader::with_capacity(64 * 1024, stream), port, body: vec![] })
+        Ok(HttpClient { stream: BufReader::with_capacity(64 * 1024, stream), port, body: vec![] })
     }
 
     /// Sends a request and reads its answer; the status. Tries once more on a new connection.
-    pub(crate) fn send(&mut self, request: &[u8]) -> io::Result<u16> {
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer.
+    pub fn send(&mut self, request: &[u8]) -> io::Result<u16> {
         self.send_once(request).or_else(|_| {
-            *self = Client::connect(self.port)?;
+            *self = HttpClient::connect(self.port)?;
             self.send_once(request)
         })
+    }
+
+    /// The body of the last answer.
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     fn send_once(&mut self, request: &[u8]) -> io::Result<u16> {
@@ -58,26 +73,17 @@ impl Client {
     }
 
     fn read_chunks(&mut self) -> io::Result<()> {
+        let mut whole = vec![];
         loop {
             let mut line = String::new();
             self.stream.read_line(&mut line)?;
             let length = usize::from_str_radix(line.trim(), 16).map_err(io::Error::other)?;
             self.read_body(length + 2)?;
+            whole.extend_from_slice(&self.body[..length]);
             if length == 0 {
+                self.body = whole;
                 return Ok(());
             }
         }
     }
-}
-
-/// A whole request.
-pub(crate) fn request(operation: &str, body: &str) -> Vec<u8> {
-    format!(
-        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-amz-json-1.0\r\n\
-         X-Amz-Target: DynamoDB_20120810.{operation}\r\nX-Amz-Date: 20260101T000000Z\r\n\
-         Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, \
-         SignedHeaders=host, Signature=b\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
 }

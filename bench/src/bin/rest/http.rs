@@ -1,0 +1,69 @@
+//! Servers of comments over HTTP: ours, and any that has the same routes.
+
+use std::process::Command;
+
+use keyloom_bench::{HttpClient, Running, folder, free_port, run};
+
+use crate::comments::{MODEL, comment};
+use crate::rounds::{Client, Contender};
+
+/// A server with `POST /comments`, `GET /comments/{id}` and `GET /products/{product}/comments`.
+pub(crate) struct Served {
+    pub(crate) name: &'static str,
+    pub(crate) running: Running,
+}
+
+/// `keyloom serve`, built first.
+pub(crate) fn keyloom() -> Result<Box<dyn Contender>, String> {
+    run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
+    let data = folder()?.join("rest-keyloom-data");
+    let _ = std::fs::remove_dir_all(&data);
+    std::fs::create_dir_all(&data).map_err(|error| error.to_string())?;
+    let model = data.join("comments.toml");
+    std::fs::write(&model, MODEL).map_err(|error| error.to_string())?;
+    let port = free_port().map_err(|error| error.to_string())?;
+    let mut command = Command::new(folder()?.join("keyloom"));
+    command.arg("serve").arg(model).arg("--data").arg(data.join("store"));
+    command.args(["--log", "failures", "--listen", &format!("127.0.0.1:{port}")]);
+    let running = Running::start(command, port, data)?;
+    Ok(Box::new(Served { name: "keyloom serve", running }))
+}
+
+impl Contender for Served {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn client(&self) -> Box<dyn Client> {
+        Box::new(Asker(HttpClient::connect(self.running.port).expect("the server listens")))
+    }
+}
+
+struct Asker(HttpClient);
+
+impl Asker {
+    fn ask(&mut self, request: &str, expected: u16) {
+        let status = self.0.send(request.as_bytes()).expect("an answer");
+        assert_eq!(status, expected, "{request}");
+    }
+}
+
+impl Client for Asker {
+    fn create(&mut self, random: u64) -> String {
+        let body = comment(random);
+        let head = "POST /comments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
+        self.ask(&format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()), 201);
+        let answer = String::from_utf8_lossy(self.0.body());
+        let id = answer.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
+        id.expect("the answer has an id").0.to_owned()
+    }
+
+    fn get(&mut self, id: &str) {
+        self.ask(&format!("GET /comments/{id} HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
+    }
+
+    fn list(&mut self, product: u64) {
+        let path = format!("/products/p{product}/comments");
+        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
+    }
+}

@@ -1,0 +1,76 @@
+//! A model over HTTP beside the library that serves it, and beside what one would write instead: a
+//! service of one's own on PostgreSQL.
+//!
+//! ```sh
+//! cargo run --release -p keyloom-bench --bin rest            # `-- --quick` for a first look
+//! ```
+//!
+//! It builds what it measures, and starts a PostgreSQL of its own, installed from Debian's packages
+//! if it is not there. What cannot be started is named, and the rest is measured.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::expect_used,
+    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+)]
+
+mod comments;
+mod http;
+mod library;
+mod postgres;
+mod rounds;
+
+use std::time::Duration;
+
+use rounds::{Contender, Outcome, Work};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Starts a contender.
+type Open = fn() -> Result<Box<dyn Contender>, String>;
+
+fn main() {
+    let is_quick = std::env::args().any(|argument| argument == "--quick");
+    let round = Duration::from_secs(if is_quick { 1 } else { 5 });
+    let count = if is_quick { 2_000 } else { 40_000 };
+    let mut contenders: Vec<Box<dyn Contender>> = vec![];
+    let open: [(&str, Open); 3] = [
+        ("the library", library::open),
+        ("keyloom serve", http::keyloom),
+        ("PostgreSQL", postgres::open),
+    ];
+    for (name, open) in open {
+        match open() {
+            Ok(contender) => {
+                eprintln!("{name}: {count} comments are written");
+                rounds::fill(&*contender, count);
+                contenders.push(contender);
+            }
+            Err(why) => eprintln!("{name} could not be started: {why}"),
+        }
+    }
+    println!("| work | clients | contender | per second | p50 | p99 | of the library |");
+    println!("|---|---:|---|---:|---:|---:|---:|");
+    for work in [Work::Create, Work::Get, Work::List] {
+        for clients in [1, 16] {
+            let outcomes: Vec<Outcome> = contenders
+                .iter()
+                .map(|contender| rounds::median(&**contender, work, clients, round))
+                .collect();
+            report(work, clients, &contenders, &outcomes);
+        }
+    }
+}
+
+fn report(work: Work, clients: usize, contenders: &[Box<dyn Contender>], outcomes: &[Outcome]) {
+    for (contender, outcome) in contenders.iter().zip(outcomes) {
+        let (name, work) = (contender.name(), work.name());
+        let ratio = outcome.per_second / outcomes[0].per_second;
+        let Outcome { per_second, p50, p99 } = outcome;
+        let (p50, p99) = (p50.as_micros(), p99.as_micros());
+        println!(
+            "| {work} | {clients} | {name} | {per_second:.0} | {p50} µs | {p99} µs | {ratio:.2} |"
+        );
+    }
+}

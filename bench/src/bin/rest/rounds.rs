@@ -1,0 +1,130 @@
+//! The load: threads that ask without a pause, in rounds.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Rounds of which the median counts.
+const ROUNDS: usize = 3;
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) enum Work {
+    Create,
+    Get,
+    List,
+}
+
+impl Work {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Work::Create => "create 1 KB",
+            Work::Get => "get 1 KB",
+            Work::List => "newest 20 of a product",
+        }
+    }
+}
+
+/// Something that keeps comments.
+pub(crate) trait Contender: Sync {
+    fn name(&self) -> &'static str;
+    /// A client of its own for a thread.
+    fn client(&self) -> Box<dyn Client>;
+}
+
+/// Asks one thing at a time.
+pub(crate) trait Client: Send {
+    /// Makes a comment; its id.
+    fn create(&mut self, random: u64) -> String;
+    fn get(&mut self, id: &str);
+    fn list(&mut self, product: u64);
+}
+
+/// What a round came to.
+pub(crate) struct Outcome {
+    pub(crate) per_second: f64,
+    pub(crate) p50: Duration,
+    pub(crate) p99: Duration,
+}
+
+/// The ids that there are to ask for, by the name of a contender.
+static IDS: Mutex<Vec<(&'static str, Vec<String>)>> = Mutex::new(vec![]);
+
+/// Writes comments, and keeps their ids.
+pub(crate) fn fill(contender: &dyn Contender, count: usize) {
+    const CLIENTS: usize = 16;
+    let ids = std::thread::scope(|scope| {
+        let client = |number: usize| {
+            scope.spawn(move || {
+                let (mut client, mut random) = (contender.client(), seed(number));
+                (0..count / CLIENTS).map(|_| client.create(next(&mut random))).collect::<Vec<_>>()
+            })
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(client).collect();
+        let ids = clients.into_iter().map(|thread| thread.join().expect("a client does not panic"));
+        ids.flatten().collect()
+    });
+    IDS.lock().expect("no thread panicked").push((contender.name(), ids));
+}
+
+/// The median of some rounds.
+pub(crate) fn median(
+    contender: &dyn Contender,
+    work: Work,
+    clients: usize,
+    round: Duration,
+) -> Outcome {
+    let all = IDS.lock().expect("no thread panicked");
+    let ids = all.iter().find(|(name, _)| *name == contender.name()).map(|(_, ids)| ids.as_slice());
+    let ids = ids.unwrap_or_default();
+    let mut outcomes: Vec<Outcome> =
+        (0..ROUNDS).map(|_| one_round(contender, work, clients, round, ids)).collect();
+    outcomes.sort_by(|left, right| left.per_second.total_cmp(&right.per_second));
+    outcomes.swap_remove(ROUNDS / 2)
+}
+
+fn one_round(
+    contender: &dyn Contender,
+    work: Work,
+    clients: usize,
+    round: Duration,
+    ids: &[String],
+) -> Outcome {
+    let started = Instant::now();
+    let mut latencies: Vec<Duration> = std::thread::scope(|scope| {
+        let client = |number: usize| {
+            scope.spawn(move || {
+                let (mut client, mut random) = (contender.client(), seed(number));
+                let mut latencies = vec![];
+                while started.elapsed() < round {
+                    let asked = Instant::now();
+                    let random = next(&mut random);
+                    match work {
+                        Work::Create => drop(client.create(random)),
+                        Work::Get => client.get(&ids[random as usize % ids.len()]),
+                        Work::List => client.list(random % crate::comments::PRODUCTS),
+                    }
+                    latencies.push(asked.elapsed());
+                }
+                latencies
+            })
+        };
+        let threads: Vec<_> = (0..clients).map(client).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let elapsed = started.elapsed();
+    latencies.sort_unstable();
+    let at = |part: usize| latencies[(latencies.len() - 1) * part / 100];
+    Outcome { per_second: latencies.len() as f64 / elapsed.as_secs_f64(), p50: at(50), p99: at(99) }
+}
+
+fn seed(number: usize) -> u64 {
+    (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The next number of the generator xorshift.
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
