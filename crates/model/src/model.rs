@@ -1,6 +1,7 @@
 //! The checked model: every name is resolved and every rule kept. Made by [`check`](crate::check)
 //! alone, so whoever has one need not check anything again.
 
+mod children;
 mod entity;
 mod field;
 mod list;
@@ -44,17 +45,6 @@ impl Model {
     /// The entity of this name.
     pub fn find(&self, name: &str) -> Option<EntityId> {
         self.by_name.get(name).copied()
-    }
-
-    /// The kinds of children of an entity, and what it calls them: the last word of their path.
-    pub fn children(&self, parent: EntityId) -> Vec<(String, EntityId)> {
-        let parent = &self.entity(parent).name;
-        let is_child = |entity: &Entity| {
-            entity.parent.is_some_and(|field| entity.field(field).name == *parent)
-        };
-        let relation = |path: &str| path.rsplit('/').next().unwrap_or_default().replace('-', "_");
-        let children = self.entities().filter(|(_, entity)| is_child(entity));
-        children.map(|(id, entity)| (relation(&entity.path), id)).collect()
     }
 
     /// What is called after changes, in the order of the file.

@@ -173,3 +173,47 @@ fn how_a_table_is_written_makes_no_difference() {
     assert_eq!(model(headers), model(dotted));
     assert_eq!(model(headers), model(inline));
 }
+
+/// The names of the children of `a`, with the entities that they are.
+fn children(source: &str) -> Vec<(String, String)> {
+    let model = model(source);
+    let children = model.children(model.find("a").expect("there is an `a`"));
+    children.into_iter().map(|(name, id)| (name, model.entity(id).name.clone())).collect()
+}
+
+#[test]
+fn children_are_called_by_the_last_part_of_their_path() {
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("[entity.a]", &[]),
+        ("[entity.a]\n[entity.b]\nfields.x = 'ref a refuse'", &[]),
+        ("[entity.a]\n[entity.b]\nparent = 'a'\n[entity.c]\nparent = 'b'", &[("bs", "b")]),
+        (
+            "[entity.menu_item]\nparent = 'a'\npath = '/a/menu-items'\n[entity.a]",
+            &[("menu_items", "menu_item")],
+        ),
+        // A field of the parent is called so, or another child.
+        ("[entity.a]\nfields.bs = 'int'\n[entity.b]\nparent = 'a'", &[("b", "b")]),
+        (
+            "[entity.a]\n[entity.b]\nparent = 'a'\npath = '/b/x'\n\
+             [entity.c]\nparent = 'a'\npath = '/c/x'\n[entity.d]\nparent = 'a'",
+            &[("b", "b"), ("c", "c"), ("ds", "d")],
+        ),
+        // One that gives way needs the name of a third.
+        (
+            "[entity.a]\n[entity.b]\nparent = 'a'\npath = '/b/x'\n\
+             [entity.c]\nparent = 'a'\npath = '/c/x'\n[entity.d]\nparent = 'a'\npath = '/b'",
+            &[("b", "b"), ("c", "c"), ("d", "d")],
+        ),
+        ("[entity.a]\n[entity.b]\nparent = 'a'\npath = '/x.y'", &[("b", "b")]),
+        (
+            "[entity.a]\nfields.b = 'int'\nfields.b_ = 'int'\n[entity.b]\nparent = 'a'\npath = '/b'\n\
+             [entity.c]\nparent = 'a'\npath = '/b__'",
+            &[("b___", "b"), ("b__", "c")],
+        ),
+    ];
+    for (source, expected) in cases {
+        let found = children(source);
+        let found: Vec<(&str, &str)> = found.iter().map(|(n, e)| (&**n, &**e)).collect();
+        assert_eq!(found, *expected, "{source}");
+    }
+}
