@@ -132,6 +132,11 @@ pub enum Error {
         /// How large it can be.
         bytes_max: usize,
     },
+    /// A tree has more entities than are read for one call: lower the limit, or ask for less.
+    TreeTooLarge {
+        /// How many it can have.
+        entities_max: usize,
+    },
     /// Other changes have happened with this key.
     KeyReused {
         /// The key.
@@ -252,6 +257,7 @@ impl fmt::Display for Error {
             Error::TooLarge { .. }
             | Error::EntityTooLarge { .. }
             | Error::AnswerTooLarge { .. }
+            | Error::TreeTooLarge { .. }
             | Error::KeyReused { .. }
             | Error::KeyUnfit { .. }
             | Error::KeyTooLong(_)
@@ -287,6 +293,11 @@ impl Error {
                 "What these changes answer takes {bytes} bytes, and at most {bytes_max} can be \
                  kept for a repeat: make several requests of them, each with a key of its own."
             ),
+            Error::TreeTooLarge { entities_max } => write!(
+                f,
+                "There are more than {entities_max} entities in this tree: lower `limit`, or ask \
+                 for less in `with`."
+            ),
             Error::KeyReused { key } => write!(
                 f,
                 "Other changes have happened with the key `{key}`: use another key for another \
@@ -297,12 +308,10 @@ impl Error {
                 "A key has 1 to {bytes_max} bytes, and this one has {bytes}: use another one."
             ),
             Error::KeyTooLong(error) => fmt::Display::fmt(error, f),
-            Error::Building { what } => {
-                write!(
-                    f,
-                    "{what} is still being built since the model was changed: ask again later."
-                )
-            }
+            Error::Building { what } => write!(
+                f,
+                "{what} is still being built since the model was changed: ask again later."
+            ),
             Error::ModelChanged => write!(
                 f,
                 "The database was opened with another model since: open it again with that one."

@@ -72,8 +72,8 @@
 //!
 //! - [`Db`]: create, get, update, put, delete, several [`Change`]s together, with a key only
 //!   [`Once`] however often they are asked for ([`Db::transact_once`]); [`Db::find`] by a
-//!   unique value, [`Db::list`] in order, [`Db::family`] with children. [`Db::tenant`] is the same
-//!   database for one tenant, which sees nothing of another's.
+//!   unique value, [`Db::list`] in order, [`Db::family`] with children, [`Db::tree`] with what it
+//!   refers to and what that refers to. [`Db::tenant`] is the same database for one tenant, which sees nothing of another's.
 //! - Documents are anything that serde can serialize, or JSON; a [`Record`] becomes a type of yours
 //!   with [`Record::to`], or JSON with [`Record::to_json`].
 //! - [`Db::backfill`] after the model was changed, [`Db::expire`] from time to time, [`Db::verify`]
@@ -104,6 +104,7 @@ mod read;
 mod record;
 mod schema;
 mod stamp;
+mod tree;
 mod upkeep;
 mod verify;
 
@@ -120,4 +121,5 @@ pub use once::Once;
 pub use read::{Family, ListQuery, Page};
 pub use record::Record;
 pub use stamp::{Entropy, SystemEntropy};
+pub use tree::{Branch, Tree};
 pub use verify::{Finding, Problem, Remedy, Repair, VerifyPage};

@@ -410,6 +410,6 @@ fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, V
     })
 }
 
-fn record(schema: &Arc<Schema>, row: OwnRow) -> Record {
+pub(crate) fn record(schema: &Arc<Schema>, row: OwnRow) -> Record {
     Record::new(schema, schema.layouts.upgraded(row))
 }

@@ -66,7 +66,12 @@ impl Record {
 
     /// The entity as JSON: times as texts such as `2024-02-29T12:00:00Z`, bytes in base64.
     pub fn to_json(&self) -> String {
-        item_to_json(&self.with_id(self.declared().show(&self.image.fields)))
+        item_to_json(&self.shown())
+    }
+
+    /// As JSON has it.
+    pub(crate) fn shown(&self) -> Item {
+        self.with_id(self.declared().show(&self.image.fields))
     }
 
     fn with_id(&self, mut item: Item) -> Item {

@@ -128,6 +128,21 @@ impl Reader<'_> {
         Ok(Some(self.read_children(&household, page, request.limit, cursors).await?))
     }
 
+    /// The first children of a parent that was read just now and is seen. One read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::children`].
+    pub async fn first_children(
+        &self,
+        request: &FamilyRequest,
+        cursors: &CursorKey,
+    ) -> Result<ChildrenPage, Error> {
+        let household = self.household(request)?;
+        let page = self.child_rows(&household, &household.span, request.limit).await?;
+        self.read_children(&household, page, request.limit, cursors).await
+    }
+
     fn household(&self, request: &FamilyRequest) -> Result<Household, RequestError> {
         let FamilyRequest { parent, children, limit } = request;
         check_limit(*limit)?;

@@ -5,7 +5,7 @@
 //! - [`Reader::get`], [`Reader::get_many`]: entities by their keys;
 //! - [`Reader::find`]: the entity that has a unique value;
 //! - [`Reader::list`]: a page of an ordered list, in either direction, between bounds;
-//! - [`Reader::family`], [`Reader::children`]: a parent with its children;
+//! - [`Reader::family`], [`Reader::children`], [`Reader::first_children`]: a parent with its children;
 //! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
 //!
 //! Entities that have expired, or that a deletion is taking away, are not seen ([`Reader::get_any`]

@@ -195,6 +195,19 @@ const CASES: &[Case] = &[
         let page = block_on(db.list("person", "by_name").limit(1).read()).unwrap();
         of(block_on(db.list("person", "by_name").backward().after(page.next.unwrap()).read()))
     }),
+    ("a step that the model lacks", |db| of(block_on(db.tree("pet", "rex", "ownr", None)))),
+    ("a step with other names", |db| of(block_on(db.tree("pet", "rex", "owner.home", None)))),
+    ("a path that is too long", |db| {
+        of(block_on(db.tree("pet", "rex", &["owner"; 9].join("."), None)))
+    }),
+    ("paths that are too many", |db| {
+        of(block_on(db.tree("pet", "rex", &["owner"; 21].join(","), None)))
+    }),
+    ("trees of another kind", |db| {
+        let rex = block_on(db.get("pet", "rex")).unwrap().unwrap();
+        of(block_on(db.trees("person", vec![rex], "", None)))
+    }),
+    ("a tree that is too large", |_| Error::TreeTooLarge { entities_max: 5000 }),
     ("a store that is busy", |_| Error::Unanswered { rows: 7 }),
     ("others all the time", |_| Error::Contended),
     ("a damaged row", |_| {

@@ -29,6 +29,7 @@ mod regressions;
 mod rig;
 mod round_trip;
 mod threads;
+mod trees;
 mod typed;
 mod uniques;
 mod verifying;

@@ -1,0 +1,133 @@
+//! Entities with what they refer to and what has them as parents, and so on from there: read in as
+//! few calls as there are steps, each entity once.
+
+mod grow;
+mod with;
+
+use std::collections::BTreeMap;
+
+use keyloom_value::{Item, Name, Value};
+
+use crate::Record;
+use crate::db::{Db, find_entity};
+use crate::document::item_to_json;
+use crate::error::Error;
+use grow::Grower;
+use with::With;
+
+/// How many children come with each parent if nothing is said.
+const LIMIT: u32 = 100;
+
+/// An entity with what was asked for to come with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    /// The entity.
+    pub record: Record,
+    /// What it refers to, by field; none if it refers to nothing there, or to nothing that is seen.
+    pub refs: BTreeMap<String, Option<Tree>>,
+    /// Its children, by the name of their kind.
+    pub children: BTreeMap<String, Branch>,
+}
+
+/// The first children of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// In order of their ids.
+    pub items: Vec<Tree>,
+    /// Where the next children begin, for [`Db::children`] of this kind; absent if nothing follows.
+    pub next: Option<String>,
+}
+
+impl Tree {
+    fn new(record: Record) -> Tree {
+        Tree { record, refs: BTreeMap::new(), children: BTreeMap::new() }
+    }
+
+    /// The entity as [`Record::to_json`] has it, and under `with` everything that comes with it, by
+    /// name: what it refers to as it is, children as `{"items": [...], "next": "..."}`.
+    pub fn to_json(&self) -> String {
+        item_to_json(&self.shown())
+    }
+
+    fn shown(&self) -> Item {
+        let mut item = self.record.shown();
+        if self.refs.is_empty() && self.children.is_empty() {
+            return item;
+        }
+        let refs = self.refs.iter().filter_map(|(name, tree)| Some((name, tree.as_ref()?.shown())));
+        let children = self.children.iter().map(|(name, branch)| (name, branch.shown()));
+        let with = refs.chain(children).map(|(name, item)| (Name::from(name), Value::M(item)));
+        item.insert("with", Value::M(with.collect()));
+        item
+    }
+
+    /// How many entities it has.
+    fn size(&self) -> usize {
+        let refs = self.refs.values().flatten();
+        let children = self.children.values().flat_map(|branch| &branch.items);
+        1 + refs.chain(children).map(Tree::size).sum::<usize>()
+    }
+}
+
+impl Branch {
+    fn shown(&self) -> Item {
+        let items = Value::L(self.items.iter().map(|tree| Value::M(tree.shown())).collect());
+        let mut item = Item::from([("items", items)]);
+        if let Some(next) = &self.next {
+            item.insert("next", next.as_str());
+        }
+        item
+    }
+}
+
+impl Db {
+    /// The entity with an id and what comes with it; none if it is not there. `with` is a list of
+    /// paths such as `menu_items.recipe,menu_items.menu`: each step is a field that refers, or the
+    /// children of one kind by the last part of their path (`Model::children`). Of each kind of
+    /// children come `limit` with each parent, or 100.
+    ///
+    /// One read brings the entity and its children of one kind; then one for every 100 entities
+    /// that a step refers to, and one for each further parent.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such kind of entity or step; [`Error::TreeTooLarge`] if more than 5,000
+    /// entities come with it; if the store fails.
+    pub async fn tree(
+        &self,
+        entity: &str,
+        id: &str,
+        with: &str,
+        limit: Option<u32>,
+    ) -> Result<Option<Tree>, Error> {
+        let schema = self.shared.schema();
+        let (entity, _) = find_entity(&schema, entity)?;
+        let with = With::parse(schema.model(), entity, with)?;
+        let mut grower = Grower::new(self, &schema, limit.unwrap_or(LIMIT));
+        let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
+        Ok(grower.grow(vec![root], &with).await?.pop())
+    }
+
+    /// Entities of one kind that were read, as a page of a list or of children has them, each with
+    /// what comes with it as in [`Db::tree`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::tree`]; and if a record is of another kind.
+    pub async fn trees(
+        &self,
+        entity: &str,
+        records: Vec<Record>,
+        with: &str,
+        limit: Option<u32>,
+    ) -> Result<Vec<Tree>, Error> {
+        let schema = self.shared.schema();
+        let (id, _) = find_entity(&schema, entity)?;
+        let with = With::parse(schema.model(), id, with)?;
+        if let Some(other) = records.iter().find(|record| record.entity() != entity) {
+            let what = format!("A `{}` is no `{entity}`", other.entity());
+            return Err(Error::Unknown { what, help: Some("ask for each kind alone".to_owned()) });
+        }
+        Grower::new(self, &schema, limit.unwrap_or(LIMIT)).grow(records, &with).await
+    }
+}

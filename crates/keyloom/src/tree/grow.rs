@@ -1,0 +1,188 @@
+//! From entities to trees, step by step: what all entities of a step refer to is fetched together,
+//! and nothing is read twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use keyloom_model::EntityId;
+use keyloom_query::{Children, FamilyRequest, Reader};
+use keyloom_value::Value;
+
+use super::with::{Relation, With};
+use super::{Branch, Tree};
+use crate::Record;
+use crate::db::Db;
+use crate::error::Error;
+use crate::read::record;
+use crate::schema::Schema;
+
+/// As many entities as one call answers with.
+const ENTITIES_MAX: usize = 5000;
+
+/// What the steps of one call have in common.
+pub(super) struct Grower<'a> {
+    db: &'a Db,
+    schema: &'a Arc<Schema>,
+    reader: Reader<'a>,
+    limit: u32,
+    /// How many entities may still come.
+    left: usize,
+    /// Everything that was read, or is not seen.
+    met: BTreeMap<Key, Option<Record>>,
+    /// First children of one kind, by their parent.
+    pages: BTreeMap<(Key, EntityId), Page>,
+}
+
+/// An entity of this tenant, or of all.
+type Key = (EntityId, String);
+
+/// First children of one kind.
+#[derive(Clone)]
+struct Page {
+    items: Vec<Record>,
+    next: Option<String>,
+}
+
+impl<'a> Grower<'a> {
+    pub(super) fn new(db: &'a Db, schema: &'a Arc<Schema>, limit: u32) -> Grower<'a> {
+        let reader = db.shared.reader(schema);
+        let (met, pages) = (BTreeMap::new(), BTreeMap::new());
+        Grower { db, schema, reader, limit, left: ENTITIES_MAX, met, pages }
+    }
+
+    /// The entity that everything comes with. The first kind of children come in the same read.
+    pub(super) async fn root(&mut self, id: &str, with: &With) -> Result<Option<Record>, Error> {
+        let key = self.db.key(self.schema, with.entity, id)?;
+        let Some(kind) = with.first_children() else {
+            let row = self.reader.get(&key).await?;
+            return Ok(row.map(|row| record(self.schema, row)));
+        };
+        let request =
+            FamilyRequest { parent: key, children: Children::Of(kind), limit: self.limit };
+        let family = self.reader.family(&request, &self.db.shared.cursor_key).await?;
+        let Some(family) = family else { return Ok(None) };
+        let items = family.children.into_iter().map(|row| record(self.schema, row)).collect();
+        let page = Page { items, next: family.next };
+        self.pages.insert(((with.entity, id.to_owned()), kind), page);
+        Ok(Some(record(self.schema, family.parent)))
+    }
+
+    /// Each of the entities with what comes with it.
+    pub(super) async fn grow(
+        &mut self,
+        records: Vec<Record>,
+        with: &With,
+    ) -> Result<Vec<Tree>, Error> {
+        self.spend(records.len())?;
+        for record in &records {
+            let key = (with.entity, record.id().to_owned());
+            self.met.entry(key).or_insert_with(|| Some(record.clone()));
+        }
+        let mut trees: Vec<Tree> = records.into_iter().map(Tree::new).collect();
+        for (name, step) in &with.steps {
+            match step.relation {
+                Relation::Reference => self.grow_refs(&mut trees, (name, &step.with)).await?,
+                Relation::Children => {
+                    self.grow_children(&mut trees, (name, with), &step.with).await?;
+                }
+            }
+        }
+        Ok(trees)
+    }
+
+    async fn grow_refs(
+        &mut self,
+        trees: &mut [Tree],
+        (name, with): (&str, &With),
+    ) -> Result<(), Error> {
+        let target = |tree: &Tree| tree.record.get(name).and_then(Value::as_s).map(str::to_owned);
+        let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+        for id in trees.iter().filter_map(target) {
+            *uses.entry(id).or_default() += 1;
+        }
+        let found = self.fetch(with.entity, uses.keys().cloned().collect()).await?;
+        let grown = Box::pin(self.grow(found, with)).await?.into_iter();
+        let grown: BTreeMap<String, Tree> =
+            grown.map(|tree| (tree.record.id().to_owned(), tree)).collect();
+        // What several refer to stands with each of them.
+        let more = |id: &String| uses.get(id).map_or(0, |uses| uses - 1);
+        self.spend(grown.iter().map(|(id, tree)| more(id) * tree.size()).sum())?;
+        for tree in trees {
+            let target = target(tree).and_then(|id| grown.get(&id).cloned());
+            tree.refs.insert(name.to_owned(), target);
+        }
+        Ok(())
+    }
+
+    async fn grow_children(
+        &mut self,
+        trees: &mut [Tree],
+        (name, parents): (&str, &With),
+        with: &With,
+    ) -> Result<(), Error> {
+        let (mut items, mut ends) = (vec![], vec![]);
+        for tree in trees.iter() {
+            let parent = (parents.entity, tree.record.id().to_owned());
+            let page = self.first_children(parent, with.entity).await?;
+            ends.push((page.items.len(), page.next));
+            items.extend(page.items);
+            self.check(items.len())?;
+        }
+        let mut grown = Box::pin(self.grow(items, with)).await?.into_iter();
+        for (tree, (count, next)) in trees.iter_mut().zip(ends) {
+            let items = grown.by_ref().take(count).collect();
+            tree.children.insert(name.to_owned(), Branch { items, next });
+        }
+        Ok(())
+    }
+
+    /// The entities of these ids that are seen.
+    async fn fetch(
+        &mut self,
+        entity: EntityId,
+        ids: BTreeSet<String>,
+    ) -> Result<Vec<Record>, Error> {
+        self.check(ids.len())?;
+        let keys: Vec<Key> = ids.into_iter().map(|id| (entity, id)).collect();
+        let unmet: Vec<&Key> = keys.iter().filter(|key| !self.met.contains_key(key)).collect();
+        let asked = unmet.iter().map(|(_, id)| self.db.key(self.schema, entity, id.as_str()));
+        let asked = asked.collect::<Result<Vec<_>, Error>>()?;
+        let rows = self.reader.get_many(&asked).await?;
+        for (key, row) in unmet.into_iter().zip(rows) {
+            self.met.insert(key.clone(), row.map(|row| record(self.schema, row)));
+        }
+        Ok(keys.iter().filter_map(|key| self.met.get(key)?.clone()).collect())
+    }
+
+    async fn first_children(&mut self, parent: Key, kind: EntityId) -> Result<Page, Error> {
+        let place = (parent, kind);
+        if let Some(page) = self.pages.get(&place) {
+            return Ok(page.clone());
+        }
+        let (entity, id) = &place.0;
+        let request = FamilyRequest {
+            parent: self.db.key(self.schema, *entity, id.as_str())?,
+            children: Children::Of(kind),
+            limit: self.limit,
+        };
+        let page = self.reader.first_children(&request, &self.db.shared.cursor_key).await?;
+        let items = page.children.into_iter().map(|row| record(self.schema, row)).collect();
+        let page = Page { items, next: page.next };
+        self.pages.insert(place, page.clone());
+        Ok(page)
+    }
+
+    /// That so many more may come.
+    fn check(&self, entities: usize) -> Result<(), Error> {
+        match entities <= self.left {
+            true => Ok(()),
+            false => Err(Error::TreeTooLarge { entities_max: ENTITIES_MAX }),
+        }
+    }
+
+    fn spend(&mut self, entities: usize) -> Result<(), Error> {
+        self.check(entities)?;
+        self.left -= entities;
+        Ok(())
+    }
+}

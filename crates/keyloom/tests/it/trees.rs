@@ -1,0 +1,277 @@
+//! Trees: an entity with what it refers to and what has it as a parent is what whoever gets them one
+//! by one would put together, in far fewer reads.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use keyloom::{Branch, Db, Error, Record, Tree};
+use keyloom_model::{EntityId, FieldType, Model};
+use keyloom_store::Store;
+use keyloom_testkit::model::drafts;
+use keyloom_testkit::{ManualClock, Random};
+use keyloom_value::Value;
+use pollster::block_on;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+
+use crate::histories::{cases, take_step};
+use crate::pausing::{Pausing, interleave};
+use crate::rig::{each_store, open, open_at, reference_at};
+use crate::world::{Readable, World};
+
+const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");
+const WEEK: &str = "menu_items.recipe.recipe_ingredients.ingredient.category";
+
+/// A menu of so many items, which take turns with two recipes of two ingredients.
+async fn week(db: &Db, items: usize) -> Record {
+    let category = db.create("category", &json!({"name": "all", "shop_order": 1})).await.unwrap();
+    let menu = db.create("menu", &json!({"name": "week"})).await.unwrap();
+    let mut recipes = vec![];
+    for recipe in ["soup", "salad"] {
+        let made = db.create("recipe", &json!({"name": recipe})).await.unwrap();
+        for name in ["salt", "oil"] {
+            let name = format!("{name} for {recipe}");
+            let ingredient = json!({"name": name, "category": category.id()});
+            let ingredient = db.create("ingredient", &ingredient).await.unwrap();
+            let need = json!({"recipe": made.id(), "ingredient": ingredient.id(), "amount": 0.1});
+            db.create("recipe_ingredient", &need).await.unwrap();
+        }
+        recipes.push(made);
+    }
+    for number in 0..items {
+        let item =
+            json!({"menu": menu.id(), "recipe": recipes[number % 2].id(), "position": number});
+        db.create("menu_item", &item).await.unwrap();
+    }
+    menu
+}
+
+#[test]
+fn a_week_of_menus_comes_with_everything_down_to_the_category() {
+    each_store(|store| {
+        block_on(async {
+            let db = open(KITCHEN, store).await;
+            let menu = week(&db, 3).await;
+            let tree = db.tree("menu", menu.id(), WEEK, Some(2)).await.unwrap().unwrap();
+            let json: serde_json::Value = serde_json::from_str(&tree.to_json()).unwrap();
+            let items = &json["with"]["menu_items"];
+            assert_eq!(items["items"].as_array().unwrap().len(), 2);
+            let need = &items["items"][1]["with"]["recipe"]["with"]["recipe_ingredients"];
+            assert_eq!(need["next"], json!(null));
+            let need = &need["items"][0];
+            assert_eq!(need["amount"], json!(0.1));
+            assert_eq!(need["with"]["ingredient"]["name"], "salt for salad");
+            let category = &need["with"]["ingredient"]["with"]["category"];
+            assert_eq!((&category["name"], category.get("with")), (&json!("all"), None));
+            // The cursor goes on where the branch ends.
+            let next = items["next"].as_str();
+            let rest = db.children("menu", menu.id(), Some("menu_item"), (2, next)).await;
+            let rest = rest.unwrap().unwrap();
+            assert_eq!((rest.items.len(), rest.next), (1, None));
+            let rest = db.trees("menu_item", rest.items, "recipe,menu", None).await.unwrap();
+            assert_eq!(rest[0].refs["menu"].as_ref().unwrap().record, menu);
+            assert_eq!(db.tree("menu", "none", WEEK, None).await.unwrap(), None);
+            let plain = db.tree("menu", menu.id(), "", None).await.unwrap().unwrap();
+            assert_eq!(plain.to_json(), menu.to_json());
+        });
+    });
+}
+
+#[test]
+fn a_tree_takes_one_read_for_each_step_and_parent() {
+    let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+    let menu = block_on(async { week(&open(KITCHEN, store.clone()).await, 90).await });
+    let db = interleave(open(KITCHEN, Arc::new(Pausing(store))), |_| {});
+    let reads = |with: &str| {
+        let mut reads = 0;
+        let tree = interleave(db.tree("menu", menu.id(), with, None), |_| reads += 1);
+        (tree.unwrap().unwrap(), reads)
+    };
+    assert_eq!(reads("").1, 1);
+    assert_eq!(reads("menu_items").1, 1);
+    // Two recipes in one batch.
+    assert_eq!(reads("menu_items.recipe").1, 2);
+    // The menu has been read.
+    assert_eq!(reads("menu_items.menu").1, 1);
+    // Ingredients of two recipes, then four ingredients, then one category.
+    let (tree, count) = reads(WEEK);
+    assert_eq!(count, 2 + 2 + 1 + 1);
+    assert_eq!(tree.children["menu_items"].items.len(), 90);
+}
+
+#[test]
+fn a_tree_is_bounded_however_often_it_repeats_what_it_has() {
+    block_on(async {
+        let db = open(KITCHEN, Arc::new(reference_at(&ManualClock::new()))).await;
+        let menu = week(&db, 100).await;
+        // 1 menu, 100 items, 100 recipes, 200 needs, 200 ingredients, 200 categories.
+        assert!(db.tree("menu", menu.id(), WEEK, None).await.is_ok());
+        // And 400 ingredients for each of 200 categories.
+        let with = format!("{WEEK}.ingredients");
+        assert!(db.tree("menu", menu.id(), &with, Some(3)).await.is_ok());
+        let with = format!("{WEEK}.ingredients.category.ingredients");
+        let refused = db.tree("menu", menu.id(), &with, None).await;
+        assert!(matches!(refused, Err(Error::TreeTooLarge { .. })), "{refused:?}");
+        let refused = db.tree("menu", menu.id(), WEEK, Some(0)).await;
+        assert!(matches!(refused, Err(Error::Request(_))), "{refused:?}");
+    });
+}
+
+#[test]
+fn what_has_expired_is_in_no_tree() {
+    let model = "[entity.a]\n[entity.b]\nparent = 'a'\nexpires = 'until'\nfields.until = 'time?'\n\
+                 [entity.c]\nfields.b = 'ref b clear?'\n";
+    let clock = ManualClock::new();
+    block_on(async {
+        let db = open_at(model, Arc::new(reference_at(&clock)), &clock).await;
+        let a = db.create("a", &json!({})).await.unwrap();
+        let until = "2023-11-15T00:00:00Z";
+        let b = db.create("b", &json!({"a": a.id(), "until": until})).await.unwrap();
+        let c = db.create("c", &json!({"b": b.id()})).await.unwrap();
+        let tree = db.tree("c", c.id(), "b.a.bs", None).await.unwrap().unwrap();
+        assert_eq!(tree.refs["b"].as_ref().unwrap().record, b);
+        clock.advance_ms(24 * 60 * 60 * 1000);
+        let tree = db.tree("c", c.id(), "b.a.bs", None).await.unwrap().unwrap();
+        assert_eq!(tree.refs["b"], None);
+        assert!(tree.to_json().ends_with(r#","with":{}}"#), "{}", tree.to_json());
+        let tree = db.tree("a", a.id(), "bs", None).await.unwrap().unwrap();
+        assert_eq!(tree.children["bs"], Branch { items: vec![], next: None });
+        assert_eq!(db.tree("b", b.id(), "a", None).await.unwrap(), None);
+    });
+}
+
+#[test]
+fn trees_can_be_read_from_any_thread() {
+    fn is_send(_: impl Send) {}
+    let db = block_on(open(KITCHEN, Arc::new(reference_at(&ManualClock::new()))));
+    is_send(db.tree("menu", "1", WEEK, None));
+    is_send(db.trees("menu", vec![], WEEK, None));
+    is_send(db.transact_once("k", vec![]));
+}
+
+#[test]
+fn trees_are_what_getting_one_by_one_puts_together() {
+    let config = Config {
+        cases: cases(150),
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        ..Config::default()
+    };
+    let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 10..50_usize);
+    let reached = Cell::new(0);
+    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {
+        let mut random = Random::new(seed);
+        let clock = ManualClock::new();
+        let mut world = World::new(&draft.text(), Arc::new(reference_at(&clock)), &clock);
+        for _ in 0..steps {
+            take_step(&mut world, &mut random);
+        }
+        reached.set(reached.get() + check_trees(&world, &mut random));
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    assert!(reached.get() > 0, "no tree has three levels");
+}
+
+/// How many levels a tree has.
+fn depth(tree: &Tree) -> usize {
+    let refs = tree.refs.values().flatten();
+    let children = tree.children.values().flat_map(|branch| &branch.items);
+    1 + refs.chain(children).map(depth).max().unwrap_or(0)
+}
+
+/// Checks a random tree of everything there is; returns how many had three levels or more.
+fn check_trees(world: &World, random: &mut Random) -> usize {
+    let mut deep = 0;
+    let model = &world.naive.model;
+    for thing in &world.naive.things {
+        let db = world.db(thing.key.tenant.as_ref());
+        let (kind, id) = (thing.key.kind.as_str(), thing.key.id.as_str());
+        let entity = model.find(kind).expect("it is in the model");
+        let paths: Vec<Vec<String>> =
+            (0..random.index(4)).map(|_| path(model, entity, random)).collect();
+        let paths: Vec<Vec<String>> = paths.into_iter().filter(|path| !path.is_empty()).collect();
+        let text: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
+        let text = text.join(",");
+        let limit = 1 + u32::try_from(random.below(4)).expect("small");
+        let found = block_on(db.tree(kind, id, &text, Some(limit))).expect("a tree");
+        let root = block_on(db.get(kind, id)).expect("it is read");
+        deep += usize::from(found.as_ref().is_some_and(|tree| depth(tree) > 2));
+        let naive = Naive { db: &db, model, limit };
+        let expected = root.clone().map(|root| naive.tree(root, entity, &paths));
+        assert_eq!(found, expected, "{kind} {id} with {text}");
+        let trees = db.trees(kind, root.into_iter().collect(), &text, Some(limit));
+        assert_eq!(block_on(trees).expect("trees"), Vec::from_iter(expected));
+    }
+    deep
+}
+
+/// The names of all steps from an entity, and where they lead.
+fn steps(model: &Model, entity: EntityId) -> Vec<(String, Result<EntityId, EntityId>)> {
+    let fields = model.entity(entity).fields.iter().filter_map(|field| match field.of {
+        FieldType::Ref(target, _) => Some((field.name.clone(), Ok(target))),
+        _ => None,
+    });
+    let children = model.children(entity).into_iter();
+    fields.chain(children.map(|(name, child)| (name, Err(child)))).collect()
+}
+
+/// A random path.
+fn path(model: &Model, mut entity: EntityId, random: &mut Random) -> Vec<String> {
+    let mut path = vec![];
+    for _ in 0..1 + random.index(4) {
+        let steps = steps(model, entity);
+        if steps.is_empty() {
+            break;
+        }
+        let (name, Ok(next) | Err(next)) = random.pick(&steps).clone();
+        path.push(name);
+        entity = next;
+    }
+    path
+}
+
+/// Puts trees together one by one.
+struct Naive<'a> {
+    db: &'a Db,
+    model: &'a Model,
+    limit: u32,
+}
+
+impl Naive<'_> {
+    fn tree(&self, record: Record, entity: EntityId, paths: &[Vec<String>]) -> Tree {
+        let (mut refs, mut children) = (BTreeMap::new(), BTreeMap::new());
+        for (name, to) in steps(self.model, entity) {
+            let begun = paths.iter().filter(|path| path.first() == Some(&name));
+            let rest: Vec<Vec<String>> = begun.map(|path| path[1..].to_vec()).collect();
+            if rest.is_empty() {
+                continue;
+            }
+            match to {
+                Ok(target) => drop(refs.insert(name.clone(), {
+                    let id = record.get(&name).and_then(Value::as_s);
+                    id.and_then(|id| self.get(target, id)).map(|r| self.tree(r, target, &rest))
+                })),
+                Err(child) => drop(children.insert(name, self.branch(&record, child, &rest))),
+            }
+        }
+        Tree { record, refs, children }
+    }
+
+    fn get(&self, entity: EntityId, id: &str) -> Option<Record> {
+        let name = &self.model.entity(entity).name;
+        block_on(self.db.get(name, id)).expect("it is read")
+    }
+
+    fn branch(&self, parent: &Record, child: EntityId, rest: &[Vec<String>]) -> Branch {
+        let name = &self.model.entity(child).name;
+        let page = self.db.children(parent.entity(), parent.id(), Some(name), (self.limit, None));
+        let page = block_on(page).expect("children").expect("the parent is there");
+        let items = page.items.into_iter().map(|record| self.tree(record, child, rest));
+        Branch { items: items.collect(), next: page.next }
+    }
+}
