@@ -22,8 +22,15 @@ pub(super) async fn create(call: &Call, entity: &Entity) -> Result<Reply, Proble
 }
 
 pub(super) async fn read(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
-    call.check_parameters(&[])?;
     let id = call.value(0);
+    if let Some(with) = call.parameter("with")? {
+        call.check_parameters(&["with", "limit"])?;
+        let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;
+        let tree = tree.ok_or_else(|| not_found(entity, id))?;
+        // Its version says nothing about what comes with it.
+        return Ok(Reply::json(StatusCode::OK, tree.to_json()));
+    }
+    call.check_parameters(&["with"])?;
     let record = call.db.get(&entity.name, id).await?.ok_or_else(|| not_found(entity, id))?;
     let is_known = match call.if_none_match()? {
         Tags::Absent => false,

@@ -1,7 +1,7 @@
 //! Pages of lists and of children, and what has a unique value.
 
 use hyper::StatusCode;
-use keyloom::{Page, Record, Value};
+use keyloom::{Page, Record, Tree, Value};
 use keyloom_model::Entity;
 
 use super::call::{Call, Reply};
@@ -13,11 +13,12 @@ use super::question::Question;
 pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<Reply, Problem> {
     match asked.question(entity, call)? {
         Question::Find(values) => {
-            call.check_parameters(&names(&values))?;
+            let names = values.iter().map(|(name, _)| name.as_str());
+            call.check_parameters(&names.chain(["with"]).collect::<Vec<_>>())?;
             let values: Vec<(&str, Value)> =
                 values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             let found = call.db.find(&entity.name, &values).await?;
-            Ok(page(found.as_slice(), None))
+            page(call, entity, (found.into_iter().collect(), None)).await
         }
         Question::List { list, by, bounds } => {
             let mut query = call.db.list(&entity.name, &entity.list(list).name);
@@ -35,7 +36,7 @@ pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<R
                 query = query.after(cursor);
             }
             let Page { items, next, .. } = query.read().await?;
-            Ok(page(&items, next))
+            page(call, entity, (items, next)).await
         }
     }
 }
@@ -45,26 +46,33 @@ pub(super) async fn children(
     parent: &Entity,
     child: &Entity,
 ) -> Result<Reply, Problem> {
-    call.check_parameters(&["limit", "cursor"])?;
+    call.check_parameters(&["limit", "cursor", "with"])?;
     let id = call.value(0);
     let span = (call.limit()?.unwrap_or(20), call.parameter("cursor")?);
     let found = call.db.children(&parent.name, id, Some(&child.name), span).await?;
     let Page { items, next, .. } = found.ok_or_else(|| not_found(parent, id))?;
-    Ok(page(&items, next))
+    page(call, child, (items, next)).await
 }
 
-fn names(values: &[(String, Value)]) -> Vec<&str> {
-    values.iter().map(|(name, _)| name.as_str()).collect()
-}
-
-/// `{"items": [...], "next": "..."}`; without `next` nothing follows.
-fn page(items: &[Record], next: Option<String>) -> Reply {
-    let items: Vec<String> = items.iter().map(Record::to_json).collect();
+/// `{"items": [...], "next": "..."}`, each with what is to come with it; without `next` nothing
+/// follows.
+async fn page(
+    call: &Call,
+    entity: &Entity,
+    (records, next): (Vec<Record>, Option<String>),
+) -> Result<Reply, Problem> {
+    let items: Vec<String> = match call.parameter("with")? {
+        None => records.iter().map(Record::to_json).collect(),
+        Some(with) => {
+            let trees = call.db.trees(&entity.name, records, with, None).await?;
+            trees.iter().map(Tree::to_json).collect()
+        }
+    };
     let mut body = format!("{{\"items\":[{}]", items.join(","));
     if let Some(next) = next {
         // A cursor has no character that JSON would escape.
         body.push_str(&format!(",\"next\":\"{next}\""));
     }
     body.push('}');
-    Reply::json(StatusCode::OK, body)
+    Ok(Reply::json(StatusCode::OK, body))
 }

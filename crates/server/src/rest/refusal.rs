@@ -38,6 +38,7 @@ fn kind(error: &Error) -> Kind {
         Error::TooLarge { .. }
         | Error::EntityTooLarge { .. }
         | Error::AnswerTooLarge { .. }
+        | Error::TreeTooLarge { .. }
         | Error::KeyTooLong(_) => Kind::TooLarge,
         Error::KeyReused { .. } => Kind::KeyReused,
         Error::KeyUnfit { .. } => Kind::BadHeader,
