@@ -1,6 +1,7 @@
 //! What tests of every layer share: a clock that stands still, a disk that loses what was not
 //! synced, the conformance suite that every store must pass, random histories that two stores must
-//! answer alike, a checker of concurrent histories, and random models with documents and edits.
+//! answer alike, a checker of concurrent histories, random models with documents and edits, and a reader of
+//! READMEs that does what they say.
 //!
 //! A store under test is a [`Subject`]. [`conformance::run_all`] runs every case of the suite on
 //! a fresh one; [`history::compare`] plays one history on two.
@@ -19,6 +20,8 @@ pub mod linearizable;
 // A public module, so that `model::draft` says what it drafts.
 pub mod model;
 mod random;
+// A public module, so that `readme::run` says what it runs.
+pub mod readme;
 mod sample;
 mod sim_disk;
 mod subject;

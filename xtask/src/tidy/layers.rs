@@ -85,7 +85,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         package: "keyloom-kitchen",
-        dependencies: &["keyloom", "keyloom-cli", "keyloom-server", "mimalloc", "serde_json"],
+        dependencies: &["keyloom", "keyloom-cli", "keyloom-server", "mimalloc"],
     },
     Layer { package: "keyloom-oncall", dependencies: &["keyloom-cli", "mimalloc"] },
     // What somebody would write instead of Keyloom: measured beside it, and no part of it.

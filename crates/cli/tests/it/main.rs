@@ -7,3 +7,4 @@ mod clients;
 mod models;
 mod oracles;
 mod process;
+mod readme;

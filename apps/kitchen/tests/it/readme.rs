@@ -1,0 +1,15 @@
+//! Everything that the README says happens as it says.
+
+use std::path::Path;
+use std::process::Command;
+
+use keyloom_testkit::readme::{self, Process};
+
+const README: &str = include_str!("../../README.md");
+
+#[test]
+fn every_request_of_the_readme_is_answered_as_it_says() {
+    let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kitchen-readme");
+    let server = Process::serve(Command::new(env!("CARGO_BIN_EXE_kitchen")), &data);
+    assert!(readme::run(README, &server) > 10);
+}

@@ -1,0 +1,3 @@
+//! Tests of the application as a program, with real requests.
+
+mod readme;
