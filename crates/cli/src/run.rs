@@ -4,11 +4,18 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::command::Command;
-use crate::{check, dynamodb, serve, token, verify};
+use crate::{check, dynamodb, export, import, serve, token, verify};
 
 /// Every command, in the order in which `--help` lists them.
-const COMMANDS: &[Command] =
-    &[serve::COMMAND, token::COMMAND, check::COMMAND, verify::COMMAND, dynamodb::COMMAND];
+const COMMANDS: &[Command] = &[
+    serve::COMMAND,
+    token::COMMAND,
+    check::COMMAND,
+    import::COMMAND,
+    export::COMMAND,
+    verify::COMMAND,
+    dynamodb::COMMAND,
+];
 
 /// Runs the binary `keyloom` with the arguments of this process.
 pub fn run() -> ExitCode {

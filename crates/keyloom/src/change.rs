@@ -215,8 +215,8 @@ impl Db {
     pub async fn transact(&self, changes: Vec<Change>) -> Result<Vec<Option<Record>>, Error> {
         let schema = self.shared.schema();
         let intents = self.intents(&schema, changes)?;
-        let images = self.shared.upkeep(&schema).execute(&intents).await?;
-        Ok(Record::all(&schema, images))
+        let executed = self.shared.upkeep(&schema).execute(&intents).await?;
+        Ok(Record::all(&schema, executed.into_iter().map(|done| done.after).collect()))
     }
 
     pub(crate) fn intents(

@@ -76,6 +76,8 @@
 //!   refers to and what that refers to. [`Db::tenant`] is the same database for one tenant, which sees nothing of another's.
 //! - Documents are anything that serde can serialize, or JSON; a [`Record`] becomes a type of yours
 //!   with [`Record::to`], or JSON with [`Record::to_json`].
+//! - [`Db::export`]: everything at one moment as [`Entry`]s, which are lines of JSON, and
+//!   [`Db::import`] to take them in with their ids.
 //! - [`Db::backfill`] after the model was changed, [`Db::expire`] from time to time, [`Db::verify`]
 //!   to be sure; all of them while the service runs.
 //!
@@ -97,7 +99,10 @@ mod backfill;
 mod change;
 mod db;
 mod document;
+mod entry;
 mod error;
+mod export;
+mod import;
 mod maintain;
 mod once;
 mod read;
@@ -112,7 +117,10 @@ pub use backfill::Progress;
 pub use change::Change;
 pub use db::{Db, Options};
 pub use document::{DocumentError, from_item, item_to_json, json_to_item, to_item};
+pub use entry::Entry;
 pub use error::{Error, IdProblem, TenantProblem};
+pub use export::Export;
+pub use import::{Existing, Imported};
 pub use keyloom_model::{Code, FieldError, FieldErrorKind, ModelError, Refusal};
 pub use keyloom_query::{Budget, CursorError, Effort, End, RequestError};
 pub use keyloom_store::{Clock, Store, SystemClock};

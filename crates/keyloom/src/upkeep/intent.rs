@@ -1,10 +1,11 @@
 //! What a caller wants of one entity, and the transition that makes it so.
 
-use keyloom_model::{EntityKey, IdSource, Image, OwnRow};
+use keyloom_model::{DefaultValue, EntityKey, IdSource, Image, OwnRow};
 use keyloom_value::Item;
 
 use super::{Transition, Upkeep};
 use crate::error::Error;
+use crate::import::Existing;
 
 /// As many bytes as the fields of an entity can have: a row has 400 KB, and its keys, its places in
 /// as many lists as there can be and the mark of a deletion must always fit beside them.
@@ -19,6 +20,8 @@ pub(crate) enum Intent {
     Update { key: EntityKey, patch: Item, expected: Option<String> },
     /// All fields become these.
     Put { key: EntityKey, document: Item, expected: Option<String> },
+    /// It is there with these fields, whoever makes its ids.
+    Import { key: EntityKey, document: Item, existing: Existing },
     /// It goes.
     Delete { key: EntityKey, expected: Option<String> },
     /// It goes, because its time has come.
@@ -39,6 +42,7 @@ impl Intent {
             Intent::Create { key, .. }
             | Intent::Update { key, .. }
             | Intent::Put { key, .. }
+            | Intent::Import { key, .. }
             | Intent::Delete { key, .. }
             | Intent::Expire { key } => key,
         }
@@ -71,6 +75,10 @@ impl Upkeep<'_> {
                 let fields = self.layouts.upgraded(before.clone()).fields;
                 self.replacement(before, (&fields, self.admit(key, document)?))
             }
+            Intent::Import { document, existing, .. } => match before {
+                Some(before) => self.import_over(before, document, *existing),
+                None => changes(None, Some(self.wanted(key, self.admit(key, document)?)?)),
+            },
             Intent::Delete { expected, .. } => {
                 changes(Some(self.at_version(key, before, expected.as_deref())?), None)
             }
@@ -78,6 +86,32 @@ impl Upkeep<'_> {
                 Some(before) if self.is_expired(&before) => changes(Some(before), None),
                 before => Ok(Turn::Stays(before)),
             },
+        }
+    }
+
+    /// What an imported document means for an entity that is there: nothing if it says the same.
+    fn import_over(
+        &self,
+        before: OwnRow,
+        document: &Item,
+        existing: Existing,
+    ) -> Result<Turn, Error> {
+        let key = before.image.key.clone();
+        let old = self.layouts.upgraded(before.clone()).fields;
+        let mut document = document.clone();
+        for field in &self.entity(&key).fields {
+            // The moment of the first import, not that of this one.
+            if field.default == Some(DefaultValue::Now)
+                && !document.contains(&field.name)
+                && let Some(then) = old.get(&field.name)
+            {
+                document.insert(field.name.as_str(), then.clone());
+            }
+        }
+        let fields = self.admit(&key, &document)?;
+        match (self.replacement(before, (&old, fields))?, existing) {
+            (Turn::Changes(_), Existing::Keep) => Err(self.exists(&key)),
+            (turn, Existing::Keep | Existing::Replace) => Ok(turn),
         }
     }
 

@@ -78,7 +78,7 @@ impl Upkeep<'_> {
         }
         let effort = Effort { ticket: Some(ticket.clone()), ..Effort::default() };
         match self.execute_with(intents, effort).await {
-            Ok(images) => Ok(Done::Now(images)),
+            Ok(executed) => Ok(Done::Now(executed.into_iter().map(|done| done.after).collect())),
             // What stands in the way may be that they have happened meanwhile.
             Err(error) => match self.redeem(intents, &ticket).await? {
                 Some(images) => Ok(Done::Before(images)),
@@ -124,12 +124,12 @@ impl Upkeep<'_> {
     pub(crate) fn receipt_of(
         &self,
         ticket: Option<&Ticket>,
-        (images, task): (&[Option<Image>], Option<&Task>),
+        (answers, task): (&[Option<&Image>], Option<&Task>),
     ) -> Result<Option<Planned>, Error> {
         let Some(ticket) = ticket else { return Ok(None) };
         let mut item = ticket.row_key().to_item();
         item.insert(FINGERPRINT, ticket.fingerprint.to_vec());
-        item.insert(ANSWERS, Value::L(images.iter().map(answer).collect()));
+        item.insert(ANSWERS, Value::L(answers.iter().copied().map(answer).collect()));
         item.insert(EXPIRY, self.now_secs().saturating_add(KEPT_SECS));
         if let Some(task) = task {
             item.insert(TASK, task.id.as_str());
@@ -196,7 +196,7 @@ impl Answer {
     }
 }
 
-fn answer(image: &Option<Image>) -> Value {
+fn answer(image: Option<&Image>) -> Value {
     let Some(image) = image else { return Value::Null };
     Value::M(Item::from([
         (ID, Value::from(image.key.id.as_str())),

@@ -35,9 +35,28 @@ pub(crate) struct Effort {
     pub(crate) ticket: Option<Ticket>,
 }
 
+/// What became of an intent.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    /// The version that the entity had; none if there was none, or it is gone at length.
+    pub(crate) version_before: Option<String>,
+    /// What the entity is afterwards.
+    pub(crate) after: Option<Image>,
+}
+
+impl Executed {
+    /// That of one that is gone.
+    const GONE: Executed = Executed { version_before: None, after: None };
+
+    /// The version that the entity has afterwards.
+    pub(crate) fn version_after(&self) -> Option<&str> {
+        self.after.as_ref().map(|image| image.version.as_str())
+    }
+}
+
 impl Upkeep<'_> {
-    /// Makes all intents happen together; for each, what the entity is afterwards.
-    pub(crate) async fn execute(&self, intents: &[Intent]) -> Result<Vec<Option<Image>>, Error> {
+    /// Makes all intents happen together; for each, what became of it.
+    pub(crate) async fn execute(&self, intents: &[Intent]) -> Result<Vec<Executed>, Error> {
         self.execute_with(intents, Effort::default()).await
     }
 
@@ -45,13 +64,13 @@ impl Upkeep<'_> {
         &self,
         intents: &[Intent],
         mut effort: Effort,
-    ) -> Result<Vec<Option<Image>>, Error> {
+    ) -> Result<Vec<Executed>, Error> {
         self.check_distinct(intents)?;
         for _ in 0..ATTEMPTS_MAX {
             let attempt = self.attempt(intents, &mut effort).await;
             match attempt {
                 Ok(None) => {}
-                Ok(Some(images)) => return Ok(images),
+                Ok(Some(executed)) => return Ok(executed),
                 Err(error) => {
                     self.abandon(&mut effort).await;
                     return Err(error);
@@ -67,7 +86,7 @@ impl Upkeep<'_> {
         &self,
         intents: &[Intent],
         effort: &mut Effort,
-    ) -> Result<Option<Vec<Option<Image>>>, Error> {
+    ) -> Result<Option<Vec<Executed>>, Error> {
         let mut cast = Cast::default();
         let mut stays = vec![];
         for intent in intents {
@@ -86,26 +105,34 @@ impl Upkeep<'_> {
             self.abandon(effort).await;
             return self.at_length(intents, &cast, effort).await.map(Some);
         }
-        let images = self.images(intents, (&cast, &stays));
-        let receipt = self.receipt_of(effort.ticket.as_ref(), (&images, None))?;
+        let executed = self.executed(intents, (&cast, &stays));
+        let answers: Vec<Option<&Image>> =
+            executed.iter().map(|done| done.after.as_ref()).collect();
+        let receipt = self.receipt_of(effort.ticket.as_ref(), (&answers, None))?;
         if self.mark(&cast, effort).await?.is_again() {
             return Ok(None);
         }
         let done = self.commit((&cast, &stays), receipt, effort).await?;
-        Ok(done.then_some(images))
+        Ok(done.then_some(executed))
     }
 
-    /// For each intent, what the entity is afterwards.
-    fn images(&self, intents: &[Intent], (cast, stays): (&Cast, &[OwnRow])) -> Vec<Option<Image>> {
+    /// For each intent, what became of it.
+    fn executed(&self, intents: &[Intent], (cast, stays): (&Cast, &[OwnRow])) -> Vec<Executed> {
         // What others do to an entity of the same transaction counts: read it off the cast.
-        let image = |intent: &Intent| match cast.get(&self.own_key(intent.key())) {
-            Some(member) => member.after.clone(),
+        let executed = |intent: &Intent| match cast.get(&self.own_key(intent.key())) {
+            Some(member) => Executed {
+                version_before: member.before.as_ref().map(|row| row.image.version.clone()),
+                after: member.after.clone(),
+            },
             None => {
                 let row = stays.iter().find(|row| row.image.key == *intent.key());
-                row.map(|row| self.layouts.upgraded(row.clone()))
+                Executed {
+                    version_before: row.map(|row| row.image.version.clone()),
+                    after: row.map(|row| self.layouts.upgraded(row.clone())),
+                }
             }
         };
-        intents.iter().map(image).collect()
+        intents.iter().map(executed).collect()
     }
 
     /// Whether everything that takes part goes into one transaction, with the end of its task and
@@ -131,12 +158,12 @@ impl Upkeep<'_> {
         intents: &[Intent],
         cast: &Cast,
         effort: &Effort,
-    ) -> Result<Vec<Option<Image>>, Error> {
+    ) -> Result<Vec<Executed>, Error> {
         match intents {
             [Intent::Delete { key, expected }] => {
                 let ticket = effort.ticket.as_ref();
                 self.delete_at_length((key, expected.as_deref()), ticket).await?;
-                Ok(vec![None])
+                Ok(vec![Executed::GONE])
             }
             [Intent::Expire { key }] => {
                 // What was changed since it was read may have more time, or be gone.
@@ -145,7 +172,7 @@ impl Upkeep<'_> {
                 let version = version.map(|before| before.image.version.as_str());
                 match self.delete_at_length((key, version), None).await {
                     Ok(()) | Err(Error::VersionMismatch { .. } | Error::NotFound { .. }) => {
-                        Ok(vec![None])
+                        Ok(vec![Executed::GONE])
                     }
                     Err(error) => Err(error),
                 }
@@ -245,7 +272,7 @@ impl Upkeep<'_> {
         match intent {
             Intent::Expire { .. } => Ok(Some(row)),
             Intent::Update { .. } | Intent::Delete { .. } => Ok(None),
-            Intent::Create { .. } | Intent::Put { .. } => {
+            Intent::Create { .. } | Intent::Put { .. } | Intent::Import { .. } => {
                 self.expire(key).await.map_err(|error| match error {
                     // It has expired, but a reference holds it.
                     Error::InUse { .. } => self.exists(key),

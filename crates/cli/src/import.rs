@@ -1,0 +1,125 @@
+//! `keyloom import`: takes lines of JSON in, through the same checks as any other change.
+//!
+//! One thread reads and parses (`lines`); this one plans and sends (`pipeline`), many transactions
+//! at a time, in the order of the lines; the store's own thread commits them in groups. What refers
+//! to something that comes later waits for the end (`deferred`).
+
+mod deferred;
+mod lines;
+mod pipeline;
+mod tally;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use keyloom::{Db, Existing};
+use keyloom_model::Layout;
+use keyloom_value::Item;
+
+use crate::command::{Command, json_argument, say};
+use crate::model_file::{
+    ModelFile, block_on, close, data_argument, data_directory, database, open,
+};
+use crate::progress::ProgressBar;
+
+use lines::{Batches, Source};
+use pipeline::{OnProblem, Pipeline};
+use tally::Tally;
+
+pub(crate) const COMMAND: Command = Command { name: "import", describe, run };
+
+/// Batches that wait to be sent.
+const WAITING_MAX: usize = 16;
+
+const EXAMPLES: &str = "\
+Lines are what `keyloom export` writes, in any order; everything that is not there yet is created,
+with the ids of the lines. A line whose entity is there already, with the same fields, is left as it
+is: what was interrupted is begun anew with the same command, goes on, and makes nothing twice. One
+that is there with other fields is a problem, unless --replace is given.
+
+Fields that a line leaves out get their defaults.
+
+Examples:
+  keyloom import apps/kitchen/model.toml --data ./data kitchen.jsonl
+      Stop at the first line that cannot be imported. The lines before it are imported; some after
+      it may be.
+
+  gunzip -c kitchen.gz | keyloom import apps/kitchen/model.toml --data ./data --keep-going
+      Tell every such line, and import the others.";
+
+fn describe(command: clap::Command) -> clap::Command {
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    command
+        .about("Take in entities from lines of JSON")
+        .arg(ModelFile::argument())
+        .arg(data_argument("The directory that holds the data; made if it is not there"))
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("The lines; standard input if none is named"),
+        )
+        .arg(flag("keep-going").help("Go on after a line that cannot be imported"))
+        .arg(flag("replace").help("Give entities that are there the fields of their lines"))
+        .arg(json_argument())
+        .after_help(EXAMPLES)
+}
+
+fn run(arguments: &ArgMatches) -> Result<(), String> {
+    let file = ModelFile::named(arguments)?;
+    let source = source(arguments.get_one::<PathBuf>("file").map(PathBuf::as_path))?;
+    let existing = if arguments.get_flag("replace") { Existing::Replace } else { Existing::Keep };
+    let on_problem =
+        if arguments.get_flag("keep-going") { OnProblem::GoOn } else { OnProblem::Stop };
+    let engine = open(data_directory(arguments)?)?;
+    let layout = Layout::new(file.model.clone(), 1, &Item::new());
+    let tally = block_on(async {
+        let db = database(&file, &engine).await?;
+        import(&db, &layout, source, (existing, on_problem)).await
+    })?;
+    close(engine)?;
+    say(&if arguments.get_flag("json") { tally.to_json() + "\n" } else { tally.to_string() })?;
+    tally.outcome()
+}
+
+async fn import(
+    db: &Db,
+    layout: &Layout,
+    source: Source,
+    (existing, on_problem): (Existing, OnProblem),
+) -> Result<Tally, String> {
+    let bar = ProgressBar::new("entities");
+    let mut pipeline = Pipeline::new(db.clone(), existing, on_problem, source.bytes, bar);
+    let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
+    let batches = Batches::new(layout);
+    // When nobody listens any more, it ends with the next thing that it has to say.
+    let reading = std::thread::Builder::new().name("read-lines".to_owned());
+    let reading = reading.spawn(move || lines::read(source.lines, &batches, &sender));
+    let reading = reading.map_err(|error| format!("no thread could be started: {error}."))?;
+    while let Ok(work) = receiver.recv() {
+        pipeline.push(work).await?;
+        if pipeline.is_stopped() {
+            break;
+        }
+    }
+    drop(receiver);
+    // Whoever writes the lines to standard input may never end: do not wait for that.
+    if !pipeline.is_stopped() {
+        reading.join().map_err(|_| "reading the lines failed.".to_owned())?;
+    }
+    pipeline.finish(layout).await
+}
+
+fn source(path: Option<&Path>) -> Result<Source, String> {
+    let Some(path) = path else {
+        return Ok(Source { lines: Box::new(BufReader::new(std::io::stdin())), bytes: None });
+    };
+    let failed = |error| format!("{} cannot be read: {error}.", path.display());
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    let bytes = metadata.is_file().then_some(metadata.len());
+    Ok(Source { lines: Box::new(BufReader::with_capacity(1 << 20, file)), bytes })
+}

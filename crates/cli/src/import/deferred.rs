@@ -1,0 +1,160 @@
+//! Entries that refer to something that was not there: ordered so that what is referred to comes
+//! first, and those that refer to each other in a circle together.
+
+use std::collections::HashMap;
+
+use keyloom::{Entry, Value};
+use keyloom_model::Layout;
+
+use super::lines::Numbered;
+
+/// As many bytes of lines as are held in memory.
+const BYTES_MAX: usize = 512 << 20;
+
+/// Entries that wait.
+#[derive(Default)]
+pub(super) struct Deferred {
+    entries: Vec<Numbered>,
+    bytes: usize,
+}
+
+/// What can be imported once everything before it is.
+pub(super) enum Component {
+    Single(Numbered),
+    /// Entries that refer to each other.
+    Circle(Vec<Numbered>),
+}
+
+impl Deferred {
+    /// An error if there are too many.
+    pub(super) fn add(&mut self, entry: Numbered) -> Result<(), String> {
+        self.bytes += entry.bytes;
+        self.entries.push(entry);
+        if self.bytes <= BYTES_MAX {
+            return Ok(());
+        }
+        Err(format!(
+            "more than {} MiB of lines refer to lines that come later, or to nothing: put what is \
+             referred to first, as `keyloom export` does.",
+            BYTES_MAX >> 20
+        ))
+    }
+
+    /// All of them, each after everything that it refers to.
+    pub(super) fn components(self, layout: &Layout) -> Vec<Component> {
+        let mut entries: Vec<Option<Numbered>> = self.entries.into_iter().map(Some).collect();
+        let targets = targets(&entries, layout);
+        let mut take = |index: usize| entries.get_mut(index).and_then(Option::take);
+        let component = |indexes: Vec<usize>| {
+            let mut members: Vec<Numbered> = indexes.into_iter().filter_map(&mut take).collect();
+            members.sort_by_key(|member| member.line);
+            match members.len() {
+                0 => None,
+                1 => members.pop().map(Component::Single),
+                _ => Some(Component::Circle(members)),
+            }
+        };
+        strongly_connected(&targets).into_iter().filter_map(component).collect()
+    }
+}
+
+/// For each entry the others that it refers to.
+fn targets(entries: &[Option<Numbered>], layout: &Layout) -> Vec<Vec<usize>> {
+    let all = || entries.iter().flatten().map(|numbered| &numbered.entry).enumerate();
+    let key = |entry: &Entry| (entry.entity.clone(), tenant(entry), entry.id.clone());
+    let known: HashMap<_, usize> = all().map(|(index, entry)| (key(entry), index)).collect();
+    let model = layout.model();
+    let of = |entry: &Entry| {
+        let Some(kind) = model.find(&entry.entity) else { return vec![] };
+        let target = |link: &keyloom_model::Link| {
+            let field = &model.entity(kind).field(link.field).name;
+            let id = entry.fields.get(field).and_then(Value::as_s)?.to_owned();
+            let tenant = tenant(entry).filter(|_| layout.has_tenant(link.target));
+            known.get(&(model.entity(link.target).name.clone(), tenant, id)).copied()
+        };
+        layout.links(kind).iter().filter_map(target).collect()
+    };
+    all().map(|(_, entry)| of(entry)).collect()
+}
+
+fn tenant(entry: &Entry) -> Option<String> {
+    entry.tenant.as_ref().map(ToString::to_string)
+}
+
+/// The strongly connected components of a graph, each after those that it leads to: Tarjan's
+/// algorithm, without recursion, because whoever writes a file says how deep it would be.
+/// O(nodes + edges).
+fn strongly_connected(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let mut order = vec![UNSEEN; edges.len()];
+    let mut low = vec![UNSEEN; edges.len()];
+    let mut is_open = vec![false; edges.len()];
+    let (mut open, mut components, mut seen) = (vec![], vec![], 0);
+    for root in 0..edges.len() {
+        let mut path = vec![(root, 0)];
+        while let Some((node, edge)) = path.pop() {
+            if edge == 0 {
+                if order[node] != UNSEEN {
+                    continue;
+                }
+                (order[node], low[node]) = (seen, seen);
+                seen += 1;
+                open.push(node);
+                is_open[node] = true;
+            } else {
+                // Back from the edge before this one.
+                let target = edges[node][edge - 1];
+                if is_open[target] {
+                    low[node] = low[node].min(low[target]);
+                }
+            }
+            if let Some(target) = edges[node].get(edge) {
+                path.push((node, edge + 1));
+                if order[*target] == UNSEEN {
+                    path.push((*target, 0));
+                }
+            } else if low[node] == order[node] {
+                let start = open.iter().rposition(|other| *other == node).unwrap_or_default();
+                let component = open.split_off(start);
+                component.iter().for_each(|member| is_open[*member] = false);
+                components.push(component);
+            }
+        }
+    }
+    components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(edges: &[&[usize]], expected: &[&[usize]]) {
+        let edges: Vec<Vec<usize>> = edges.iter().map(|targets| targets.to_vec()).collect();
+        let found = strongly_connected(&edges).into_iter().map(|mut component| {
+            component.sort_unstable();
+            component
+        });
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn targets_come_first_and_circles_together() {
+        check(&[], &[]);
+        check(&[&[]], &[&[0]]);
+        check(&[&[0]], &[&[0]]);
+        check(&[&[1], &[2], &[]], &[&[2], &[1], &[0]]);
+        check(&[&[1], &[0]], &[&[0, 1]]);
+        check(&[&[1, 3], &[2], &[0], &[4], &[4]], &[&[4], &[3], &[0, 1, 2]]);
+        check(&[&[1, 2], &[3], &[3], &[]], &[&[3], &[1], &[2], &[0]]);
+    }
+
+    #[test]
+    fn a_long_chain_needs_no_stack() {
+        let count = 200_000;
+        let edges: Vec<Vec<usize>> =
+            (0..count).map(|node| if node + 1 < count { vec![node + 1] } else { vec![] }).collect();
+        let components = strongly_connected(&edges);
+        assert_eq!(components.len(), count);
+        assert_eq!(components[0], [count - 1]);
+    }
+}

@@ -1,0 +1,264 @@
+//! Many transactions at a time, sent in the order of the lines: the store decides them in that
+//! order, so a line can refer to any line before it, and groups them into few syncs.
+
+use std::collections::VecDeque;
+use std::io::Write;
+
+use keyloom::{Db, Entry, Error, Existing, Imported};
+use keyloom_model::Layout;
+use tokio::task::JoinHandle;
+
+use crate::progress::{ProgressBar, Step};
+
+use super::deferred::{Component, Deferred};
+use super::lines::{Batch, Batches, Numbered, Work};
+use super::tally::{Problem, Tally};
+
+/// Transactions that are under way together.
+const IN_FLIGHT_MAX: usize = 64;
+
+/// What a line does that cannot be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnProblem {
+    /// It ends the import.
+    Stop,
+    /// It is told.
+    GoOn,
+}
+
+/// Whether what refers to something that is not there can wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Lines,
+    Deferred,
+}
+
+pub(super) struct Pipeline {
+    db: Db,
+    existing: Existing,
+    on_problem: OnProblem,
+    in_flight: VecDeque<InFlight>,
+    deferred: Deferred,
+    stage: Stage,
+    tally: Tally,
+    bar: ProgressBar,
+    bytes_total: Option<u64>,
+}
+
+/// What was begun, in the order of the lines.
+enum InFlight {
+    Batch {
+        sent: Sent,
+        bytes_read: u64,
+    },
+    /// Entries that refer to each other.
+    Circle(Sent),
+    Bad(Problem),
+}
+
+/// Entries on their way, and what comes of them.
+struct Sent {
+    entries: Vec<Numbered>,
+    answer: JoinHandle<Result<Vec<Imported>, Error>>,
+}
+
+impl Pipeline {
+    pub(super) fn new(
+        db: Db,
+        existing: Existing,
+        on_problem: OnProblem,
+        bytes_total: Option<u64>,
+        bar: ProgressBar,
+    ) -> Pipeline {
+        Pipeline {
+            db,
+            existing,
+            on_problem,
+            in_flight: VecDeque::new(),
+            deferred: Deferred::default(),
+            stage: Stage::Lines,
+            tally: Tally::default(),
+            bar,
+            bytes_total,
+        }
+    }
+
+    /// Begins what was read, and ends what was begun long ago.
+    pub(super) async fn push(&mut self, work: Work) -> Result<(), String> {
+        let begun = match work {
+            Work::Batch(entries, bytes_read) => {
+                InFlight::Batch { sent: self.send(entries).await, bytes_read }
+            }
+            Work::Bad(problem) => InFlight::Bad(problem),
+            Work::Unreadable(reason) => {
+                self.drain().await?;
+                return Err(reason);
+            }
+        };
+        self.begin(begun).await
+    }
+
+    /// Whether a problem has ended it.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.on_problem == OnProblem::Stop && self.tally.not_imported > 0
+    }
+
+    /// Ends everything that was begun, and what had to wait for it.
+    pub(super) async fn finish(mut self, layout: &Layout) -> Result<Tally, String> {
+        self.drain().await?;
+        self.stage = Stage::Deferred;
+        let batches = Batches::new(layout);
+        let mut batch = Batch::default();
+        for component in std::mem::take(&mut self.deferred).components(layout) {
+            if self.is_stopped() {
+                break;
+            }
+            let (full, circle) = match component {
+                Component::Single(entry) => (batch.add(entry, &batches), None),
+                Component::Circle(entries) => (batch.take(), Some(entries)),
+            };
+            if let Some(full) = full {
+                self.push(Work::Batch(full, self.bytes_total.unwrap_or_default())).await?;
+            }
+            if let Some(entries) = circle {
+                let sent = self.send(entries).await;
+                self.begin(InFlight::Circle(sent)).await?;
+            }
+        }
+        if let Some(rest) = batch.take().filter(|_| !self.is_stopped()) {
+            self.push(Work::Batch(rest, self.bytes_total.unwrap_or_default())).await?;
+        }
+        self.drain().await?;
+        self.tally.elapsed = self.bar.elapsed();
+        Ok(self.tally)
+    }
+
+    async fn begin(&mut self, begun: InFlight) -> Result<(), String> {
+        self.in_flight.push_back(begun);
+        while self.in_flight.len() >= IN_FLIGHT_MAX {
+            self.end_oldest().await?;
+        }
+        Ok(())
+    }
+
+    async fn drain(&mut self) -> Result<(), String> {
+        while !self.in_flight.is_empty() {
+            self.end_oldest().await?;
+        }
+        Ok(())
+    }
+
+    /// Sends entries as one transaction. It is on its way when this returns: the runtime has one
+    /// thread, and takes up tasks in the order in which they come.
+    async fn send(&self, entries: Vec<Numbered>) -> Sent {
+        let (db, existing) = (self.db.clone(), self.existing);
+        let copies: Vec<Entry> = entries.iter().map(|numbered| numbered.entry.clone()).collect();
+        let answer = tokio::spawn(async move { db.import(copies, existing).await });
+        tokio::task::yield_now().await;
+        Sent { entries, answer }
+    }
+
+    /// Waits for the oldest transaction. Everything before it has ended.
+    async fn end_oldest(&mut self) -> Result<(), String> {
+        match self.in_flight.pop_front() {
+            None => Ok(()),
+            Some(InFlight::Bad(problem)) => {
+                self.tell(problem);
+                Ok(())
+            }
+            Some(InFlight::Batch { sent, bytes_read }) => {
+                self.end_batch(sent).await?;
+                let (count, total) = (self.tally.imported(), self.bytes_total);
+                self.bar.show(Step { count, done: bytes_read, total });
+                Ok(())
+            }
+            Some(InFlight::Circle(sent)) => self.end_circle(sent).await,
+        }
+    }
+
+    /// A transaction that fails is taken apart: then each line has its own answer.
+    async fn end_batch(&mut self, Sent { mut entries, answer }: Sent) -> Result<(), String> {
+        match (answered(answer).await?, entries.len()) {
+            (Ok(imported), _) => self.tally.count(&imported),
+            (Err(error), _) if is_fatal(&error) => return Err(error.to_string()),
+            (Err(error), 0 | 1) => {
+                if let Some(entry) = entries.pop() {
+                    self.refused(entry, error)?;
+                }
+            }
+            (Err(_), _) => {
+                let mut all = vec![];
+                for entry in entries {
+                    all.push(self.send(vec![entry]).await);
+                }
+                for single in all {
+                    Box::pin(self.end_batch(single)).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn end_circle(&mut self, Sent { entries, answer }: Sent) -> Result<(), String> {
+        let error = match answered(answer).await? {
+            Ok(imported) => {
+                self.tally.count(&imported);
+                return Ok(());
+            }
+            Err(error) if is_fatal(&error) => return Err(error.to_string()),
+            Err(error) => error,
+        };
+        for entry in &entries {
+            let (line, others) = (entry.line, entries.len() - 1);
+            let reason = format!(
+                "The entry and {others} others refer to each other, so they are imported together \
+                 or not at all: {error}"
+            );
+            self.tell(Problem { line, reason });
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, entry: Numbered, error: Error) -> Result<(), String> {
+        let reason = match (&error, self.stage) {
+            (Error::TargetGone { .. }, Stage::Lines) => return self.deferred.add(entry),
+            (Error::Exists { entity, id }, Stage::Lines | Stage::Deferred) => format!(
+                "There is a `{entity}` with the id `{id}` already, and it is not the same: give \
+                 the entry another id, or --replace."
+            ),
+            (_, Stage::Lines | Stage::Deferred) => error.to_string(),
+        };
+        self.tell(Problem { line: entry.line, reason });
+        Ok(())
+    }
+
+    /// Tells a problem, unless one before it has ended the import.
+    fn tell(&mut self, problem: Problem) {
+        if self.is_stopped() {
+            return;
+        }
+        self.bar.clear();
+        // That nobody reads it is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "line {}: {}", problem.line, problem.reason);
+        self.tally.add(problem);
+    }
+}
+
+async fn answered(
+    answer: JoinHandle<Result<Vec<Imported>, Error>>,
+) -> Result<Result<Vec<Imported>, Error>, String> {
+    answer.await.map_err(|error| format!("a transaction ended without an answer: {error}."))
+}
+
+/// Whether an error is of the database and not of an entry.
+fn is_fatal(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Store(_)
+            | Error::Damaged { .. }
+            | Error::ModelChanged
+            | Error::Contended
+            | Error::Entropy { .. }
+            | Error::Unanswered { .. }
+    )
+}

@@ -1,0 +1,92 @@
+//! Model files, and the databases that are kept by them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Arg, ArgMatches, value_parser};
+use keyloom::Db;
+use keyloom_model::{Model, render};
+use keyloom_store::{Engine, Options};
+
+/// A model file that has no errors.
+pub(crate) struct ModelFile {
+    pub(crate) text: String,
+    pub(crate) model: Model,
+}
+
+impl ModelFile {
+    /// The argument that names a model.
+    pub(crate) fn argument() -> Arg {
+        Arg::new("model")
+            .value_name("MODEL")
+            .value_parser(value_parser!(PathBuf))
+            .required(true)
+            .help("The model file")
+    }
+
+    /// The model that [`ModelFile::argument`] names.
+    pub(crate) fn named(arguments: &ArgMatches) -> Result<ModelFile, String> {
+        ModelFile::read(arguments.get_one::<PathBuf>("model").ok_or("name a model file.")?)
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<ModelFile, String> {
+        let name = path.display().to_string();
+        let bytes = fs::read(path).map_err(|error| format!("{name} cannot be read: {error}."))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            format!("{name} is not UTF-8, from byte {} on.", error.utf8_error().valid_up_to())
+        })?;
+        let model = keyloom_model::check(&text)
+            .map_err(|errors| format!("{name} has errors.\n{}", render(&errors, &name)))?;
+        Ok(ModelFile { text, model })
+    }
+}
+
+/// The argument that names a data directory.
+pub(crate) fn data_argument(help: &'static str) -> Arg {
+    Arg::new("data")
+        .long("data")
+        .value_name("DIR")
+        .value_parser(value_parser!(PathBuf))
+        .required(true)
+        .help(help)
+}
+
+/// The directory that [`data_argument`] names.
+pub(crate) fn data_directory(arguments: &ArgMatches) -> Result<&PathBuf, String> {
+    arguments.get_one::<PathBuf>("data").ok_or_else(|| "name a directory with --data.".to_owned())
+}
+
+/// Opens the store of a directory that is there. Opening would make one that is not, and there is
+/// nothing to look at in one that is new.
+pub(crate) fn open_existing(directory: &Path) -> Result<Arc<Engine>, String> {
+    if !directory.is_dir() {
+        return Err(format!("{} is no directory.", directory.display()));
+    }
+    open(directory)
+}
+
+/// Opens the store of a directory, or makes one.
+pub(crate) fn open(directory: &Path) -> Result<Arc<Engine>, String> {
+    let engine = Engine::open(directory, Options::default()).map_err(|error| error.to_string())?;
+    Ok(Arc::new(engine))
+}
+
+/// The database of a model on a store.
+pub(crate) async fn database(file: &ModelFile, engine: &Arc<Engine>) -> Result<Db, String> {
+    Db::open(&file.text, engine.clone()).await.map_err(|error| error.to_string())
+}
+
+/// Brings everything to the disk; somebody else may have the store too, and then goes on.
+pub(crate) fn close(engine: Arc<Engine>) -> Result<(), String> {
+    match Arc::into_inner(engine) {
+        Some(engine) => engine.close().map_err(|error| error.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// Runs a command that reads and writes a database.
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.map_err(|error| format!("No runtime could be started: {error}."))?.block_on(future)
+}

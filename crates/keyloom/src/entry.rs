@@ -1,0 +1,102 @@
+//! An entity outside of any database: what is exported and imported, as one line of JSON.
+//!
+//! ```text
+//! {"entity":"contact","id":"7","tenant":"acme","fields":{"domain":"acme","name":"Ann"}}
+//! ```
+//!
+//! A tenant is there if the entity belongs to one. Fields have a place of their own, so that none
+//! of their names can be taken for something else. Versions are no part of it.
+
+use keyloom_value::{Item, Value};
+
+use crate::document::{item_to_json, json_to_item};
+use crate::error::Error;
+
+const ENTITY: &str = "entity";
+const TENANT: &str = "tenant";
+const ID: &str = "id";
+const FIELDS: &str = "fields";
+
+/// An entity outside of any database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name of its kind.
+    pub entity: String,
+    /// Whose it is, if its kind belongs to tenants.
+    pub tenant: Option<Value>,
+    /// Its id.
+    pub id: String,
+    /// Its fields as a document has them; null where a field with a default is absent.
+    pub fields: Item,
+}
+
+impl Entry {
+    /// The entry as JSON, on one line without its end.
+    pub fn to_json(&self) -> String {
+        let mut head = Item::from([
+            (ENTITY, Value::from(self.entity.as_str())),
+            (ID, Value::from(self.id.as_str())),
+        ]);
+        if let Some(tenant) = &self.tenant {
+            head.insert(TENANT, tenant.clone());
+        }
+        let mut json = item_to_json(&head);
+        // Last, though its name is not: who looks at a line looks for the entity and the id.
+        json.pop();
+        json.push_str(&format!(",\"{FIELDS}\":{}}}", item_to_json(&self.fields)));
+        json
+    }
+
+    /// Reads what [`Entry::to_json`] writes, in any order.
+    ///
+    /// # Errors
+    ///
+    /// If it is no JSON, or something is missing, of a wrong type, or nothing that an entry has.
+    pub fn from_json(json: &[u8]) -> Result<Entry, Error> {
+        let mut item = json_to_item(json).map_err(Error::Document)?;
+        let entry = Entry {
+            entity: text(item.remove(ENTITY), ENTITY)?,
+            tenant: item.remove(TENANT).map(tenant).transpose()?,
+            id: text(item.remove(ID), ID)?,
+            fields: fields(item.remove(FIELDS))?,
+        };
+        match item.names().next() {
+            None => Ok(entry),
+            Some(name) => {
+                let names = [ENTITY, TENANT, ID, FIELDS].into_iter();
+                let what = format!("An entry has no `{}`", name.as_str());
+                Err(crate::db::unknown(what, name.as_str(), names))
+            }
+        }
+    }
+}
+
+fn text(value: Option<Value>, name: &str) -> Result<String, Error> {
+    match value {
+        Some(Value::S(text)) => Ok(text),
+        Some(_) => Err(wrong(format!("`{name}` of an entry is a text"), None)),
+        None => Err(wrong(format!("The entry has no `{name}`"), Some("every entry has one"))),
+    }
+}
+
+fn tenant(value: Value) -> Result<Value, Error> {
+    match value {
+        Value::S(_) | Value::N(_) => Ok(value),
+        _ => Err(wrong(format!("`{TENANT}` of an entry is a text or a number"), None)),
+    }
+}
+
+fn fields(value: Option<Value>) -> Result<Item, Error> {
+    match value {
+        Some(Value::M(fields)) => Ok(fields),
+        Some(_) => Err(wrong(format!("`{FIELDS}` of an entry is an object"), None)),
+        None => Err(wrong(
+            format!("The entry has no `{FIELDS}`"),
+            Some("put the fields of the entity there"),
+        )),
+    }
+}
+
+fn wrong(what: String, help: Option<&str>) -> Error {
+    Error::Unknown { what, help: help.map(str::to_owned) }
+}
