@@ -2,15 +2,14 @@
 //! another one.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom_model::{Layout, Model, evolve, render};
-use keyloom_value::Item;
+use keyloom::{Item, Value, item_to_json};
+use keyloom_model::{Entity, EntityId, Layout, ModelError, evolve};
 
-use crate::command::Command;
+use crate::command::{Command, json_argument, say};
+use crate::model_file::{ModelFile, Unusable};
 
 pub(crate) const COMMAND: Command = Command { name: "check", describe, run };
 
@@ -23,50 +22,57 @@ Examples:
   keyloom check new.toml --against old.toml
       Also what must be done to data of the old model, or why it cannot be kept.
 
+  keyloom check model.toml --json
+      The same for a program: {\"errors\": [...]} with line, column, code, reason and help; or
+      {\"entities\": [...], \"indexes\": 2}.
+
 docs/model.md explains the language of models and every error.";
 
 fn describe(command: clap::Command) -> clap::Command {
-    let path = |name: &'static str| Arg::new(name).value_parser(value_parser!(PathBuf));
     command
         .about("Check a model file")
-        .arg(path("model").value_name("MODEL").required(true).help("The model file"))
+        .arg(ModelFile::argument())
         .arg(
-            path("against")
+            Arg::new("against")
                 .long("against")
                 .value_name("OLD")
+                .value_parser(value_parser!(PathBuf))
                 .help("The model file that the data was written under"),
         )
+        .arg(json_argument())
         .after_help(EXAMPLES)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let model = read(arguments.get_one("model"))?;
-    let mut text = summary(&Layout::new(model.clone(), 1, &Item::new()));
-    if let Some(old) = arguments.get_one::<PathBuf>("against") {
-        let evolution = evolve(&read(Some(old))?, &model).map_err(|refusals| {
-            let refusals: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-            format!("data of {} cannot be kept.\n{}", old.display(), refusals.join("\n"))
-        })?;
-        let said =
-            if evolution.is_nothing() { "nothing\n".to_owned() } else { evolution.to_string() };
-        let _ = write!(text, "\nWhat becomes of data of {}:\n{said}", old.display());
-    }
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
+    let is_json = arguments.get_flag("json");
+    let path = arguments.get_one::<PathBuf>("model").ok_or("name a model file.")?;
+    let file = match ModelFile::try_read(path) {
+        Ok(file) => file,
+        Err(Unusable::Wrong(errors)) if is_json => {
+            say(&errors_json(&errors))?;
+            return Err("the model has errors: see above.".to_owned());
+        }
+        Err(unusable) => return Err(unusable.told(path)),
+    };
+    let layout = Layout::new(file.model.clone(), 1, &Item::new());
+    let changes = match arguments.get_one::<PathBuf>("against") {
+        None => None,
+        Some(old) => Some((old.display().to_string(), changes(old, &file)?)),
+    };
+    say(&if is_json { summary_json(&layout, changes) } else { summary(&layout, changes) })
 }
 
-fn read(path: Option<&PathBuf>) -> Result<Model, String> {
-    let path = path.ok_or("name a model file.")?;
-    let name = path.display().to_string();
-    let bytes = fs::read(path).map_err(|error| format!("{name} cannot be read: {error}."))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        format!("{name} is not UTF-8, from byte {} on.", error.utf8_error().valid_up_to())
+/// What must be done to data of an old model.
+fn changes(old: &Path, new: &ModelFile) -> Result<String, String> {
+    let evolution = evolve(&ModelFile::read(old)?.model, &new.model).map_err(|refusals| {
+        let refusals: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        format!("data of {} cannot be kept.\n{}", old.display(), refusals.join("\n"))
     })?;
-    keyloom_model::check(&text)
-        .map_err(|errors| format!("{name} has errors.\n{}", render(&errors, &name)))
+    Ok(if evolution.is_nothing() { "nothing\n".to_owned() } else { evolution.to_string() })
 }
 
 /// One line for each entity.
-fn summary(layout: &Layout) -> String {
+fn summary(layout: &Layout, changes: Option<(String, String)>) -> String {
     let mut text = String::new();
     let widest = layout.model().entities().map(|(_, entity)| entity.name.len()).max();
     let width = widest.unwrap_or_default();
@@ -83,5 +89,44 @@ fn summary(layout: &Layout) -> String {
         );
     }
     let _ = writeln!(text, "The model is right. It needs {} indexes.", layout.slot_count());
+    if let Some((old, changes)) = changes {
+        let _ = write!(text, "\nWhat becomes of data of {old}:\n{changes}");
+    }
     text
+}
+
+fn summary_json(layout: &Layout, changes: Option<(String, String)>) -> String {
+    let count = |count: usize| Value::from(count as u64);
+    let entity = |(id, entity): (EntityId, &Entity)| {
+        Value::M(Item::from([
+            ("name", Value::from(entity.name.as_str())),
+            ("fields", count(entity.fields.len() - 1)),
+            ("lists", count(entity.lists.len())),
+            ("uniques", count(entity.uniques.len())),
+            ("rows_max", count(layout.rows_max(id))),
+        ]))
+    };
+    let mut item = Item::from([
+        ("entities", Value::L(layout.model().entities().map(entity).collect())),
+        ("indexes", count(layout.slot_count())),
+    ]);
+    if let Some((_, changes)) = changes {
+        item.insert("changes", changes);
+    }
+    item_to_json(&item) + "\n"
+}
+
+fn errors_json(errors: &[ModelError]) -> String {
+    let error = |error: &ModelError| {
+        let help = error.help().map_or(Value::Null, Value::from);
+        Value::M(Item::from([
+            ("line", Value::from(error.line() as u64)),
+            ("column", Value::from(error.column() as u64)),
+            ("code", Value::from(error.code().as_str())),
+            ("reason", Value::from(error.reason())),
+            ("help", help),
+        ]))
+    };
+    let errors = Value::L(errors.iter().map(error).collect());
+    item_to_json(&Item::from([("errors", errors)])) + "\n"
 }

@@ -5,13 +5,17 @@
 //! progress and sentences.
 
 mod application;
+mod backup;
 mod check;
 mod command;
+mod completions;
+mod copy;
 mod dynamodb;
 mod export;
 mod import;
 mod model_file;
 mod progress;
+mod restore;
 mod run;
 mod serve;
 mod serving;

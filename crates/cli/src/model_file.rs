@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::Db;
-use keyloom_model::{Model, render};
+use keyloom_model::{Model, ModelError, render};
 use keyloom_store::{Engine, Options};
 
 /// A model file that has no errors.
@@ -31,14 +31,37 @@ impl ModelFile {
     }
 
     pub(crate) fn read(path: &Path) -> Result<ModelFile, String> {
-        let name = path.display().to_string();
-        let bytes = fs::read(path).map_err(|error| format!("{name} cannot be read: {error}."))?;
+        ModelFile::try_read(path).map_err(|unusable| unusable.told(path))
+    }
+
+    pub(crate) fn try_read(path: &Path) -> Result<ModelFile, Unusable> {
+        let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+        let bytes = fs::read(path).map_err(|error| Unusable::NoText(unreadable(error)))?;
         let text = String::from_utf8(bytes).map_err(|error| {
-            format!("{name} is not UTF-8, from byte {} on.", error.utf8_error().valid_up_to())
+            let valid = error.utf8_error().valid_up_to();
+            Unusable::NoText(format!("is not UTF-8, from byte {valid} on"))
         })?;
-        let model = keyloom_model::check(&text)
-            .map_err(|errors| format!("{name} has errors.\n{}", render(&errors, &name)))?;
+        let model = keyloom_model::check(&text).map_err(Unusable::Wrong)?;
         Ok(ModelFile { text, model })
+    }
+}
+
+/// Why a file is no model.
+pub(crate) enum Unusable {
+    /// It has no text.
+    NoText(String),
+    /// The text has errors.
+    Wrong(Vec<ModelError>),
+}
+
+impl Unusable {
+    /// What is to be told of the file at this path.
+    pub(crate) fn told(&self, path: &Path) -> String {
+        let name = path.display().to_string();
+        match self {
+            Unusable::NoText(reason) => format!("{name} {reason}."),
+            Unusable::Wrong(errors) => format!("{name} has errors.\n{}", render(errors, &name)),
+        }
     }
 }
 

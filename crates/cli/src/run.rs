@@ -4,30 +4,46 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::command::Command;
-use crate::{check, dynamodb, export, import, serve, token, verify};
+use crate::{backup, check, completions, dynamodb, export, import, restore, serve, token, verify};
 
-/// Every command, in the order in which `--help` lists them.
+/// Every command, in the order in which `--help` lists them: from the model to serving it, to what
+/// is done with data, to what is done once.
 const COMMANDS: &[Command] = &[
+    check::COMMAND,
     serve::COMMAND,
     token::COMMAND,
-    check::COMMAND,
+    dynamodb::COMMAND,
     import::COMMAND,
     export::COMMAND,
     verify::COMMAND,
-    dynamodb::COMMAND,
+    backup::COMMAND,
+    restore::COMMAND,
+    completions::COMMAND,
 ];
 
-/// Runs the binary `keyloom` with the arguments of this process.
-pub fn run() -> ExitCode {
-    let cli = clap::Command::new("keyloom")
+const EXAMPLES: &str = "\
+Begin with a model file; docs/model.md is the guide to it:
+  keyloom check apps/tasks/model.toml
+  keyloom serve apps/tasks/model.toml
+
+Every command tells more, with examples: keyloom serve --help";
+
+/// All commands and their arguments.
+pub(crate) fn cli() -> clap::Command {
+    clap::Command::new("keyloom")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Entities and the questions asked of them, declared once, on one table.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(
             COMMANDS.iter().map(|command| (command.describe)(clap::Command::new(command.name))),
-        );
-    let matches = cli.get_matches();
+        )
+        .after_help(EXAMPLES)
+}
+
+/// Runs the binary `keyloom` with the arguments of this process.
+pub fn run() -> ExitCode {
+    let matches = cli().get_matches();
     let Some((name, arguments)) = matches.subcommand() else { return ExitCode::FAILURE };
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
         return ExitCode::FAILURE;

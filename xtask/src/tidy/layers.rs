@@ -79,6 +79,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-dynamodb",
             "keyloom-server",
             "clap",
+            "clap_complete",
             "mimalloc",
             "tokio",
         ],

@@ -1,0 +1,53 @@
+//! `keyloom backup`: copies a data directory into another one.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, value_parser};
+
+use crate::command::{Command, json_argument, say};
+use crate::copy::{NewDirectory, told};
+use crate::model_file::{close, data_argument, data_directory, open_existing};
+use crate::progress::{ProgressBar, Step};
+
+pub(crate) const COMMAND: Command = Command { name: "backup", describe, run };
+
+const EXAMPLES: &str = "\
+The copy is a data directory itself: it can be opened like any other. Leave it as it is if you want to
+restore from it later; once it was written to, it is another database.
+
+Examples:
+  keyloom backup --data ./data --to ./backup-monday
+      Copy everything.
+
+  keyloom restore --from ./backup-monday --to ./again
+      See `keyloom restore --help` for going back to a moment.";
+
+fn describe(command: clap::Command) -> clap::Command {
+    command
+        .about("Copy a data directory")
+        .arg(data_argument("The directory that holds the data; nobody else may have it open"))
+        .arg(
+            Arg::new("to")
+                .long("to")
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .required(true)
+                .help("The directory to make; it must not be there, or be empty"),
+        )
+        .arg(json_argument())
+        .after_help(EXAMPLES)
+}
+
+fn run(arguments: &ArgMatches) -> Result<(), String> {
+    let target = NewDirectory::named(arguments)?;
+    let engine = open_existing(data_directory(arguments)?)?;
+    let mut bar = ProgressBar::new("rows");
+    let copied = target.make(|target| {
+        engine.backup(target, &mut |progress| {
+            bar.show(Step { count: progress.rows, ..Step::default() });
+        })
+    })?;
+    drop(bar);
+    close(engine)?;
+    say(&told(copied, arguments.get_flag("json")))
+}
