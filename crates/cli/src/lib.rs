@@ -6,6 +6,7 @@
 
 mod application;
 mod backup;
+mod chart;
 mod check;
 mod command;
 mod completions;

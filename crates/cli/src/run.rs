@@ -4,12 +4,15 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::command::Command;
-use crate::{backup, check, completions, dynamodb, export, import, restore, serve, token, verify};
+use crate::{
+    backup, chart, check, completions, dynamodb, export, import, restore, serve, token, verify,
+};
 
 /// Every command, in the order in which `--help` lists them: from the model to serving it, to what
 /// is done with data, to what is done once.
 const COMMANDS: &[Command] = &[
     check::COMMAND,
+    chart::COMMAND,
     serve::COMMAND,
     token::COMMAND,
     dynamodb::COMMAND,

@@ -9,6 +9,7 @@ mod image;
 mod key;
 mod rows;
 mod slot;
+mod template;
 
 use keyloom_value::{Item, Name, Value};
 
@@ -20,6 +21,7 @@ pub use key::{EntityKey, RowKey, RowName};
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
 pub(crate) use slot::{SLOTS_MAX, Slots, needed as slots_needed};
+pub use template::{KeyPart, KeyTemplate};
 
 /// A model laid out in one table.
 #[derive(Clone, Debug)]

@@ -19,13 +19,13 @@ use super::attribute::{PARTITION, SORT};
 use super::{Layout, Link};
 use crate::model::{Entity, EntityId, FieldId, FieldOrigin, Tenancy, UniqueId};
 
-const ENTITY: &str = "e";
-const GUARD: &str = "u";
+pub(super) const ENTITY: &str = "e";
+pub(super) const GUARD: &str = "u";
 const SYSTEM: &str = "m";
 
-const OWN: i32 = 0;
-const CHILD: i32 = 1;
-const REFERENCE: i32 = 2;
+pub(super) const OWN: i32 = 0;
+pub(super) const CHILD: i32 = 1;
+pub(super) const REFERENCE: i32 = 2;
 
 /// The primary key of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,6 +13,11 @@ use crate::model::{
     CaseMode, Direction, Entity, FieldId, FieldType, List, ListId, Literal, Test, UniqueId,
 };
 
+/// What the partition keys of lists begin with.
+pub(super) const LIST: &str = "l";
+/// What that of the list by time of expiry begins with.
+pub(super) const EXPIRY: &str = "x";
+
 /// One row that an entity implies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -173,7 +178,7 @@ impl Layout {
 
     /// The partition of the list of all entities of a kind by their time of expiry.
     pub fn expiry_partition(&self, entity: crate::EntityId) -> KeyBytes {
-        bytes(&["x".into(), self.model().entity(entity).name.as_str().into()])
+        bytes(&[EXPIRY.into(), self.model().entity(entity).name.as_str().into()])
     }
 
     /// The partition of a list: that of a tenant, if the entity has one, and of one value for each
@@ -238,7 +243,7 @@ fn list_partition(
     tenant: Option<&Value>,
     by: &[Value],
 ) -> Result<KeyBytes, KeyTooLong> {
-    let mut key = bytes(&["l".into(), entity.name.as_str().into(), list.name.as_str().into()]);
+    let mut key = bytes(&[LIST.into(), entity.name.as_str().into(), list.name.as_str().into()]);
     push_tenant(&mut key, tenant);
     for (field, value) in list.by.iter().zip(by) {
         push_key(&mut key, &equality(entity, *field, value));

@@ -12,3 +12,4 @@ mod language;
 mod layouts;
 mod random_entity;
 mod round_trip;
+mod templates;

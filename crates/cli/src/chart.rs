@@ -1,0 +1,97 @@
+//! `keyloom chart`: what a model compiles to: entities, access patterns with their keys and their
+//! cost, and the table with some rows in it.
+//!
+//! `sheet` says what is charted; `terminal`, `markdown`, `svg` and `json` only draw it.
+
+mod cost;
+mod grid;
+mod json;
+mod markdown;
+mod notation;
+mod pattern;
+mod sample;
+mod sheet;
+mod svg;
+mod terminal;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches, value_parser};
+use keyloom_model::Layout;
+use keyloom_value::Item;
+
+use crate::command::{Command, json_argument};
+use crate::export::open_output;
+use crate::model_file::ModelFile;
+
+use sheet::Sheet;
+
+pub(crate) const COMMAND: Command = Command { name: "chart", describe, run };
+
+const EXAMPLES: &str = "\
+A key is written as its parts: words and numbers as they are, {field} for the value of a field,
+-{field} for one in descending order. PK and SK are the keys of the table, L0P and L0S those of its
+first index, and so on. Costs are of entities of 1 KB and pages of 20: rows that are read or written,
+and units of DynamoDB for them.
+
+Examples:
+  keyloom chart apps/oncall/model.toml
+      For the terminal.
+
+  keyloom chart apps/oncall/model.toml --format markdown --output oncall.md
+      Tables and a diagram of the entities, for a README or a wiki.
+
+  keyloom chart apps/oncall/model.toml --format svg --output oncall.svg
+      The table with some rows in it, and every index: open it in a browser.
+
+  keyloom chart apps/oncall/model.toml --json
+      The same as the terminal has, for a program.";
+
+fn describe(command: clap::Command) -> clap::Command {
+    command
+        .about("Show what a model compiles to: entities, access patterns, keys, costs")
+        .arg(ModelFile::argument())
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(["terminal", "markdown", "svg"])
+                .default_value("terminal")
+                .help("How to draw it"),
+        )
+        .arg(
+            Arg::new("output")
+                .long("output")
+                .short('o')
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("The file to make; standard output if none is named"),
+        )
+        .arg(json_argument().conflicts_with("format"))
+        .after_help(EXAMPLES)
+}
+
+fn run(arguments: &ArgMatches) -> Result<(), String> {
+    let file = ModelFile::named(arguments)?;
+    let path = arguments.get_one::<PathBuf>("model").map(PathBuf::as_path);
+    let layout = Layout::new(file.model, 1, &Item::new());
+    let sheet = Sheet::new(&layout, &path.map(title).unwrap_or_default());
+    let format = arguments.get_one::<String>("format").map(String::as_str);
+    let chart = match format {
+        _ if arguments.get_flag("json") => json::draw(&sheet),
+        Some("markdown") => markdown::draw(&sheet),
+        Some("svg") => svg::draw(&sheet, &layout),
+        Some(_) | None => terminal::draw(&sheet),
+    };
+    let mut output = open_output(arguments.get_one::<PathBuf>("output").map(PathBuf::as_path))?;
+    let written = output.write_all(chart.as_bytes()).and_then(|()| output.flush());
+    written.map_err(|error| format!("the chart cannot be written: {error}."))
+}
+
+/// What a model is called: its file, or the folder of one that is called `model.toml`.
+fn title(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    let folder = path.parent().and_then(Path::file_name);
+    let name = if stem == "model" { folder.unwrap_or(stem) } else { stem };
+    name.to_string_lossy().into_owned()
+}

@@ -1,0 +1,102 @@
+//! What questions and changes cost: rows, and units of DynamoDB for them.
+//!
+//! By the service's rules: 4 KB read are one unit, half of one in an index, which may lag; pages of
+//! a query round once, rows of a batch one by one. 1 KB written is one unit and every index that
+//! changes is another; in a transaction all of it counts twice. Entities have 1 KB, so every row
+//! that is written is one unit.
+
+use keyloom_model::{Entity, EntityId, FieldType, KeyPart, KeyTemplate, Layout};
+
+/// Entities of a page.
+pub(super) const PAGE: u64 = 20;
+const ENTITY_BYTES: u64 = 1024;
+const READ_BYTES: u64 = 4096;
+
+/// Rows and units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cost {
+    pub(super) rows: u64,
+    pub(super) units: f64,
+}
+
+/// Reading an entity by its key.
+pub(super) const GET: Cost = Cost { rows: 1, units: 1.0 };
+
+/// Reading the guard of a unique value, and then its owner.
+pub(super) const FIND: Cost = Cost { rows: 2, units: 2.0 };
+
+/// A page of a list: places in an index, one more than asked for, and the rows that they lead to.
+pub(super) fn list_page(template: &KeyTemplate, own: &KeyTemplate, entity: &Entity) -> Cost {
+    let bytes = |parts: &[KeyPart]| parts.iter().map(|part| part_bytes(part, entity)).sum::<u64>();
+    let keys = [&template.partition, &template.sort, &own.partition, &own.sort];
+    let names = 2 * (2 + 3);
+    let place = keys.iter().map(|parts| bytes(parts)).sum::<u64>() + names;
+    let index = units((PAGE + 1) * place) / 2.0;
+    Cost { rows: PAGE + 1 + PAGE, units: index + PAGE as f64 }
+}
+
+/// A parent with a page of children, which stand right after it or not.
+pub(super) fn family(is_together: bool) -> Cost {
+    let rows = PAGE + 2;
+    let units = match is_together {
+        true => units(rows * ENTITY_BYTES),
+        false => GET.units + units((rows - 1) * ENTITY_BYTES),
+    };
+    Cost { rows, units }
+}
+
+/// Changes of an entity: what is done, and its cost.
+pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)> {
+    let entity = layout.model().entity(id);
+    let (guards, links) = (entity.uniques.len() as u64, layout.links(id).len() as u64);
+    let places = entity.lists.len() as u64 + u64::from(entity.expires.is_some());
+    let copies = u64::from(entity.parent.is_some());
+    // What is newly referred to is looked at, so that it stays.
+    let create = written(1 + guards + 2 * links, places);
+    let plain = written(1 + copies, 0);
+    let worst = written(layout.rows_max(id) as u64, 2 * places);
+    let rows = 1 + guards + links;
+    let delete = match layout.referrers(id).is_empty() {
+        true => written(rows, places),
+        // It is marked first, with a task that goes with it.
+        false => {
+            let (mark, rest) = (written(2, 0), written(rows + 1, places));
+            Cost { rows: mark.rows + rest.rows, units: mark.units + rest.units }
+        }
+    };
+    vec![
+        ("create", create),
+        ("change a field that no key has", plain),
+        ("change everything", worst),
+        ("delete", delete),
+    ]
+}
+
+/// Rows and index places written together.
+fn written(rows: u64, places: u64) -> Cost {
+    let times = if rows > 1 { 2 } else { 1 };
+    Cost { rows, units: (times * (rows + places)) as f64 }
+}
+
+fn units(bytes: u64) -> f64 {
+    bytes.div_ceil(READ_BYTES) as f64
+}
+
+/// How long a part of a key is, about.
+fn part_bytes(part: &KeyPart, entity: &Entity) -> u64 {
+    const AROUND: u64 = 3;
+    const ID: u64 = 26;
+    const TEXT: u64 = 16;
+    const NUMBER: u64 = 10;
+    match part {
+        KeyPart::Word(word) => word.len() as u64 + AROUND,
+        KeyPart::Tenant => TEXT + AROUND,
+        KeyPart::Field { field, .. } => match entity.field(*field).of {
+            FieldType::Ref(..) => ID + AROUND,
+            FieldType::Text(_) if field.index() == 0 => ID + AROUND,
+            FieldType::Text(_) | FieldType::Bytes(_) => TEXT + AROUND,
+            _ => NUMBER,
+        },
+        KeyPart::Number(_) | _ => NUMBER / 2,
+    }
+}

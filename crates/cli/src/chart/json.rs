@@ -1,0 +1,67 @@
+//! The chart for a program.
+
+use keyloom::{Item, Value, item_to_json};
+
+use super::cost::Cost;
+use super::pattern::Pattern;
+use super::sheet::{EntitySheet, FieldSheet, Reference, Sheet};
+
+pub(super) fn draw(sheet: &Sheet) -> String {
+    let item = Item::from([
+        ("title", Value::from(sheet.title.as_str())),
+        ("indexes", Value::from(sheet.indexes as u64)),
+        ("entities", Value::L(sheet.entities.iter().map(entity).collect())),
+    ]);
+    item_to_json(&item) + "\n"
+}
+
+fn entity(entity: &EntitySheet) -> Value {
+    let field = |field: &FieldSheet| {
+        Value::M(Item::from([
+            ("name", Value::from(field.name.as_str())),
+            ("type", Value::from(field.of.as_str())),
+        ]))
+    };
+    let reference = |reference: &Reference| {
+        Value::M(Item::from([
+            ("field", Value::from(reference.field.as_str())),
+            ("entity", Value::from(reference.target.as_str())),
+            ("is_parent", Value::Bool(reference.is_parent)),
+        ]))
+    };
+    let write = |(what, cost): &(&str, Cost)| {
+        let mut item = cost_item(*cost);
+        item.insert("change", *what);
+        Value::M(item)
+    };
+    Value::M(Item::from([
+        ("name", Value::from(entity.name.as_str())),
+        ("path", Value::from(entity.path.as_str())),
+        ("fields", Value::L(entity.fields.iter().map(field).collect())),
+        ("references", Value::L(entity.references.iter().map(reference).collect())),
+        ("reads", Value::L(entity.patterns.iter().map(pattern).collect())),
+        ("writes", Value::L(entity.writes.iter().map(write).collect())),
+    ]))
+}
+
+fn pattern(pattern: &Pattern) -> Value {
+    let mut item = match &pattern.place {
+        None => Item::new(),
+        Some(place) => {
+            let mut item = cost_item(place.cost);
+            let keys = [&place.partition, &place.sort];
+            let keys = keys.map(|(name, holds)| (name.as_str(), Value::from(holds.as_str())));
+            item.insert("key", Value::M(Item::from(keys)));
+            item
+        }
+    };
+    item.insert("question", pattern.question.as_str());
+    item.insert("request", pattern.request.as_str());
+    Value::M(item)
+}
+
+fn cost_item(cost: Cost) -> Item {
+    // Units are whole or half: as a decimal they are exact.
+    let units = format!("{}", cost.units).parse().map_or(Value::Null, Value::N);
+    Item::from([("rows", Value::from(cost.rows)), ("units", units)])
+}

@@ -1,0 +1,119 @@
+//! Fields and keys as people write them.
+
+use std::fmt::Display;
+
+use keyloom::Value;
+use keyloom_model::{
+    DefaultValue, Direction, Entity, Field, FieldType, KeyPart, Limits, Literal, Model, OnDelete,
+    Presence, Tenancy, Test,
+};
+
+/// The type of a field as the model file says it, such as `int? 1.. = 4`.
+pub(super) fn field_type(field: &Field, model: &Model) -> String {
+    let mark = match field.presence {
+        Presence::Optional => "?",
+        Presence::Required => "",
+    };
+    let (name, range) = split(&field.of, model);
+    let default = field.default.as_ref().map(|default| match default {
+        DefaultValue::Now => " = now".to_owned(),
+        DefaultValue::Literal(literal) => format!(" = {}", literal_text(literal)),
+    });
+    format!("{name}{mark}{range}{}", default.unwrap_or_default())
+}
+
+/// The name of a type, and its range.
+fn split(of: &FieldType, model: &Model) -> (String, String) {
+    let plain = |range: String| (of.name().to_owned(), range);
+    match of {
+        FieldType::Text(limits) | FieldType::Bytes(limits) => plain(range(limits)),
+        FieldType::Int(limits) => plain(range(limits)),
+        FieldType::Number(limits) => plain(range(limits)),
+        FieldType::Enum(words) => (format!("enum({})", words.join(", ")), String::new()),
+        FieldType::Ref(target, on_delete) => {
+            let rule = match on_delete {
+                OnDelete::Refuse => "refuse",
+                OnDelete::Cascade => "cascade",
+                OnDelete::Clear => "clear",
+            };
+            (format!("ref {} {rule}", model.entity(*target).name), String::new())
+        }
+        FieldType::List(element, limits) | FieldType::Map(element, limits) => {
+            (format!("{} of {}", of.name(), split(element, model).0), range(limits))
+        }
+        _ => plain(String::new()),
+    }
+}
+
+fn range<T: Display>(limits: &Limits<T>) -> String {
+    let bound = |bound: &Option<T>| bound.as_ref().map(ToString::to_string).unwrap_or_default();
+    match (&limits.low, &limits.high) {
+        (None, None) => String::new(),
+        (low, high) => format!(" {}..{}", bound(low), bound(high)),
+    }
+}
+
+fn literal_text(literal: &Literal) -> String {
+    match literal {
+        Literal::Text(text) if is_word(text) => text.clone(),
+        Literal::Text(text) => format!("'{text}'"),
+        Literal::Int(number) => number.to_string(),
+        Literal::Number(number) => number.to_string(),
+        Literal::Bool(truth) => truth.to_string(),
+        Literal::Time(moment) => match FieldType::Time.show(&Value::from(*moment)) {
+            Value::S(text) => text,
+            other => other.to_string(),
+        },
+        Literal::EmptyList => "[]".to_owned(),
+        Literal::EmptyMap => "{}".to_owned(),
+        _ => "…".to_owned(),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// `where`, such as ` where done = false`.
+pub(super) fn filter(tests: &[Test], entity: &Entity) -> String {
+    if tests.is_empty() {
+        return String::new();
+    }
+    let test =
+        |test: &Test| format!("{} = {}", entity.field(test.field).name, literal_text(&test.value));
+    format!(" where {}", tests.iter().map(test).collect::<Vec<_>>().join(" and "))
+}
+
+/// A key as its parts.
+pub(super) fn key(parts: &[KeyPart], entity: &Entity, model: &Model) -> String {
+    let part = |part: &KeyPart| match part {
+        KeyPart::Word(word) if word.contains(' ') => format!("\"{word}\""),
+        KeyPart::Word(word) => word.clone(),
+        KeyPart::Number(number) => number.to_string(),
+        KeyPart::Tenant => format!("{{{}}}", tenant(entity, model)),
+        KeyPart::Field { field, direction, .. } => {
+            let sign = match direction {
+                Direction::Ascending => "",
+                Direction::Descending => "-",
+            };
+            format!("{sign}{{{}}}", entity.field(*field).name)
+        }
+        _ => "…".to_owned(),
+    };
+    parts.iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// The name of the field that says whose an entity is.
+pub(super) fn tenant<'m>(entity: &'m Entity, model: &'m Model) -> &'m str {
+    match entity.tenancy {
+        Tenancy::Shared => "",
+        Tenancy::Own(field) => &entity.field(field).name,
+        Tenancy::Inherited(ancestor) => {
+            let ancestor = model.entity(ancestor);
+            match ancestor.tenancy {
+                Tenancy::Own(field) => &ancestor.field(field).name,
+                Tenancy::Shared | Tenancy::Inherited(_) => "",
+            }
+        }
+    }
+}

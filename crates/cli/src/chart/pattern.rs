@@ -1,0 +1,236 @@
+//! Access patterns: every question that a model lets one ask, and where its answer is.
+
+use keyloom_model::{
+    Count, Entity, EntityId, FieldId, KeyTemplate, Layout, List, PathPart, Ranking, Reason, Unique,
+};
+
+use super::cost::{self, Cost};
+use super::notation;
+
+/// A question, and where its answer is.
+pub(super) struct Pattern {
+    /// In words.
+    pub(super) question: String,
+    /// As a request.
+    pub(super) request: String,
+    /// Where the answer is; nowhere as long as Keyloom does not keep it.
+    pub(super) place: Option<Place>,
+}
+
+/// Keys under which an answer is, and what it costs.
+pub(super) struct Place {
+    /// The attribute that is the partition key, and what it holds.
+    pub(super) partition: (String, String),
+    /// The attribute that is the sort key, and what it holds.
+    pub(super) sort: (String, String),
+    pub(super) cost: Cost,
+}
+
+/// All questions about entities of a kind.
+pub(super) fn patterns(layout: &Layout, id: EntityId) -> Vec<Pattern> {
+    let entity = layout.model().entity(id);
+    let of = Of { layout, id, entity };
+    let mut patterns = vec![of.get()];
+    patterns.extend(entity.uniques().map(|(unique, declared)| of.unique(unique, declared)));
+    patterns.extend(of.families());
+    for (list, declared) in entity.lists() {
+        patterns.push(of.list(list, declared));
+        patterns.extend(of.facets(declared));
+    }
+    patterns.extend(of.tags());
+    patterns.extend(entity.counts.iter().map(|count| of.count(count)));
+    patterns.extend(entity.boards.iter().map(|board| of.board(board)));
+    patterns
+}
+
+/// A kind of entity that is asked about.
+struct Of<'l> {
+    layout: &'l Layout,
+    id: EntityId,
+    entity: &'l Entity,
+}
+
+impl Of<'_> {
+    fn get(&self) -> Pattern {
+        let place = self.row(Reason::Own).map(|template| self.in_table(&template, cost::GET));
+        let request = format!("GET {}/{{id}}", self.entity.path);
+        Pattern { question: "get by id".to_owned(), request, place }
+    }
+
+    fn unique(&self, id: keyloom_model::UniqueId, unique: &Unique) -> Pattern {
+        let names: Vec<&str> =
+            unique.within.iter().chain(&unique.fields).map(|field| self.name(*field)).collect();
+        let asked: Vec<String> = names.iter().map(|name| format!("{name}=…")).collect();
+        let template = self.row(Reason::Guard(id));
+        Pattern {
+            question: format!("find by {}", names.join(", ")),
+            request: format!("GET {}?{}", self.entity.path, asked.join("&")),
+            place: template.map(|template| self.in_table(&template, cost::FIND)),
+        }
+    }
+
+    /// The entity with its children, of all kinds and of each.
+    fn families(&self) -> Vec<Pattern> {
+        let model = self.layout.model();
+        let children = self.layout.referrers(self.id).iter();
+        let children: Vec<&Entity> = children
+            .filter(|link| model.entity(link.owner).parent == Some(link.field))
+            .map(|link| model.entity(link.owner))
+            .collect();
+        let Some(own) = self.row(Reason::Own) else { return vec![] };
+        let family = |named: &[&Entity], sort: String| {
+            let names: Vec<&str> = named.iter().map(|child| child.name.as_str()).collect();
+            let paths: Vec<&str> =
+                named.iter().map(|child| child.path.trim_start_matches('/')).collect();
+            let mut place = self.in_table(&own, cost::family(named.len() == children.len()));
+            place.sort.1 = sort;
+            Pattern {
+                question: format!("with each {}", names.join(" and ")),
+                request: format!("GET {}/{{id}}?with={}", self.entity.path, paths.join(",")),
+                place: Some(place),
+            }
+        };
+        let mut families = vec![];
+        if !children.is_empty() {
+            families.push(family(&children, "0 to 1 …".to_owned()));
+        }
+        if children.len() > 1 {
+            families.extend(
+                children.iter().map(|child| family(&[child], format!("1 {} …", child.name))),
+            );
+        }
+        families
+    }
+
+    fn list(&self, id: keyloom_model::ListId, list: &List) -> Pattern {
+        let template = self.layout.list_template(self.id, id);
+        let own = self.row(Reason::Own);
+        let cost = own.map(|own| cost::list_page(&template, &own, self.entity));
+        let slot = self.layout.list_slot(self.id, id);
+        let (partition, sort) = self.keys(&template);
+        let order: Vec<&str> = list.order.iter().map(|order| self.name(order.field)).collect();
+        let order = match order.is_empty() {
+            true => ", in order of ids".to_owned(),
+            false => format!(", ranges of {}", order.join(", ")),
+        };
+        let filter = notation::filter(&list.filter, self.entity);
+        Pattern {
+            question: format!("list {}{filter}{order}", list.name),
+            request: self.list_request(list),
+            place: cost.map(|cost| Place {
+                partition: (slot.partition().as_str().to_owned(), partition),
+                sort: (slot.sort().as_str().to_owned(), sort),
+                cost,
+            }),
+        }
+    }
+
+    fn facets(&self, list: &List) -> Option<Pattern> {
+        let names: Vec<&str> = list.facets.iter().map(|field| self.name(*field)).collect();
+        let asked: Vec<String> = names.iter().map(|name| format!("{name}=…")).collect();
+        (!names.is_empty()).then(|| Pattern {
+            question: format!("list {} by any of {}", list.name, names.join(", ")),
+            request: with_parameters(self.list_request(list), &asked),
+            place: None,
+        })
+    }
+
+    fn tags(&self) -> Vec<Pattern> {
+        let fields = self.entity.fields.iter();
+        let fields = fields.filter(|field| matches!(field.of, keyloom_model::FieldType::Tags));
+        let all = fields.map(|field| Pattern {
+            question: format!("all of some {}", field.name),
+            request: format!("GET {}?tag=key:value&tag=…", self.entity.path),
+            place: None,
+        });
+        let combined = self.entity.combinations.iter().map(|combination| Pattern {
+            question: format!("{} together", combination.keys.join(", ")),
+            request: {
+                let tags: Vec<String> =
+                    combination.keys.iter().map(|key| format!("tag={key}:…")).collect();
+                format!("GET {}?{}", self.entity.path, tags.join("&"))
+            },
+            place: None,
+        });
+        all.chain(combined).collect()
+    }
+
+    fn count(&self, count: &Count) -> Pattern {
+        let names = |fields: &[FieldId]| {
+            fields.iter().map(|field| self.name(*field)).collect::<Vec<_>>().join(", ")
+        };
+        let by =
+            if count.by.is_empty() { String::new() } else { format!(" by {}", names(&count.by)) };
+        let split = match count.split.is_empty() {
+            true => String::new(),
+            false => format!(", each {}", names(&count.split)),
+        };
+        let filter = notation::filter(&count.filter, self.entity);
+        Pattern {
+            question: format!("count {}{by}{split}{filter}", count.name),
+            request: "GET …/count".to_owned(),
+            place: None,
+        }
+    }
+
+    fn board(&self, board: &keyloom_model::Board) -> Pattern {
+        let of = match board.ranking {
+            Ranking::Count(field) => {
+                format!("number of {} by {}", self.entity.name, self.name(field))
+            }
+            Ranking::Field(field) => self.name(field).to_owned(),
+        };
+        let filter = notation::filter(&board.filter, self.entity);
+        Pattern {
+            question: format!("rank by {of}{filter}"),
+            request: format!("GET /boards/{}", board.name),
+            place: None,
+        }
+    }
+
+    /// The path of a list, and the fields of `by` that are not in it.
+    fn list_request(&self, list: &List) -> String {
+        let Some(path) = &list.path else { return format!("list `{}`", list.name) };
+        let part = |part: &PathPart| match part {
+            PathPart::Text(text) => text.clone(),
+            PathPart::Field(field) => format!("{{{}}}", self.name(*field)),
+        };
+        let parts: Vec<String> = path.iter().map(part).collect();
+        let in_path = |field: &&FieldId| !path.contains(&PathPart::Field(**field));
+        let rest: Vec<String> = list
+            .by
+            .iter()
+            .filter(in_path)
+            .map(|field| format!("{}=…", self.name(*field)))
+            .collect();
+        with_parameters(format!("GET /{}", parts.join("/")), &rest)
+    }
+
+    fn row(&self, reason: Reason) -> Option<KeyTemplate> {
+        let templates = self.layout.row_templates(self.id);
+        templates.into_iter().find(|(other, _)| *other == reason).map(|(_, template)| template)
+    }
+
+    fn in_table(&self, template: &KeyTemplate, cost: Cost) -> Place {
+        let (partition, sort) = self.keys(template);
+        Place { partition: ("PK".to_owned(), partition), sort: ("SK".to_owned(), sort), cost }
+    }
+
+    fn keys(&self, template: &KeyTemplate) -> (String, String) {
+        let model = self.layout.model();
+        let key = |parts| notation::key(parts, self.entity, model);
+        (key(&template.partition), key(&template.sort))
+    }
+
+    fn name(&self, field: FieldId) -> &str {
+        &self.entity.field(field).name
+    }
+}
+
+fn with_parameters(request: String, parameters: &[String]) -> String {
+    match (parameters.is_empty(), request.contains('?')) {
+        (true, _) => request,
+        (false, true) => format!("{request}&{}", parameters.join("&")),
+        (false, false) => format!("{request}?{}", parameters.join("&")),
+    }
+}

@@ -1,0 +1,139 @@
+//! What is charted of a model, in words and numbers. How it is drawn is not known here.
+
+use keyloom_model::{
+    Entity, EntityId, IdSource, Layout, Link, OnDelete, Tenancy, TriggeringChange,
+};
+
+use super::cost::{self, Cost};
+use super::notation;
+use super::pattern::{Pattern, patterns};
+
+/// All that is charted.
+pub(super) struct Sheet {
+    pub(super) title: String,
+    pub(super) entities: Vec<EntitySheet>,
+    /// How many secondary indexes the table needs.
+    pub(super) indexes: usize,
+}
+
+/// One kind of entity.
+pub(super) struct EntitySheet {
+    pub(super) name: String,
+    /// Where it is served.
+    pub(super) path: String,
+    /// What is said of it besides its fields, in short sentences.
+    pub(super) facts: Vec<String>,
+    pub(super) fields: Vec<FieldSheet>,
+    /// How it refers to others, to its parent first.
+    pub(super) references: Vec<Reference>,
+    pub(super) patterns: Vec<Pattern>,
+    pub(super) writes: Vec<(&'static str, Cost)>,
+}
+
+pub(super) struct FieldSheet {
+    pub(super) name: String,
+    /// As the model file says it.
+    pub(super) of: String,
+}
+
+pub(super) struct Reference {
+    pub(super) field: String,
+    pub(super) target: String,
+    pub(super) is_parent: bool,
+    pub(super) is_required: bool,
+}
+
+impl Sheet {
+    pub(super) fn new(layout: &Layout, title: &str) -> Sheet {
+        let entities = layout.model().entities();
+        Sheet {
+            title: title.to_owned(),
+            entities: entities.map(|(id, entity)| EntitySheet::new(layout, id, entity)).collect(),
+            indexes: layout.slot_count(),
+        }
+    }
+}
+
+impl EntitySheet {
+    fn new(layout: &Layout, id: EntityId, entity: &Entity) -> EntitySheet {
+        let model = layout.model();
+        let field = |field: &keyloom_model::Field| FieldSheet {
+            name: field.name.clone(),
+            of: notation::field_type(field, model),
+        };
+        let reference = |link: &Link| {
+            let field = entity.field(link.field);
+            Reference {
+                field: field.name.clone(),
+                target: model.entity(link.target).name.clone(),
+                is_parent: entity.parent == Some(link.field),
+                is_required: field.presence == keyloom_model::Presence::Required,
+            }
+        };
+        EntitySheet {
+            name: entity.name.clone(),
+            path: entity.path.clone(),
+            facts: facts(layout, id, entity),
+            fields: entity.fields.iter().map(field).collect(),
+            references: layout.links(id).iter().map(reference).collect(),
+            patterns: patterns(layout, id),
+            writes: cost::writes(layout, id),
+        }
+    }
+}
+
+fn facts(layout: &Layout, id: EntityId, entity: &Entity) -> Vec<String> {
+    let model = layout.model();
+    let mut facts = vec![];
+    for link in layout.links(id) {
+        let target = &model.entity(link.target).name;
+        facts.push(match entity.parent == Some(link.field) {
+            true => format!("child of a {target}, {}", rule(link.on_delete)),
+            false => {
+                format!(
+                    "{} refers to a {target}, {}",
+                    entity.field(link.field).name,
+                    rule(link.on_delete)
+                )
+            }
+        });
+    }
+    for link in layout.referrers(id) {
+        let owner = model.entity(link.owner);
+        facts.push(match owner.parent == Some(link.field) {
+            true => format!("parent of {}", owner.name),
+            false => format!("referred to by {}.{}", owner.name, owner.field(link.field).name),
+        });
+    }
+    facts.push(match entity.tenancy {
+        Tenancy::Shared => "shared by all tenants".to_owned(),
+        Tenancy::Own(field) => format!("its tenant is its {}", entity.field(field).name),
+        Tenancy::Inherited(ancestor) => {
+            format!("its tenant is that of its {}", model.entity(ancestor).name)
+        }
+    });
+    if entity.id_source == IdSource::Given {
+        facts.push("ids are given".to_owned());
+    }
+    if let Some(field) = entity.expires {
+        facts.push(format!("expires at its {}", entity.field(field).name));
+    }
+    let handlers = model.handlers().iter().filter(|handler| handler.entity == id);
+    facts.extend(handlers.map(|handler| {
+        let change = match handler.change {
+            TriggeringChange::Insert => "insertion",
+            TriggeringChange::Update => "update",
+            TriggeringChange::Delete => "deletion",
+        };
+        format!("{change} calls {}", handler.target)
+    }));
+    facts
+}
+
+fn rule(on_delete: OnDelete) -> &'static str {
+    match on_delete {
+        OnDelete::Refuse => "which cannot be deleted meanwhile",
+        OnDelete::Cascade => "deleted with it",
+        OnDelete::Clear => "cleared when that is deleted",
+    }
+}

@@ -1,0 +1,205 @@
+//! Boxes and texts, one below the other. Everything that is drawn is escaped here.
+
+use std::fmt::Write as _;
+
+pub(super) const WIDTH: f64 = 1400.0;
+pub(super) const MARGIN: f64 = 32.0;
+pub(super) const INK: &str = "#1f2430";
+pub(super) const MUTED: &str = "#5f6675";
+pub(super) const LINE: &str = "#d5d9e2";
+pub(super) const HEAD: &str = "#f3f5f9";
+
+/// A fill and an ink for each kind of entity; they begin anew after eight.
+const COLORS: [(&str, &str); 8] = [
+    ("#e8f0fe", "#1d4fb8"),
+    ("#e6f4ea", "#14692f"),
+    ("#fff1dd", "#955000"),
+    ("#f3e8fd", "#6f23b4"),
+    ("#def5f7", "#00666d"),
+    ("#fde8e6", "#a81f1c"),
+    ("#f1f3cf", "#5b6100"),
+    ("#fde7f3", "#a3195b"),
+];
+
+/// The colours of the kind of entity with this place in the model.
+pub(super) fn color(index: usize) -> (&'static str, &'static str) {
+    COLORS[index % COLORS.len()]
+}
+
+/// How a text is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Title,
+    Heading,
+    Label,
+    Small,
+    Code,
+}
+
+impl Style {
+    const fn class(self) -> &'static str {
+        match self {
+            Style::Title => "title",
+            Style::Heading => "heading",
+            Style::Label => "label",
+            Style::Small => "small",
+            Style::Code => "code",
+        }
+    }
+
+    /// How wide a character is, about; of code exactly.
+    const fn advance(self) -> f64 {
+        match self {
+            Style::Title => 14.5,
+            Style::Heading => 10.0,
+            Style::Label => 8.0,
+            Style::Small => 6.6,
+            Style::Code => 7.23,
+        }
+    }
+
+    /// How wide a text is, about.
+    pub(super) fn width(self, text: &str) -> f64 {
+        text.chars().count() as f64 * self.advance()
+    }
+}
+
+/// A picture that grows downward.
+pub(super) struct Canvas {
+    body: String,
+    /// Where the next thing begins.
+    pub(super) y: f64,
+}
+
+impl Canvas {
+    pub(super) fn new() -> Canvas {
+        Canvas { body: String::new(), y: MARGIN }
+    }
+
+    /// Where the drawing ends at the right.
+    pub(super) fn right(&self) -> f64 {
+        WIDTH - MARGIN
+    }
+
+    pub(super) fn rect(
+        &mut self,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        fill: &str,
+        stroke: Option<&str>,
+    ) {
+        let stroke =
+            stroke.map(|ink| format!(" stroke=\"{ink}\" stroke-opacity=\"0.45\" rx=\"5\""));
+        let stroke = stroke.unwrap_or_default();
+        // Writing to a text does not fail.
+        let _ = writeln!(
+            self.body,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\"{stroke}/>"
+        );
+    }
+
+    /// The frame of a block.
+    pub(super) fn frame(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        let _ = writeln!(
+            self.body,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"none\" \
+             stroke=\"{LINE}\"/>"
+        );
+    }
+
+    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64)) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        let _ = writeln!(
+            self.body,
+            "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{LINE}\"/>"
+        );
+    }
+
+    pub(super) fn text(&mut self, x: f64, y: f64, style: Style, ink: &str, text: &str) {
+        let (class, text) = (style.class(), escape(text));
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x}\" y=\"{y}\" class=\"{class}\" fill=\"{ink}\">{text}</text>"
+        );
+    }
+
+    /// A text that is cut where there is no room for it; whoever points at it sees the whole.
+    pub(super) fn fit(
+        &mut self,
+        (x, y): (f64, f64),
+        width: f64,
+        style: Style,
+        ink: &str,
+        text: &str,
+    ) {
+        let room = (width / style.advance()) as usize;
+        if text.chars().count() <= room {
+            return self.text(x, y, style, ink, text);
+        }
+        let cut: String = text.chars().take(room.saturating_sub(1)).collect();
+        let (class, cut, whole) = (style.class(), escape(&cut), escape(text));
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x}\" y=\"{y}\" class=\"{class}\" fill=\"{ink}\"><title>{whole}</title>{cut}…</text>"
+        );
+    }
+
+    /// What a block is, and a word about it.
+    pub(super) fn heading(&mut self, name: &str, says: &str) {
+        self.y += 34.0;
+        let (y, after) = (self.y, MARGIN + Style::Heading.width(name) + 14.0);
+        self.text(MARGIN, y, Style::Heading, INK, name);
+        self.text(after, y, Style::Small, MUTED, says);
+        self.y += 14.0;
+    }
+
+    /// The whole picture.
+    pub(super) fn finish(self, title: &str) -> String {
+        let height = self.y + MARGIN;
+        let title = escape(title);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+             width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n<title>{title}</title>\n<style>\n\
+             text {{ font-family: system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }}\n\
+             .title {{ font-size: 26px; font-weight: 700; }}\n\
+             .heading {{ font-size: 17px; font-weight: 700; }}\n\
+             .label {{ font-size: 12px; font-weight: 600; }}\n\
+             .small {{ font-size: 12px; }}\n\
+             .code {{ font-size: 12px; font-family: ui-monospace, Menlo, Consolas, \
+             'DejaVu Sans Mono', monospace; white-space: pre; }}\n\
+             </style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
+            self.body
+        )
+    }
+}
+
+/// Text that is nothing but text in XML. What XML cannot say at all is shown as a mark.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\t' | '\n' | '\r' => escaped.push(' '),
+            '\0'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => escaped.push('\u{FFFD}'),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_drawn_is_markup() {
+        assert_eq!(escape("a<b>&\"c\"\u{1}\n"), "a&lt;b&gt;&amp;&quot;c&quot;\u{FFFD} ");
+        let mut canvas = Canvas::new();
+        canvas.fit((0.0, 0.0), 30.0, Style::Code, INK, "</text><script>");
+        let drawn = canvas.finish("</title>");
+        assert!(!drawn.contains("<script>") && !drawn.contains("</title></title>"), "{drawn}");
+    }
+}

@@ -1,0 +1,136 @@
+//! How the keys of an entity are made, as plain data: for people who want to see it. The keys
+//! themselves are made in `key.rs` and `rows.rs`; a test keeps both the same.
+
+use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE, has_tenant};
+use super::rows::{EXPIRY, LIST};
+use super::{Layout, Reason};
+use crate::model::{CaseMode, Direction, Entity, EntityId, FieldId, ListId};
+
+/// One part of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyPart {
+    /// Always this word.
+    Word(String),
+    /// Always this number.
+    Number(i32),
+    /// The tenant that the entity belongs to.
+    Tenant,
+    /// The value of a field of the entity, as it is compared: in an order, an enum by the place of
+    /// its word.
+    Field {
+        /// Which one.
+        field: FieldId,
+        /// Up or down.
+        direction: Direction,
+        /// Whether case matters.
+        case: CaseMode,
+    },
+}
+
+/// The two keys of a row, in its table or in an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyTemplate {
+    /// The partition key.
+    pub partition: Vec<KeyPart>,
+    /// The sort key.
+    pub sort: Vec<KeyPart>,
+}
+
+impl KeyPart {
+    fn word(word: &str) -> KeyPart {
+        KeyPart::Word(word.to_owned())
+    }
+
+    fn field(field: FieldId) -> KeyPart {
+        KeyPart::Field { field, direction: Direction::Ascending, case: CaseMode::Exact }
+    }
+}
+
+impl Layout {
+    /// How the rows of an entity are keyed, in the order of [`Layout::rows`].
+    pub fn row_templates(&self, entity: EntityId) -> Vec<(Reason, KeyTemplate)> {
+        let declared = self.model().entity(entity);
+        let own = (Reason::Own, self.own_template(declared));
+        let guards = declared
+            .uniques()
+            .map(|(id, _)| (Reason::Guard(id), self.guard_template((entity, declared), id)));
+        let links = self.links(entity).iter().map(|link| {
+            (Reason::Link(link.field), self.link_template(declared, (link.field, link.target)))
+        });
+        std::iter::once(own).chain(guards).chain(links).collect()
+    }
+
+    /// How the places in a list are keyed.
+    pub fn list_template(&self, entity: EntityId, list: ListId) -> KeyTemplate {
+        let declared = self.model().entity(entity);
+        let list = declared.list(list);
+        let mut partition =
+            vec![KeyPart::word(LIST), KeyPart::word(&declared.name), KeyPart::word(&list.name)];
+        partition.extend(tenant(declared));
+        partition.extend(list.by.iter().copied().map(KeyPart::field));
+        let ordered = list.order.iter().map(|order| KeyPart::Field {
+            field: order.field,
+            direction: order.direction,
+            case: CaseMode::Exact,
+        });
+        KeyTemplate { partition, sort: ordered.chain([KeyPart::field(FieldId(0))]).collect() }
+    }
+
+    /// How the places in the list by time of expiry are keyed, if entities of this kind expire.
+    pub fn expiry_template(&self, entity: EntityId) -> Option<KeyTemplate> {
+        let declared = self.model().entity(entity);
+        let time = declared.expires?;
+        let partition = vec![KeyPart::word(EXPIRY), KeyPart::word(&declared.name)];
+        let sort = [KeyPart::field(time)].into_iter().chain(tenant(declared));
+        Some(KeyTemplate { partition, sort: sort.chain([KeyPart::field(FieldId(0))]).collect() })
+    }
+
+    fn own_template(&self, entity: &Entity) -> KeyTemplate {
+        let mut partition = vec![KeyPart::word(ENTITY), KeyPart::word(&entity.name)];
+        partition.extend(tenant(entity));
+        partition.push(KeyPart::field(FieldId(0)));
+        KeyTemplate { partition, sort: vec![KeyPart::Number(OWN)] }
+    }
+
+    fn guard_template(
+        &self,
+        (id, entity): (EntityId, &Entity),
+        unique: crate::UniqueId,
+    ) -> KeyTemplate {
+        let mut partition = vec![
+            KeyPart::word(GUARD),
+            KeyPart::word(&entity.name),
+            KeyPart::word(self.unique_name(id, unique)),
+        ];
+        let unique = entity.unique(unique);
+        partition.extend(tenant(entity));
+        partition.extend(unique.within.map(KeyPart::field));
+        partition.extend(unique.fields.iter().map(|field| KeyPart::Field {
+            field: *field,
+            direction: Direction::Ascending,
+            case: unique.case,
+        }));
+        KeyTemplate { partition, sort: vec![KeyPart::Number(OWN)] }
+    }
+
+    fn link_template(&self, owner: &Entity, (field, target): (FieldId, EntityId)) -> KeyTemplate {
+        let target = self.model().entity(target);
+        let mut partition = vec![KeyPart::word(ENTITY), KeyPart::word(&target.name)];
+        partition.extend(tenant(target));
+        partition.push(KeyPart::field(field));
+        let kind = if owner.parent == Some(field) { CHILD } else { REFERENCE };
+        let mut sort = vec![
+            KeyPart::Number(kind),
+            KeyPart::word(&owner.name),
+            KeyPart::word(&owner.field(field).name),
+        ];
+        sort.extend(tenant(owner));
+        sort.push(KeyPart::field(FieldId(0)));
+        KeyTemplate { partition, sort }
+    }
+}
+
+fn tenant(entity: &Entity) -> Option<KeyPart> {
+    has_tenant(entity).then_some(KeyPart::Tenant)
+}
