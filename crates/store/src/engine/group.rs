@@ -133,22 +133,22 @@ impl<'a> Group<'a> {
 
     pub(crate) fn transact_write(&mut self, transaction: TransactWrite) -> Result<(), Error> {
         validate::transact_write(&transaction, &|name| self.view.catalog.spec(name))?;
+        let Some(token) = transaction.token else {
+            let decided = self.decide_all(&transaction.actions)?;
+            self.commit(decided, None);
+            return Ok(());
+        };
         let fingerprint = fingerprint(&transaction.actions);
-        if let Some(token) = &transaction.token
-            && let Some(known) = self.remembered(token)?
-        {
+        if let Some(known) = self.remembered(&token)? {
             return match known.fingerprint == fingerprint {
                 true => Ok(()),
-                false => Err(Error::TokenReused { token: token.clone() }),
+                false => Err(Error::TokenReused { token }),
             };
         }
         let decided = self.decide_all(&transaction.actions)?;
         let expires = Time(self.now.0.saturating_add(TOKEN_KEPT_MS));
-        let remembered = transaction.token.map(|token| {
-            self.tokens.insert(token.clone(), Remembered { fingerprint, expires });
-            Effect::Token { token, fingerprint, expires }
-        });
-        self.commit(decided, remembered);
+        self.tokens.insert(token.clone(), Remembered { fingerprint, expires });
+        self.commit(decided, Some(Effect::Token { token, fingerprint, expires }));
         Ok(())
     }
 
