@@ -12,8 +12,8 @@ use crate::progress::{ProgressBar, Step};
 pub(crate) const COMMAND: Command = Command { name: "backup", describe, run };
 
 const EXAMPLES: &str = "\
-The copy is a data directory itself: it can be opened like any other. Leave it as it is if you want to
-restore from it later; once it was written to, it is another database.
+The copy is a data directory itself: it can be opened like any other. Leave it as it is if you want
+to restore from it later; once it was written to, it is another database.
 
 Examples:
   keyloom backup --data ./data --to ./backup-monday

@@ -33,10 +33,15 @@ fn describe(command: clap::Command) -> clap::Command {
     };
     let command = command
         .about("Serve a directory to any client of Amazon DynamoDB")
-        .arg(path("data", "DIR").required(true).help("The directory that holds the tables; made if it is not there"))
+        .arg(
+            path("data", "DIR")
+                .required(true)
+                .help("The directory that holds the tables; made if it is not there"),
+        )
         .arg(path("credentials", "FILE").help(
-            "Let in only requests signed with a key of this file, which is written like ~/.aws/credentials. \
-             Without it any request is let in, and only this machine is listened to",
+            "Let in only requests signed with a key of this file, which is\n\
+             written like ~/.aws/credentials. Without it any request is let\n\
+             in, and only this machine is listened to",
         ))
         .arg(
             Arg::new("region")

@@ -14,8 +14,8 @@ use crate::progress::{ProgressBar, Step};
 pub(crate) const COMMAND: Command = Command { name: "restore", describe, run };
 
 const EXAMPLES: &str = "\
-A backup ends at the moment at which it was made. The log of the directory that it is of goes on from
-there, for as long as that directory keeps it: with it, any moment since can be had.
+A backup ends at the moment at which it was made. The log of the directory that it is of goes on
+from there, for as long as that directory keeps it: with it, any moment since can be had.
 
 Examples:
   keyloom restore --from ./backup-monday --to ./again

@@ -57,13 +57,13 @@ fn describe(command: clap::Command) -> clap::Command {
 pub(crate) fn arguments(command: clap::Command) -> clap::Command {
     let data = Arg::new("data").long("data").value_name("DIR");
     let data = data.value_parser(value_parser!(PathBuf)).help(
-        "The directory that holds the data; made if it is not there. Without it, a directory here \
-         that is named after the model",
+        "The directory that holds the data; made if it is not there.\n\
+         Without it, a directory here that is named after the model",
     );
     let log = Arg::new("log").long("log").value_name("WHICH").default_value("all");
     let log = log
         .value_parser(["all", "failures", "nothing"])
-        .help("Which requests are told of on standard error, as lines of JSON");
+        .help("Which requests are told of on standard error, in JSON\n");
     serving::arguments(command.arg(data), "127.0.0.1:8080").arg(log)
 }
 

@@ -30,8 +30,9 @@ pub(crate) fn arguments(command: clap::Command, listen: &'static str) -> clap::C
                 .value_parser(["sync", "relaxed"])
                 .default_value("sync")
                 .help(
-                    "When a write is answered: `sync`, when it is safe on disk; `relaxed`, before \
-                     that, and a crash of the machine may lose the last tenth of a second",
+                    "When a write is answered: `sync`, when it is safe on disk;\n\
+                     `relaxed`, before that, and a crash of the machine may lose\n\
+                     the last tenth of a second",
                 ),
         )
         .arg(

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::sync::mpsc::SyncSender;
 
-use keyloom::Entry;
+use keyloom::{Entry, Error};
 use keyloom_model::Layout;
 
 use super::tally::Problem;
@@ -101,7 +101,7 @@ pub(super) fn read(mut lines: Box<dyn BufRead + Send>, batches: &Batches, to: &S
                 bytes += text.len() as u64;
                 continue;
             }
-            Ok(Line::Whole) => Entry::from_json(&text).map_err(|error| error.to_string()),
+            Ok(Line::Whole) => Entry::from_json(text.trim_ascii_end()).map_err(no_entry),
             Ok(Line::TooLong) => Err(format!(
                 "The line has more than {} MiB, and no entity is that large.",
                 LINE_BYTES_MAX >> 20
@@ -132,6 +132,14 @@ pub(super) fn read(mut lines: Box<dyn BufRead + Send>, batches: &Batches, to: &S
     if let Some(rest) = batch.take() {
         let _ = to.send(Work::Batch(rest, bytes));
     }
+}
+
+/// Why a line holds no entry. Which line it is, is told anyway.
+fn no_entry(error: Error) -> String {
+    let Error::Document(error) = error else { return error.to_string() };
+    let reason = error.to_string();
+    let reason = reason.strip_prefix("line 1, ").unwrap_or(&reason);
+    format!("This is no JSON of an entry: {}.", reason.trim_end_matches('.'))
 }
 
 enum Line {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io::Write;
 
-use keyloom::{Db, Entry, Error, Existing, Imported};
+use keyloom::{Db, Entry, Error, Existing, Imported, TenantProblem};
 use keyloom_model::Layout;
 use tokio::task::JoinHandle;
 
@@ -220,14 +220,10 @@ impl Pipeline {
     }
 
     fn refused(&mut self, entry: Numbered, error: Error) -> Result<(), String> {
-        let reason = match (&error, self.stage) {
-            (Error::TargetGone { .. }, Stage::Lines) => return self.deferred.add(entry),
-            (Error::Exists { entity, id }, Stage::Lines | Stage::Deferred) => format!(
-                "There is a `{entity}` with the id `{id}` already, and it is not the same: give \
-                 the entry another id, or --replace."
-            ),
-            (_, Stage::Lines | Stage::Deferred) => error.to_string(),
-        };
+        if matches!(error, Error::TargetGone { .. }) && self.stage == Stage::Lines {
+            return self.deferred.add(entry);
+        }
+        let reason = reason(&error);
         self.tell(Problem { line: entry.line, reason });
         Ok(())
     }
@@ -248,6 +244,28 @@ async fn answered(
     answer: JoinHandle<Result<Vec<Imported>, Error>>,
 ) -> Result<Result<Vec<Imported>, Error>, String> {
     answer.await.map_err(|error| format!("a transaction ended without an answer: {error}."))
+}
+
+/// What is told of an entry that is refused, in the words of lines where the library has its own.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Exists { entity, id } => format!(
+            "There is a `{entity}` with the id `{id}` already, and it is not the same: give the \
+             entry another id, or --replace."
+        ),
+        Error::Tenant { entity, problem } => match problem {
+            TenantProblem::Missing => {
+                format!("Every `{entity}` belongs to a tenant: put it into `tenant`.")
+            }
+            TenantProblem::Unfit => {
+                format!("The `tenant` is not a value of the tenant field of `{entity}`.")
+            }
+            TenantProblem::Other => {
+                format!("The `{entity}` names another tenant in its fields than in `tenant`.")
+            }
+        },
+        error => error.to_string(),
+    }
 }
 
 /// Whether an error is of the database and not of an entry.

@@ -3,8 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod arguments;
+mod charts;
 mod clients;
+mod copies;
+mod help;
+mod hostile_lines;
+mod imports;
+mod killed_import;
 mod models;
 mod oracles;
 mod process;
 mod readme;
+mod round_trip;

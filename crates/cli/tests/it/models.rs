@@ -7,18 +7,7 @@ use keyloom::Db;
 use keyloom_store::{Engine, Options};
 use pollster::block_on;
 
-use crate::process::{run, scratch};
-
-fn told(arguments: &[&str]) -> (bool, String, String) {
-    let output = run(arguments);
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.success(), text(output.stdout), text(output.stderr))
-}
-
-fn app(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.join(format!("apps/{name}/model.toml")).to_str().unwrap().to_owned()
-}
+use crate::process::{app, scratch, told};
 
 fn write(name: &str, text: &str) -> String {
     let path = scratch(name);

@@ -9,6 +9,7 @@ mod crash_model;
 mod damage;
 mod damage_random;
 mod dropped;
+mod entries;
 mod errors;
 mod evolution;
 mod evolutions;

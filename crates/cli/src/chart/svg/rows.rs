@@ -9,7 +9,7 @@ const HEAD_HEIGHT: f64 = 26.0;
 const PAD: f64 = 10.0;
 /// As wide as columns are and can become: the partition key, the sort key, why the row is there.
 const WIDTHS_MIN: [f64; 3] = [240.0, 200.0, 110.0];
-const WIDTHS_MAX: [f64; 3] = [460.0, 400.0, 230.0];
+const WIDTHS_MAX: [f64; 3] = [460.0, 400.0, 260.0];
 
 pub(super) fn table(canvas: &mut Canvas, rows: &[SampleRow]) {
     draw(canvas, ["PK · partition key", "SK · sort key", "row of", "attributes"], rows);

@@ -1,0 +1,115 @@
+//! `backup` and `restore`: what a copy has, also of a moment, and what is refused.
+
+use crate::process::{Folder, told};
+
+const MODEL: &str = "[entity.note]\nid = \"given\"\nfields.text = \"text\"\n";
+
+/// A note of this id as a line.
+fn line(id: &str) -> String {
+    format!("{{\"entity\":\"note\",\"id\":\"{id}\",\"fields\":{{\"text\":\"of {id}\"}}}}\n")
+}
+
+struct Notes {
+    folder: Folder,
+    model: String,
+    data: String,
+}
+
+impl Notes {
+    fn new(name: &str) -> Notes {
+        let folder = Folder::new(name);
+        let (model, data) = (folder.write("notes.toml", MODEL), folder.path("data"));
+        Notes { folder, model, data }
+    }
+
+    /// Adds notes; each call is a commit of its own.
+    fn add(&self, ids: &[&str]) {
+        let lines = ids.iter().map(|id| line(id)).collect::<String>();
+        let file = self.folder.write("lines", lines);
+        let (success, _, err) = told(&["import", &self.model, "--data", &self.data, &file]);
+        assert!(success, "{err}");
+    }
+
+    fn of(&self, data: &str) -> String {
+        let (success, out, err) = told(&["export", &self.model, "--data", data]);
+        assert!(success, "{err}");
+        let (verified, _, err) = told(&["verify", &self.model, "--data", data]);
+        assert!(verified, "{err}");
+        out
+    }
+}
+
+/// The time of the last commit that a copy has.
+fn at(answer: &str) -> String {
+    let answer: serde_json::Value = serde_json::from_str(answer).unwrap();
+    answer["at"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_backup_is_restored_as_it_is_and_to_a_moment() {
+    let notes = Notes::new("copied");
+    let [backup, later] = ["backup", "later"].map(|name| notes.folder.path(name));
+    notes.add(&["a"]);
+    assert!(told(&["backup", "--data", &notes.data, "--to", &backup]).0);
+    notes.add(&["b"]);
+    // A backup says when its last commit was: that is the moment to go back to.
+    let (_, second, _) = told(&["backup", "--data", &notes.data, "--to", &later, "--json"]);
+    let moment = at(&second);
+    // The next commit has a later time, to the millisecond.
+    while !is_past(&moment) {
+        std::thread::yield_now();
+    }
+    notes.add(&["c"]);
+    let restored = |name: &str, more: &[&str]| {
+        let to = notes.folder.path(name);
+        let arguments = [&["restore", "--from", &backup, "--to", &to], more].concat();
+        let (success, out, err) = told(&arguments);
+        assert!(success && out.contains("up to commit"), "{out}{err}");
+        notes.of(&to)
+    };
+    assert_eq!(restored("as-it-is", &[]), line("a"));
+    let log = ["--log", notes.data.as_str()];
+    assert_eq!(restored("latest", &log), ["a", "b", "c"].map(line).concat());
+    let until = [&log[..], &["--until", &moment]].concat();
+    assert_eq!(restored("until", &until), ["a", "b"].map(line).concat());
+    assert_eq!(notes.of(&later), ["a", "b"].map(line).concat());
+}
+
+fn is_past(moment: &str) -> bool {
+    use keyloom_store::{Clock, SystemClock};
+    let time = keyloom_model::FieldType::Time;
+    let now = time.show(&keyloom_value::Value::from(SystemClock.now().0));
+    // Milliseconds are left out where there are none, which sorts wrong; that only waits longer.
+    now.as_s().is_some_and(|now| now.len() == moment.len() && now > moment)
+}
+
+#[test]
+fn what_cannot_be_copied_is_refused_and_nothing_is_written_over() {
+    let notes = Notes::new("not-copied");
+    notes.add(&["a"]);
+    let [backup, new, missing] = ["backup", "new", "missing"].map(|name| notes.folder.path(name));
+    assert!(told(&["backup", "--data", &notes.data, "--to", &backup]).0);
+    let cases: &[(&[&str], &str)] = &[
+        (&["backup", "--data", &notes.data, "--to", &backup], "is not empty"),
+        (&["backup", "--data", &missing, "--to", &new], "is no directory"),
+        (&["backup", "--data", &notes.data], "--to <DIR>"),
+        (&["restore", "--from", &backup, "--to", &notes.data], "is not empty"),
+        (&["restore", "--from", &missing, "--to", &new], "is no directory"),
+        (&["restore", "--from", &backup, "--log", &missing, "--to", &new], "is no directory"),
+        (
+            &["restore", "--from", &backup, "--to", &new, "--until", "2001-01-01T00:00:00Z"],
+            "choose another moment",
+        ),
+        (
+            &["restore", "--from", &backup, "--to", &new, "--until", "noon"],
+            "write a time since 1970 such as",
+        ),
+        (&["restore", "--from", &notes.folder.path(""), "--to", &new], "a backup was made to"),
+    ];
+    for (arguments, expected) in cases {
+        let (success, _, err) = told(arguments);
+        assert!(!success && err.contains(expected), "{arguments:?}: {err}");
+        assert!(!std::path::Path::new(&new).exists(), "{arguments:?} leaves something behind");
+    }
+    assert_eq!(notes.of(&notes.data), line("a"));
+}

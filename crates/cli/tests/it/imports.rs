@@ -1,0 +1,104 @@
+//! Import by example: lines in any order, circles, long chains, tenants, defaults, standard input.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::process::{Folder, keyloom, told};
+
+const MODEL: &str = "
+[entity.person]
+fields.name = 'text'
+fields.boss = 'ref person clear?'
+fields.since = 'time = now'
+fields.mood = \"text? = 'good'\"
+
+[entity.hen]
+fields.egg = 'ref egg refuse'
+
+[entity.egg]
+fields.hen = 'ref hen refuse'
+";
+
+fn person(id: usize, boss: Option<usize>) -> String {
+    let boss = boss.map(|boss| format!(",\"boss\":\"{boss}\"")).unwrap_or_default();
+    format!("{{\"entity\":\"person\",\"id\":\"{id}\",\"fields\":{{\"name\":\"n\"{boss}}}}}\n")
+}
+
+fn import(folder: &Folder, lines: &str) -> (bool, String, String) {
+    let model = folder.write("model.toml", MODEL);
+    let file = folder.write("lines", lines);
+    told(&["import", &model, "--data", &folder.path("data"), &file])
+}
+
+fn verified(folder: &Folder) -> bool {
+    told(&["verify", &folder.path("model.toml"), "--data", &folder.path("data")]).0
+}
+
+#[test]
+fn a_chain_is_imported_from_either_end() {
+    let count = 3000;
+    let mut chain: Vec<String> =
+        (0..count).map(|id| person(id, (id > 0).then(|| id - 1))).collect();
+    for (name, is_reversed) in [("chain", false), ("reversed-chain", true)] {
+        if is_reversed {
+            chain.reverse();
+        }
+        let folder = Folder::new(name);
+        let (success, out, err) = import(&folder, &chain.concat());
+        assert!(success && out.starts_with("3,000 created"), "{out}{err}");
+        assert!(verified(&folder));
+    }
+}
+
+#[test]
+fn those_that_refer_to_each_other_come_together() {
+    let folder = Folder::new("circles");
+    let circle = "{\"entity\":\"hen\",\"id\":\"h\",\"fields\":{\"egg\":\"e\"}}\n\
+                  {\"entity\":\"egg\",\"id\":\"e\",\"fields\":{\"hen\":\"h\"}}\n";
+    let people = [person(1, Some(2)), person(2, Some(3)), person(3, Some(1)), person(4, Some(4))];
+    let (success, out, err) = import(&folder, &format!("{circle}{}", people.concat()));
+    assert!(success && out.starts_with("6 created"), "{out}{err}");
+    assert!(verified(&folder));
+    let data = folder.path("data");
+    let (_, exported, _) = told(&["export", &folder.path("model.toml"), "--data", &data]);
+    let other = Folder::new("circles-again");
+    let (success, out, err) = import(&other, &exported);
+    assert!(success && out.starts_with("6 created"), "{out}{err}");
+
+    let long: String =
+        (10..200).map(|id| person(id, Some(if id < 199 { id + 1 } else { 10 }))).collect();
+    let (success, _, err) = import(&other, &long);
+    assert!(!success && err.contains("189 others refer to each other"), "{err}");
+    assert!(err.contains("one transaction has at most 100"), "{err}");
+}
+
+#[test]
+fn defaults_are_filled_once_and_absence_is_kept() {
+    let folder = Folder::new("defaults");
+    let lines = "{\"entity\":\"person\",\"id\":\"1\",\"fields\":{\"name\":\"a\",\"mood\":null}}\n\
+                 {\"entity\":\"person\",\"id\":\"2\",\"fields\":{\"name\":\"b\"}}\n";
+    assert!(import(&folder, lines).0);
+    // `since` was given a time; importing again must not take it for another.
+    let (success, out, err) = import(&folder, lines);
+    assert!(success && out.contains("2 unchanged"), "{out}{err}");
+    let (_, out, _) = told(&["export", &folder.path("model.toml"), "--data", &folder.path("data")]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].contains("\"mood\":null") && lines[1].contains("\"mood\":\"good\""), "{out}");
+}
+
+#[test]
+fn lines_come_from_standard_input_too() {
+    let folder = Folder::new("standard-input");
+    let model = folder.write("model.toml", MODEL);
+    let mut child = keyloom()
+        .args(["import", &model, "--data", &folder.path("data"), "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(person(1, None).as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["created"], 1);
+}

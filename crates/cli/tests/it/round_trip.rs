@@ -1,0 +1,160 @@
+//! Export and import over random models and data: everything is there again, field by field, and
+//! every row is right.
+
+use std::sync::Arc;
+
+use keyloom::{Db, Entry, Existing, Imported, Value};
+use keyloom_model::{EntityId, IdSource, Model, Tenancy};
+use keyloom_store::{Engine, Options};
+use keyloom_testkit::Random;
+use keyloom_testkit::model::{Draft, document, drafts, given_id};
+use pollster::block_on;
+use proptest::prelude::*;
+
+use crate::process::{Folder, told};
+
+/// How many entities are tried.
+const STEPS: usize = 60;
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        // Each one starts several processes; `PROPTEST_CASES` asks for more.
+        cases: std::env::var("PROPTEST_CASES").map_or(24, |cases| cases.parse().unwrap_or(24)),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_is_exported_is_imported_the_same(draft in drafts(), seed in any::<u64>()) {
+        round_trip(&draft, seed);
+    }
+}
+
+fn round_trip(draft: &Draft, seed: u64) {
+    let folder = Folder::new(&format!("round-trip-{seed:x}"));
+    let model = folder.write("model.toml", draft.text());
+    let [old, new] = ["old", "new"].map(|name| folder.path(name));
+    let things = fill(draft, &old, seed);
+    let lines = folder.path("lines");
+    let (success, _, err) = told(&["export", &model, "--data", &old, "--output", &lines]);
+    assert!(success, "{err}");
+    let (success, out, err) = told(&["import", &model, "--data", &new, &lines, "--json"]);
+    assert!(success, "{out}{err}");
+    let (success, out, err) = told(&["verify", &model, "--data", &new]);
+    assert!(success, "{out}{err}");
+    let count = std::fs::read_to_string(&lines).unwrap().lines().count();
+    assert_eq!(count, compare(draft, &things, (&old, &new)));
+    let (success, again, err) = told(&["export", &model, "--data", &new]);
+    assert!(success, "{err}");
+    assert_eq!(again, std::fs::read_to_string(&lines).unwrap());
+}
+
+/// An entity that was made.
+struct Thing {
+    kind: EntityId,
+    tenant: Option<Value>,
+    id: String,
+}
+
+/// How many things are seen in the old database; each is the same in the new one.
+fn compare(draft: &Draft, things: &[Thing], (old, new): (&str, &str)) -> usize {
+    let model = draft.model();
+    let (old, new) = (open(draft, old), open(draft, new));
+    let mut seen = 0;
+    for thing in things {
+        let kind = &model.entity(thing.kind).name;
+        let get = |db: &Db| block_on(of(db, thing.tenant.as_ref()).get(kind, &thing.id)).unwrap();
+        match (get(&old), get(&new)) {
+            (None, None) => {}
+            (Some(old), Some(new)) => {
+                assert_eq!(old.fields(), new.fields());
+                seen += 1;
+            }
+            (old, new) => panic!("{old:?} became {new:?}"),
+        }
+    }
+    seen
+}
+
+/// Makes entities, and changes some so that they refer to each other.
+fn fill(draft: &Draft, directory: &str, seed: u64) -> Vec<Thing> {
+    let (model, db) = (draft.model(), open(draft, directory));
+    let mut random = Random::new(seed);
+    let kinds: Vec<EntityId> = model.entities().map(|(id, _)| id).collect();
+    let mut things: Vec<Thing> = vec![];
+    for _ in 0..STEPS {
+        let kind = *random.pick(&kinds);
+        if !things.is_empty() && random.chance(1, 3) {
+            change(&model, &db, &things, &mut random);
+        } else if let Some(thing) = make(&model, &db, (kind, &things), &mut random) {
+            things.push(thing);
+        }
+    }
+    things
+}
+
+fn make(
+    model: &Model,
+    db: &Db,
+    (kind, things): (EntityId, &[Thing]),
+    random: &mut Random,
+) -> Option<Thing> {
+    let entity = model.entity(kind);
+    let tenants: Vec<&Value> = things.iter().filter_map(|thing| thing.tenant.as_ref()).collect();
+    let tenant = match entity.tenancy {
+        Tenancy::Shared => None,
+        Tenancy::Own(field) => {
+            let some = document((model, kind), &|kind| ids(things, kind, None), random)?;
+            Some(some.get(&entity.field(field).name)?.clone())
+        }
+        Tenancy::Inherited(_) if tenants.is_empty() => return None,
+        Tenancy::Inherited(_) => Some((*random.pick(&tenants)).clone()),
+    };
+    let ids = |kind| ids(things, kind, tenant.as_ref());
+    let mut fields = document((model, kind), &ids, random)?;
+    if let Tenancy::Own(field) = entity.tenancy {
+        fields.insert(entity.field(field).name.as_str(), tenant.clone()?);
+    }
+    let id = match entity.id_source {
+        IdSource::Given => given_id(random),
+        IdSource::Generated => format!("{:06}", things.len()),
+    };
+    let entry = Entry { entity: entity.name.clone(), tenant: tenant.clone(), id, fields };
+    let imported = block_on(db.import(vec![entry.clone()], Existing::Keep)).ok()?;
+    let is_new = imported == [Imported::Created];
+    is_new.then_some(Thing { kind, tenant, id: entry.id })
+}
+
+fn change(model: &Model, db: &Db, things: &[Thing], random: &mut Random) {
+    let thing = random.pick(things);
+    let entity = model.entity(thing.kind);
+    // What is made to expire stays referred to, and then is not there for an import.
+    if entity.expires.is_some() {
+        return;
+    }
+    let ids = |kind| ids(things, kind, thing.tenant.as_ref());
+    let Some(mut fields) = document((model, thing.kind), &ids, random) else { return };
+    if let (Tenancy::Own(field), Some(tenant)) = (entity.tenancy, &thing.tenant) {
+        fields.insert(entity.field(field).name.as_str(), tenant.clone());
+    }
+    let Thing { tenant, id, .. } = thing;
+    let (entity, tenant, id) = (entity.name.clone(), tenant.clone(), id.clone());
+    // That it is refused is as good as not to try.
+    let _ = block_on(db.import(vec![Entry { entity, tenant, id, fields }], Existing::Replace));
+}
+
+/// The ids of a kind that somebody of a tenant can refer to.
+fn ids(things: &[Thing], kind: EntityId, tenant: Option<&Value>) -> Vec<String> {
+    let is_known = |thing: &&Thing| {
+        thing.kind == kind && (thing.tenant.is_none() || thing.tenant.as_ref() == tenant)
+    };
+    things.iter().filter(is_known).map(|thing| thing.id.clone()).collect()
+}
+
+fn open(draft: &Draft, directory: &str) -> Db {
+    let engine = Arc::new(Engine::open(directory, Options::default()).unwrap());
+    block_on(Db::open(&draft.text(), engine)).unwrap()
+}
+
+fn of(db: &Db, tenant: Option<&Value>) -> Db {
+    tenant.map_or_else(|| db.clone(), |tenant| db.tenant(tenant.clone()))
+}
