@@ -2,6 +2,7 @@
 
 use keyloom::{Error, FieldError, TenantProblem};
 
+use super::call::cut;
 use super::problem::{FieldProblem, Kind, Problem};
 
 impl From<Error> for Problem {
@@ -57,6 +58,9 @@ fn detail(error: &Error) -> String {
             "The server could not do this, and its log says why: tell whoever runs it the request \
              id."
             .to_owned()
+        }
+        (_, Error::NotFound { entity, id }) => {
+            format!("There is no `{entity}` with the id `{}`.", cut(id))
         }
         (_, Error::Tenant { entity, problem: TenantProblem::Missing }) => {
             format!(

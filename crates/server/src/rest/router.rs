@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use hyper::Method;
 
+use super::call::cut;
 use super::operation::{Operation, Segment};
 use super::problem::{Kind, Problem};
 
@@ -83,8 +84,7 @@ fn values(path: &[Segment], segments: &[String]) -> Option<Vec<String>> {
 }
 
 fn nowhere(segments: &[String]) -> Problem {
-    let path = segments.join("/");
-    let path: String = path.chars().take(100).collect();
+    let path = cut(&segments.join("/"));
     let detail = format!("Nothing is served at `/{path}`: `/docs` lists every path.");
     Problem::new(Kind::NotFound, detail)
 }
@@ -97,6 +97,7 @@ fn no_method(method: &Method, methods: &[&Method]) -> Problem {
     names.sort_unstable();
     names.dedup();
     let names = names.join(", ");
+    let method = cut(method.as_str());
     let detail = format!("This path has no {method}: it has {names}.");
     Problem::new(Kind::BadMethod, detail).with_allow(names)
 }
