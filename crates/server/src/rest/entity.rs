@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use hyper::header::{ETAG, HeaderName};
-use keyloom::{Change, Error, Once, Record};
+use keyloom::{Change, Error, IdProblem, Once, Record};
 use keyloom_model::{Entity, IdSource};
 
 use super::call::{Call, Reply, Tags, tag};
@@ -46,26 +46,53 @@ pub(super) async fn read(call: &Call, entity: &Entity) -> Result<Reply, Problem>
 pub(super) async fn replace(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     let (id, mut document) = (call.value(0), call.document()?);
-    let must_be_new = call.if_none_match()? == Tags::Any;
-    let was_there = !must_be_new && call.db.get(&entity.name, id).await?.is_some();
-    let change = match (must_be_new, entity.id_source) {
-        (true, IdSource::Given) => {
-            document.insert("id", id);
+    let must_be_new = call.if_none_match()? == Tags::Any && entity.id_source == IdSource::Given;
+    // One that must be new is looked for by the change itself: a repeat finds what it has made.
+    let before = match must_be_new {
+        true => None,
+        false => call.db.get(&entity.name, id).await?,
+    };
+    check_put(call, entity, before.as_ref())?;
+    let was_there = before.is_some();
+    let change = match must_be_new {
+        true => {
+            let named = document.insert("id", id);
+            if named.is_some_and(|named| named.as_s() != Some(id)) {
+                let (entity, problem) = (entity.name.clone(), IdProblem::Other);
+                return Err(Error::Id { entity, problem }.into());
+            }
             Change::create_item(&entity.name, document)
         }
-        (true, IdSource::Generated) => return Err(made_here(entity)),
-        (false, _) => expecting(call, entity, Change::put_item(&entity.name, id, document)).await?,
+        false => expecting(call, entity, Change::put_item(&entity.name, id, document)).await?,
     };
-    let done = transact(call, vec![change]).await;
-    let done = done.map_err(|problem| match problem.kind() {
-        Kind::Exists if must_be_new => there_already(entity, id),
-        _ => problem,
-    })?;
+    let done = transact(call, vec![change]).await?;
     let reply = match was_there {
         true => Reply::record(StatusCode::OK, done.record()?),
         false => Reply::record(StatusCode::CREATED, done.record()?).at(location(entity, id)),
     };
     Ok(done.reply(reply))
+}
+
+/// The conditions that only a `PUT` can break, as it makes what is not there.
+fn check_put(call: &Call, entity: &Entity, before: Option<&Record>) -> Result<(), Problem> {
+    let id = call.value(0);
+    let is_excluded = match (call.if_none_match()?, before) {
+        (Tags::Absent, _) | (_, None) => false,
+        (Tags::Any, Some(_)) => true,
+        (Tags::Of(versions), Some(before)) => versions.iter().any(|v| v == before.version()),
+    };
+    if is_excluded {
+        return Err(there_already(entity, id));
+    }
+    let is_made = before.is_none() && entity.id_source == IdSource::Given;
+    if is_made && call.if_match()? != Tags::Absent {
+        let detail = format!(
+            "There is no `{}` with the id `{id}`: leave `If-Match` out to make it.",
+            entity.name
+        );
+        return Err(Problem::new(Kind::VersionMismatch, detail));
+    }
+    Ok(())
 }
 
 pub(super) async fn change(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
@@ -116,6 +143,10 @@ pub(super) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, 
         (Error::VersionMismatch { .. }, Ok(Tags::Of(_))) => {
             Problem::new(Kind::VersionMismatch, error.to_string())
         }
+        // Made by somebody else since `check_put` looked.
+        (Error::Exists { .. }, _) if call.if_none_match().is_ok_and(|tags| tags == Tags::Any) => {
+            Problem::new(Kind::VersionMismatch, error.to_string())
+        }
         _ => Problem::from(error),
     })?;
     let is_replayed = matches!(done, Once::Before(_));
@@ -147,14 +178,9 @@ pub(super) fn not_found(entity: &Entity, id: &str) -> Problem {
 }
 
 fn there_already(entity: &Entity, id: &str) -> Problem {
-    let detail = format!("There is a `{}` with the id `{id}` already.", entity.name);
-    Problem::new(Kind::VersionMismatch, detail)
-}
-
-fn made_here(entity: &Entity) -> Problem {
     let detail = format!(
-        "Ids of `{}` are made by the server: create one with `POST {}`.",
-        entity.name, entity.path
+        "There is a `{}` with the id `{id}`, and `If-None-Match` says that there must not be.",
+        entity.name
     );
-    Problem::new(Kind::NotFound, detail)
+    Problem::new(Kind::VersionMismatch, detail)
 }
