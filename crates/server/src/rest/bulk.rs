@@ -151,6 +151,10 @@ fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
         call.caller.check_change(declared).map_err(Wrong::Denied)?;
     }
     let (id, version) = (text(&mut part, "id")?, text(&mut part, "version")?);
+    if version.is_some() && ["create", "get"].contains(&verb) {
+        let detail = format!("`{verb}` expects no `version`: leave it out.");
+        return Err(Wrong::Shape(detail));
+    }
     let document = match part.remove("document") {
         None => None,
         Some(Value::M(document)) => Some(document),
