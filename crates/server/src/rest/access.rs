@@ -136,8 +136,13 @@ pub(crate) async fn identify(tokens: &Tokens, headers: &HeaderMap) -> Result<Cal
 
 /// A page of another site can make a browser send requests here under that site's name.
 fn check_host(headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(host) = headers.get(HOST) else { return Ok(()) };
-    let host = host.to_str().unwrap_or_default();
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = match (hosts.next(), hosts.next()) {
+        (None, _) => return Ok(()),
+        (Some(host), None) => host.to_str().unwrap_or_default(),
+        // Whoever stands between may have gone by the other one.
+        (Some(_), Some(_)) => "",
+    };
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
@@ -154,8 +159,15 @@ fn check_host(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
-    let Some(value) = headers.get(AUTHORIZATION) else { return Ok(None) };
-    let value = value.to_str().unwrap_or_default();
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = match (values.next(), values.next()) {
+        (None, _) => return Ok(None),
+        (Some(value), None) => value.to_str().unwrap_or_default(),
+        (Some(_), Some(_)) => {
+            let detail = "`Authorization` is given twice: show one token.";
+            return Err(Problem::new(Kind::Unauthorized, detail));
+        }
+    };
     match value.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(token.trim())),
         _ => {
@@ -173,7 +185,7 @@ fn tenant_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
         (Some(_), Some(_)) => refuse("`Keyloom-Tenant` is given twice: name one tenant."),
         (Some(value), None) => match std::str::from_utf8(value.as_bytes()) {
             Ok(tenant) => Ok(Some(tenant.to_owned())),
-            Err(_) => refuse("`Keyloom-Tenant` is not UTF-8."),
+            Err(_) => refuse("`Keyloom-Tenant` is not UTF-8: write the tenant in UTF-8."),
         },
     }
 }

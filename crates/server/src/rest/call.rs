@@ -53,8 +53,10 @@ impl Call {
 
     /// A page of another site can make a browser send a form, but not JSON.
     fn check_media_type(&self) -> Result<(), Problem> {
-        let value = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let kind = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let mut values = self.headers.get_all(CONTENT_TYPE).iter();
+        let value = values.next().filter(|_| values.next().is_none());
+        let value = value.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let kind = value.split(';').next().unwrap_or_default().trim();
         let is_patch = self.method == Method::PATCH;
         match kind.to_ascii_lowercase().as_str() {
             "application/json" => Ok(()),
