@@ -63,8 +63,16 @@ impl TokenRequest {
     ///
     /// # Errors
     ///
-    /// If an admin would be of one tenant: whoever makes tokens could make one of another.
+    /// If a text is too long or names no tenant, or if an admin would be of one tenant: whoever
+    /// makes tokens could make one of another.
     pub fn checked(self) -> Result<TokenRequest, &'static str> {
+        let length = |text: &String| text.chars().count();
+        if self.tenant.as_ref().is_some_and(|tenant| !(1..=256).contains(&length(tenant))) {
+            return Err("`tenant` is a text of 1 to 256 characters.");
+        }
+        if length(&self.name) > 256 {
+            return Err("`name` is a text of at most 256 characters.");
+        }
         if self.role == Role::Admin && self.tenant.is_some() {
             return Err("An admin is of no tenant: leave the tenant out, or take another role.");
         }
@@ -139,9 +147,12 @@ impl Token {
 /// The id and the secret in a text that looks like a token.
 pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
     let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
-    let is_plain = |text: &str| text.bytes().all(|byte| ALPHABET.contains(&byte));
-    let fits = id.len() == ID_BYTES * 8 / 5 && is_plain(id) && secret.len() < 100;
-    fits.then_some((id, secret))
+    (is_id(id) && secret.len() < 100).then_some((id, secret))
+}
+
+/// Whether a text could be the id of a token.
+pub(super) fn is_id(text: &str) -> bool {
+    text.len() == ID_BYTES * 8 / 5 && text.bytes().all(|byte| ALPHABET.contains(&byte))
 }
 
 fn hash(secret: &str) -> Vec<u8> {

@@ -12,9 +12,6 @@ use super::problem::{Kind, Problem};
 use super::token::{Token, TokenRequest};
 use super::tokens::Tokens;
 
-/// Characters of a name or a tenant.
-const TEXT_LENGTH_MAX: usize = 256;
-
 pub(super) async fn list(call: &Call, tokens: &Tokens) -> Result<Reply, Problem> {
     check(call)?;
     let all: Vec<Json> = tokens.list().await?.iter().map(Token::to_json).collect();
@@ -79,12 +76,8 @@ fn request(mut document: Item) -> Result<TokenRequest, Problem> {
     let invalid = |detail: String| Problem::new(Kind::Invalid, detail);
     let mut text = |name: &str| match document.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::S(text)) if (1..=TEXT_LENGTH_MAX).contains(&text.chars().count()) => {
-            Ok(Some(text))
-        }
-        Some(_) => {
-            Err(invalid(format!("`{name}` is a text of 1 to {TEXT_LENGTH_MAX} characters.")))
-        }
+        Some(Value::S(text)) => Ok(Some(text)),
+        Some(_) => Err(invalid(format!("`{name}` is a text."))),
     };
     let (name, role) = (text("name")?.unwrap_or_default(), text("role")?);
     let (tenant, expires) = (text("tenant")?, text("expires")?);

@@ -9,7 +9,7 @@ use keyloom_store::{
     Delete, Error as StoreError, Get, KeySchema, KeyType, Put, Scan, Store, TableName, TableSpec,
 };
 
-use super::token::{ID, Token, TokenRequest, parts};
+use super::token::{ID, Token, TokenRequest, is_id, parts};
 
 const TABLE: &str = "keyloom.tokens";
 
@@ -44,7 +44,8 @@ impl Tokens {
             Err(error) => drop(store.describe_table(table.clone()).await.map_err(|_| error)?),
         }
         let tokens = Tokens { store, table, clock, entropy, is_open: AtomicBool::new(false) };
-        let is_open = tokens.list().await?.is_empty();
+        // A token that cannot be read lets nobody in, but somebody made it.
+        let is_open = tokens.rows().await?.is_empty();
         tokens.is_open.store(is_open, Ordering::SeqCst);
         Ok(tokens)
     }
@@ -73,18 +74,23 @@ impl Tokens {
     ///
     /// If the store fails.
     pub async fn list(&self) -> Result<Vec<Token>, Error> {
+        let rows = self.rows().await?;
+        let mut tokens: Vec<Token> = rows.iter().filter_map(Token::from_item).collect();
+        tokens.sort_by(|left, right| (left.created, &left.id).cmp(&(right.created, &right.id)));
+        Ok(tokens)
+    }
+
+    async fn rows(&self) -> Result<Vec<Item>, Error> {
         let mut scan = Scan::new(&self.table);
-        let mut tokens = vec![];
+        let mut rows = vec![];
         loop {
             let page = self.store.scan(scan.clone()).await?;
-            tokens.extend(page.items.iter().filter_map(Token::from_item));
+            rows.extend(page.items);
             match page.last_key {
-                None => break,
+                None => return Ok(rows),
                 start => scan.start = start,
             }
         }
-        tokens.sort_by(|left, right| (left.created, &left.id).cmp(&(right.created, &right.id)));
-        Ok(tokens)
     }
 
     /// Makes a token worthless. False if there is none with this id.
@@ -93,6 +99,9 @@ impl Tokens {
     ///
     /// If the store fails.
     pub async fn revoke(&self, id: &str) -> Result<bool, Error> {
+        if !is_id(id) {
+            return Ok(false);
+        }
         let key = Item::from([(ID, id)]);
         if self.store.get(Get::new(&self.table, key.clone())).await?.is_none() {
             return Ok(false);
