@@ -204,6 +204,11 @@ pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
         FieldType::Int(_) | FieldType::Number(_) => {
             text.parse().map(Value::N).map_err(|_| refuse())
         }
+        FieldType::Enum(members) if !members.iter().any(|member| member == text) => {
+            let (name, members) = (&field.name, members.join("`, `"));
+            let detail = format!("`{name}` is one of `{members}`, and `{}` is not.", cut(text));
+            Err(bad_parameter(detail))
+        }
         FieldType::Bool => text.parse().map(Value::Bool).map_err(|_| refuse()),
         _ => match field.of.take(&Value::from(text)) {
             // What stays a text where none is kept is no value of the field.

@@ -49,10 +49,7 @@ enum Plus {
 }
 
 fn decode(text: &str, place: &str, plus: Plus) -> Result<String, Problem> {
-    let refuse = |what: &str| {
-        let detail = format!("{place} has {what}: write `%` and two digits of 0-9 A-F.");
-        Problem::new(Kind::BadUri, detail)
-    };
+    let refuse = |what: &str| Problem::new(Kind::BadUri, format!("{place} has {what}."));
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -61,7 +58,9 @@ fn decode(text: &str, place: &str, plus: Plus) -> Result<String, Problem> {
                 let mut digit = || rest.next().and_then(|byte| char::from(byte).to_digit(16));
                 let (high, low) = (digit(), digit());
                 let (Some(high), Some(low)) = (high, low) else {
-                    return Err(refuse("a `%` that begins no escape"));
+                    return Err(refuse(
+                        "a `%` that begins no escape: write `%` and two digits of 0-9 A-F",
+                    ));
                 };
                 u8::try_from(high * 16 + low).unwrap_or_default()
             }
@@ -69,7 +68,8 @@ fn decode(text: &str, place: &str, plus: Plus) -> Result<String, Problem> {
             byte => byte,
         });
     }
-    String::from_utf8(bytes).map_err(|_| refuse("escapes that are not UTF-8"))
+    String::from_utf8(bytes)
+        .map_err(|_| refuse("escapes that are not UTF-8: escape the bytes of the text in UTF-8"))
 }
 
 #[cfg(test)]
