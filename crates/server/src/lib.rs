@@ -30,6 +30,6 @@ pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
 pub use rest::{
     Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnRequest, OwnRoute, Problem, Rest, RestOptions,
-    Role, Token, TokenRequest, Tokens,
+    Role, Route, Token, TokenRequest, Tokens,
 };
 pub use server::Server;

@@ -1,6 +1,8 @@
 //! Everything that can be asked of a server of a model: one operation for each method of each path.
 //! Routing, access, documentation and measurements all go by this one table.
 
+use std::collections::BTreeSet;
+
 use hyper::Method;
 use keyloom_model::{Entity, EntityId, FieldId, ListId, Model, PathPart, Tenancy, UniqueId};
 
@@ -114,12 +116,24 @@ impl Operation {
 
 /// Every operation of a model, those of the server itself last.
 pub(crate) fn operations(model: &Model) -> Vec<Operation> {
-    let mut all = vec![];
+    let (mut all, own) = (vec![], of_server());
+    let mut taken: BTreeSet<String> = own.iter().map(|operation| operation.name.clone()).collect();
     for (id, entity) in model.entities() {
-        all.extend(of_entity(model, id, entity));
+        for mut operation in of_entity(model, id, entity) {
+            operation.name = free_name(operation.name, &mut taken);
+            all.push(operation);
+        }
     }
-    all.extend(of_server());
+    all.extend(own);
     all
+}
+
+/// The name, with a number if it is taken: the list `b_c` of `a` and the list `c` of `a_b` would
+/// share one, as would the server's own `create_token` and that of an entity.
+fn free_name(name: String, taken: &mut BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names.find(|name| taken.insert(name.clone())).unwrap_or(name)
 }
 
 /// Whose data an entity of a kind is: a tenant's, or everybody's.

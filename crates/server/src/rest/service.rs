@@ -20,6 +20,7 @@ use super::metrics::Metrics;
 use super::operation::{Access, Action, Operation, Segment, operations};
 use super::own_route::{OwnRequest, OwnRoute};
 use super::problem::{Kind, Problem};
+use super::route::Route;
 use super::router::Router;
 use super::tokens::Tokens;
 use super::{bulk, entity, list, token_routes, uri};
@@ -106,6 +107,12 @@ impl Rest {
     /// What to try first, as a shell takes it; `URL` stands for the server's.
     pub fn greeting(&self) -> String {
         greeting(&self.model, self.router.operations(), self.tokens.is_open())
+    }
+
+    /// Every operation, in the order of the model, those of the server itself last.
+    pub fn routes(&self) -> Vec<Route> {
+        let route = |operation| Route::of(operation, &self.model);
+        self.router.operations().iter().map(route).collect()
     }
 
     async fn reply(&self, request: Request<Bytes>, id: &str, trail: &mut Trail) -> Reply {
@@ -246,7 +253,9 @@ impl Service for Rest {
             Refusal::TooLarge => {
                 (Kind::BodyTooLarge, "The body is larger than the server takes: send less at once.")
             }
-            Refusal::Broken => (Kind::BadDocument, "The body ended before it was whole."),
+            Refusal::Broken => {
+                (Kind::BadDocument, "The body ended before it was whole: send all of it.")
+            }
             Refusal::TooSlow => (Kind::Timeout, "The body did not arrive in time: send it faster."),
             Refusal::NoRoom => (Kind::Busy, "Too many bodies arrive at once: try again."),
         };
@@ -300,8 +309,8 @@ fn response(reply: Reply, id: &str, asked: &HeaderMap) -> Response<Full<Bytes>> 
     let compressed = compressed(&reply.body, asked);
     if compressed.is_some() {
         headers.push((CONTENT_ENCODING, HeaderValue::from_static("gzip")));
-        headers.push((VARY, HeaderValue::from_static("accept-encoding")));
     }
+    headers.push((VARY, HeaderValue::from_static("accept-encoding")));
     let mut response = Response::new(Full::new(Bytes::from(compressed.unwrap_or(reply.body))));
     *response.status_mut() = reply.status;
     // What is answered to one may not be kept for another, nor be taken for a page.

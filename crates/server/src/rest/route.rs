@@ -1,0 +1,56 @@
+//! Operations as they are told to programs.
+
+use keyloom_model::Model;
+
+use super::access::Role;
+use super::operation::{Access, Action, Operation};
+
+/// An operation of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Its name, which no other has: `create_task`.
+    pub name: String,
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
+    pub method: String,
+    /// `/tasks/{id}`.
+    pub path: String,
+    /// The least role that may do it; none if anybody may.
+    pub role: Option<Role>,
+    /// The entity whose documents it takes or answers with.
+    pub entity: Option<String>,
+}
+
+impl Route {
+    pub(super) fn of(operation: &Operation, model: &Model) -> Route {
+        let role = match operation.access() {
+            Access::Anybody => None,
+            Access::Role(role) => Some(role),
+        };
+        let entity = match &operation.action {
+            Action::Create(entity)
+            | Action::Read(entity)
+            | Action::Replace(entity)
+            | Action::Change(entity)
+            | Action::Delete(entity)
+            | Action::Children { child: entity, .. } => Some(*entity),
+            Action::Ask(asked) => Some(asked.entity),
+            Action::Batch
+            | Action::Transaction
+            | Action::ListTokens
+            | Action::CreateToken
+            | Action::RevokeToken
+            | Action::OpenApi
+            | Action::Docs
+            | Action::Health
+            | Action::Metrics
+            | Action::Own(_) => None,
+        };
+        Route {
+            name: operation.name.clone(),
+            method: operation.method.to_string(),
+            path: operation.path_text(),
+            role,
+            entity: entity.map(|entity| model.entity(entity).name.clone()),
+        }
+    }
+}
