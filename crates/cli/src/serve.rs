@@ -88,7 +88,8 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let (db, tokens) = open(served.model, engine.clone()).await?;
     let is_open = tokens.is_open();
     let chores = tokio::spawn(chores(db.clone()));
-    let options = RestOptions { log: log(arguments), ..RestOptions::default() };
+    let (name, log) = (served.name.to_owned(), log(arguments));
+    let options = RestOptions { name, log, ..RestOptions::default() };
     let rest = Rest::new(db, tokens, served.routes, options)?;
     let greeting = rest.greeting();
     let limits = Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() };

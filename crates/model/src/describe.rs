@@ -4,6 +4,13 @@ use std::fmt::Display;
 
 use crate::model::{FieldType, Limits};
 
+impl FieldType {
+    /// What its values look like, in words, such as `a text of 1 to 80 characters`.
+    pub fn in_words(&self) -> String {
+        value_of(self)
+    }
+}
+
 /// Such as `a text of 1 to 80 characters`.
 pub(crate) fn value_of(of: &FieldType) -> String {
     match of {

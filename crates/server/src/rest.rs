@@ -3,14 +3,17 @@
 mod access;
 mod bulk;
 mod call;
+mod docs;
 mod entity;
 mod example;
 mod greeting;
 mod list;
 mod log;
 mod metrics;
+mod openapi;
 mod operation;
 mod own_route;
+mod pages;
 mod problem;
 mod question;
 mod refusal;

@@ -109,7 +109,7 @@ impl Call {
 
     /// The versions of which the entity must have none.
     pub(crate) fn if_none_match(&self) -> Result<Tags, Problem> {
-        tags(&self.headers, &IF_NONE_MATCH, Weak::Equals)
+        if_none_match(&self.headers)
     }
 
     /// The key under which the request happens once.
@@ -126,6 +126,11 @@ impl Call {
             _ => refuse("`Idempotency-Key` is a text of 1 to 200 visible ASCII characters."),
         }
     }
+}
+
+/// The versions of which what is asked for must have none.
+pub(crate) fn if_none_match(headers: &HeaderMap) -> Result<Tags, Problem> {
+    tags(headers, &IF_NONE_MATCH, Weak::Equals)
 }
 
 /// What weak tags, which nobody gets here, are worth.

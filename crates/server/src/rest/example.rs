@@ -1,9 +1,17 @@
 //! Documents that a model would take, for people to begin with.
 
+use std::fmt::Display;
+
+use keyloom::Value as Stored;
 use keyloom_model::{
-    Entity, Field, FieldOrigin, FieldType, IdSource, Limits, Model, Presence, Tenancy,
+    DefaultValue, Entity, Field, FieldOrigin, FieldType, IdSource, Limits, Literal, Model,
+    Presence, Tenancy,
 };
 use serde_json::{Map, Value, json};
+
+/// An id and a version as Keyloom makes them.
+const ID: &str = "01kdvpxz80r3n5m8c2q7t9w4ya";
+const VERSION: &str = "01kdvpxz81h6b2e8s4v0k9d7fg";
 
 /// A document of an entity: what must be given, and nothing else.
 pub(crate) fn example(model: &Model, entity: &Entity) -> Value {
@@ -22,6 +30,54 @@ pub(crate) fn example(model: &Model, entity: &Entity) -> Value {
         }
     }
     Value::Object(document)
+}
+
+/// The same entity as it is shown.
+pub(crate) fn shown(model: &Model, entity: &Entity) -> Value {
+    let mut shown = Map::new();
+    for (id, field) in entity.fields() {
+        let is_needed = field.presence == Presence::Required || entity.tenancy == Tenancy::Own(id);
+        if let Some(default) = &field.default {
+            let now = matches!(default, DefaultValue::Now).then(|| of_type(&field.of));
+            shown.extend(default_of(field).or(now).map(|value| (field.name.clone(), value)));
+        } else if is_needed {
+            shown.insert(field.name.clone(), of_field(model, field));
+        }
+    }
+    if entity.id_source == IdSource::Generated {
+        shown.insert("id".to_owned(), json!(ID));
+    }
+    shown.insert("version".to_owned(), json!(VERSION));
+    Value::Object(shown)
+}
+
+/// What a field holds when nothing is given, if that is always the same and JSON can say it
+/// exactly.
+pub(crate) fn default_of(field: &Field) -> Option<Value> {
+    match &field.default {
+        Some(DefaultValue::Literal(literal)) => literal_of(field, literal),
+        Some(DefaultValue::Now) | None => None,
+    }
+}
+
+/// A value that the model has for a field.
+pub(crate) fn literal_of(field: &Field, literal: &Literal) -> Option<Value> {
+    match field.of.show(&DefaultValue::Literal(literal.clone()).value(0)) {
+        Stored::S(text) => Some(json!(text)),
+        Stored::N(number) => exact(&number),
+        Stored::Bool(truth) => Some(json!(truth)),
+        Stored::L(_) => Some(json!([])),
+        Stored::M(_) => Some(json!({})),
+        _ => None,
+    }
+}
+
+/// A number as JSON, if nothing of it is lost.
+pub(crate) fn exact(number: &impl Display) -> Option<Value> {
+    let text = number.to_string();
+    let whole = text.parse::<i64>().ok().map(Value::from);
+    let float = || text.parse::<f64>().ok().filter(|float| float.to_string() == text);
+    whole.or_else(|| float().map(Value::from))
 }
 
 fn of_field(model: &Model, field: &Field) -> Value {

@@ -19,6 +19,7 @@ use super::log::{Entry, Log, LogLevel};
 use super::metrics::Metrics;
 use super::operation::{Access, Action, Operation, Segment, operations};
 use super::own_route::{OwnRequest, OwnRoute};
+use super::pages::Pages;
 use super::problem::{Kind, Problem};
 use super::route::Route;
 use super::router::Router;
@@ -34,6 +35,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// How a model is served.
 #[derive(Clone, Debug)]
 pub struct RestOptions {
+    /// What the service is called in its documentation.
+    pub name: String,
     /// What time it is, for the log.
     pub clock: Arc<dyn Clock>,
     /// Where requests are told of.
@@ -45,6 +48,7 @@ pub struct RestOptions {
 impl Default for RestOptions {
     fn default() -> RestOptions {
         RestOptions {
+            name: "keyloom".to_owned(),
             clock: Arc::new(SystemClock),
             log: Log { level: LogLevel::Nothing, write: Arc::new(|_| {}) },
             answer_time: Duration::from_secs(30),
@@ -61,6 +65,7 @@ pub struct Rest {
     options: RestOptions,
     own: Vec<OwnRoute>,
     router: Router,
+    pages: Pages,
     metrics: Metrics,
     request_ids: RequestIds,
 }
@@ -78,8 +83,8 @@ impl Rest {
     ///
     /// # Errors
     ///
-    /// If a route of the application is not a method and a path that begins with a word, or has
-    /// the place or the name of another one.
+    /// If a route of the application is not a method and a path that begins with a word, has the
+    /// place or the name of another one, or its answer is no JSON Schema.
     pub fn new(
         db: Db,
         tokens: Tokens,
@@ -99,9 +104,10 @@ impl Rest {
             }
             operations.push(operation);
         }
+        let pages = Pages::new(&options.name, &model, &own, &operations)?;
         let metrics = Metrics::new(operations.iter().map(|operation| operation.name.clone()));
         let (router, request_ids) = (Router::new(operations), RequestIds::new());
-        Ok(Rest { db, model, tokens, options, own, router, metrics, request_ids })
+        Ok(Rest { db, model, tokens, options, own, router, pages, metrics, request_ids })
     }
 
     /// What to try first, as a shell takes it; `URL` stands for the server's.
@@ -143,7 +149,7 @@ impl Rest {
             Access::Anybody => None,
             Access::Role(_) => Some(access::identify(&self.tokens, &head.headers).await?),
         };
-        let Some(caller) = caller else { return self.say(found.operation) };
+        let Some(caller) = caller else { return Ok(self.say(found.operation, &head.headers)) };
         trail.caller = Some(caller.clone());
         caller.check(found.operation, &self.model)?;
         let call = Call {
@@ -159,10 +165,11 @@ impl Rest {
     }
 
     /// What anybody may know.
-    fn say(&self, operation: &Operation) -> Result<Reply, Problem> {
+    fn say(&self, operation: &Operation, asked: &HeaderMap) -> Reply {
         match operation.action {
-            Action::OpenApi | Action::Docs => Ok(Reply::json(StatusCode::OK, "{}")),
-            _ => Ok(Reply::json(StatusCode::OK, r#"{"status":"ok"}"#)),
+            Action::OpenApi => self.pages.openapi.reply(asked),
+            Action::Docs => self.pages.docs.reply(asked),
+            _ => Reply::json(StatusCode::OK, r#"{"status":"ok"}"#),
         }
     }
 

@@ -1,0 +1,8 @@
+//! The page that people read, made of the same descriptions as the one for programs.
+
+mod guide;
+mod html;
+mod page;
+mod request;
+
+pub(super) use page::{SCRIPT, STYLE, page};

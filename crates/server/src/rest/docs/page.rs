@@ -1,0 +1,322 @@
+//! The page as a whole: what there is, and how to use it.
+
+use keyloom_model::{Entity, EntityId, Field, FieldOrigin, IdSource, Model, Presence};
+
+use super::super::openapi::{Answer, Described, Group, Parameter, rule, spoken};
+use super::super::operation::{Access, Action, is_shared};
+use super::super::problem::Kind;
+use super::guide::{anchor, chapters, problems};
+use super::html::Html;
+use super::request::{TENANT, curl, pretty};
+
+/// What the page looks like.
+pub(crate) const STYLE: &str = include_str!("style.css");
+/// What makes its forms work.
+pub(crate) const SCRIPT: &str = include_str!("script.js");
+
+/// Groups that are no entities, and what they are for.
+const OTHERS: [(Group, &str, &str); 4] = [
+    (Group::Application, "Application", "What only this application can answer."),
+    (Group::Together, "Several at once", "Fewer round trips, and changes that belong together."),
+    (Group::Tokens, "Tokens", "Who is let in."),
+    (Group::Service, "Service", "About the server itself."),
+];
+
+/// The page of a service that is called `name`.
+pub(crate) fn page(name: &str, model: &Model, described: &[Described<'_>]) -> String {
+    let mut html = Html::default();
+    html.own("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
+    html.own("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+    html.element("title", &[], &format!("{name} API"));
+    html.own("<style>");
+    html.own(STYLE);
+    html.own("</style></head><body>");
+    html.within("nav", &[], |html| contents(html, name, model, described));
+    html.within("main", &[], |html| {
+        introduction(html, name, model, described);
+        for (id, entity) in model.entities() {
+            html.within("section", &[("id", &entity.name)], |html| {
+                html.element("h2", &[], &spoken(&entity.name));
+                about(html, model, (id, entity));
+                fields(html, model, entity);
+                operations(html, model, described, Group::Entity(id));
+            });
+        }
+        for (group, heading, text) in OTHERS.iter().filter(|it| is_there(described, it.0)) {
+            html.within("section", &[("id", group.name(model))], |html| {
+                html.element("h2", &[], heading);
+                html.element("p", &[], text);
+                operations(html, model, described, *group);
+            });
+        }
+        html.within("section", &[("id", "problems")], |html| {
+            html.element("h2", &[], "Problems");
+            problems(html);
+        });
+    });
+    html.own("<script>");
+    html.own(SCRIPT);
+    html.own("</script></body></html>\n");
+    html.finish()
+}
+
+fn is_there(described: &[Described<'_>], group: Group) -> bool {
+    described.iter().any(|one| one.group == group)
+}
+
+fn contents(html: &mut Html, name: &str, model: &Model, described: &[Described<'_>]) {
+    let link = |html: &mut Html, to: &str, text: &str| {
+        html.within("li", &[], |html| html.element("a", &[("href", &format!("#{to}"))], text));
+    };
+    html.within("a", &[("class", "name"), ("href", "#top")], |html| {
+        html.element("strong", &[], name);
+        html.own("<small>API</small>");
+    });
+    html.within("ul", &[], |html| {
+        link(html, "top", "Start");
+        link(html, "guide", "How it works");
+    });
+    html.own("<h4>Entities</h4>");
+    html.within("ul", &[], |html| {
+        for (_, entity) in model.entities() {
+            link(html, &entity.name, &spoken(&entity.name));
+        }
+    });
+    html.own("<h4>More</h4>");
+    html.within("ul", &[], |html| {
+        for (group, heading, _) in OTHERS.iter().filter(|it| is_there(described, it.0)) {
+            link(html, group.name(model), heading);
+        }
+        link(html, "problems", "Problems");
+    });
+}
+
+fn introduction(html: &mut Html, name: &str, model: &Model, described: &[Described<'_>]) {
+    html.within("header", &[("id", "top")], |html| {
+        html.element("h1", &[], name);
+        let names: Vec<String> =
+            model.entities().map(|(_, entity)| format!("`{}`", entity.name)).collect();
+        let text = format!(
+            "A service that keeps {}. It takes and answers JSON. Everything below is made from \
+             its model, and so is its description for programs.",
+            listed(&names)
+        );
+        html.prose("p", &[("class", "lead")], &text);
+        html.own(
+            "<p class=\"links\"><a class=\"button\" href=\"/openapi.json\">OpenAPI 3.1</a> \
+             <a class=\"button\" href=\"#guide\">How it works</a> \
+             <a class=\"button\" href=\"#problems\">Problem codes</a></p>",
+        );
+        html.own("<h3>Try it</h3><p>From a shell, or with the forms below.</p>");
+        for one in first(model, described) {
+            html.element("pre", &[("data-curl", &one.operation.name)], &curl(one));
+        }
+        settings(html);
+    });
+    html.within("section", &[("id", "guide")], |html| {
+        html.element("h2", &[], "How it works");
+        chapters(html, model);
+    });
+}
+
+/// What to try first: making something that needs nothing else, and reading it back.
+fn first<'d, 'o>(model: &Model, described: &'d [Described<'o>]) -> Vec<&'d Described<'o>> {
+    let refers = |entity: &Entity| {
+        let is_ref = |field: &Field| matches!(field.of, keyloom_model::FieldType::Ref(..));
+        entity.fields.iter().any(|field| is_ref(field) && field.presence == Presence::Required)
+    };
+    let Some((id, _)) = model.entities().find(|(_, entity)| !refers(entity)) else {
+        return vec![];
+    };
+    let is_first = |one: &&Described<'_>| match &one.operation.action {
+        Action::Create(entity) => *entity == id,
+        Action::Ask(asked) => asked.entity == id && asked.in_path.is_empty(),
+        _ => false,
+    };
+    described.iter().filter(is_first).take(2).collect()
+}
+
+/// What goes with every request of the forms.
+fn settings(html: &mut Html) {
+    html.own(
+        "<form class=\"settings\" autocomplete=\"off\">\
+         <label>Token<input id=\"token\" type=\"password\" placeholder=\"none\"></label>\
+         <label>Tenant<input id=\"tenant\" placeholder=\"none\"></label></form>",
+    );
+}
+
+fn about(html: &mut Html, model: &Model, (id, entity): (EntityId, &Entity)) {
+    let mut sentences = vec![];
+    if let Some(parent) = entity.parent {
+        sentences.push(format!("Belongs to a `{}`.", entity.field(parent).name));
+    }
+    let children: Vec<String> =
+        model.children(id).iter().map(|(relation, _)| format!("`{relation}`")).collect();
+    if !children.is_empty() {
+        sentences.push(format!("Has {}, which one read brings with it.", listed(&children)));
+    }
+    sentences.push(
+        match entity.id_source {
+            IdSource::Generated => "Ids are made, in order of creation.",
+            IdSource::Given => "Whoever makes one gives it its id.",
+        }
+        .to_owned(),
+    );
+    if !is_shared(entity) {
+        sentences.push("Each belongs to a tenant, who alone sees it.".to_owned());
+    }
+    html.prose("p", &[], &sentences.join(" "));
+}
+
+fn fields(html: &mut Html, model: &Model, entity: &Entity) {
+    html.within("div", &[("class", "scroll")], |html| {
+        html.within("table", &[("class", "fields")], |html| {
+            html.own("<thead><tr><th>Field<th>Type<th>Rules</thead>");
+            for field in &entity.fields {
+                html.within("tr", &[], |html| {
+                    html.within("td", &[], |html| {
+                        html.element("code", &[], &field.name);
+                        if is_needed(entity, field) {
+                            html.own(" <b title=\"must be given\">*</b>");
+                        }
+                    });
+                    html.element("td", &[], field.of.name());
+                    let text = match field.origin {
+                        FieldOrigin::Id => "Which one it is.".to_owned(),
+                        FieldOrigin::Parent | FieldOrigin::Declared => rule(model, entity, field),
+                    };
+                    html.prose("td", &[], &text);
+                });
+            }
+            html.own("<tr><td><code>version</code><td>text<td>Another one after every change.");
+        });
+    });
+}
+
+fn is_needed(entity: &Entity, field: &Field) -> bool {
+    let is_tenant = match entity.tenancy {
+        keyloom_model::Tenancy::Own(tenant) => entity.field(tenant).name == field.name,
+        keyloom_model::Tenancy::Shared | keyloom_model::Tenancy::Inherited(_) => false,
+    };
+    match field.origin {
+        FieldOrigin::Id => entity.id_source == IdSource::Given,
+        FieldOrigin::Parent | FieldOrigin::Declared => {
+            field.presence == Presence::Required && field.default.is_none() && !is_tenant
+        }
+    }
+}
+
+fn operations(html: &mut Html, model: &Model, described: &[Described<'_>], group: Group) {
+    for one in described.iter().filter(|one| one.group == group) {
+        let method = one.operation.method.as_str();
+        let path = one.operation.path_text();
+        let mut attributes = vec![
+            ("class", "operation"),
+            ("id", one.operation.name.as_str()),
+            ("data-method", method),
+            ("data-path", &path),
+            ("data-group", group.name(model)),
+        ];
+        if one.parameters.iter().any(|parameter| parameter.name == TENANT) {
+            attributes.push(("data-tenant", ""));
+        }
+        html.within("details", &attributes, |html| {
+            html.within("summary", &[], |html| {
+                html.element("span", &[("class", &format!("method {method}"))], method);
+                html.element("code", &[], &path);
+                html.element("span", &[("class", "what")], &one.summary);
+            });
+            operation(html, one);
+        });
+    }
+}
+
+fn operation(html: &mut Html, one: &Described<'_>) {
+    for sentence in &one.details {
+        html.prose("p", &[], sentence);
+    }
+    html.element("pre", &[("class", "curl")], &curl(one));
+    html.within("div", &[("class", "examples")], |html| {
+        if let Some(example) = one.body.as_ref().and_then(|body| body.example.as_ref()) {
+            html.own("<div><h5>Request</h5>");
+            html.element("pre", &[], &pretty(example));
+            html.own("</div>");
+        }
+        for answer in one.answers.iter().filter(|answer| answer.example.is_some()).take(1) {
+            html.own("<div>");
+            html.element("h5", &[], &format!("Answer, {}", answer.status));
+            html.element("pre", &[], &answer.example.as_ref().map(pretty).unwrap_or_default());
+            html.own("</div>");
+        }
+    });
+    outcomes(html, one);
+    form(html, one);
+}
+
+/// Every status, and the codes of problems as links to what they mean.
+fn outcomes(html: &mut Html, one: &Described<'_>) {
+    html.within("p", &[("class", "outcomes")], |html| {
+        for Answer { status, about, media_type, .. } in &one.answers {
+            let title = if media_type.is_empty() { "no body" } else { media_type };
+            html.within("span", &[("class", "done"), ("title", title)], |html| {
+                html.element("b", &[], &status.to_string());
+                html.text(&format!(" {about}"));
+            });
+        }
+        for kind in &one.problems {
+            let kind: Kind = *kind;
+            let to = format!("#{}", anchor(kind));
+            let text = format!("{} {}", kind.status(), kind.code());
+            html.element("a", &[("href", &to), ("title", kind.title())], &text);
+        }
+    });
+    if let Access::Role(role) = one.access {
+        html.prose("p", &[("class", "role")], &format!("Needs the role `{}`.", role.name()));
+    }
+}
+
+/// The parameters, each with a place to fill in, and a button.
+fn form(html: &mut Html, one: &Described<'_>) {
+    html.within("form", &[("class", "try"), ("autocomplete", "off")], |html| {
+        let own = |parameter: &&Parameter| parameter.name != TENANT;
+        for parameter in one.parameters.iter().filter(own) {
+            html.within("label", &[("class", "parameter")], |html| {
+                html.within("span", &[], |html| {
+                    html.element("code", &[], &parameter.name);
+                    html.element("small", &[], parameter.place.name());
+                });
+                let hint = if parameter.is_required { "needed" } else { "" };
+                html.open(
+                    "input",
+                    &[
+                        ("data-place", parameter.place.name()),
+                        ("name", &parameter.name),
+                        ("placeholder", hint),
+                    ],
+                );
+                html.prose("span", &[("class", "about")], &parameter.about);
+            });
+        }
+        if let Some(body) = &one.body {
+            let example = body.example.as_ref().map(pretty).unwrap_or_default();
+            let rows = example.lines().count().clamp(3, 16).to_string();
+            let attributes = [
+                ("data-place", "body"),
+                ("aria-label", "body"),
+                ("spellcheck", "false"),
+                ("rows", rows.as_str()),
+            ];
+            html.element("textarea", &attributes, &example);
+        }
+        html.own("<button>Send</button><output></output>");
+    });
+}
+
+/// `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

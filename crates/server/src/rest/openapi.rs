@@ -1,0 +1,21 @@
+//! What operations take and answer, described once: as OpenAPI 3.1 for programs, and for the page
+//! that people read.
+
+mod answer;
+mod body;
+mod bulk;
+mod describe;
+mod document;
+mod entity;
+mod field;
+mod headers;
+mod parameter;
+mod problems;
+mod sentence;
+mod token;
+
+pub(super) use answer::Answer;
+pub(super) use describe::{Described, Group, describe};
+pub(super) use document::document;
+pub(super) use parameter::{Parameter, Place};
+pub(super) use sentence::{rule, spoken};

@@ -1,0 +1,121 @@
+//! What operations answer when they are done.
+
+use keyloom_model::{Entity, EntityId, IdSource, Model};
+use serde_json::{Value as Json, json};
+
+use super::super::example;
+use super::super::operation::{Action, Operation};
+use super::super::own_route::OwnRoute;
+use super::entity::reference;
+use super::headers::AnswerHeader;
+use super::{bulk, token};
+
+const JSON: &str = "application/json";
+
+/// An answer that is not a problem.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) about: &'static str,
+    /// Empty if there is no body.
+    pub(crate) media_type: &'static str,
+    pub(crate) schema: Option<Json>,
+    pub(super) headers: Vec<AnswerHeader>,
+    pub(crate) example: Option<Json>,
+}
+
+/// Everything that an operation can answer but problems.
+///
+/// # Errors
+///
+/// If the schema of an application's own route is not JSON.
+pub(super) fn answers(
+    model: &Model,
+    own: &[OwnRoute],
+    operation: &Operation,
+) -> Result<Vec<Answer>, String> {
+    use AnswerHeader::{ETag, Replayed};
+    let shown = |id: &EntityId, status, about| of_entity(model, model.entity(*id), status, about);
+    let page = |id: &EntityId| {
+        let entity = model.entity(*id);
+        let example = json!({ "items": [example::shown(model, entity)] });
+        Answer::json(200, "A page of them.", reference(entity, ".page")).with_example(example)
+    };
+    let text = |media_type| Answer { media_type, ..Answer::empty(200, "The text.") };
+    let same = || Answer::empty(304, "It is the one that you have.").with(&[ETag]);
+    let answers = match &operation.action {
+        Action::Create(id) => vec![made(shown(id, 201, "It was made."))],
+        Action::Read(id) => vec![shown(id, 200, "The entity.").with(&[ETag]), same()],
+        Action::Replace(id) => {
+            let replaced = shown(id, 200, "It was replaced.").with(&[ETag, Replayed]);
+            let is_given = model.entity(*id).id_source == IdSource::Given;
+            let new = is_given.then(|| made(shown(id, 201, "It was made.")));
+            [replaced].into_iter().chain(new).collect()
+        }
+        Action::Change(id) => vec![shown(id, 200, "It was changed.").with(&[ETag, Replayed])],
+        Action::Delete(_) => vec![Answer::empty(204, "It was deleted.").with(&[Replayed])],
+        Action::Children { child, .. } => vec![page(child)],
+        Action::Ask(asked) => vec![page(&asked.entity)],
+        Action::Batch => vec![Answer::json(200, "The results.", bulk::batch_answer())],
+        Action::Transaction => {
+            let schema = bulk::transaction_answer(model);
+            vec![Answer::json(200, "The results.", schema).with(&[Replayed])]
+        }
+        Action::ListTokens => vec![Answer::json(200, "All tokens.", token::list())],
+        Action::CreateToken => {
+            let made = Answer::json(201, "The token, with its text.", token::made());
+            vec![made.with(&[AnswerHeader::Location])]
+        }
+        Action::RevokeToken => vec![Answer::empty(204, "It lets nobody in any more.")],
+        Action::OpenApi => {
+            let document = Answer::json(200, "The description.", json!({ "type": "object" }));
+            vec![document.with(&[ETag]), same()]
+        }
+        Action::Docs => vec![text("text/html").with(&[ETag]), same()],
+        Action::Metrics => vec![text("text/plain")],
+        Action::Health => {
+            let schema = json!({ "type": "object", "properties": { "status": { "const": "ok" } },
+                                 "required": ["status"], "additionalProperties": false });
+            let answer = Answer::json(200, "It does.", schema);
+            vec![answer.with_example(json!({ "status": "ok" }))]
+        }
+        Action::Own(index) => {
+            let route = &own[*index];
+            let schema = serde_json::from_str(route.answer).map_err(|error| {
+                format!("The answer of the route {route:?} is no JSON: {error}")
+            })?;
+            vec![Answer::json(200, "The answer.", schema)]
+        }
+    };
+    Ok(answers)
+}
+
+fn of_entity(model: &Model, entity: &Entity, status: u16, about: &'static str) -> Answer {
+    let example = example::shown(model, entity);
+    Answer::json(status, about, reference(entity, "")).with_example(example)
+}
+
+fn made(answer: Answer) -> Answer {
+    answer.with(&[AnswerHeader::ETag, AnswerHeader::Location, AnswerHeader::Replayed])
+}
+
+impl Answer {
+    fn empty(status: u16, about: &'static str) -> Answer {
+        let headers = vec![AnswerHeader::RequestId];
+        Answer { status, about, media_type: "", schema: None, headers, example: None }
+    }
+
+    fn json(status: u16, about: &'static str, schema: Json) -> Answer {
+        Answer { media_type: JSON, schema: Some(schema), ..Answer::empty(status, about) }
+    }
+
+    fn with(mut self, headers: &[AnswerHeader]) -> Answer {
+        self.headers.extend(headers);
+        self
+    }
+
+    fn with_example(mut self, example: Json) -> Answer {
+        self.example = Some(example);
+        self
+    }
+}

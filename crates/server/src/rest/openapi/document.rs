@@ -1,0 +1,223 @@
+//! The OpenAPI 3.1 document of a model.
+
+use keyloom_model::Model;
+use serde_json::{Map, Value as Json, json};
+
+use super::super::operation::Access;
+use super::super::problem::Kind;
+use super::answer::Answer;
+use super::body::Body;
+use super::describe::{Described, Group};
+use super::headers::AnswerHeader;
+use super::parameter::{Parameter, Place};
+use super::{entity, field};
+
+const ABOUT: &str = "\
+Made from a model: its entities, and the questions that can be asked of them.
+
+Every answer has a `version` and an `ETag`; give it back with `If-Match`, and nothing that others \
+changed meanwhile is overwritten. Lists are read page by page with `limit` and `cursor`. What goes \
+wrong is told as `application/problem+json` with a `code` that never changes its meaning.
+
+A server without tokens serves its own machine, and lets anybody in.";
+
+/// The document. `name` is what the service is called.
+pub(crate) fn document(name: &str, model: &Model, described: &[Described<'_>]) -> Json {
+    let mut paths: Map<String, Json> = Map::new();
+    for one in described {
+        let path = paths.entry(one.operation.path_text()).or_insert_with(|| json!({}));
+        path[one.operation.method.as_str().to_ascii_lowercase()] = operation(model, one);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": name, "version": env!("CARGO_PKG_VERSION"), "description": ABOUT },
+        "servers": [{ "url": "/" }],
+        "tags": tags(model, described),
+        "paths": paths,
+        "components": {
+            "schemas": schemas(model),
+            "responses": problem_responses(),
+            "headers": AnswerHeader::ALL
+                .map(|header| (header.name().to_owned(), header.to_json()))
+                .into_iter()
+                .collect::<Map<String, Json>>(),
+            "securitySchemes": { "bearer": {
+                "type": "http", "scheme": "bearer",
+                "description": "A token that `keyloom token create` or `POST /tokens` made.",
+            } },
+        },
+    })
+}
+
+fn operation(model: &Model, one: &Described<'_>) -> Json {
+    let mut responses = Map::new();
+    for answer in &one.answers {
+        responses.insert(answer.status.to_string(), answer.to_json());
+    }
+    for kind in &one.problems {
+        let reference = format!("#/components/responses/{}", problem_name(kind.status()));
+        responses.insert(kind.status().to_string(), json!({ "$ref": reference }));
+    }
+    let security = match one.access {
+        Access::Anybody => json!([]),
+        Access::Role(_) => json!([{ "bearer": [] }]),
+    };
+    let mut operation = json!({
+        "operationId": one.operation.name,
+        "tags": [one.group.name(model)],
+        "summary": one.summary,
+        "security": security,
+        "responses": responses,
+    });
+    let role = match one.access {
+        Access::Anybody => None,
+        Access::Role(role) => Some(format!("Needs the role `{}`.", role.name())),
+    };
+    let details: Vec<String> = one.details.iter().cloned().chain(role).collect();
+    if !details.is_empty() {
+        operation["description"] = json!(details.join("\n\n"));
+    }
+    if !one.parameters.is_empty() {
+        operation["parameters"] = one.parameters.iter().map(Parameter::to_json).collect();
+    }
+    if let Some(body) = &one.body {
+        operation["requestBody"] = body.to_json();
+    }
+    operation
+}
+
+impl Parameter {
+    fn to_json(&self) -> Json {
+        let mut parameter = json!({
+            "name": self.name, "in": self.place.name(), "description": self.about,
+            "schema": self.schema,
+        });
+        if self.is_required {
+            parameter["required"] = json!(true);
+        }
+        if self.place == Place::Query && self.schema["type"] == json!("array") {
+            parameter["style"] = json!("form");
+            parameter["explode"] = json!(true);
+        }
+        parameter
+    }
+}
+
+impl Body {
+    fn to_json(&self) -> Json {
+        let content = content(&self.media_types, &self.schema, self.example.as_ref());
+        json!({ "required": self.is_required, "content": content })
+    }
+}
+
+impl Answer {
+    fn to_json(&self) -> Json {
+        let mut response = json!({
+            "description": self.about,
+            "headers": header_references(&self.headers),
+        });
+        let schema = self.schema.clone().unwrap_or_else(|| json!({ "type": "string" }));
+        if !self.media_type.is_empty() {
+            response["content"] = content(&[self.media_type], &schema, self.example.as_ref());
+        }
+        response
+    }
+}
+
+fn content(media_types: &[&str], schema: &Json, example: Option<&Json>) -> Json {
+    let media_type = |name: &&str| {
+        let mut content = json!({ "schema": schema });
+        if let Some(example) = example {
+            content["example"] = example.clone();
+        }
+        ((*name).to_owned(), content)
+    };
+    Json::Object(media_types.iter().map(media_type).collect())
+}
+
+fn header_references(headers: &[AnswerHeader]) -> Map<String, Json> {
+    let header = |header: &AnswerHeader| {
+        let name = header.name();
+        (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
+    };
+    headers.iter().map(header).collect()
+}
+
+fn tags(model: &Model, described: &[Described<'_>]) -> Vec<Json> {
+    let mut groups: Vec<Group> = vec![];
+    for one in described {
+        if !groups.contains(&one.group) {
+            groups.push(one.group);
+        }
+    }
+    groups.iter().map(|group| json!({ "name": group.name(model) })).collect()
+}
+
+fn schemas(model: &Model) -> Map<String, Json> {
+    let of_entities = model.entities().flat_map(|(_, entity)| entity::schemas(model, entity));
+    let own = [
+        ("Anything".to_owned(), field::anything()),
+        ("Problem".to_owned(), problem(Kind::ALL.iter())),
+    ];
+    of_entities.chain(own).collect()
+}
+
+/// A problem of one of these kinds.
+fn problem<'k>(kinds: impl Iterator<Item = &'k Kind> + Clone) -> Json {
+    let mut statuses: Vec<u16> = kinds.clone().map(|kind| kind.status()).collect();
+    statuses.dedup();
+    let codes: Vec<&str> = kinds.clone().map(|kind| kind.code()).collect();
+    let text = |about: &str| json!({ "type": "string", "description": about });
+    let error = json!({
+        "type": "object",
+        "properties": {
+            "field": text("Where, as in `address.lines[2]`."),
+            "detail": text("What is wrong, and what to do."),
+        },
+        "required": ["field", "detail"], "additionalProperties": false,
+    });
+    json!({
+        "type": "object",
+        "properties": {
+            "type": text("`urn:keyloom:problem:` and the code."),
+            "title": text("What the code means."),
+            "status": { "enum": statuses },
+            "code": { "type": "string", "enum": codes, "description": "What programs go by." },
+            "detail": text("What is wrong, and what to do, for a person."),
+            "errors": { "type": "array", "items": error, "description": "Every field at fault." },
+            "request_id": text("As in `x-request-id`."),
+        },
+        "required": ["type", "title", "status", "code", "detail", "request_id"],
+        "additionalProperties": false,
+    })
+}
+
+/// One response for each status of problems.
+fn problem_responses() -> Map<String, Json> {
+    let mut responses = Map::new();
+    for kind in Kind::ALL {
+        let of_status = Kind::ALL.iter().filter(|other| other.status() == kind.status());
+        let meanings: Vec<String> =
+            of_status.clone().map(|kind| format!("`{}`: {}", kind.code(), kind.title())).collect();
+        let mut headers = vec![AnswerHeader::RequestId];
+        match kind {
+            Kind::Unauthorized => headers.push(AnswerHeader::Authenticate),
+            Kind::Busy | Kind::Building => headers.push(AnswerHeader::RetryAfter),
+            _ => {}
+        }
+        let response = responses
+            .entry(problem_name(kind.status()))
+            .or_insert_with(|| json!({ "description": meanings.join(" "), "headers": {} }));
+        let known = header_references(&headers);
+        if let Some(headers) = response["headers"].as_object_mut() {
+            headers.extend(known);
+        }
+        response["content"] =
+            json!({ "application/problem+json": { "schema": problem(of_status) } });
+    }
+    responses
+}
+
+fn problem_name(status: u16) -> String {
+    format!("Problem{status}")
+}

@@ -1,0 +1,170 @@
+//! The documents of an entity as JSON Schema: as it is shown, as it is made, replaced and changed.
+
+use keyloom_model::{Entity, Field, FieldOrigin, IdSource, Model, Presence, Tenancy};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::example::default_of;
+use super::field::{Form, id, or_null, schema, with};
+use super::sentence::rule;
+
+/// The schemas of an entity and what they are called. No name of an entity has a point in it, and
+/// none begins with a capital as those of the server do.
+pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
+    let name = &entity.name;
+    vec![
+        (name.clone(), shown(model, entity)),
+        (format!("{name}.create"), create(model, entity)),
+        (format!("{name}.replace"), replace(model, entity)),
+        (format!("{name}.patch"), patch(model, entity)),
+        (format!("{name}.page"), page(entity)),
+    ]
+}
+
+/// A reference to one of them: `part` is empty, `.create`, `.replace`, `.patch` or `.page`.
+pub(super) fn reference(entity: &Entity, part: &str) -> Json {
+    json!({ "$ref": format!("#/components/schemas/{}{part}", entity.name) })
+}
+
+fn shown(model: &Model, entity: &Entity) -> Json {
+    let mut properties = Map::from_iter([
+        ("id".to_owned(), with(with(id(), "readOnly", true), "description", "Which one it is.")),
+        ("version".to_owned(), version_shown()),
+        ("with".to_owned(), with_others()),
+    ]);
+    let mut required = vec!["id", "version"];
+    for field in settable(entity) {
+        // One that has a default is shown as null where it is absent.
+        let is_shown = field.presence == Presence::Required || field.default.is_some();
+        required.extend(is_shown.then_some(field.name.as_str()));
+        let is_null = field.presence == Presence::Optional && field.default.is_some();
+        let values = schema(&field.of, Form::Shown);
+        let values = if is_null { or_null(values) } else { values };
+        properties.insert(field.name.clone(), described(model, entity, field, values));
+    }
+    object(properties, &required)
+}
+
+fn create(model: &Model, entity: &Entity) -> Json {
+    let mut properties = whole(model, entity);
+    let mut required = needed(entity);
+    if entity.id_source == IdSource::Given {
+        properties.insert("id".to_owned(), with(id(), "description", "Which one it is to be."));
+        required.push("id");
+    }
+    object(properties, &required)
+}
+
+fn replace(model: &Model, entity: &Entity) -> Json {
+    let mut properties = whole(model, entity);
+    properties.extend(of_request());
+    object(properties, &needed(entity))
+}
+
+fn patch(model: &Model, entity: &Entity) -> Json {
+    let mut properties = Map::new();
+    for field in settable(entity) {
+        let values = or_null_if_optional(field, schema(&field.of, Form::Patched));
+        properties.insert(field.name.clone(), described(model, entity, field, values));
+    }
+    properties.extend(of_request());
+    object(properties, &[])
+}
+
+fn page(entity: &Entity) -> Json {
+    let next = json!({ "type": "string", "description": "The `cursor` of the next page; absent \
+                       at the end." });
+    let properties = Map::from_iter([
+        ("items".to_owned(), json!({ "type": "array", "items": reference(entity, "") })),
+        ("next".to_owned(), next),
+    ]);
+    object(properties, &["items"])
+}
+
+/// The fields of a whole document.
+fn whole(model: &Model, entity: &Entity) -> Map<String, Json> {
+    let property = |field: &Field| {
+        let mut values = or_null_if_optional(field, schema(&field.of, Form::Given));
+        if let Some(default) = default_of(field) {
+            values = with(values, "default", default);
+        }
+        (field.name.clone(), described(model, entity, field, values))
+    };
+    settable(entity).map(property).collect()
+}
+
+/// What a document that is about one entity may say of which and of when.
+fn of_request() -> [(String, Json); 2] {
+    let id = with(id(), "description", "The id of the path, if at all.");
+    [("id".to_owned(), id), ("version".to_owned(), version_expected())]
+}
+
+fn version_shown() -> Json {
+    json!({
+        "type": "string", "readOnly": true,
+        "description": "Another one after every change; `ETag` is the same in quotes.",
+    })
+}
+
+fn version_expected() -> Json {
+    json!({
+        "type": ["string", "null"],
+        "description": "Happens only if the entity has this version; `If-Match` says the same.",
+    })
+}
+
+/// What was asked for with the parameter `with`: by the name of the relation, an entity that is
+/// referred to, or a page of children.
+fn with_others() -> Json {
+    let page = json!({
+        "type": "object",
+        "properties": { "items": { "type": "array" }, "next": { "type": "string" } },
+        "required": ["items"],
+    });
+    let entity = json!({
+        "type": "object",
+        "properties": { "id": { "type": "string" }, "version": { "type": "string" } },
+        "required": ["id", "version"],
+    });
+    json!({
+        "type": "object", "readOnly": true,
+        "description": "What was asked for together with it.",
+        "additionalProperties": { "anyOf": [entity, page] },
+    })
+}
+
+fn settable(entity: &Entity) -> impl Iterator<Item = &Field> {
+    entity.fields.iter().filter(|field| match field.origin {
+        FieldOrigin::Id => false,
+        FieldOrigin::Parent | FieldOrigin::Declared => true,
+    })
+}
+
+/// The fields that every whole document has.
+fn needed(entity: &Entity) -> Vec<&str> {
+    let is_tenant = |name: &str| match entity.tenancy {
+        Tenancy::Own(tenant) => entity.field(tenant).name == name,
+        Tenancy::Shared | Tenancy::Inherited(_) => false,
+    };
+    let fields = settable(entity).filter(|field| {
+        field.presence == Presence::Required && field.default.is_none() && !is_tenant(&field.name)
+    });
+    fields.map(|field| field.name.as_str()).collect()
+}
+
+fn or_null_if_optional(field: &Field, schema: Json) -> Json {
+    match field.presence {
+        Presence::Optional => or_null(schema),
+        Presence::Required => schema,
+    }
+}
+
+fn described(model: &Model, entity: &Entity, field: &Field, schema: Json) -> Json {
+    with(schema, "description", rule(model, entity, field))
+}
+
+fn object(properties: Map<String, Json>, required: &[&str]) -> Json {
+    let schema = json!({
+        "type": "object", "properties": properties, "additionalProperties": false,
+    });
+    if required.is_empty() { schema } else { with(schema, "required", required) }
+}

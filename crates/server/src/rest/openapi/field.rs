@@ -1,0 +1,181 @@
+//! Types of fields as JSON Schema: everything that the model refuses and JSON Schema can say. What
+//! it cannot say, such as bytes of a text, is wider here than in the model and never narrower.
+
+use std::fmt::Display;
+
+use keyloom_model::{FieldType, Limits};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::example::exact;
+
+/// The schema of everything that JSON can say, by its place in the document.
+pub(super) const ANYTHING: &str = "#/components/schemas/Anything";
+
+/// Ids have no control characters, and are not what clients take out of paths.
+const ID_PATTERN: &str = r"^(?!\.{1,2}$)[^\u0000-\u001F\u007F-\u009F]+$";
+/// Base64 of whole bytes, in either alphabet, with or without padding.
+const BASE64_PATTERN: &str = "^(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-][AQgw](?:==)?\
+                              |[A-Za-z0-9+/_-]{2}[AEIMQUYcgkosw048]=?)?$";
+/// The moments of the years 0000 to 9999, in milliseconds since 1970.
+const MOMENTS_MS: (i64, i64) = (-62_167_219_200_000, 253_402_300_799_999);
+
+/// In which direction a value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// In an answer.
+    Shown,
+    /// In a whole document.
+    Given,
+    /// In a merge patch: maps have what is to change, and null for what is to go.
+    Patched,
+}
+
+/// The values of a type.
+pub(super) fn schema(of: &FieldType, form: Form) -> Json {
+    match of {
+        FieldType::Text(limits) => with_limits("string", ["minLength", "maxLength"], limits),
+        FieldType::Int(limits) => {
+            let (low, high) = (limits.low.unwrap_or(i64::MIN), limits.high.unwrap_or(i64::MAX));
+            json!({ "type": "integer", "format": "int64", "minimum": low, "maximum": high })
+        }
+        FieldType::Number(limits) => number(limits.low.as_ref(), limits.high.as_ref()),
+        FieldType::Bool => json!({ "type": "boolean" }),
+        FieldType::Time => time(form),
+        FieldType::Bytes(limits) => bytes(limits),
+        FieldType::Tags => tags(form),
+        FieldType::Enum(members) => json!({ "type": "string", "enum": members }),
+        FieldType::Ref(..) => id(),
+        FieldType::List(of, limits) => {
+            let of = schema(of, if form == Form::Patched { Form::Given } else { form });
+            let list = with_limits("array", ["minItems", "maxItems"], limits);
+            with(list, "items", of)
+        }
+        FieldType::Map(of, limits) => map(of, limits, form),
+        // `any`, and whatever comes later.
+        _ => json!({ "$ref": ANYTHING, "not": { "type": "null" } }),
+    }
+}
+
+/// The same values, or null.
+pub(super) fn or_null(mut schema: Json) -> Json {
+    let Some(members) = schema.as_object_mut() else { return schema };
+    if members.contains_key("$ref") {
+        members.remove("not");
+        return schema;
+    }
+    if let Some(of) = members.get_mut("type") {
+        let types = match of.take() {
+            Json::Array(types) => types,
+            one => vec![one],
+        };
+        *of = Json::Array(types.into_iter().chain([json!("null")]).collect());
+    }
+    if let Some(Json::Array(values)) = members.get_mut("enum") {
+        values.push(Json::Null);
+    }
+    schema
+}
+
+/// The schema with one more member.
+pub(super) fn with(mut schema: Json, name: &str, value: impl Into<Json>) -> Json {
+    if let Some(members) = schema.as_object_mut() {
+        members.insert(name.to_owned(), value.into());
+    }
+    schema
+}
+
+/// An id of an entity.
+pub(super) fn id() -> Json {
+    json!({ "type": "string", "minLength": 1, "maxLength": 256, "pattern": ID_PATTERN })
+}
+
+/// A decimal number that can be kept: of up to 38 digits, 0 or from 1E-130 to 9.99E+125.
+pub(super) fn number<N: Display>(low: Option<&N>, high: Option<&N>) -> Json {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("number"));
+    // A bound that were rounded would refuse a value that the model takes.
+    match low.map(exact) {
+        Some(low) => drop(low.map(|low| schema.insert("minimum".to_owned(), low))),
+        None => drop(schema.insert("exclusiveMinimum".to_owned(), json!(-1e126))),
+    }
+    match high.map(exact) {
+        Some(high) => drop(high.map(|high| schema.insert("maximum".to_owned(), high))),
+        None => drop(schema.insert("exclusiveMaximum".to_owned(), json!(1e126))),
+    }
+    let too_small = json!({
+        "type": "number", "exclusiveMinimum": -1e-130, "exclusiveMaximum": 1e-130,
+        "not": { "const": 0 },
+    });
+    schema.insert("not".to_owned(), too_small);
+    Json::Object(schema)
+}
+
+fn with_limits(of: &str, [least, most]: [&str; 2], limits: &Limits<u64>) -> Json {
+    let mut schema = Map::from_iter([("type".to_owned(), json!(of))]);
+    schema.extend(limits.low.map(|low| (least.to_owned(), json!(low))));
+    schema.extend(limits.high.map(|high| (most.to_owned(), json!(high))));
+    Json::Object(schema)
+}
+
+/// Answers have times as text; documents may also have milliseconds.
+fn time(form: Form) -> Json {
+    match form {
+        Form::Shown => json!({ "type": "string", "format": "date-time" }),
+        Form::Given | Form::Patched => json!({
+            "type": ["string", "integer"], "format": "date-time",
+            "minimum": MOMENTS_MS.0, "maximum": MOMENTS_MS.1,
+        }),
+    }
+}
+
+/// The limits are of bytes: three of them are four characters, with or without padding.
+fn bytes(limits: &Limits<u64>) -> Json {
+    let low = limits.low.map(|low| low.saturating_mul(4).div_ceil(3));
+    let high = limits.high.map(|high| high.div_ceil(3).saturating_mul(4));
+    let schema = with_limits("string", ["minLength", "maxLength"], &Limits { low, high });
+    with(with(schema, "contentEncoding", "base64"), "pattern", BASE64_PATTERN)
+}
+
+fn tags(form: Form) -> Json {
+    let value = json!({ "type": "string", "maxLength": 1024 });
+    let schema = json!({
+        "type": "object",
+        "propertyNames": { "minLength": 1, "maxLength": 128 },
+    });
+    match form {
+        Form::Patched => with(schema, "additionalProperties", or_null(value)),
+        Form::Shown | Form::Given => {
+            with(with(schema, "additionalProperties", value), "maxProperties", 200)
+        }
+    }
+}
+
+fn map(of: &FieldType, limits: &Limits<u64>, form: Form) -> Json {
+    let value = schema(of, form);
+    let names = json!({ "minLength": 1, "maxLength": 1024 });
+    // How many there are is known only after a patch.
+    let (value, limits) = match form {
+        Form::Patched => (or_null(value), &Limits::NONE),
+        Form::Shown | Form::Given => (value, limits),
+    };
+    let schema = with_limits("object", ["minProperties", "maxProperties"], limits);
+    with(with(schema, "propertyNames", names), "additionalProperties", value)
+}
+
+/// What a field of the type `any` holds.
+pub(super) fn anything() -> Json {
+    let number = number::<u8>(None, None);
+    json!({
+        "description": "Anything that JSON can say, up to 16 deep.",
+        "anyOf": [
+            { "type": ["string", "boolean", "null"] },
+            number,
+            { "type": "array", "items": { "$ref": ANYTHING } },
+            {
+                "type": "object",
+                "propertyNames": { "minLength": 1, "maxLength": 1024 },
+                "additionalProperties": { "$ref": ANYTHING },
+            },
+        ],
+    })
+}

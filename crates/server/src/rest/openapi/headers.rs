@@ -1,0 +1,134 @@
+//! Headers that operations take, and headers that answers have.
+
+use keyloom_model::{FieldType, IdSource, Model};
+use serde_json::{Value as Json, json};
+
+use super::super::operation::{Action, Operation};
+use super::field::{Form, schema};
+use super::parameter::{Parameter, Place, tenant_field};
+
+/// A list of tags, or `*`.
+const TAGS_PATTERN: &str = r#"^(\*|(W/)?"[^",]*"( *, *(W/)?"[^",]*")*)$"#;
+
+/// What an operation takes as headers.
+pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter> {
+    let tags = || json!({ "type": "string", "pattern": TAGS_PATTERN });
+    let mut all = vec![];
+    let if_match = || header("If-Match", "Only if it has this version: an `ETag`, or `*`.", tags());
+    match &operation.action {
+        Action::Read(_) => all.push(header(
+            "If-None-Match",
+            "Only if it has another version: the `ETag` of the one you have.",
+            tags(),
+        )),
+        Action::Replace(id) => {
+            all.push(if_match());
+            if model.entity(*id).id_source == IdSource::Given {
+                let about = "`*`: only if there is none with this id.";
+                all.push(header("If-None-Match", about, json!({ "const": "*" })));
+            }
+        }
+        Action::Change(_) | Action::Delete(_) => all.push(if_match()),
+        Action::OpenApi | Action::Docs => all.push(header(
+            "If-None-Match",
+            "Only if it is another one than you have: its `ETag`.",
+            json!({ "type": "string" }),
+        )),
+        Action::Create(_)
+        | Action::Children { .. }
+        | Action::Ask(_)
+        | Action::Batch
+        | Action::Transaction
+        | Action::ListTokens
+        | Action::CreateToken
+        | Action::RevokeToken
+        | Action::Health
+        | Action::Metrics
+        | Action::Own(_) => {}
+    }
+    if operation.changes().is_some() || matches!(operation.action, Action::Transaction) {
+        all.push(idempotency_key());
+    }
+    all.extend(tenant_field(model, operation).map(|field| tenant(&field.of)));
+    all
+}
+
+fn idempotency_key() -> Parameter {
+    let about = "A text of yours, another one for each change: a request that is sent again with \
+                 the same one happens once.";
+    let schema = json!({
+        "type": "string", "minLength": 1, "maxLength": 200,
+        "pattern": "^[!-~]([ -~]*[!-~])?$",
+    });
+    header("Idempotency-Key", about, schema)
+}
+
+fn tenant(of: &FieldType) -> Parameter {
+    let about = "Whose data it is about; not needed with a token that is of one tenant.";
+    header("Keyloom-Tenant", about, schema(of, Form::Given))
+}
+
+fn header(name: &str, about: &str, schema: Json) -> Parameter {
+    let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Header);
+    Parameter { name, place, is_required: false, about, schema }
+}
+
+/// A header of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnswerHeader {
+    RequestId,
+    ETag,
+    Location,
+    Replayed,
+    RetryAfter,
+    Authenticate,
+}
+
+impl AnswerHeader {
+    pub(super) const ALL: [AnswerHeader; 6] = [
+        AnswerHeader::RequestId,
+        AnswerHeader::ETag,
+        AnswerHeader::Location,
+        AnswerHeader::Replayed,
+        AnswerHeader::RetryAfter,
+        AnswerHeader::Authenticate,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            AnswerHeader::RequestId => "x-request-id",
+            AnswerHeader::ETag => "ETag",
+            AnswerHeader::Location => "Location",
+            AnswerHeader::Replayed => "Idempotency-Replayed",
+            AnswerHeader::RetryAfter => "Retry-After",
+            AnswerHeader::Authenticate => "WWW-Authenticate",
+        }
+    }
+
+    pub(super) fn to_json(self) -> Json {
+        let (about, schema) = match self {
+            AnswerHeader::RequestId => (
+                "The id of the request, which the server's log has too: the one that the request \
+                 had in the same header, or a new one.",
+                json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$" }),
+            ),
+            AnswerHeader::ETag => {
+                ("The version, in quotes.", json!({ "type": "string", "pattern": "^\"[^\"]*\"$" }))
+            }
+            AnswerHeader::Location => {
+                ("Where it is.", json!({ "type": "string", "format": "uri-reference" }))
+            }
+            AnswerHeader::Replayed => (
+                "Says that a request with the same `Idempotency-Key` was answered before.",
+                json!({ "const": "true" }),
+            ),
+            AnswerHeader::RetryAfter => {
+                ("When to try again, in seconds.", json!({ "type": "integer" }))
+            }
+            AnswerHeader::Authenticate => ("How to show a token.", json!({ "const": "Bearer" })),
+        };
+        // One that says that something was before is not there otherwise.
+        let is_required = self != AnswerHeader::Replayed && self != AnswerHeader::RetryAfter;
+        json!({ "description": about, "required": is_required, "schema": schema })
+    }
+}

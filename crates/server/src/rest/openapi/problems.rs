@@ -1,0 +1,77 @@
+//! Which problems an operation can answer with.
+
+use keyloom_model::{Entity, EntityId, FieldType, IdSource, Model};
+
+use super::super::operation::{Access, Action, Operation};
+use super::super::problem::Kind;
+use super::parameter::tenant_field;
+
+/// In the order of their statuses, each once.
+pub(super) fn problems(model: &Model, operation: &Operation) -> Vec<Kind> {
+    let mut kinds = match operation.access() {
+        Access::Anybody => return vec![],
+        Access::Role(_) => vec![
+            Kind::BadUri,
+            Kind::BadHeader,
+            Kind::Unauthorized,
+            Kind::Forbidden,
+            Kind::WrongHost,
+            Kind::Internal,
+            Kind::Busy,
+            Kind::Overdue,
+        ],
+    };
+    if tenant_field(model, operation).is_some() {
+        kinds.push(Kind::TenantNeeded);
+    }
+    kinds.extend(of_action(model, &operation.action));
+    kinds.sort();
+    kinds.dedup();
+    kinds
+}
+
+fn of_action(model: &Model, action: &Action) -> Vec<Kind> {
+    let entity = |id: &EntityId| model.entity(*id);
+    match action {
+        Action::Create(id) => [BODY, &CHANGE, &of_new(entity(id))].concat(),
+        Action::Read(_) => vec![Kind::BadParameter, Kind::NotFound],
+        Action::Replace(id) => [BODY, &CHANGE, &VERSIONED, &of_new(entity(id))].concat(),
+        Action::Change(id) => [BODY, &CHANGE, &VERSIONED, &of_document(entity(id))].concat(),
+        Action::Delete(_) => {
+            [&CHANGE[..], &[Kind::NotFound, Kind::VersionMismatch, Kind::InUse]].concat()
+        }
+        Action::Children { .. } => vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound],
+        Action::Ask(_) => vec![Kind::BadParameter, Kind::BadCursor, Kind::Building],
+        Action::Batch => [BODY, &[Kind::BadParameter, Kind::Invalid, Kind::TooLarge]].concat(),
+        Action::Transaction => {
+            let of_entities = model.entities().flat_map(|(_, entity)| of_new(entity));
+            let of_entities: Vec<Kind> = of_entities.collect();
+            [BODY, &CHANGE, &VERSIONED, &of_entities, &[Kind::InUse]].concat()
+        }
+        Action::CreateToken => [BODY, &[Kind::BadParameter, Kind::Invalid]].concat(),
+        Action::RevokeToken => vec![Kind::BadParameter, Kind::NotFound],
+        Action::ListTokens => vec![Kind::BadParameter],
+        // An application's own code answers with whatever it likes.
+        Action::Own(_) => Kind::ALL.to_vec(),
+        Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => vec![],
+    }
+}
+
+/// What can be wrong with any body.
+const BODY: &[Kind] = &[Kind::BadDocument, Kind::Timeout, Kind::BodyTooLarge, Kind::BadMediaType];
+/// What can be wrong with any change.
+const CHANGE: [Kind; 4] = [Kind::BadParameter, Kind::KeyReused, Kind::Invalid, Kind::TooLarge];
+/// What can be wrong with a change of something that is there.
+const VERSIONED: [Kind; 3] = [Kind::NotFound, Kind::VersionConflict, Kind::VersionMismatch];
+
+fn of_new(entity: &Entity) -> Vec<Kind> {
+    let mut kinds = of_document(entity);
+    kinds.extend((entity.id_source == IdSource::Given).then_some(Kind::Exists));
+    kinds
+}
+
+fn of_document(entity: &Entity) -> Vec<Kind> {
+    let refers = entity.fields.iter().any(|field| matches!(field.of, FieldType::Ref(..)));
+    let taken = (!entity.uniques.is_empty()).then_some(Kind::Taken);
+    taken.into_iter().chain(refers.then_some(Kind::TargetGone)).collect()
+}

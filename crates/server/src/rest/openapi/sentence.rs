@@ -1,0 +1,218 @@
+//! What the model says, in sentences. Words of the model stand in backticks.
+
+use keyloom_model::{
+    CaseMode, DefaultValue, Direction, Entity, Field, FieldId, FieldOrigin, FieldType, IdSource,
+    List, Model, OnDelete, Presence, Tenancy, Unique,
+};
+
+use super::super::example::{default_of, literal_of};
+use super::super::operation::{Action, Asked, Operation};
+use super::super::own_route::OwnRoute;
+
+/// What an operation does, in a few words.
+pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) -> String {
+    let one = |id| with_article(&model.entity(id).name);
+    let text = match &operation.action {
+        Action::Create(id) => return format!("Make {}", one(*id)),
+        Action::Read(id) => return format!("Read {}", one(*id)),
+        Action::Replace(id) => return format!("Replace {}", one(*id)),
+        Action::Change(id) => return format!("Change fields of {}", one(*id)),
+        Action::Delete(id) => return format!("Delete {}", one(*id)),
+        Action::Children { parent, child } => {
+            let (child, parent) = (spoken(&model.entity(*child).name), one(*parent));
+            return format!("List every {child} of {parent}");
+        }
+        Action::Ask(asked) => return asked_for(model.entity(asked.entity), asked),
+        Action::Own(index) => own[*index].summary,
+        Action::Batch => "Make several requests, each for itself",
+        Action::Transaction => "Make several changes, together or not at all",
+        Action::ListTokens => "List all tokens",
+        Action::CreateToken => "Make a token",
+        Action::RevokeToken => "Make a token worthless",
+        Action::OpenApi => "This description, as OpenAPI",
+        Action::Docs => "This description, for people",
+        Action::Health => "Whether the server answers",
+        Action::Metrics => "Measurements, as Prometheus reads them",
+    };
+    text.to_owned()
+}
+
+/// What else is to be known about an operation.
+pub(crate) fn details(model: &Model, operation: &Operation) -> Vec<String> {
+    let texts: &[&str] = match &operation.action {
+        Action::Ask(asked) => return questions(model.entity(asked.entity), asked),
+        Action::Change(_) => &["A merge patch (RFC 7396): null takes a field away, what is not \
+                                named stays."],
+        Action::Replace(id) if model.entity(*id).id_source == IdSource::Given => {
+            &["What is not named gets its default, or goes. It is made if it is not there."]
+        }
+        Action::Replace(_) => &["What is not named gets its default, or goes."],
+        Action::Delete(_) => &["What happens to those that refer to it is said at their fields."],
+        Action::Children { .. } => &["In order of ids."],
+        Action::Batch => &["Up to 100, at the same time. The answer has one result for each: a \
+                            status, and a body or a problem."],
+        Action::Transaction => &["Up to 100 changes. The answer has what each entity is \
+                                  afterwards: null if it is deleted."],
+        Action::CreateToken => &["The member `token` of the answer is shown this once. With the \
+                                  first token, whoever has none is not let in any more."],
+        Action::Create(_)
+        | Action::Read(_)
+        | Action::Own(_)
+        | Action::ListTokens
+        | Action::RevokeToken
+        | Action::OpenApi
+        | Action::Docs
+        | Action::Health
+        | Action::Metrics => &[],
+    };
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// What a field holds, and the rules that it keeps.
+pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
+    let mut sentences = vec![];
+    match (&field.of, field.origin) {
+        (FieldType::Ref(target, on_delete), origin) => {
+            let target = &model.entity(*target).name;
+            sentences.push(match origin {
+                FieldOrigin::Parent => format!("The id of the `{target}` that it belongs to."),
+                FieldOrigin::Id | FieldOrigin::Declared => format!("The id of a `{target}`."),
+            });
+            let what = match on_delete {
+                OnDelete::Refuse => "That one cannot be deleted meanwhile.",
+                OnDelete::Cascade => "Deleted together with that one.",
+                OnDelete::Clear => "Becomes absent when that one is deleted.",
+            };
+            sentences.push(what.to_owned());
+        }
+        (of, _) => sentences.push(format!("{}.", capital(&of.in_words()))),
+    }
+    if field.presence == Presence::Optional {
+        sentences.push("May be absent.".to_owned());
+    }
+    match &field.default {
+        Some(DefaultValue::Now) => sentences.push("The time of creation if left out.".to_owned()),
+        Some(DefaultValue::Literal(_)) => {
+            sentences.extend(default_of(field).map(|value| format!("`{value}` if left out.")));
+        }
+        None => {}
+    }
+    let id = entity.find_field(&field.name);
+    let is = |other: Option<FieldId>| id.is_some() && id == other;
+    if let Tenancy::Own(tenant) = entity.tenancy
+        && is(Some(tenant))
+    {
+        sentences.push("The tenant of the request; may be left out.".to_owned());
+    }
+    if is(entity.expires) {
+        sentences.push("At this time it is gone.".to_owned());
+    }
+    let uniques = entity.uniques.iter().filter(|unique| unique.fields.iter().any(|f| is(Some(*f))));
+    sentences.extend(uniques.map(|unique| unique_rule(entity, field, unique)));
+    sentences.join(" ")
+}
+
+fn unique_rule(entity: &Entity, field: &Field, unique: &Unique) -> String {
+    let names = unique.fields.iter().map(|id| &entity.field(*id).name);
+    let others: Vec<&str> = names.filter(|name| **name != field.name).map(String::as_str).collect();
+    let mut text = "Unique".to_owned();
+    if !others.is_empty() {
+        text.push_str(&format!(" together with `{}`", others.join("`, `")));
+    }
+    if let Some(within) = unique.within {
+        text.push_str(&format!(" within one `{}`", entity.field(within).name));
+    }
+    match unique.case {
+        CaseMode::Folded => text.push_str(", whatever the case"),
+        CaseMode::Exact => {}
+    }
+    text + "."
+}
+
+fn asked_for(entity: &Entity, asked: &Asked) -> String {
+    let name = spoken(&entity.name);
+    match &asked.lists[..] {
+        [] => format!("Find {}", with_article(&entity.name)),
+        [first, ..] => format!("List every {name}: {}", spoken(&entity.list(*first).name)),
+    }
+}
+
+/// A sentence for each question that is answered under one path.
+fn questions(entity: &Entity, asked: &Asked) -> Vec<String> {
+    let lists = asked.lists.iter().map(|id| {
+        let list = entity.list(*id);
+        let given: Vec<FieldId> =
+            list.by.iter().copied().filter(|field| !asked.in_path.contains(field)).collect();
+        let start = match given.is_empty() {
+            true => String::new(),
+            false => format!("With {}: ", names(entity, &given)),
+        };
+        start + &list_sentence(entity, list)
+    });
+    let uniques = asked.uniques.iter().map(|id| {
+        let unique = entity.unique(*id);
+        let fields: Vec<FieldId> = unique.within.iter().chain(&unique.fields).copied().collect();
+        format!("With {}: the one that has it, or none.", names(entity, &fields))
+    });
+    lists.chain(uniques).collect()
+}
+
+fn list_sentence(entity: &Entity, list: &List) -> String {
+    let mut text = format!("the list `{}`", list.name);
+    if !list.by.is_empty() {
+        text.push_str(&format!(" of one {}", names(entity, &list.by)));
+    }
+    let tests: Vec<String> = list
+        .filter
+        .iter()
+        .map(|test| {
+            let field = entity.field(test.field);
+            let value = literal_of(field, &test.value).unwrap_or_default();
+            format!("`{}` is `{value}`", field.name)
+        })
+        .collect();
+    if !tests.is_empty() {
+        text.push_str(&format!(" where {}", tests.join(" and ")));
+    }
+    let order: Vec<String> = list
+        .order
+        .iter()
+        .map(|order| {
+            let down = match order.direction {
+                Direction::Ascending => "",
+                Direction::Descending => " (the greatest first)",
+            };
+            format!("`{}`{down}", entity.field(order.field).name)
+        })
+        .collect();
+    match order.is_empty() {
+        true => text.push_str(", in order of ids."),
+        false => text.push_str(&format!(", in order of {}.", order.join(", then "))),
+    }
+    text
+}
+
+fn names(entity: &Entity, fields: &[FieldId]) -> String {
+    let names: Vec<String> =
+        fields.iter().map(|field| format!("`{}`", entity.field(*field).name)).collect();
+    names.join(" and ")
+}
+
+/// A name of the model as people say it.
+pub(crate) fn spoken(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// `a menu`, `an ingredient`.
+pub(crate) fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {}", spoken(name))
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map(|first| first.to_uppercase().chain(characters).collect())
+        .unwrap_or_default()
+}

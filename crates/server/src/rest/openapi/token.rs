@@ -1,0 +1,69 @@
+//! Tokens as JSON Schema.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::super::access::Role;
+use super::field::{or_null, with};
+
+/// What a token is to be.
+pub(super) fn request() -> Json {
+    let text = || or_null(json!({ "type": "string", "minLength": 1, "maxLength": 256 }));
+    let roles = Role::ALL.map(Role::name);
+    let expires = json!({
+        "type": ["string", "null"], "format": "date-time", "minLength": 1, "maxLength": 256,
+    });
+    let mut schema = json!({
+        "type": "object",
+        "properties": {
+            "role": { "enum": roles, "description": "What it allows; each may do what the ones \
+                      before it may." },
+            "tenant": with(text(), "description", "Whose data it is for; everybody's if left out."),
+            "name": with(text(), "description", "What it is for."),
+            "expires": with(expires, "description", "From when on it is not valid, after 1970."),
+        },
+        "required": ["role"], "additionalProperties": false,
+    });
+    // Whoever makes tokens could make one of another tenant.
+    schema["not"] = json!({
+        "properties": { "role": { "const": "admin" }, "tenant": { "type": "string" } },
+        "required": ["role", "tenant"],
+    });
+    schema
+}
+
+/// All tokens.
+pub(super) fn list() -> Json {
+    json!({
+        "type": "object",
+        "properties": { "items": { "type": "array", "items": object(properties(), REQUIRED) } },
+        "required": ["items"], "additionalProperties": false,
+    })
+}
+
+/// A token, with the text that is shown once.
+pub(super) fn made() -> Json {
+    let mut properties = properties();
+    let text =
+        json!({ "type": "string", "description": "What a client shows as its bearer token." });
+    properties.insert("token".to_owned(), text);
+    object(properties, &[REQUIRED, &["token"]].concat())
+}
+
+const REQUIRED: &[&str] = &["id", "name", "role", "created"];
+
+fn properties() -> Map<String, Json> {
+    let time = || json!({ "type": "string", "format": "date-time" });
+    Map::from_iter([
+        ("id".to_owned(), json!({ "type": "string" })),
+        ("name".to_owned(), json!({ "type": "string" })),
+        ("role".to_owned(), json!({ "enum": Role::ALL.map(Role::name) })),
+        ("tenant".to_owned(), json!({ "type": "string" })),
+        ("created".to_owned(), time()),
+        ("expires".to_owned(), time()),
+    ])
+}
+
+fn object(properties: Map<String, Json>, required: &[&str]) -> Json {
+    json!({ "type": "object", "properties": properties, "required": required,
+            "additionalProperties": false })
+}

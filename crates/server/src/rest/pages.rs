@@ -1,0 +1,97 @@
+//! What is said of the service to anybody, made once: the description for programs, and the page
+//! for people.
+
+use hyper::StatusCode;
+use hyper::header::{CONTENT_SECURITY_POLICY, ETAG, HeaderMap, HeaderName};
+use keyloom::Value;
+use keyloom_model::{FieldType, Limits, Model};
+use ring::digest::{SHA256, digest};
+
+use super::call::{JSON, Reply, Tags, if_none_match};
+use super::docs;
+use super::openapi::{describe, document};
+use super::operation::Operation;
+use super::own_route::OwnRoute;
+
+/// All that can be read without a token.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(crate) openapi: Page,
+    pub(crate) docs: Page,
+}
+
+/// A text that stays as it is as long as the server runs.
+#[derive(Debug)]
+pub(crate) struct Page {
+    media_type: &'static str,
+    tag: String,
+    headers: Vec<(HeaderName, String)>,
+    body: Vec<u8>,
+}
+
+impl Pages {
+    /// The pages of a service that is called `name`.
+    ///
+    /// # Errors
+    ///
+    /// If a route of an application has no schema of its answer.
+    pub(crate) fn new(
+        name: &str,
+        model: &Model,
+        own: &[OwnRoute],
+        operations: &[Operation],
+    ) -> Result<Pages, String> {
+        let described = describe(model, own, operations)?;
+        let document = document(name, model, &described);
+        let page = docs::page(name, model, &described);
+        // Nothing runs or is shown but what was written here, and nothing is fetched but answers
+        // of this server.
+        let policy = format!(
+            "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; \
+             connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            base64(&sha256(docs::STYLE.as_bytes())),
+            base64(&sha256(docs::SCRIPT.as_bytes())),
+        );
+        let docs = Page::new("text/html; charset=utf-8", page);
+        Ok(Pages {
+            openapi: Page::new(JSON, format!("{document:#}\n")),
+            docs: Page { headers: vec![(CONTENT_SECURITY_POLICY, policy)], ..docs },
+        })
+    }
+}
+
+impl Page {
+    fn new(media_type: &'static str, body: String) -> Page {
+        let body = body.into_bytes();
+        let digest = sha256(&body);
+        let tag = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Page { media_type, tag, headers: vec![], body }
+    }
+
+    /// The page, unless the client has it.
+    pub(crate) fn reply(&self, asked: &HeaderMap) -> Reply {
+        let is_known = match if_none_match(asked) {
+            Ok(Tags::Of(tags)) => tags.contains(&self.tag),
+            Ok(Tags::Any) => true,
+            Ok(Tags::Absent) | Err(_) => false,
+        };
+        let mut reply = match is_known {
+            true => Reply::empty(StatusCode::NOT_MODIFIED),
+            false => {
+                let (media_type, body) = (self.media_type, self.body.clone());
+                Reply { media_type, body, ..Reply::empty(StatusCode::OK) }
+            }
+        };
+        reply.headers.extend(self.headers.iter().cloned());
+        reply.with(ETAG, format!("\"{}\"", self.tag))
+    }
+}
+
+fn sha256(bytes: &[u8]) -> Vec<u8> {
+    digest(&SHA256, bytes).as_ref().to_vec()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    let shown = FieldType::Bytes(Limits::NONE).show(&Value::B(bytes.to_vec()));
+    shown.as_s().unwrap_or_default().to_owned()
+}
