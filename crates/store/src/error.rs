@@ -102,6 +102,10 @@ pub enum Error {
     },
     /// A file could not be read or written.
     Io(Arc<Failure>),
+    /// The service that keeps the tables refused; nothing was done.
+    Refused(Arc<Refusal>),
+    /// The service that keeps the tables gave no answer that says whether it was done.
+    Unanswered(Arc<Refusal>),
     /// The store is closed.
     Closed,
 }
@@ -116,6 +120,20 @@ pub enum CancelReason {
     },
     /// Its effect would break a rule.
     Invalid(Invalid),
+    /// The service that keeps the tables says so, for example because another transaction was in
+    /// the way each time it was tried.
+    Refused(Arc<Refusal>),
+}
+
+/// What a service said to a request, or why it said nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What was asked, as the service names it.
+    pub operation: &'static str,
+    /// The service's code, if it answered.
+    pub code: Option<String>,
+    /// Its words, or what happened instead.
+    pub message: String,
 }
 
 /// What failed, and where.
@@ -143,6 +161,17 @@ pub struct Damage {
 impl From<Invalid> for Error {
     fn from(invalid: Invalid) -> Error {
         Error::Invalid(invalid)
+    }
+}
+
+/// Why a write that is no part of a transaction could not happen.
+impl From<CancelReason> for Error {
+    fn from(reason: CancelReason) -> Error {
+        match reason {
+            CancelReason::ConditionFailed { item } => Error::ConditionFailed { item },
+            CancelReason::Invalid(invalid) => Error::Invalid(invalid),
+            CancelReason::Refused(refusal) => Error::Refused(refusal),
+        }
     }
 }
 
@@ -204,6 +233,12 @@ impl fmt::Display for Error {
                 file.display()
             ),
             Error::Io(failure) => failure.fmt(f),
+            Error::Refused(refusal) => write!(f, "The service refused {refusal}"),
+            Error::Unanswered(refusal) => write!(
+                f,
+                "There was no answer to {refusal} Whether it was done is not known: look before \
+                 you ask again."
+            ),
             Error::Closed => write!(f, "The store is closed: open it again."),
         }
     }
@@ -224,6 +259,18 @@ impl fmt::Display for CancelReason {
         match self {
             CancelReason::ConditionFailed { .. } => write!(f, "Its condition did not hold."),
             CancelReason::Invalid(invalid) => invalid.fmt(f),
+            CancelReason::Refused(refusal) => write!(f, "The service refused {refusal}"),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refusal { operation, code, message } = self;
+        let message = message.trim_end_matches('.');
+        match code {
+            Some(code) => write!(f, "{operation} with `{code}`: {message}."),
+            None => write!(f, "{operation}: {message}."),
         }
     }
 }

@@ -48,6 +48,7 @@
 //! nothing here asks the machine for either on its own.
 
 mod change;
+mod check;
 mod clock;
 mod decide;
 mod disk;
@@ -67,12 +68,13 @@ mod ttl;
 mod validate;
 
 pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo, ShardId};
+pub use check::Specs;
 pub use clock::{Clock, SystemClock, Time};
 pub use disk::{Disk, DiskFile, OpenMode};
 pub use engine::{
     Background, CopyProgress, Durability, Engine, Moment, OnProgress, Options, Restore, Status,
 };
-pub use error::{CancelReason, Damage, Error, Failure};
+pub use error::{CancelReason, Damage, Error, Failure, Refusal};
 pub use invalid::Invalid;
 pub use real_disk::RealDisk;
 pub use reference::Reference;

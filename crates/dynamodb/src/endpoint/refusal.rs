@@ -101,13 +101,18 @@ fn reason(spec: Option<&TableSpec>, reason: Option<CancelReason>) -> Reason {
     match reason {
         None => Reason::NONE,
         Some(CancelReason::ConditionFailed { item }) => Reason {
-            code: "ConditionalCheckFailed",
+            code: "ConditionalCheckFailed".into(),
             message: Some("The conditional request failed".to_owned()),
             item: item.map(|item| *item),
         },
         Some(CancelReason::Invalid(invalid)) => {
             Reason::validation(invalid_text(spec, About::Update, &invalid))
         }
+        Some(CancelReason::Refused(refusal)) => Reason {
+            code: refusal.code.clone().unwrap_or_else(|| "TransactionConflict".to_owned()).into(),
+            message: Some(refusal.message.clone()),
+            item: None,
+        },
     }
 }
 

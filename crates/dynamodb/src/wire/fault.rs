@@ -1,5 +1,7 @@
 //! What the service says when it refuses: a code, a text, and sometimes an item or reasons.
 
+use std::borrow::Cow;
+
 use keyloom_value::Item;
 
 use crate::json::Writer;
@@ -21,7 +23,7 @@ pub(crate) struct Fault {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reason {
     /// `None` if it could.
-    pub(crate) code: &'static str,
+    pub(crate) code: Cow<'static, str>,
     pub(crate) message: Option<String>,
     pub(crate) item: Option<Item>,
 }
@@ -111,7 +113,7 @@ impl Fault {
 
     /// A canceled transaction, with a reason for every action.
     pub(crate) fn canceled(reasons: Vec<Reason>) -> Fault {
-        let codes: Vec<&str> = reasons.iter().map(|reason| reason.code).collect();
+        let codes: Vec<&str> = reasons.iter().map(|reason| &*reason.code).collect();
         let message = format!(
             "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]",
             codes.join(", ")
@@ -146,16 +148,17 @@ impl Fault {
 
 impl Reason {
     /// The action could have happened.
-    pub(crate) const NONE: Reason = Reason { code: "None", message: None, item: None };
+    pub(crate) const NONE: Reason =
+        Reason { code: Cow::Borrowed("None"), message: None, item: None };
 
     pub(crate) fn validation(message: String) -> Reason {
-        Reason { code: "ValidationError", message: Some(message), item: None }
+        Reason { code: "ValidationError".into(), message: Some(message), item: None }
     }
 }
 
 fn write_reason(w: &mut Writer, reason: &Reason) {
     w.object(|w| {
-        w.name("Code").text(reason.code);
+        w.name("Code").text(&reason.code);
         if let Some(message) = &reason.message {
             w.name("Message").text(message);
         }

@@ -176,11 +176,11 @@ async fn happens(store: &dyn Store, actions: Vec<TransactAction>) -> Result<bool
     match store.transact_write(TransactWrite { actions, token: None }).await {
         Ok(()) => Ok(true),
         Err(keyloom_store::Error::Canceled { reasons }) => {
-            let invalid = reasons.into_iter().flatten().find_map(|reason| match reason {
-                CancelReason::Invalid(invalid) => Some(invalid),
-                CancelReason::ConditionFailed { .. } => None,
+            let refused = reasons.into_iter().flatten().find(|reason| match reason {
+                CancelReason::Invalid(_) | CancelReason::Refused(_) => true,
+                CancelReason::ConditionFailed { .. } => false,
             });
-            invalid.map_or(Ok(false), |invalid| Err(keyloom_store::Error::Invalid(invalid).into()))
+            refused.map_or(Ok(false), |reason| Err(keyloom_store::Error::from(reason).into()))
         }
         Err(error) => Err(error.into()),
     }

@@ -66,8 +66,10 @@ fn outcome(reasons: Vec<Option<CancelReason>>, meanings: Vec<Otherwise>) -> Resu
     for (reason, meaning) in reasons.into_iter().zip(meanings) {
         let item = match reason {
             None => continue,
-            Some(CancelReason::Invalid(invalid)) => return Err(StoreError::Invalid(invalid).into()),
             Some(CancelReason::ConditionFailed { item }) => item,
+            Some(reason @ (CancelReason::Invalid(_) | CancelReason::Refused(_))) => {
+                return Err(StoreError::from(reason).into());
+            }
         };
         let found = match meaning {
             Otherwise::Changed => Outcome::Changed,

@@ -192,10 +192,7 @@ impl<'a> Group<'a> {
         table: Arc<TableRecord>,
         action: &TransactAction,
     ) -> Result<Decided, Error> {
-        self.decide_action(table, action)?.map_err(|reason| match reason {
-            CancelReason::ConditionFailed { item } => Error::ConditionFailed { item },
-            CancelReason::Invalid(invalid) => Error::Invalid(invalid),
-        })
+        Ok(self.decide_action(table, action)??)
     }
 
     fn decide_all(&mut self, actions: &[TransactAction]) -> Result<Vec<Decided>, Error> {

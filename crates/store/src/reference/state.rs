@@ -9,10 +9,9 @@ use super::table::{Stamp, Table};
 use crate::decide::decide;
 use crate::limits::{BATCH_GET_BYTES_MAX, TOKEN_KEPT_MS};
 use crate::{
-    Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, CancelReason, Cause, ChangePage,
-    Delete, Error, Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, ShardId,
-    TableDescription, TableName, TableSpec, Time, TransactAction, TransactGet, TransactWrite,
-    UpdateItem, validate,
+    Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, Cause, ChangePage, Delete, Error,
+    Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, ShardId, TableDescription, TableName,
+    TableSpec, Time, TransactAction, TransactGet, TransactWrite, UpdateItem, validate,
 };
 
 /// All tables at one moment. Cloning it is what a snapshot is.
@@ -237,10 +236,7 @@ impl State {
         let table = self.table(action.table())?;
         let key = action.key(&table.spec.key);
         let old = table.item(&key).cloned();
-        let new = decide(&table.spec, old.as_ref(), action).map_err(|reason| match reason {
-            CancelReason::ConditionFailed { item } => Error::ConditionFailed { item },
-            CancelReason::Invalid(invalid) => Error::Invalid(invalid),
-        })?;
+        let new = decide(&table.spec, old.as_ref(), action)?;
         let write = Write { table: action.table().clone(), key, new: new.clone() };
         self.commit(vec![write], now, Cause::Request)?;
         Ok((old, new))

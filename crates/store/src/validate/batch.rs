@@ -1,16 +1,11 @@
 //! Batches.
 
-use std::sync::Arc;
-
 use keyloom_value::Item;
 
 use super::item::{item, key};
 use super::write::get;
 use crate::limits::{BATCH_GETS_MAX, BATCH_WRITES_MAX};
-use crate::{BatchAction, BatchGet, BatchWrite, Error, Invalid, TableName, TableSpec};
-
-/// Finds the spec of a table, or says that there is no such table.
-pub(super) type Specs<'a> = &'a dyn Fn(&TableName) -> Result<Arc<TableSpec>, Error>;
+use crate::{BatchAction, BatchGet, BatchWrite, Error, Invalid, Specs, TableName};
 
 /// Whether the items can be asked for together.
 pub(crate) fn batch_get(batch: &BatchGet, specs: Specs<'_>) -> Result<(), Error> {

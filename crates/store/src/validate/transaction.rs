@@ -2,10 +2,12 @@
 
 use keyloom_value::Item;
 
-use super::batch::{Seen, Specs, action_count};
+use super::batch::{Seen, action_count};
 use super::write::{check, delete, get, put, update};
 use crate::limits::{TOKEN_CHARS_MAX, TRANSACTION_ACTIONS_MAX, TRANSACTION_BYTES_MAX};
-use crate::{Error, Invalid, Returns, TableSpec, TransactAction, TransactGet, TransactWrite};
+use crate::{
+    Error, Invalid, Returns, Specs, TableSpec, TransactAction, TransactGet, TransactWrite,
+};
 
 /// Whether the items can be asked for together. One item may be asked for twice.
 pub(crate) fn transact_get(transaction: &TransactGet, specs: Specs<'_>) -> Result<(), Error> {

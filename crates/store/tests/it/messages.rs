@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use keyloom_store::{CancelReason, Damage, Error, Failure, Invalid, SeqNo, ShardId, TableName};
+use keyloom_store::{
+    CancelReason, Damage, Error, Failure, Invalid, Refusal, SeqNo, ShardId, TableName,
+};
 use keyloom_value::{Item, Path, UpdateError, ValueType};
 
 #[test]
@@ -22,6 +24,11 @@ fn table() -> TableName {
     TableName::new("things").unwrap()
 }
 
+fn refusal(code: Option<&str>, message: &str) -> Arc<Refusal> {
+    let (code, message) = (code.map(str::to_owned), message.to_owned());
+    Arc::new(Refusal { operation: "PutItem", code, message })
+}
+
 fn others() -> Vec<Error> {
     let failure = || {
         let cause = std::io::Error::other("no space left");
@@ -37,6 +44,7 @@ fn others() -> Vec<Error> {
         None,
         Some(CancelReason::ConditionFailed { item: None }),
         Some(CancelReason::Invalid(Invalid::TooDeep { limit: 32 })),
+        Some(CancelReason::Refused(refusal(Some("TransactionConflict"), "It is ongoing"))),
     ];
     vec![
         Error::TableNotFound { table: table() },
@@ -59,6 +67,8 @@ fn others() -> Vec<Error> {
             supported: "version 1".to_owned(),
         },
         Error::Io(failure()),
+        Error::Refused(refusal(Some("ThrottlingException"), "Rate exceeded.")),
+        Error::Unanswered(refusal(None, "the connection was closed")),
         Error::Closed,
     ]
 }
