@@ -25,4 +25,4 @@ mod ttl;
 mod updates;
 mod validation;
 
-pub use suite::{Case, cases, run_all};
+pub use suite::{Case, Failure, cases, failures, run_all};
