@@ -1,6 +1,7 @@
 //! Amazon DynamoDB's protocol over HTTP: headers, signatures, checksums.
 
 mod credentials;
+mod host;
 mod reply;
 mod service;
 mod sigv4;

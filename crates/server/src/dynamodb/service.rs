@@ -9,6 +9,7 @@ use keyloom_dynamodb::Endpoint;
 use keyloom_store::Clock;
 
 use super::Credentials;
+use super::host;
 use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
@@ -42,6 +43,9 @@ impl DynamoDb {
             request_id,
             is_json,
         };
+        if self.credentials.is_none() && !host::is_loopback(request.headers()) {
+            return reply(400, denial_body(&for_another_host()), true);
+        }
         if request.method() == Method::GET {
             let region = "healthy: dynamodb.us-east-1.amazonaws.com ";
             return reply(200, region.to_owned(), false);
@@ -89,6 +93,12 @@ fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = value.split(';').next().unwrap_or_default().trim();
     matches!(kind, "application/x-amz-json-1.0" | "application/json")
+}
+
+fn for_another_host() -> Denial {
+    let message = "This server takes requests without credentials, and so only those for this \
+                   machine: use the host 127.0.0.1 or localhost, or start it with credentials.";
+    Denial { code: "AccessDeniedException", message: message.to_owned() }
 }
 
 /// None of the texts of a denial needs an escape, except those that quote what a client sent.

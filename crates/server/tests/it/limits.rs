@@ -23,7 +23,7 @@ fn a_body_can_be_as_large_as_the_limit() {
     // One that does not say its length is cut when it has come too far.
     let chunked = |length: usize| {
         format!(
-            "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Amz-Target: {LIST}\r\n\
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Amz-Target: {LIST}\r\n\
              Transfer-Encoding: chunked\r\n\r\n{length:x}\r\n{}\r\n0\r\n\r\n",
             body(length)
         )
@@ -32,7 +32,7 @@ fn a_body_can_be_as_large_as_the_limit() {
     assert_eq!(rig.send(chunked(1001).as_bytes()).status, 413);
     for (length, expected) in [(1 << 40, 413), (u64::MAX, 431)] {
         let lying = format!(
-            "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n"
         );
         let status = rig.send(lying.as_bytes()).status;
@@ -106,7 +106,7 @@ fn bodies_share_their_room() {
     let mut second = rig.connect();
     second.write_all(&large).unwrap();
     // One that has no body takes no room: when it is answered, the others have been looked at.
-    let healthy = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let healthy = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
     assert_eq!(rig.send(healthy).status, 200);
     first.write_all(rest).unwrap();
     assert_eq!(Answer::read(&mut first).status, 200);

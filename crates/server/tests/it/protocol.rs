@@ -23,9 +23,9 @@ fn requests_and_what_they_get() {
             404,
             "<UnknownOperationException/>\n",
         ),
-        (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 200, "healthy: dynamodb.us-east-1.amazonaws.com "),
-        (b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n".to_vec(), 404, "<UnknownOperationException/>\n"),
-        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}".to_vec(), 404, "<UnknownOperationException/>\n"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 200, "healthy: dynamodb.us-east-1.amazonaws.com "),
+        (b"PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".to_vec(), 404, "<UnknownOperationException/>\n"),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}".to_vec(), 404, "<UnknownOperationException/>\n"),
         (b"nonsense\r\n\r\n".to_vec(), 400, ""),
     ];
     let rig = Rig::start(Setup::default());
@@ -39,6 +39,22 @@ fn requests_and_what_they_get() {
         }
         assert_eq!((answer.status, answer.text()), (*status, *body), "{shown}");
     }
+}
+
+#[test]
+fn an_open_server_is_reached_by_names_of_its_machine_alone() {
+    let rig = Rig::start(Setup::default());
+    let to = |host: &str| {
+        let request = String::from_utf8(post(LIST, "", "{}")).unwrap();
+        rig.send(request.replace("localhost:8000", host).as_bytes())
+    };
+    for host in ["127.0.0.1:8000", "localhost", "[::1]:8000"] {
+        assert_eq!(to(host).status, 200, "{host}");
+    }
+    // A name that somebody lets point to this machine, to reach it from a browser here.
+    let answer = to("rebound.example.com:8000");
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("AccessDeniedException"), "{}", answer.text());
 }
 
 #[test]
