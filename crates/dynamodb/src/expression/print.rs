@@ -8,6 +8,9 @@ use keyloom_value::{
 
 use super::condition::sign;
 
+/// An attribute that nothing else is said of.
+const ANY: &str = "keyloom:any";
+
 /// Prints the expressions of one request. Names and values are numbered as they come.
 ///
 /// ```
@@ -38,11 +41,11 @@ impl Printer {
     }
 
     /// A condition or filter. One that joins nothing at all has no text: `And` of none and `Or` of
-    /// none are printed as tests that always, or never, hold.
+    /// none are printed as tests of an attribute that always, or never, hold.
     pub fn condition(&mut self, condition: &Condition) -> String {
         match condition {
-            Condition::And(parts) => self.joined(" AND ", parts, Comparable::Equal),
-            Condition::Or(parts) => self.joined(" OR ", parts, Comparable::Different),
+            Condition::And(parts) => self.joined(" AND ", parts, "OR"),
+            Condition::Or(parts) => self.joined(" OR ", parts, "AND"),
             Condition::Not(inner) => format!("NOT {}", self.inner(inner)),
             Condition::Compare { left, comparison, right } => {
                 let left = self.operand(left);
@@ -109,12 +112,13 @@ impl Printer {
         paths.join(", ")
     }
 
-    /// Conditions with a word between. Of one the word says nothing, of none there is nothing.
-    fn joined(&mut self, word: &str, parts: &[Condition], of_none: Comparable) -> String {
+    /// Conditions with a word between. Of one the word says nothing; of none there is nothing, so
+    /// it is said of some attribute that it is there or not, or both.
+    fn joined(&mut self, word: &str, parts: &[Condition], of_none: &str) -> String {
         match parts {
             [] => {
-                let (left, right) = of_none.pair();
-                format!("{} = {}", self.value(&left), self.value(&right))
+                let any = self.name(&Name::from(ANY));
+                format!("(attribute_exists({any}) {of_none} attribute_not_exists({any}))")
             }
             [only] => self.condition(only),
             _ => {
@@ -225,21 +229,5 @@ impl Printer {
         let placeholder = format!(":v{}", self.values.len());
         self.values.push((placeholder.clone(), value.clone()));
         placeholder
-    }
-}
-
-/// Two constants whose equality is known.
-#[derive(Clone, Copy)]
-enum Comparable {
-    Equal,
-    Different,
-}
-
-impl Comparable {
-    fn pair(self) -> (Value, Value) {
-        match self {
-            Comparable::Equal => (Value::from(1), Value::from(1)),
-            Comparable::Different => (Value::from(1), Value::from(2)),
-        }
     }
 }
