@@ -5,6 +5,8 @@
 //!   neither HTTP nor signatures.
 //! - [`Substitutions`] parses the expression languages (conditions and filters, key conditions,
 //!   updates, projections) into `keyloom_value`'s types; [`Printer`] prints them back.
+//! - `Remote` (feature `remote`) is the other way round: DynamoDB itself as a store, through the AWS
+//!   SDK.
 //!
 //! ```
 //! use keyloom_dynamodb::{Endpoint, EndpointOptions};
@@ -40,9 +42,13 @@ mod base64;
 mod endpoint;
 mod expression;
 mod json;
+#[cfg(feature = "remote")]
+mod remote;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 pub use endpoint::{Endpoint, EndpointOptions, Reply};
 pub use expression::{ExpressionError, Printer, Substitutions};
+#[cfg(feature = "remote")]
+pub use remote::{Consumed, Keys, Remote, RemoteOptions};

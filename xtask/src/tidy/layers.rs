@@ -14,7 +14,19 @@ const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
     Layer { package: "keyloom-model", dependencies: &["keyloom-value", "toml_edit"] },
     Layer { package: "keyloom-store", dependencies: &["keyloom-value", "redb", "twox-hash"] },
-    Layer { package: "keyloom-dynamodb", dependencies: &["keyloom-value", "keyloom-store"] },
+    Layer {
+        package: "keyloom-dynamodb",
+        dependencies: &[
+            "keyloom-value",
+            "keyloom-store",
+            // The remote store alone: all of them are optional.
+            "aws-config",
+            "aws-sdk-dynamodb",
+            "aws-sdk-dynamodbstreams",
+            "aws-smithy-http-client",
+            "tokio",
+        ],
+    },
     Layer {
         package: "keyloom-query",
         dependencies: &[
@@ -112,7 +124,16 @@ const LAYERS: &[Layer] = &[
 ];
 
 /// What any package's tests and examples may use.
-const DEVELOPMENT: &[&str] = &["keyloom-testkit", "pollster", "proptest", "serde", "serde_json"];
+const DEVELOPMENT: &[&str] = &[
+    "keyloom-testkit",
+    // As a client that talks to the endpoint.
+    "aws-sdk-dynamodb",
+    "aws-smithy-http-client",
+    "pollster",
+    "proptest",
+    "serde",
+    "serde_json",
+];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     workspace.manifests.iter().flat_map(check_manifest).collect()

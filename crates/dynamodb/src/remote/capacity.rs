@@ -1,0 +1,41 @@
+//! What requests have cost.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_sdk_dynamodb::types::ConsumedCapacity;
+
+/// Units that requests have consumed, as the service counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Consumed {
+    /// Read request units.
+    pub read_units: f64,
+    /// Write request units.
+    pub write_units: f64,
+}
+
+/// Counts units since the store was opened, in halves, because an eventual read costs half a unit.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    read_halves: AtomicU64,
+    write_halves: AtomicU64,
+}
+
+impl Meter {
+    pub(super) fn read<'a>(&self, told: impl IntoIterator<Item = &'a ConsumedCapacity>) {
+        self.read_halves.fetch_add(halves(told), Ordering::Relaxed);
+    }
+
+    pub(super) fn written<'a>(&self, told: impl IntoIterator<Item = &'a ConsumedCapacity>) {
+        self.write_halves.fetch_add(halves(told), Ordering::Relaxed);
+    }
+
+    pub(super) fn total(&self) -> Consumed {
+        let units = |halves: &AtomicU64| halves.load(Ordering::Relaxed) as f64 / 2.0;
+        Consumed { read_units: units(&self.read_halves), write_units: units(&self.write_halves) }
+    }
+}
+
+fn halves<'a>(told: impl IntoIterator<Item = &'a ConsumedCapacity>) -> u64 {
+    let units: f64 = told.into_iter().filter_map(ConsumedCapacity::capacity_units).sum();
+    (units * 2.0).round() as u64
+}

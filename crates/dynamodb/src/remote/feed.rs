@@ -1,0 +1,196 @@
+//! The change feed: DynamoDB Streams.
+//!
+//! Shards come and go there. Each change is in one of them, and those of one item are in order
+//! if a shard's parent is read before it; so shards are told parents first.
+
+use aws_sdk_dynamodbstreams::operation::get_records::GetRecordsOutput;
+use aws_sdk_dynamodbstreams::types::{Record, Shard, ShardIteratorType};
+use keyloom_store::{
+    Cause, Change, ChangePage, Error, Feed, FeedStart, Invalid, ReadChanges, SeqNo, ShardId,
+    TableName,
+};
+use keyloom_value::Item;
+
+use super::refusal::{NOT_FOUND, TRIMMED, failed, has_code, incomplete, unreadable};
+use super::service::Service;
+use super::table_shape::table;
+use super::values::{stream_item, time};
+
+const RECORDS: &str = "GetRecords";
+/// Records that can be asked for at once.
+const RECORDS_MAX: usize = 1000;
+/// Pages without records to follow: a shard may have gaps of such, and a page at its end has none.
+const EMPTY_PAGES_MAX: usize = 5;
+/// Who deletes what has expired.
+const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
+
+/// Before every change: where a feed without changes is read on from.
+const BEGINNING: SeqNo = SeqNo(0);
+
+impl Service {
+    pub(super) async fn shards(&self, name: &TableName) -> Result<Vec<ShardId>, Error> {
+        let arn = self.stream_arn(name).await?;
+        let mut shards: Vec<Shard> = Vec::new();
+        let mut last = None;
+        loop {
+            let request = self.connection.streams.describe_stream().stream_arn(&arn);
+            let sent = request.set_exclusive_start_shard_id(last).send();
+            let output =
+                sent.await.map_err(|error| no_feed(name, failed("DescribeStream", &error)))?;
+            let told = output.stream_description;
+            let told = told.ok_or_else(|| incomplete("DescribeStream", "the stream"))?;
+            shards.extend(told.shards.unwrap_or_default());
+            last = told.last_evaluated_shard_id;
+            if last.is_none() {
+                return Ok(parents_first(&shards));
+            }
+        }
+    }
+
+    pub(super) async fn changes(&self, read: ReadChanges) -> Result<ChangePage, Error> {
+        if !self.shards(&read.table).await?.contains(&read.shard) {
+            return Err(Invalid::Shard { shard: read.shard }.into());
+        }
+        if read.limit == 0 {
+            return Err(Invalid::LimitZero.into());
+        }
+        let arn = self.stream_arn(&read.table).await?;
+        let after = match read.start {
+            FeedStart::Oldest => BEGINNING,
+            FeedStart::After(seq) => seq,
+            FeedStart::Now => return self.end(&arn, &read).await,
+        };
+        match self.page_after(&arn, &read, after).await {
+            Err(error) if has_code(&error, TRIMMED) => {
+                let first = ReadChanges { limit: 1, ..read };
+                let page = self.page_after(&arn, &first, BEGINNING).await?;
+                let oldest = page.changes.first().map_or(BEGINNING, |change| change.seq);
+                Err(Error::ChangesGone { oldest })
+            }
+            result => result,
+        }
+    }
+
+    /// Nothing, and the end of the shard. A position there is the number of a change, so the shard
+    /// is read through: the service names no place that is after everything so far.
+    async fn end(&self, arn: &str, read: &ReadChanges) -> Result<ChangePage, Error> {
+        let read = ReadChanges { limit: RECORDS_MAX, ..read.clone() };
+        let mut next = BEGINNING;
+        loop {
+            let page = self.page_after(arn, &read, next).await?;
+            if page.changes.is_empty() {
+                return Ok(ChangePage { changes: vec![], next });
+            }
+            next = page.next;
+        }
+    }
+
+    /// The first changes after this one.
+    async fn page_after(
+        &self,
+        arn: &str,
+        read: &ReadChanges,
+        after: SeqNo,
+    ) -> Result<ChangePage, Error> {
+        let mut iterator = self.iterator(arn, &read.shard, after).await?;
+        for _ in 0..EMPTY_PAGES_MAX {
+            let Some(from) = iterator else { break };
+            let output = self.records(&from, read.limit).await?;
+            let records = output.records.unwrap_or_default();
+            if !records.is_empty() {
+                let changes: Vec<Change> =
+                    records.into_iter().map(change).collect::<Result<_, _>>()?;
+                let next = changes.last().map_or(after, |change| change.seq);
+                return Ok(ChangePage { changes, next });
+            }
+            iterator = output.next_shard_iterator;
+        }
+        Ok(ChangePage { changes: vec![], next: after })
+    }
+
+    async fn iterator(
+        &self,
+        arn: &str,
+        shard: &ShardId,
+        after: SeqNo,
+    ) -> Result<Option<String>, Error> {
+        let request = self.connection.streams.get_shard_iterator();
+        let request = request.stream_arn(arn).shard_id(&shard.0);
+        let request = match after {
+            BEGINNING => request.shard_iterator_type(ShardIteratorType::TrimHorizon),
+            // The SDK checks that a number has at least 21 digits.
+            SeqNo(number) => request
+                .shard_iterator_type(ShardIteratorType::AfterSequenceNumber)
+                .sequence_number(format!("{number:021}")),
+        };
+        let output = request.send().await.map_err(|error| failed("GetShardIterator", &error))?;
+        Ok(output.shard_iterator)
+    }
+
+    async fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {
+        let limit = i32::try_from(limit.min(RECORDS_MAX)).unwrap_or(1);
+        let request = self.connection.streams.get_records().shard_iterator(iterator).limit(limit);
+        request.send().await.map_err(|error| failed(RECORDS, &error))
+    }
+
+    /// The table's stream. One that does not have both images is no feed.
+    async fn stream_arn(&self, name: &TableName) -> Result<String, Error> {
+        let told = self.sdk_table(name).await?;
+        match table(&told)?.spec.feed {
+            Feed::Off => Err(Error::NoFeed { table: name.clone() }),
+            Feed::Images => {
+                let arn = told.latest_stream_arn;
+                arn.ok_or_else(|| incomplete("DescribeTable", "the name of the stream"))
+            }
+        }
+    }
+}
+
+fn no_feed(table: &TableName, error: Error) -> Error {
+    match has_code(&error, NOT_FOUND) {
+        true => Error::NoFeed { table: table.clone() },
+        false => error,
+    }
+}
+
+/// Shards in an order in which none comes before its parent. A parent that is no longer told has
+/// been trimmed away.
+fn parents_first(shards: &[Shard]) -> Vec<ShardId> {
+    let mut waiting: Vec<&Shard> = shards.iter().collect();
+    let mut ordered: Vec<ShardId> = Vec::new();
+    while !waiting.is_empty() {
+        let is_waiting = |id: Option<&str>| waiting.iter().any(|shard| shard.shard_id() == id);
+        let (later, ready): (Vec<&Shard>, Vec<&Shard>) = waiting.iter().partition(|shard| {
+            shard.parent_shard_id().is_some() && is_waiting(shard.parent_shard_id())
+        });
+        // Parents in a circle are nobody's to sort out.
+        let (ready, later) = if ready.is_empty() { (later, vec![]) } else { (ready, later) };
+        let ids = ready.into_iter().filter_map(Shard::shard_id);
+        ordered.extend(ids.map(|id| ShardId(id.to_owned())));
+        waiting = later;
+    }
+    ordered
+}
+
+fn change(record: Record) -> Result<Change, Error> {
+    let is_expiry = record
+        .user_identity
+        .as_ref()
+        .is_some_and(|who| who.principal_id() == Some(EXPIRY_PRINCIPAL));
+    let told = record.dynamodb.ok_or_else(|| incomplete(RECORDS, "the change of a record"))?;
+    let seq = told.sequence_number().and_then(|number| number.parse().ok());
+    let seq = SeqNo(seq.ok_or_else(|| incomplete(RECORDS, "the number of a record"))?);
+    let at = time(told.approximate_creation_date_time());
+    let image = |attributes: Option<_>| -> Result<Option<Item>, Error> {
+        attributes.map(stream_item).transpose().map_err(|why| unreadable(RECORDS, why))
+    };
+    let key = image(told.keys)?.ok_or_else(|| incomplete(RECORDS, "the key of a record"))?;
+    Ok(Change {
+        seq,
+        at,
+        key,
+        old: image(told.old_image)?,
+        new: image(told.new_image)?,
+        cause: if is_expiry { Cause::Expiry } else { Cause::Request },
+    })
+}

@@ -1,0 +1,44 @@
+//! How to reach the service.
+
+use std::fmt;
+
+/// How to reach the service. What is not said here is found as AWS's own tools find it: in the
+/// environment (`AWS_REGION`, `AWS_PROFILE`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID`, …), in
+/// `~/.aws`, or from the machine's role.
+#[derive(Clone, Debug)]
+pub struct RemoteOptions {
+    /// The region.
+    pub region: Option<String>,
+    /// The profile of `~/.aws/config` and `~/.aws/credentials`.
+    pub profile: Option<String>,
+    /// Where the service is, as in `http://127.0.0.1:8000`. With one, no region need be said.
+    pub endpoint: Option<String>,
+    /// The keys to sign with.
+    pub keys: Option<Keys>,
+    /// How often a request is sent, at most, before its refusal is told: the service throttles,
+    /// and transactions get into each other's way. Waits between double, with some chance.
+    pub attempts_max: u32,
+}
+
+impl Default for RemoteOptions {
+    fn default() -> RemoteOptions {
+        // Ten attempts wait for up to 15 seconds together.
+        RemoteOptions { region: None, profile: None, endpoint: None, keys: None, attempts_max: 10 }
+    }
+}
+
+/// Keys to sign requests with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Keys {
+    /// The access key id.
+    pub id: String,
+    /// The secret access key.
+    pub secret: String,
+}
+
+impl fmt::Debug for Keys {
+    /// Without the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,190 @@
+//! The store, and its runtime.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use keyloom_store::{
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put,
+    Query, Read, ReadChanges, Refusal, Scan, ShardId, Store, TableDescription, TableName,
+    TableSpec, TransactGet, TransactWrite, UpdateItem,
+};
+use keyloom_value::Item;
+use tokio::runtime::{Builder, Runtime};
+
+use super::RemoteOptions;
+use super::capacity::Consumed;
+use super::service::Service;
+
+/// DynamoDB, or whatever speaks its protocol, as a store.
+///
+/// Its calls can be awaited on any executor: the SDK runs on two threads of its own. Reads of a
+/// global index are as fresh as the service keeps it; everything else is strongly consistent.
+/// There are no snapshots: the service holds no moment.
+///
+/// A single write is never sent twice if it may have been done: then it is
+/// [`Error::Unanswered`]. A transaction carries a token and is sent again.
+///
+/// ```no_run
+/// use keyloom_dynamodb::{Remote, RemoteOptions};
+/// use keyloom_store::Read;
+///
+/// # async fn example() -> Result<(), keyloom_store::Error> {
+/// // Region and keys from the environment, a profile or the machine's role.
+/// let store = Remote::connect(RemoteOptions::default()).await?;
+/// let tables = store.list_tables().await?;
+/// let units = store.consumed().read_units;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Remote {
+    service: Arc<Service>,
+    runtime: OwnRuntime,
+}
+
+impl Remote {
+    /// Makes ready to ask; the first request connects.
+    ///
+    /// # Errors
+    ///
+    /// If the machine gives no threads.
+    pub async fn connect(options: RemoteOptions) -> Result<Remote, Error> {
+        let runtime = OwnRuntime::start()?;
+        let service = runtime.run(async { Ok(Service::open(options).await) }).await?;
+        Ok(Remote { service: Arc::new(service), runtime })
+    }
+
+    /// What requests have consumed since the store was opened.
+    pub fn consumed(&self) -> Consumed {
+        self.service.meter.total()
+    }
+
+    fn answer<T, F>(&self, work: impl FnOnce(Arc<Service>) -> F + Send + 'static) -> Answer<'_, T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let service = self.service.clone();
+        Box::pin(self.runtime.run(async move { work(service).await }))
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("consumed", &self.consumed()).finish_non_exhaustive()
+    }
+}
+
+impl Read for Remote {
+    fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
+        self.answer(|service| async move { service.list_tables().await })
+    }
+
+    fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        self.answer(|service| async move { service.describe_table(&table).await })
+    }
+
+    fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
+        self.answer(|service| async move { service.get(get).await })
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Page> {
+        self.answer(|service| async move { service.query(query).await })
+    }
+
+    fn scan(&self, scan: Scan) -> Answer<'_, Page> {
+        self.answer(|service| async move { service.scan(scan).await })
+    }
+
+    fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
+        self.answer(|service| async move { service.batch_get(batch).await })
+    }
+
+    fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
+        self.answer(|service| async move { service.transact_get(transaction).await })
+    }
+}
+
+impl Store for Remote {
+    fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
+        self.answer(|service| async move { service.create_table(spec).await })
+    }
+
+    fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
+        self.answer(|service| async move { service.alter_table(table, change).await })
+    }
+
+    fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
+        self.answer(|service| async move { service.drop_table(table).await })
+    }
+
+    fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
+        self.answer(|service| async move { service.put(put).await })
+    }
+
+    fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
+        self.answer(|service| async move { service.update(update).await })
+    }
+
+    fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
+        self.answer(|service| async move { service.delete(delete).await })
+    }
+
+    fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
+        self.answer(|service| async move { service.batch_write(batch).await })
+    }
+
+    fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
+        self.answer(|service| async move { service.transact_write(transaction).await })
+    }
+
+    fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
+        Box::pin(async { Err(Error::Unsupported { what: "DynamoDB holds no moment to read at" }) })
+    }
+
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+        self.answer(|service| async move { service.shards(&table).await })
+    }
+
+    fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
+        self.answer(|service| async move { service.changes(read).await })
+    }
+}
+
+/// The SDK needs tokio's timers and sockets; callers may wait with anything.
+struct OwnRuntime {
+    runtime: Option<Runtime>,
+}
+
+impl OwnRuntime {
+    fn start() -> Result<OwnRuntime, Error> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("keyloom-remote")
+            .enable_all()
+            .build()
+            .map_err(|error| {
+                let message = format!("its threads did not start: {error}");
+                Error::Refused(Arc::new(Refusal { operation: "connecting", code: None, message }))
+            })?;
+        Ok(OwnRuntime { runtime: Some(runtime) })
+    }
+
+    /// Runs the work to its end, also when nobody waits any more.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        let Some(runtime) = &self.runtime else { return Err(Error::Closed) };
+        runtime.spawn(work).await.unwrap_or(Err(Error::Closed))
+    }
+}
+
+impl Drop for OwnRuntime {
+    /// Does not wait, because a runtime must not be waited for on another's thread.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

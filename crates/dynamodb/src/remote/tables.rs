@@ -1,0 +1,227 @@
+//! Making, describing, altering and dropping tables. The service does these in the background;
+//! here they are done when the call returns.
+
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::types::{
+    BillingMode, DeleteGlobalSecondaryIndexAction, GlobalSecondaryIndexUpdate,
+    TableDescription as SdkTable, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
+};
+use keyloom_store::{
+    Alteration, Error, Feed, IndexScope, IndexSpec, TableDescription, TableName, TableSpec,
+};
+use keyloom_value::Name;
+
+use super::refusal::{IN_USE, NOT_FOUND, failed, has_code, incomplete, write_failed};
+use super::retry::Backoff;
+use super::service::Service;
+use super::specs::Rules;
+use super::table_shape::{
+    added_index, definitions, global_index, key_schema, local_index, stream, table,
+};
+
+/// How often the service is asked whether a table is ready: for about five minutes.
+const POLLS_MAX: u32 = 120;
+
+impl Service {
+    pub(super) async fn list_tables(&self) -> Result<Vec<TableName>, Error> {
+        let mut names = Vec::new();
+        let mut last = None;
+        loop {
+            let request = self.connection.repeating.list_tables();
+            let sent = request.set_exclusive_start_table_name(last).send();
+            let page = sent.await.map_err(|error| failed("ListTables", &error))?;
+            for name in page.table_names() {
+                names.push(TableName::new(name)?);
+            }
+            last = page.last_evaluated_table_name;
+            if last.is_none() {
+                names.sort();
+                return Ok(names);
+            }
+        }
+    }
+
+    pub(super) async fn describe_table(&self, name: &TableName) -> Result<TableDescription, Error> {
+        let mut described = self.described(name).await?;
+        described.spec.ttl = self.time_to_live(name).await?;
+        Ok(described)
+    }
+
+    /// The table without its time to live, which takes a second request.
+    pub(super) async fn described(&self, name: &TableName) -> Result<TableDescription, Error> {
+        table(&self.sdk_table(name).await?)
+    }
+
+    pub(super) async fn sdk_table(&self, name: &TableName) -> Result<SdkTable, Error> {
+        let sent = self.connection.repeating.describe_table().table_name(name.as_str()).send();
+        let output = sent.await.map_err(|error| of_table(name, failed("DescribeTable", &error)))?;
+        output.table.ok_or_else(|| incomplete("DescribeTable", "the table"))
+    }
+
+    pub(super) async fn create_table(&self, spec: TableSpec) -> Result<TableDescription, Error> {
+        spec.check()?;
+        let of_scope = |scope| spec.indexes.iter().filter(move |index| index.scope == scope);
+        let locals = all(of_scope(IndexScope::Local), local_index);
+        let globals = all(of_scope(IndexScope::Global), global_index);
+        let keys = std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
+        let feed = (spec.feed == Feed::Images).then(|| stream(spec.feed)).transpose();
+        let request = self.connection.once.create_table();
+        let sent = request
+            .table_name(spec.name.as_str())
+            .billing_mode(BillingMode::PayPerRequest)
+            .set_attribute_definitions(Some(built(definitions(keys))?))
+            .set_key_schema(Some(built(key_schema(&spec.key))?))
+            .set_local_secondary_indexes(built(locals)?)
+            .set_global_secondary_indexes(built(globals)?)
+            .set_stream_specification(built(feed)?)
+            .send();
+        if let Err(error) = sent.await {
+            let error = write_failed("CreateTable", error);
+            return Err(match has_code(&error, IN_USE) {
+                true => Error::TableExists { table: spec.name },
+                false => error,
+            });
+        }
+        self.wait_until_active(&spec.name).await?;
+        if let Some(attribute) = &spec.ttl {
+            self.set_ttl(&spec.name, attribute, true).await?;
+        }
+        self.describe_table(&spec.name).await
+    }
+
+    pub(super) async fn alter_table(
+        &self,
+        name: TableName,
+        change: Alteration,
+    ) -> Result<TableDescription, Error> {
+        self.specs.forget(&name);
+        let check = &|specs: keyloom_store::Specs<'_>| change.check(specs, &name);
+        self.admit(&Rules { tables: vec![&name], check }).await?;
+        match &change {
+            Alteration::AddIndex(index) => self.add_index(&name, index).await?,
+            Alteration::DropIndex(index) => self.drop_index(&name, index).await?,
+            Alteration::SetFeed(feed) => self.set_feed(&name, *feed).await?,
+            Alteration::SetTtl(attribute) => match (self.time_to_live(&name).await?, attribute) {
+                (now, wanted) if now == *wanted => {}
+                (Some(now), None) => self.set_ttl(&name, &now, false).await?,
+                (_, Some(wanted)) => self.set_ttl(&name, wanted, true).await?,
+                (None, None) => {}
+            },
+        }
+        self.wait_until_active(&name).await?;
+        self.specs.forget(&name);
+        self.describe_table(&name).await
+    }
+
+    pub(super) async fn drop_table(&self, name: TableName) -> Result<TableDescription, Error> {
+        let before = self.describe_table(&name).await?;
+        let sent = self.connection.once.delete_table().table_name(name.as_str()).send();
+        sent.await.map_err(|error| of_table(&name, write_failed("DeleteTable", error)))?;
+        self.specs.forget(&name);
+        let mut polls = Backoff::new(POLLS_MAX);
+        loop {
+            match self.sdk_table(&name).await {
+                Err(Error::TableNotFound { .. }) => return Ok(before),
+                Err(error) => return Err(error),
+                Ok(_) if polls.wait().await => {}
+                Ok(_) => return Err(incomplete("DeleteTable", "the end of the table")),
+            }
+        }
+    }
+
+    async fn wait_until_active(&self, name: &TableName) -> Result<(), Error> {
+        let mut polls = Backoff::new(POLLS_MAX);
+        loop {
+            let now = self.sdk_table(name).await?;
+            if now.table_status() == Some(&TableStatus::Active) {
+                return Ok(());
+            }
+            if !polls.wait().await {
+                return Err(incomplete("DescribeTable", "that the table is ready"));
+            }
+        }
+    }
+
+    async fn add_index(&self, name: &TableName, index: &IndexSpec) -> Result<(), Error> {
+        let added = GlobalSecondaryIndexUpdate::builder().create(built(added_index(index))?);
+        let request = self.connection.once.update_table().table_name(name.as_str());
+        let sent = request
+            .set_attribute_definitions(Some(built(definitions(std::iter::once(&index.key)))?))
+            .global_secondary_index_updates(added.build())
+            .send();
+        sent.await.map(drop).map_err(|error| of_table(name, write_failed("UpdateTable", error)))
+    }
+
+    async fn drop_index(&self, name: &TableName, index: &TableName) -> Result<(), Error> {
+        let action = DeleteGlobalSecondaryIndexAction::builder().index_name(index.as_str());
+        let dropped = GlobalSecondaryIndexUpdate::builder().delete(built(action.build())?);
+        let request = self.connection.once.update_table().table_name(name.as_str());
+        let sent = request.global_secondary_index_updates(dropped.build()).send();
+        sent.await.map_err(|error| of_table(name, write_failed("UpdateTable", error)))?;
+        let mut polls = Backoff::new(POLLS_MAX);
+        while self.described(name).await?.spec.indexes.iter().any(|known| known.name == *index) {
+            if !polls.wait().await {
+                return Err(incomplete("UpdateTable", "the end of the index"));
+            }
+        }
+        Ok(())
+    }
+
+    async fn set_feed(&self, name: &TableName, feed: Feed) -> Result<(), Error> {
+        if self.described(name).await?.spec.feed == feed {
+            return Ok(());
+        }
+        let request = self.connection.once.update_table().table_name(name.as_str());
+        let sent = request.stream_specification(built(stream(feed))?).send();
+        sent.await.map(drop).map_err(|error| of_table(name, write_failed("UpdateTable", error)))
+    }
+
+    async fn set_ttl(&self, name: &TableName, attribute: &Name, is_on: bool) -> Result<(), Error> {
+        let specification = TimeToLiveSpecification::builder()
+            .attribute_name(attribute.as_str())
+            .enabled(is_on)
+            .build();
+        let request = self.connection.once.update_time_to_live().table_name(name.as_str());
+        let sent = request.time_to_live_specification(built(specification)?).send();
+        let refused = |error| of_table(name, write_failed("UpdateTimeToLive", error));
+        sent.await.map(drop).map_err(refused)
+    }
+
+    async fn time_to_live(&self, name: &TableName) -> Result<Option<Name>, Error> {
+        let request = self.connection.repeating.describe_time_to_live();
+        let sent = request.table_name(name.as_str()).send();
+        let output =
+            sent.await.map_err(|error| of_table(name, failed("DescribeTimeToLive", &error)))?;
+        let told = output.time_to_live_description();
+        let is_on = told.and_then(|told| told.time_to_live_status()).is_some_and(|status| {
+            matches!(status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)
+        });
+        let attribute = told.and_then(|told| told.attribute_name()).filter(|_| is_on);
+        Ok(attribute.map(Name::from))
+    }
+}
+
+/// The parts of a request, or none if there are none.
+fn all<'a, T, P>(
+    parts: impl Iterator<Item = &'a P>,
+    one: impl Fn(&P) -> Result<T, BuildError>,
+) -> Result<Option<Vec<T>>, BuildError>
+where
+    P: 'a,
+{
+    let all = parts.map(one).collect::<Result<Vec<T>, _>>()?;
+    Ok(Some(all).filter(|all| !all.is_empty()))
+}
+
+/// A part of a request; the SDK asks for those members that the rules ask for too.
+fn built<T>(part: Result<T, BuildError>) -> Result<T, Error> {
+    part.map_err(|error| incomplete("a request about a table", &error.to_string()))
+}
+
+/// A refusal that is about a table that is not there.
+pub(super) fn of_table(table: &TableName, error: Error) -> Error {
+    match has_code(&error, NOT_FOUND) {
+        true => Error::TableNotFound { table: table.clone() },
+        false => error,
+    }
+}

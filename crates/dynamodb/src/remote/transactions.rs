@@ -1,0 +1,249 @@
+//! Transactions. One that met another is sent again, after a while.
+
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::Error as SdkFailure;
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::types::{
+    CancellationReason, ConditionCheck, Delete as SdkDelete, Get as SdkGet, Put as SdkPut,
+    ReturnConsumedCapacity, TransactGetItem, TransactWriteItem, Update as SdkUpdate,
+};
+use keyloom_store::{
+    CancelReason, Check, Delete, Error, Get, Put, Refusal, TransactAction, TransactGet,
+    TransactWrite, UpdateItem,
+};
+use keyloom_value::{Item, Path, Update};
+
+use super::expressions::{Expressions, on_condition_failed};
+use super::refusal::{TOKEN_REUSED, answered, failed, has_code, incomplete};
+use super::service::Service;
+use super::specs::Rules;
+use super::values::attributes;
+
+const WRITE: &str = "TransactWriteItems";
+const GET: &str = "TransactGetItems";
+
+/// Reasons that pass by themselves.
+const PASSING: &[&str] =
+    &["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"];
+
+/// An attribute that no item has. The service takes no update in a transaction that changes
+/// nothing, so such an update removes this.
+const NOBODYS: &str = "keyloom:nothing";
+
+/// What became of a transaction that was sent.
+enum Sent<T> {
+    Done(T),
+    Canceled(Vec<CancellationReason>),
+}
+
+impl Service {
+    pub(super) async fn transact_get(
+        &self,
+        transaction: TransactGet,
+    ) -> Result<Vec<Option<Item>>, Error> {
+        let tables = transaction.gets.iter().map(|get| &get.table).collect();
+        let rules = Rules { tables, check: &|specs| transaction.check(specs) };
+        self.admit(&rules).await?;
+        let mut backoff = self.backoff();
+        loop {
+            match self.transact_get_once(&transaction).await {
+                Ok(Sent::Done(items)) => return Ok(items),
+                Ok(Sent::Canceled(reasons)) => {
+                    if !pass(&reasons) || !backoff.wait().await {
+                        return Err(refused(GET, reasons));
+                    }
+                }
+                Err(error) => return Err(self.explain(&rules, error).await),
+            }
+        }
+    }
+
+    async fn transact_get_once(
+        &self,
+        transaction: &TransactGet,
+    ) -> Result<Sent<Vec<Option<Item>>>, Error> {
+        let gets: Result<Vec<_>, _> = transaction.gets.iter().map(get_item).collect();
+        let gets = gets.map_err(|error| incomplete(GET, &error.to_string()))?;
+        let request = self.connection.repeating.transact_get_items().set_transact_items(Some(gets));
+        let sent = request.return_consumed_capacity(ReturnConsumedCapacity::Total).send();
+        match sent.await {
+            Ok(output) => {
+                self.meter.read(output.consumed_capacity());
+                let responses = output.responses.unwrap_or_default().into_iter();
+                let items = responses.map(|response| answered(GET, response.item));
+                Ok(Sent::Done(items.collect::<Result<_, _>>()?))
+            }
+            Err(error) => {
+                let plain = failed(GET, &error);
+                canceled(SdkFailure::from(error)).map(Sent::Canceled).ok_or(plain)
+            }
+        }
+    }
+
+    pub(super) async fn transact_write(&self, transaction: TransactWrite) -> Result<(), Error> {
+        let tables = transaction.actions.iter().map(TransactAction::table).collect();
+        let rules = Rules { tables, check: &|specs| transaction.check(specs) };
+        self.admit(&rules).await?;
+        let mut backoff = self.backoff();
+        loop {
+            match self.transact_write_once(&transaction).await {
+                Ok(Sent::Done(())) => return Ok(()),
+                Ok(Sent::Canceled(reasons)) => {
+                    if !pass(&reasons) || !backoff.wait().await {
+                        return Err(self.reasons(&transaction, reasons).await);
+                    }
+                }
+                Err(error) if has_code(&error, TOKEN_REUSED) => {
+                    let token = transaction.token.clone().unwrap_or_default();
+                    return Err(Error::TokenReused { token });
+                }
+                Err(error) => return Err(self.explain(&rules, error).await),
+            }
+        }
+    }
+
+    /// Sends the transaction. Without a token the SDK makes one, so an attempt that had no answer
+    /// can be repeated.
+    async fn transact_write_once(&self, transaction: &TransactWrite) -> Result<Sent<()>, Error> {
+        let actions: Result<Vec<_>, _> = transaction.actions.iter().map(write_item).collect();
+        let actions = actions.map_err(|error| incomplete(WRITE, &error.to_string()))?;
+        let request = self.connection.repeating.transact_write_items();
+        let sent = request
+            .set_transact_items(Some(actions))
+            .set_client_request_token(transaction.token.clone())
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send();
+        match sent.await {
+            Ok(output) => {
+                self.meter.written(output.consumed_capacity());
+                Ok(Sent::Done(()))
+            }
+            Err(error) => {
+                let plain = failed(WRITE, &error);
+                canceled(SdkFailure::from(error)).map(Sent::Canceled).ok_or(plain)
+            }
+        }
+    }
+
+    /// Why the actions could not happen, in the order of the actions.
+    async fn reasons(&self, transaction: &TransactWrite, told: Vec<CancellationReason>) -> Error {
+        let mut reasons = Vec::with_capacity(told.len());
+        for (action, reason) in transaction.actions.iter().zip(told) {
+            reasons.push(match reason.code.as_deref() {
+                None | Some("None") => None,
+                Some("ConditionalCheckFailed") => match answered(WRITE, reason.item) {
+                    Ok(item) => Some(CancelReason::ConditionFailed { item: item.map(Box::new) }),
+                    Err(error) => return error,
+                },
+                Some("ValidationError") => {
+                    let why = self.why_invalid(action).await;
+                    Some(why.unwrap_or_else(|| CancelReason::Refused(refusal(WRITE, reason))))
+                }
+                Some(_) => Some(CancelReason::Refused(refusal(WRITE, reason))),
+            });
+        }
+        Error::Canceled { reasons }
+    }
+}
+
+/// The reasons of a canceled transaction.
+fn canceled(error: SdkFailure) -> Option<Vec<CancellationReason>> {
+    match error {
+        SdkFailure::TransactionCanceledException(canceled) => canceled.cancellation_reasons,
+        _ => None,
+    }
+}
+
+/// Whether the same transaction may well happen a little later.
+fn pass(reasons: &[CancellationReason]) -> bool {
+    let mut codes = reasons.iter().filter_map(CancellationReason::code);
+    codes.all(|code| code == "None" || PASSING.contains(&code))
+}
+
+/// A read that was canceled: for the first of its reasons.
+fn refused(operation: &'static str, reasons: Vec<CancellationReason>) -> Error {
+    let first = reasons.into_iter().find(|reason| reason.code().is_some_and(|code| code != "None"));
+    match first {
+        Some(reason) => Error::Refused(refusal(operation, reason)),
+        None => incomplete(operation, "a reason for which it was canceled"),
+    }
+}
+
+fn refusal(operation: &'static str, reason: CancellationReason) -> Arc<Refusal> {
+    let message = reason.message.unwrap_or_else(|| "it gave no reason".to_owned());
+    Arc::new(Refusal { operation, code: reason.code, message })
+}
+
+fn get_item(get: &Get) -> Result<TransactGetItem, BuildError> {
+    let mut expressions = Expressions::default();
+    let get = SdkGet::builder()
+        .table_name(get.table.as_str())
+        .set_key(Some(attributes(get.key.clone())))
+        .set_projection_expression(expressions.projection(get.projection.as_ref()))
+        .set_expression_attribute_names(expressions.names())
+        .build()?;
+    Ok(TransactGetItem::builder().get(get).build())
+}
+
+fn write_item(action: &TransactAction) -> Result<TransactWriteItem, BuildError> {
+    let item = TransactWriteItem::builder();
+    Ok(match action {
+        TransactAction::Put(action) => item.put(put(action)?),
+        TransactAction::Update(action) => item.update(update(action)?),
+        TransactAction::Delete(action) => item.delete(delete(action)?),
+        TransactAction::Check(action) => item.condition_check(check(action)?),
+    }
+    .build())
+}
+
+fn put(put: &Put) -> Result<SdkPut, BuildError> {
+    let mut expressions = Expressions::default();
+    SdkPut::builder()
+        .table_name(put.table.as_str())
+        .set_item(Some(attributes(put.item.clone())))
+        .set_condition_expression(expressions.condition(put.condition.as_ref()))
+        .set_expression_attribute_names(expressions.names())
+        .set_expression_attribute_values(expressions.values())
+        .return_values_on_condition_check_failure(on_condition_failed(put.on_failure))
+        .build()
+}
+
+fn update(update: &UpdateItem) -> Result<SdkUpdate, BuildError> {
+    let mut expressions = Expressions::default();
+    let text = expressions.update(&update.update);
+    let nothing = Update::new().remove(Path::from(NOBODYS));
+    SdkUpdate::builder()
+        .table_name(update.table.as_str())
+        .set_key(Some(attributes(update.key.clone())))
+        .set_update_expression(text.or_else(|| expressions.update(&nothing)))
+        .set_condition_expression(expressions.condition(update.condition.as_ref()))
+        .set_expression_attribute_names(expressions.names())
+        .set_expression_attribute_values(expressions.values())
+        .return_values_on_condition_check_failure(on_condition_failed(update.on_failure))
+        .build()
+}
+
+fn delete(delete: &Delete) -> Result<SdkDelete, BuildError> {
+    let mut expressions = Expressions::default();
+    SdkDelete::builder()
+        .table_name(delete.table.as_str())
+        .set_key(Some(attributes(delete.key.clone())))
+        .set_condition_expression(expressions.condition(delete.condition.as_ref()))
+        .set_expression_attribute_names(expressions.names())
+        .set_expression_attribute_values(expressions.values())
+        .return_values_on_condition_check_failure(on_condition_failed(delete.on_failure))
+        .build()
+}
+
+fn check(check: &Check) -> Result<ConditionCheck, BuildError> {
+    let mut expressions = Expressions::default();
+    ConditionCheck::builder()
+        .table_name(check.table.as_str())
+        .set_key(Some(attributes(check.key.clone())))
+        .set_condition_expression(expressions.condition(Some(&check.condition)))
+        .set_expression_attribute_names(expressions.names())
+        .set_expression_attribute_values(expressions.values())
+        .return_values_on_condition_check_failure(on_condition_failed(check.on_failure))
+        .build()
+}

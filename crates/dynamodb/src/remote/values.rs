@@ -1,0 +1,88 @@
+//! Values and items as the SDK has them, and back.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::primitives::{Blob, DateTime};
+use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodbstreams::types::AttributeValue as StreamValue;
+use keyloom_store::Time;
+use keyloom_value::{Item, Number, NumberError, Value};
+
+pub(super) type Attributes = HashMap<String, AttributeValue>;
+
+/// An item for a request.
+pub(super) fn attributes(item: Item) -> Attributes {
+    item.into_iter().map(|(name, value)| (name.as_str().to_owned(), attribute(value))).collect()
+}
+
+/// A value for a request.
+pub(super) fn attribute(value: Value) -> AttributeValue {
+    match value {
+        Value::S(text) => AttributeValue::S(text),
+        Value::N(number) => AttributeValue::N(number.to_string()),
+        Value::B(bytes) => AttributeValue::B(Blob::new(bytes)),
+        Value::Bool(truth) => AttributeValue::Bool(truth),
+        Value::Null => AttributeValue::Null(true),
+        Value::L(elements) => AttributeValue::L(elements.into_iter().map(attribute).collect()),
+        Value::M(members) => AttributeValue::M(attributes(members)),
+        Value::Ss(texts) => AttributeValue::Ss(texts.into_iter().collect()),
+        Value::Ns(numbers) => AttributeValue::Ns(numbers.iter().map(ToString::to_string).collect()),
+        Value::Bs(set) => AttributeValue::Bs(set.into_iter().map(Blob::new).collect()),
+    }
+}
+
+/// Why a value of an answer is none of ours. The service has no such values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    Number(NumberError),
+    Type,
+}
+
+/// The SDK's two clients have each a type of its own for values, which differ in nothing.
+macro_rules! read_values {
+    ($item:ident, $value:ident, $type:ident) => {
+        /// An item of an answer.
+        pub(super) fn $item(attributes: HashMap<String, $type>) -> Result<Item, Unreadable> {
+            let read = |(name, attribute): (String, $type)| Ok((name.into(), $value(attribute)?));
+            attributes.into_iter().map(read).collect()
+        }
+
+        fn $value(attribute: $type) -> Result<Value, Unreadable> {
+            Ok(match attribute {
+                $type::S(text) => Value::S(text),
+                $type::N(text) => Value::N(number(&text)?),
+                $type::B(bytes) => Value::B(bytes.into_inner()),
+                $type::Bool(truth) => Value::Bool(truth),
+                $type::Null(_) => Value::Null,
+                $type::L(elements) => {
+                    Value::L(elements.into_iter().map($value).collect::<Result<_, _>>()?)
+                }
+                $type::M(members) => Value::M($item(members)?),
+                $type::Ss(texts) => Value::Ss(texts.into_iter().collect()),
+                $type::Ns(texts) => {
+                    Value::Ns(texts.iter().map(|text| number(text)).collect::<Result<_, _>>()?)
+                }
+                $type::Bs(set) => Value::Bs(set.into_iter().map(Blob::into_inner).collect()),
+                _ => return Err(Unreadable::Type),
+            })
+        }
+    };
+}
+
+read_values!(item, value, AttributeValue);
+read_values!(stream_item, stream_value, StreamValue);
+
+fn number(text: &str) -> Result<Number, Unreadable> {
+    text.parse().map_err(Unreadable::Number)
+}
+
+/// A time of an answer, which is a fraction of seconds there; times before 1970 count as 1970.
+pub(super) fn time(told: Option<&DateTime>) -> Time {
+    let secs = told.map(DateTime::as_secs_f64).unwrap_or_default();
+    Time((secs * 1000.0).round() as u64)
+}
+
+/// A count of an answer.
+pub(super) fn count(told: Option<i64>) -> u64 {
+    told.and_then(|told| u64::try_from(told).ok()).unwrap_or_default()
+}
