@@ -15,6 +15,7 @@ mod dynamodb;
 mod export;
 mod import;
 mod model_file;
+mod place;
 mod progress;
 mod restore;
 mod run;

@@ -110,6 +110,6 @@ pub(crate) fn close(engine: Arc<Engine>) -> Result<(), String> {
 
 /// Runs a command that reads and writes a database.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| format!("No runtime could be started: {error}."))?.block_on(future)
 }

@@ -1,12 +1,11 @@
-//! `keyloom verify`: computes every row of a directory anew and compares.
+//! `keyloom verify`: computes every row of a database anew and compares.
 
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::{Db, Finding, Item, Remedy, Repair, Value, item_to_json};
 
 use crate::command::{Command, json_argument, say};
-use crate::model_file::{
-    ModelFile, block_on, close, data_argument, data_directory, database, open_existing,
-};
+use crate::model_file::{ModelFile, block_on};
+use crate::place;
 use crate::progress::{ProgressBar, Step};
 
 pub(crate) const COMMAND: Command = Command { name: "verify", describe, run };
@@ -20,13 +19,15 @@ Examples:
       Mend what can be mended; fail if something is left that needs a person.
 
   keyloom verify apps/kitchen/model.toml --data ./data --json
-      One line of JSON for each such row, and a last one with what they come to.";
+      One line of JSON for each such row, and a last one with what they come to.
+
+  keyloom verify apps/kitchen/model.toml --dynamodb kitchen --region eu-central-1
+      The same for a table in DynamoDB, with the keys of the environment or of ~/.aws.";
 
 fn describe(command: clap::Command) -> clap::Command {
-    command
+    let command = command
         .about("Compute every row of a database anew, and compare")
         .arg(ModelFile::argument())
-        .arg(data_argument("The directory that holds the data; nobody else may have it open"))
         .arg(
             Arg::new("repair")
                 .long("repair")
@@ -34,19 +35,18 @@ fn describe(command: clap::Command) -> clap::Command {
                 .help("Mend what is found, as far as that needs no person"),
         )
         .arg(json_argument())
-        .after_help(EXAMPLES)
+        .after_help(EXAMPLES);
+    place::arguments(command)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let file = ModelFile::named(arguments)?;
-    let engine = open_existing(data_directory(arguments)?)?;
     let repair = if arguments.get_flag("repair") { Repair::Yes } else { Repair::No };
     let is_json = arguments.get_flag("json");
     let verified = block_on(async {
-        let db = database(&file, &engine).await?;
+        let db = place::open(arguments).await?.database(&file).await?;
         verify(&db, repair, is_json).await
     })?;
-    close(engine)?;
     say(&verified.told(is_json))?;
     match (verified.left, repair) {
         (0, _) => Ok(()),

@@ -7,7 +7,7 @@ use keyloom::Db;
 use keyloom_store::{Engine, Options};
 use pollster::block_on;
 
-use crate::process::{app, scratch, told};
+use crate::process::{Served, app, scratch, told};
 
 fn write(name: &str, text: &str) -> String {
     let path = scratch(name);
@@ -65,6 +65,23 @@ fn a_directory_is_verified_and_repaired() {
     let (success, out, err) = told(&["verify", &model, "--data", data]);
     assert!(success && out.contains("0 mended, 0 left"), "{out}{err}");
     let _ = std::fs::remove_dir_all(&directory);
+}
+
+#[test]
+fn a_table_in_dynamodb_is_verified_and_repaired() {
+    let directory = scratch("verified-remotely");
+    let _ = std::fs::remove_dir_all(&directory);
+    let model = app("kitchen");
+    damage(&directory, &std::fs::read_to_string(&model).unwrap());
+    let served = Served::on(&directory);
+    let place = ["verify", &model, "--dynamodb", "keyloom", "--endpoint-url", &served.url];
+    let (success, out, err) = told(&place);
+    assert!(!success && out.contains("0 mended, 1 left"), "{out}{err}");
+    let (success, out, err) = told(&[&place[..], &["--repair"]].concat());
+    assert!(success && out.contains("1 mended, 0 left"), "{out}{err}");
+    let missing = ["verify", &model, "--dynamodb", "nothing", "--endpoint-url", &served.url];
+    let (success, _, err) = told(&missing);
+    assert!(!success && err.contains("There is no table `nothing`."), "{err}");
 }
 
 /// A kitchen with one category, the guard of whose name is gone.

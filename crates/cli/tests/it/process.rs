@@ -12,12 +12,18 @@ pub(crate) struct Served {
 }
 
 impl Served {
+    /// On a new directory.
     pub(crate) fn start(name: &str) -> Served {
         let directory = scratch(name);
         let _ = std::fs::remove_dir_all(&directory);
+        Served::on(&directory)
+    }
+
+    /// On a directory that may have data; it is removed with the server.
+    pub(crate) fn on(directory: &Path) -> Served {
         let mut child = keyloom()
             .args(["dynamodb", "--listen", "127.0.0.1:0", "--data"])
-            .arg(&directory)
+            .arg(directory)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -25,7 +31,7 @@ impl Served {
         let first = lines.next().unwrap().unwrap();
         let url = first.strip_prefix("Listening on ").expect(&first).to_owned();
         assert!(lines.next().unwrap().unwrap().starts_with("No --credentials"));
-        Served { child, url, directory }
+        Served { child, url, directory: directory.to_owned() }
     }
 
     /// Asks it to stop, as an operator would, and waits for it.
@@ -47,9 +53,10 @@ pub(crate) fn keyloom() -> Command {
     Command::new(env!("CARGO_BIN_EXE_keyloom"))
 }
 
-/// What a run of the binary printed.
+/// What a run of the binary printed. Keys for DynamoDB are made up.
 pub(crate) fn run(arguments: &[&str]) -> Output {
-    keyloom().args(arguments).output().unwrap()
+    let keys = [("AWS_ACCESS_KEY_ID", "made"), ("AWS_SECRET_ACCESS_KEY", "up")];
+    keyloom().args(arguments).envs(keys).output().unwrap()
 }
 
 /// A place for files of these tests.
