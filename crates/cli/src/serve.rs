@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom::{Db, Store, SystemClock, SystemEntropy};
+use keyloom::{Db, SystemClock, SystemEntropy};
 use keyloom_server::{Limits, Log, LogLevel, OwnRoute, Rest, RestOptions, Tokens};
 use keyloom_store::Engine;
 
 use crate::command::Command;
+use crate::place::{self, Place};
 use crate::serving::{self, tell};
 
 pub(crate) const COMMAND: Command = Command { name: "serve", describe, run };
@@ -33,6 +34,9 @@ Examples:
   keyloom serve apps/tasks/model.toml --data ./data --listen 0.0.0.0:8443 \\
       --tls-cert cert.pem --tls-key key.pem
       Serve others too. Whoever asks needs a token.
+
+  keyloom serve apps/tasks/model.toml --dynamodb tasks --region eu-central-1
+      Keep everything in a table of DynamoDB, which is made if it is not there.
 
 Stop it with Ctrl-C or SIGTERM: requests under way are answered first.";
 
@@ -64,7 +68,8 @@ pub(crate) fn arguments(command: clap::Command) -> clap::Command {
     let log = log
         .value_parser(["all", "failures", "nothing"])
         .help("Which requests are told of on standard error, in JSON\n");
-    serving::arguments(command.arg(data), "127.0.0.1:8080").arg(log)
+    let command = serving::arguments(command.arg(data), "127.0.0.1:8080").arg(log);
+    place::remote_arguments(command)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
@@ -81,22 +86,22 @@ pub(crate) fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), St
 }
 
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
-    let data = arguments.get_one::<PathBuf>("data").cloned();
-    let data = data.unwrap_or_else(|| PathBuf::from(format!("{}-data", served.name)));
-    let engine = Engine::open(&data, serving::options(arguments));
-    let engine = Arc::new(engine.map_err(|error| error.to_string())?);
-    let (db, tokens) = open(served.model, engine.clone()).await?;
+    let Opened { place, name, engine } = open(served.name, arguments).await?;
+    let store = place.store.clone();
+    let db = place.database(served.model).await?;
+    let tokens = Tokens::open(store, Arc::new(SystemClock), Arc::new(SystemEntropy)).await;
+    let tokens = tokens.map_err(|error| error.to_string())?;
     let is_open = tokens.is_open();
     let chores = tokio::spawn(chores(db.clone()));
-    let (name, log) = (served.name.to_owned(), log(arguments));
-    let options = RestOptions { name, log, ..RestOptions::default() };
+    let options =
+        RestOptions { name: served.name.to_owned(), log: log(arguments), ..RestOptions::default() };
     let rest = Rest::new(db, tokens, served.routes, options)?;
     let greeting = rest.greeting();
     let limits = Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() };
     let config = serving::config(arguments, limits)?;
     let (server, url) = serving::bind(config, rest.into()).await?;
     let stop = serving::stop_signal()?;
-    tell(&format!("Serving {} from {} on {url}", served.name, data.display()));
+    tell(&format!("Serving {} from {name} on {url}", served.name));
     if is_open {
         tell("There are no tokens: anybody on this machine is let in, and nobody else.");
     }
@@ -106,13 +111,30 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     // What it held is let go of before the engine is closed.
     let _ = chores.await;
     tell("Stopped.");
-    serving::close(engine)
+    engine.map_or(Ok(()), serving::close)
 }
 
-async fn open(model: &str, store: Arc<dyn Store>) -> Result<(Db, Tokens), String> {
-    let db = Db::open(model, store.clone()).await.map_err(|error| error.to_string())?;
-    let tokens = Tokens::open(store, Arc::new(SystemClock), Arc::new(SystemEntropy)).await;
-    Ok((db, tokens.map_err(|error| error.to_string())?))
+/// Where data is kept.
+struct Opened {
+    place: Place,
+    /// What people call it.
+    name: String,
+    /// What is to be closed at the end.
+    engine: Option<Arc<Engine>>,
+}
+
+/// A table in DynamoDB if one is named, and a directory otherwise.
+async fn open(served: &str, arguments: &ArgMatches) -> Result<Opened, String> {
+    if let Some(place) = place::open_remote(arguments).await? {
+        let name = format!("the table {}", place.table);
+        return Ok(Opened { place, name, engine: None });
+    }
+    let data = arguments.get_one::<PathBuf>("data").cloned();
+    let data = data.unwrap_or_else(|| PathBuf::from(format!("{served}-data")));
+    let engine = Engine::open(&data, serving::options(arguments));
+    let engine = Arc::new(engine.map_err(|error| error.to_string())?);
+    let place = Place { store: engine.clone(), table: keyloom::Options::default().table };
+    Ok(Opened { place, name: data.display().to_string(), engine: Some(engine) })
 }
 
 /// What goes on while requests are answered: rows that a changed model needs, and expiry.

@@ -44,7 +44,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let repair = if arguments.get_flag("repair") { Repair::Yes } else { Repair::No };
     let is_json = arguments.get_flag("json");
     let verified = block_on(async {
-        let db = place::open(arguments).await?.database(&file).await?;
+        let db = place::open(arguments).await?.database(&file.text).await?;
         verify(&db, repair, is_json).await
     })?;
     say(&verified.told(is_json))?;

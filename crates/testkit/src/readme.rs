@@ -6,7 +6,6 @@
 //! `cargo` are left out: what they would start, the test has started.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -32,9 +31,8 @@ impl Process {
     /// # Panics
     ///
     /// If it cannot be started, or ends before it says where it listens.
-    pub fn serve(mut command: Command, data: &Path) -> Process {
-        let _ = std::fs::remove_dir_all(data);
-        command.args(["--listen", "127.0.0.1:0", "--log", "failures", "--data"]).arg(data);
+    pub fn serve(mut command: Command) -> Process {
+        command.args(["--listen", "127.0.0.1:0", "--log", "failures"]);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
         let stdout = child.stdout.take().expect("its output is taken");
         let mut lines = BufReader::new(stdout).lines();

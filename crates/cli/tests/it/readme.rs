@@ -1,16 +1,27 @@
-//! What the README of the project says to type happens as it says.
+//! What the README of the project says to type happens as it says, wherever the data is.
 
 use keyloom_testkit::readme::{self, Process};
 
-use crate::process::{keyloom, scratch};
+use crate::process::{Served, app, keyloom, scratch};
 
 const README: &str = include_str!("../../../../README.md");
-const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../apps/tasks/model.toml");
 
 #[test]
 fn every_request_of_the_readme_is_answered_as_it_says() {
+    let data = scratch("readme");
+    let _ = std::fs::remove_dir_all(&data);
     let mut command = keyloom();
-    command.arg("serve").arg(MODEL);
-    let server = Process::serve(command, &scratch("readme"));
-    assert!(readme::run(README, &server) >= 4);
+    command.args(["serve", &app("tasks"), "--data"]).arg(data);
+    assert!(readme::run(README, &Process::serve(command)) >= 4);
+}
+
+#[test]
+fn the_same_happens_on_dynamodb() {
+    let dynamodb = Served::start("readme-dynamodb");
+    let mut command = keyloom();
+    command.args(["serve", &app("tasks"), "--dynamodb", "tasks", "--region", "us-east-1"]);
+    command.args(["--endpoint-url", &dynamodb.url]);
+    // Keys of nobody, as an endpoint takes them that lets anybody in.
+    command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b");
+    assert!(readme::run(README, &Process::serve(command)) >= 4);
 }
