@@ -4,6 +4,7 @@
 
 mod limits;
 mod protocol;
+mod rest;
 mod rig;
 mod signatures;
 mod stopping;

@@ -1,13 +1,13 @@
 //! A server on a free port, and requests written byte by byte.
 
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
-use keyloom_server::{Config, Credentials, DynamoDb, Limits, Server, TlsFiles};
+use keyloom_server::{App, Config, Credentials, DynamoDb, Limits, Server, TlsFiles};
 use keyloom_store::Reference;
 use keyloom_testkit::ManualClock;
 use tokio::sync::oneshot;
@@ -29,12 +29,14 @@ pub(crate) struct Setup {
 
 impl Default for Setup {
     fn default() -> Setup {
-        // A second for what must end by itself: nothing here waits for longer.
-        let second = Duration::from_secs(1);
-        let limits =
-            Limits { head_time: second, body_time: second, stop_time: second, ..Limits::default() };
-        Setup { credentials: None, limits, tls: None }
+        Setup { credentials: None, limits: short_limits(), tls: None }
     }
+}
+
+/// A second for what must end by itself: nothing here waits for longer.
+pub(crate) fn short_limits() -> Limits {
+    let second = Duration::from_secs(1);
+    Limits { head_time: second, body_time: second, stop_time: second, ..Limits::default() }
 }
 
 impl Rig {
@@ -43,18 +45,23 @@ impl Rig {
         let store = Arc::new(Reference::new(Arc::new(clock.clone())));
         let endpoint = Endpoint::new(store, EndpointOptions::default());
         let app = DynamoDb::new(endpoint, setup.credentials, Arc::new(clock.clone()));
-        let config = Config {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            tls: setup.tls,
-            limits: setup.limits,
-        };
+        Rig::serve(app.into(), clock, (setup.limits, setup.tls))
+    }
+
+    /// Serves any app, which goes by this clock.
+    pub(crate) fn serve(
+        app: App,
+        clock: ManualClock,
+        (limits, tls): (Limits, Option<TlsFiles>),
+    ) -> Rig {
+        let config = Config { listen: SocketAddr::from(([127, 0, 0, 1], 0)), tls, limits };
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.unwrap().block_on(async {
-                let server = Server::bind(config, app.into()).await.unwrap();
+                let server = Server::bind(config, app).await.unwrap();
                 tell.send(server.address()).unwrap();
                 server.run(async { drop(stopped.await) }).await;
             });
@@ -76,6 +83,11 @@ impl Rig {
         Answer::read(&mut stream)
     }
 
+    /// A connection for many requests, one after the other.
+    pub(crate) fn client(&self) -> Client {
+        Client { stream: BufReader::new(self.connect()) }
+    }
+
     /// Tells it to stop.
     pub(crate) fn stop(&mut self) {
         drop(self.stop.take());
@@ -93,6 +105,21 @@ impl Drop for Rig {
     fn drop(&mut self) {
         self.stop();
         self.join();
+    }
+}
+
+/// A connection that is kept.
+pub(crate) struct Client {
+    stream: BufReader<TcpStream>,
+}
+
+impl Client {
+    pub(crate) fn send(&mut self, request: &[u8]) -> Answer {
+        self.stream.get_mut().write_all(request).unwrap();
+        match request.starts_with(b"HEAD ") {
+            true => Answer::read_head(&mut self.stream),
+            false => Answer::read(&mut self.stream),
+        }
     }
 }
 
@@ -117,6 +144,15 @@ pub(crate) struct Answer {
 impl Answer {
     /// Reads one answer; status 0 if the connection ends before there is one.
     pub(crate) fn read(stream: &mut impl Read) -> Answer {
+        let mut answer = Answer::read_head(stream);
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        answer.body.resize(length, 0);
+        stream.read_exact(&mut answer.body).unwrap();
+        answer
+    }
+
+    /// Reads the head of an answer that has no body, whatever its head says.
+    pub(crate) fn read_head(stream: &mut impl Read) -> Answer {
         let mut head = Vec::new();
         let mut byte = [0];
         while !head.ends_with(b"\r\n\r\n") {
@@ -125,18 +161,14 @@ impl Answer {
                 _ => return Answer { status: 0, head: String::new(), body: vec![] },
             }
         }
-        let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+        let head = String::from_utf8(head).unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let mut answer = Answer { status, head, body: vec![] };
-        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
-        answer.body.resize(length, 0);
-        stream.read_exact(&mut answer.body).unwrap();
-        answer
+        Answer { status, head, body: vec![] }
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.filter(|(known, _)| *known == name).map(|(_, value)| value).next()
+        lines.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
     }
 
     pub(crate) fn text(&self) -> &str {

@@ -1,0 +1,16 @@
+//! A model over HTTP.
+
+mod ask;
+mod bulk;
+mod entities;
+mod garbage;
+mod lists;
+mod malformed;
+mod matrix;
+mod pages;
+mod served;
+mod serving;
+mod stages;
+mod telling;
+mod tokens;
+mod uniques;

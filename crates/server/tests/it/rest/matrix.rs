@@ -1,0 +1,246 @@
+//! Every operation of every model, tried by everybody who may not: refused, with nothing changed
+//! and nothing told.
+
+use std::collections::BTreeSet;
+
+use keyloom_model::IdSource;
+use keyloom_server::{Role, Route, TokenRequest};
+use keyloom_store::{Scan, TableName};
+use keyloom_testkit::{ManualClock, Random};
+use pollster::block_on;
+
+use super::ask::Ask;
+use super::served::{app, apps};
+use super::stages::{MARK, Stage, Thing};
+use crate::rig::{Answer, Client};
+
+const RANDOM_MODELS: u64 = 12;
+
+/// The models of all apps, and random ones.
+fn stages() -> impl Iterator<Item = (String, Stage)> {
+    let drafts = (0..RANDOM_MODELS).map(|seed| {
+        let draft = keyloom_testkit::model::draft(&mut Random::new(seed));
+        (format!("seed {seed}"), draft.text())
+    });
+    let models = apps().into_iter().map(|name| (name.clone(), app(&name))).chain(drafts);
+    models.zip(0..).filter_map(|((name, text), seed)| Some((name, Stage::build(&text, seed)?)))
+}
+
+/// Every row of the store that requests could change.
+fn rows(stage: &Stage) -> BTreeSet<String> {
+    let mut rows = BTreeSet::new();
+    for table in ["keyloom", "keyloom.tokens"] {
+        let mut scan = Scan::new(&TableName::new(table).unwrap());
+        loop {
+            let page = block_on(stage.served.store.scan(scan.clone())).unwrap();
+            rows.extend(page.items.iter().map(|item| format!("{table}: {item:?}")));
+            match page.last_key {
+                None => break,
+                start => scan.start = start,
+            }
+        }
+    }
+    rows
+}
+
+/// Sends what somebody tries; each must be refused in this way, and nothing may change.
+fn assert_refused(
+    (name, stage): (&str, &Stage),
+    asks: impl Iterator<Item = Ask>,
+    expected: &str,
+) -> usize {
+    let (before, mut client) = (rows(stage), stage.served.rig.client());
+    let mut count = 0;
+    for ask in asks {
+        let answer = client.send(&ask.bytes());
+        let shown = format!("{name}: {} {}", ask.method, ask.path);
+        assert_eq!(answer.outcome(), expected, "{shown}");
+        assert!(!answer.text().contains(MARK), "{shown}: {}", answer.text());
+        count += 1;
+    }
+    assert!(rows(stage) == before, "{name}: something has changed");
+    count
+}
+
+/// All requests to operations that take a role, with that role.
+fn all_asks(stage: &Stage) -> Vec<(Ask, Role)> {
+    let routes = stage.served.routes.iter().filter_map(|route| Some((route, route.role?)));
+    routes
+        .flat_map(|(route, role)| stage.asks(route).into_iter().map(move |ask| (ask, role)))
+        .collect()
+}
+
+#[test]
+fn every_operation_of_the_apps_is_tried() {
+    for (name, stage) in stages().filter(|(name, _)| !name.starts_with("seed")) {
+        for route in &stage.served.routes {
+            assert!(!stage.asks(route).is_empty(), "{name}: {route:?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_valid_token_nothing_is_answered() {
+    for (name, stage) in stages() {
+        let served = &stage.served;
+        let expires = Some(keyloom_store::Time(ManualClock::START.0 + 1));
+        let request =
+            TokenRequest { role: Role::Admin, tenant: None, name: String::new(), expires };
+        let (_, expired) = block_on(served.tokens.create(request.clone())).unwrap();
+        let (token, revoked) = block_on(served.tokens.create(request)).unwrap();
+        block_on(served.tokens.revoke(&token.id)).unwrap();
+        served.rig.clock.advance_ms(1);
+        let asks = all_asks(&stage);
+        let made_up = format!("kl_{}_{}", "a".repeat(16), "b".repeat(52));
+        for given in [None, Some("garbage"), Some(&made_up), Some(&expired), Some(&revoked)] {
+            let with = |(ask, _): &(Ask, Role)| match given {
+                None => ask.clone(),
+                Some(token) => ask.clone().bearer(token),
+            };
+            assert_refused((&name, &stage), asks.iter().map(with), "401 unauthorized");
+        }
+    }
+}
+
+#[test]
+fn a_role_does_what_it_may_and_nothing_else() {
+    for (name, stage) in stages() {
+        let asks = all_asks(&stage);
+        for role in [Role::Reader, Role::Writer] {
+            let token = stage.served.token(role, Some(&stage.victim.tenant));
+            let denied = asks.iter().filter(|(_, needed)| *needed > role);
+            let denied = denied.map(|(ask, _)| ask.clone().bearer(&token));
+            let count = assert_refused((&name, &stage), denied, "403 forbidden");
+            assert!(count >= 4, "{name}: {count}");
+        }
+        // A batch is open to readers, and what it does is not.
+        let batch = stage.served.routes.iter().find(|route| route.name == "batch").unwrap();
+        let reader = stage.served.token(Role::Reader, Some(&stage.victim.tenant));
+        let asks = stage.asks(batch).into_iter();
+        let changes = asks
+            .filter(|ask| !String::from_utf8_lossy(ask.body.as_ref().unwrap()).contains("\"get\""));
+        let changes = changes.map(|ask| ask.bearer(&reader));
+        assert_refused((&name, &stage), changes, "403 forbidden");
+    }
+}
+
+#[test]
+fn a_tenant_that_the_token_is_not_of_is_refused() {
+    for (name, stage) in stages() {
+        let token = stage.served.token(Role::Writer, Some(&stage.stranger.tenant));
+        let asks = all_asks(&stage);
+        let asks = asks.iter().filter(|(_, role)| *role <= Role::Writer);
+        let asks = asks.map(|(ask, _)| ask.clone().bearer(&token).tenant("somebody-else"));
+        assert_refused((&name, &stage), asks, "403 forbidden");
+    }
+}
+
+#[test]
+fn who_names_no_tenant_sees_nobodys_data() {
+    for (name, stage) in stages() {
+        let admin = stage.served.token(Role::Admin, None);
+        let routes = stage.served.routes.iter().filter(|route| {
+            let entity = route.entity.as_ref().map(|name| stage.model.find(name).unwrap());
+            entity.is_some_and(|entity| !stage.is_shared(entity))
+        });
+        let asks = routes.flat_map(|route| stage.asks(route)).map(|ask| ask.bearer(&admin));
+        assert_refused((&name, &stage), asks, "400 tenant-needed");
+    }
+}
+
+#[test]
+fn a_token_of_one_tenant_changes_nothing_that_all_share() {
+    for (name, stage) in stages() {
+        let token = stage.served.token(Role::Writer, Some(&stage.stranger.tenant));
+        let things = stage.victim.things.iter().filter(|thing| stage.is_shared(thing.entity));
+        let asks = things.flat_map(|thing| {
+            let routes = stage.served.routes.iter().filter(|route| route.method != "GET");
+            let entity = &stage.model.entity(thing.entity).name;
+            let stage = &stage;
+            routes.flat_map(move |route| match (&route.entity, route.name.as_str()) {
+                (Some(of), _) if of == entity => stage.asks_about(route, thing),
+                (None, "transaction") => stage.bulk(route, thing, "changes"),
+                _ => vec![],
+            })
+        });
+        let asks = asks.map(|ask| ask.bearer(&token));
+        assert_refused((&name, &stage), asks, "403 forbidden");
+    }
+}
+
+/// What a stranger gets for a request, as if ids were all the same.
+fn tried(client: &mut Client, ask: &Ask, (token, ids): (&str, &[String])) -> String {
+    let ask = ask.clone().bearer(token).header("X-Request-Id", "same");
+    let answer = client.send(&ask.bytes());
+    if answer.status == 201 || answer.text().contains("\"status\":201") {
+        clean_up(client, &answer, token);
+        return "made".to_owned();
+    }
+    let mut told = format!("{} {}", answer.status, answer.text());
+    for id in ids {
+        told = told.replace(id, "ID");
+    }
+    told
+}
+
+/// What a stranger made of its own goes, so that the next request finds what this one found.
+fn clean_up(client: &mut Client, answer: &Answer, token: &str) {
+    if let Some(path) = answer.header("location") {
+        let deleted = client.send(&Ask::delete(path).bearer(token).bytes());
+        assert_eq!(deleted.status, 204, "{path}");
+    }
+}
+
+/// The ids in a thing: its own, and of what it refers to.
+fn ids(stage: &Stage, thing: &Thing) -> Vec<String> {
+    let never = stage.that_never_was(thing);
+    let mut ids = vec![thing.id.clone(), never.id.clone()];
+    for (name, value) in thing.document.as_object().unwrap() {
+        if *value != never.document[name] {
+            let texts = [value, &never.document[name]].map(|id| id.as_str().unwrap().to_owned());
+            ids.extend(texts);
+        }
+    }
+    // The longest first: one may be the beginning of another.
+    ids.sort_by_key(|id| std::cmp::Reverse(id.len()));
+    ids
+}
+
+/// Whether a route is about one thing that is there, and makes none.
+fn reads_one(stage: &Stage, thing: &Thing, route: &Route) -> bool {
+    let is_given = stage.model.entity(thing.entity).id_source == IdSource::Given;
+    route.path.ends_with("/{id}") && !(route.method == "PUT" && is_given)
+}
+
+#[test]
+fn what_is_anothers_is_as_if_it_had_never_been() {
+    for (name, stage) in stages() {
+        let token = stage.served.token(Role::Writer, Some(&stage.stranger.tenant));
+        let (before, mut client) = (rows(&stage), stage.served.rig.client());
+        for thing in stage.victim.things.iter().filter(|thing| !stage.is_shared(thing.entity)) {
+            let (entity, ids) = (&stage.model.entity(thing.entity).name, ids(&stage, thing));
+            let never = stage.that_never_was(thing);
+            for route in &stage.served.routes {
+                let asks = |thing: &Thing| match (&route.entity, route.name.as_str()) {
+                    (Some(of), _) if of == entity => stage.asks_about(route, thing),
+                    (None, "transaction") => stage.bulk(route, thing, "changes"),
+                    (None, "batch") => stage.bulk(route, thing, "requests"),
+                    _ => vec![],
+                };
+                for (real, unreal) in asks(thing).iter().zip(&asks(&never)) {
+                    let shown = format!("{name}: {} {}", real.method, real.path);
+                    let told = tried(&mut client, real, (&token, &ids));
+                    assert_eq!(told, tried(&mut client, unreal, (&token, &ids)), "{shown}");
+                    assert!(!told.contains(MARK), "{shown}: {told}");
+                    let is_there = told.starts_with("2") && reads_one(&stage, thing, route);
+                    assert!(!is_there, "{shown}: {told}");
+                    // The values of apps' strangers are others than their victims'.
+                    let is_told = told.starts_with("409") && !name.starts_with("seed");
+                    assert!(!is_told, "{shown}: {told}");
+                }
+            }
+        }
+        let lost: Vec<String> = before.difference(&rows(&stage)).cloned().collect();
+        assert!(lost.is_empty(), "{name}: {lost:#?}");
+    }
+}

@@ -1,0 +1,137 @@
+//! A model that is served on a free port.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use keyloom::{Db, Options, Store, SystemEntropy};
+use keyloom_server::{
+    Limits, Log, LogLevel, Rest, RestOptions, Role, Route, TlsFiles, TokenRequest, Tokens,
+};
+use keyloom_store::{Background, Engine, Options as EngineOptions, Reference};
+use keyloom_testkit::{ManualClock, SimDisk};
+use pollster::block_on;
+
+use super::ask::Ask;
+use crate::rig::{Answer, Rig, short_limits};
+
+/// A served model, with what is behind it.
+pub(crate) struct Served {
+    pub(crate) rig: Rig,
+    pub(crate) db: Db,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) tokens: Tokens,
+    pub(crate) routes: Vec<Route>,
+    /// What was written to the log.
+    pub(crate) lines: Arc<Mutex<Vec<String>>>,
+}
+
+/// Who is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// Whoever is on this machine.
+    Open,
+    /// Whoever has a token.
+    Closed,
+}
+
+/// How to serve.
+pub(crate) struct Setup {
+    pub(crate) door: Door,
+    pub(crate) limits: Limits,
+    pub(crate) tls: Option<TlsFiles>,
+    pub(crate) store: fn(&ManualClock) -> Arc<dyn Store>,
+}
+
+impl Setup {
+    pub(crate) fn new(door: Door) -> Setup {
+        let limits = Limits { body_bytes: 64 * 1024, ..short_limits() };
+        Setup { door, limits, tls: None, store: reference }
+    }
+}
+
+fn reference(clock: &ManualClock) -> Arc<dyn Store> {
+    Arc::new(Reference::new(Arc::new(clock.clone())))
+}
+
+/// An engine on a disk in memory.
+pub(crate) fn engine(clock: &ManualClock) -> Arc<dyn Store> {
+    let options = EngineOptions {
+        background: Background::Manual,
+        clock: Arc::new(clock.clone()),
+        disk: Arc::new(SimDisk::new(0)),
+        ..EngineOptions::default()
+    };
+    Arc::new(Engine::open(Path::new("/data"), options).expect("the engine opens"))
+}
+
+impl Served {
+    pub(crate) fn start(model: &str, setup: Setup) -> Served {
+        let clock = ManualClock::new();
+        let store = (setup.store)(&clock);
+        let open_tokens = || {
+            let clock = Arc::new(clock.clone());
+            block_on(Tokens::open(store.clone(), clock, Arc::new(SystemEntropy))).unwrap()
+        };
+        let tokens = open_tokens();
+        if setup.door == Door::Closed {
+            token(&tokens, Role::Reader, None);
+        }
+        let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
+        let db = block_on(Db::open_with(model, store.clone(), options)).unwrap();
+        let lines = Arc::new(Mutex::new(vec![]));
+        let told = lines.clone();
+        let log = Log {
+            level: LogLevel::All,
+            write: Arc::new(move |line| told.lock().unwrap().push(line.to_owned())),
+        };
+        let options = RestOptions { clock: Arc::new(clock.clone()), log, ..RestOptions::default() };
+        let rest = Rest::new(db.clone(), open_tokens(), vec![], options).unwrap();
+        let routes = rest.routes();
+        let rig = Rig::serve(rest.into(), clock, (setup.limits, setup.tls));
+        Served { rig, db, store, tokens, routes, lines }
+    }
+
+    /// Served to anybody on this machine.
+    pub(crate) fn open(model: &str) -> Served {
+        Served::start(model, Setup::new(Door::Open))
+    }
+
+    /// Served to those who have a token.
+    pub(crate) fn closed(model: &str) -> Served {
+        Served::start(model, Setup::new(Door::Closed))
+    }
+
+    /// The answer to one request, on a connection of its own.
+    pub(crate) fn ask(&self, ask: &Ask) -> Answer {
+        self.rig.client().send(&ask.bytes())
+    }
+
+    /// A new token, as its user has it.
+    pub(crate) fn token(&self, role: Role, tenant: Option<&str>) -> String {
+        token(&self.tokens, role, tenant)
+    }
+}
+
+fn token(tokens: &Tokens, role: Role, tenant: Option<&str>) -> String {
+    let tenant = tenant.map(str::to_owned);
+    let request = TokenRequest { role, tenant, name: "test".to_owned(), expires: None };
+    block_on(tokens.create(request)).unwrap().1
+}
+
+/// The model of an app.
+pub(crate) fn app(name: &str) -> String {
+    let path = format!("{}/../../apps/{name}/model.toml", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The names of all apps.
+pub(crate) fn apps() -> Vec<String> {
+    let folder = format!("{}/../../apps", env!("CARGO_MANIFEST_DIR"));
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let apps = entries.filter(|path| path.join("model.toml").is_file());
+    let mut names: Vec<String> =
+        apps.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort();
+    assert!(names.len() >= 4, "{names:?}");
+    names
+}

@@ -1,0 +1,309 @@
+//! Served models with data of two tenants, and requests about that data: made from the model, for
+//! every operation.
+
+use keyloom::{Change, Db, Error, Item, Value};
+use keyloom_model::{
+    Entity, EntityId, FieldId, FieldOrigin, FieldType, IdSource, Limits, List, Model, PathPart,
+    Tenancy,
+};
+use keyloom_server::Route;
+use keyloom_testkit::Random;
+use keyloom_testkit::model::document;
+use pollster::block_on;
+use serde_json::{Value as Json, json};
+
+use super::ask::Ask;
+use super::served::Served;
+
+/// Stands in every text of the one whose data others must not see.
+pub(crate) const MARK: &str = "victim's";
+
+/// A served model with data in it.
+pub(crate) struct Stage {
+    pub(crate) served: Served,
+    pub(crate) model: Model,
+    /// Whose data is tried for, and what there is of it, what all share included.
+    pub(crate) victim: Party,
+    /// Somebody else.
+    pub(crate) stranger: Party,
+}
+
+/// A tenant and its data.
+pub(crate) struct Party {
+    /// As a token has it.
+    pub(crate) tenant: String,
+    pub(crate) things: Vec<Thing>,
+}
+
+/// An entity.
+#[derive(Clone, Debug)]
+pub(crate) struct Thing {
+    pub(crate) entity: EntityId,
+    pub(crate) id: String,
+    pub(crate) document: Json,
+}
+
+impl Stage {
+    /// None if no two tenants fit the model.
+    pub(crate) fn build(text: &str, seed: u64) -> Option<Stage> {
+        let served = Served::closed(text);
+        let (model, random) = (served.db.model(), &mut Random::new(seed));
+        let shared = fill(&model, &served.db, &Whose::Shared, random);
+        let [victim, stranger] = tenants(&model, &shared, random)?;
+        let mut party = |tenant: Value, mark: &str| {
+            let db = served.db.tenant(tenant.clone());
+            let things = fill(&model, &db, &Whose::Tenant { shared: &shared, mark }, random);
+            let tenant = match tenant {
+                Value::S(text) => text,
+                other => other.to_string(),
+            };
+            Party { tenant, things }
+        };
+        let (victim, stranger) = (party(victim, MARK), party(stranger, ""));
+        Some(Stage { model, victim, stranger, served })
+    }
+
+    pub(crate) fn is_shared(&self, entity: EntityId) -> bool {
+        self.model.entity(entity).tenancy == Tenancy::Shared
+    }
+
+    /// Every request that a route could get about the things of the victim.
+    pub(crate) fn asks(&self, route: &Route) -> Vec<Ask> {
+        match &route.entity {
+            None => self.own_asks(route),
+            Some(entity) => {
+                let things = self.victim.things.iter();
+                let of_route = things.filter(|t| self.model.entity(t.entity).name == *entity);
+                of_route.flat_map(|thing| self.asks_about(route, thing)).collect()
+            }
+        }
+    }
+
+    /// Requests to routes that are of no entity.
+    fn own_asks(&self, route: &Route) -> Vec<Ask> {
+        let things = self.victim.things.iter();
+        match route.name.as_str() {
+            "transaction" => things.flat_map(|t| self.bulk(route, t, "changes")).collect(),
+            "batch" => things.flat_map(|t| self.bulk(route, t, "requests")).collect(),
+            "create_token" => vec![Ask::post(&route.path, &json!({"role": "admin"}))],
+            "revoke_token" => {
+                let tokens = block_on(self.served.tokens.list()).unwrap();
+                tokens.iter().map(|token| Ask::delete(&format!("/tokens/{}", token.id))).collect()
+            }
+            _ => vec![Ask::new(&route.method, &route.path)],
+        }
+    }
+
+    /// A route of no entity, as far as it is about one thing.
+    pub(crate) fn bulk(&self, route: &Route, thing: &Thing, list: &str) -> Vec<Ask> {
+        let (entity, id) = (&self.model.entity(thing.entity).name, &thing.id);
+        let document = self.given(thing);
+        let mut parts = vec![
+            json!({"update": entity, "id": id, "document": {}}),
+            json!({"put": entity, "id": id, "document": document}),
+            json!({"delete": entity, "id": id}),
+        ];
+        if list == "requests" {
+            parts.push(json!({"get": entity, "id": id}));
+        }
+        let ask = |part: &Json| Ask::post(&route.path, &json!({ list: [part] }));
+        parts.iter().map(ask).collect()
+    }
+
+    /// Requests to a route of the thing's entity.
+    pub(crate) fn asks_about(&self, route: &Route, thing: &Thing) -> Vec<Ask> {
+        let entity = self.model.entity(thing.entity);
+        let one = format!("{}/{{id}}", entity.path);
+        let here = format!("{}/{}", entity.path, encoded(&thing.id));
+        let mut made = self.given(thing);
+        match (route.method.as_str(), route.path == one) {
+            ("POST", _) => {
+                if entity.id_source == IdSource::Given {
+                    made["id"] = json!(thing.id);
+                }
+                vec![Ask::post(&route.path, &made)]
+            }
+            ("PUT", _) => vec![Ask::put(&here, &made)],
+            ("PATCH", _) => vec![Ask::patch(&here, &json!({})), Ask::patch(&here, &made)],
+            ("DELETE", _) => vec![Ask::delete(&here)],
+            (_, true) => vec![Ask::get(&here)],
+            (_, false) if route.path.contains("/{id}/with/") => {
+                let parent = entity.fields.iter().find(|f| f.origin == FieldOrigin::Parent);
+                let parent = text_of(&thing.document[&parent.unwrap().name]).unwrap();
+                vec![Ask::get(&route.path.replace("{id}", &encoded(&parent)))]
+            }
+            (_, false) => questions(entity, route, thing),
+        }
+    }
+
+    /// What a client would send: neither id, nor version, nor tenant.
+    fn given(&self, thing: &Thing) -> Json {
+        let entity = self.model.entity(thing.entity);
+        let mut document = thing.document.clone();
+        let members = document.as_object_mut().unwrap();
+        members.remove("id");
+        members.remove("version");
+        if let Tenancy::Own(field) = entity.tenancy {
+            members.remove(&entity.field(field).name);
+        }
+        document
+    }
+
+    /// The same thing, if it and all that it refers to had never been.
+    pub(crate) fn that_never_was(&self, thing: &Thing) -> Thing {
+        let mut other = thing.clone();
+        other.id = never(&thing.id);
+        for (_, field) in self.model.entity(thing.entity).fields() {
+            let FieldType::Ref(target, _) = field.of else { continue };
+            if let Some(id) = thing.document[&field.name].as_str()
+                && !self.is_shared(target)
+            {
+                other.document[&field.name] = json!(never(id));
+            }
+        }
+        other
+    }
+}
+
+/// An id as long as another, of nothing.
+fn never(id: &str) -> String {
+    "q".repeat(id.len())
+}
+
+/// The lists and uniques of an entity that a route answers, asked for what a thing has.
+fn questions(entity: &Entity, route: &Route, thing: &Thing) -> Vec<Ask> {
+    let lists = entity.lists().filter(|(_, list)| path_of(entity, list) == route.path);
+    let mut wanted: Vec<Vec<FieldId>> = lists.map(|(_, list)| list.by.clone()).collect();
+    if route.path == entity.path {
+        let fields = |unique: &keyloom_model::Unique| {
+            unique.within.iter().chain(&unique.fields).copied().collect()
+        };
+        wanted.extend(entity.uniques().map(|(_, unique)| fields(unique)));
+    }
+    wanted.iter().filter_map(|fields| question(entity, route, (thing, fields))).collect()
+}
+
+fn question(entity: &Entity, route: &Route, (thing, fields): (&Thing, &[FieldId])) -> Option<Ask> {
+    let (mut path, mut query) = (route.path.clone(), vec![]);
+    for field in fields {
+        let name = &entity.field(*field).name;
+        let text = text_of(&thing.document[name]).filter(|text| !text.is_empty())?;
+        let place = format!("{{{name}}}");
+        match path.contains(&place) {
+            true => path = path.replace(&place, &encoded(&text)),
+            false => query.push(format!("{name}=={}", encoded(&text))),
+        }
+    }
+    Some(Ask::get(&format!("{path}?{}", query.join("&"))))
+}
+
+fn path_of(entity: &Entity, list: &List) -> String {
+    let part = |part: &PathPart| match part {
+        PathPart::Text(text) => format!("/{text}"),
+        PathPart::Field(field) => format!("/{{{}}}", entity.field(*field).name),
+    };
+    match &list.path {
+        Some(parts) => parts.iter().map(part).collect(),
+        None => format!("{}/lists/{}", entity.path, list.name),
+    }
+}
+
+fn text_of(value: &Json) -> Option<String> {
+    match value {
+        Json::Null => None,
+        Json::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// Whose things are made.
+enum Whose<'s> {
+    /// Everybody's.
+    Shared,
+    /// One tenant's, which may refer to what all share. Its texts are marked.
+    Tenant { shared: &'s [Thing], mark: &'s str },
+}
+
+/// Makes things of every kind that is theirs.
+fn fill(model: &Model, db: &Db, whose: &Whose<'_>, random: &mut Random) -> Vec<Thing> {
+    let (mut things, mark, are_shared) = match whose {
+        Whose::Shared => (vec![], "", true),
+        Whose::Tenant { shared, mark } => (shared.to_vec(), *mark, false),
+    };
+    for (id, entity) in model.entities() {
+        let is_shared = entity.tenancy == Tenancy::Shared;
+        for number in 0..if is_shared == are_shared { 3 } else { 0 } {
+            let ids = |kind| ids_of(&things, kind);
+            let mut draw = || {
+                let mut item = document((model, id), &ids, random)?;
+                prepare(entity, &mut item, (mark, number));
+                let change = Change::create_item(&entity.name, entity.show(&item));
+                match block_on(db.transact(vec![change])) {
+                    Ok(mut made) => made.pop().flatten(),
+                    // Values of small pools collide, and null is not anything: others are drawn.
+                    Err(Error::Taken { .. } | Error::Fields { .. }) => None,
+                    Err(error) => panic!("{error}"),
+                }
+            };
+            let Some(record) = (0..20).find_map(|_| draw()) else { continue };
+            let document = serde_json::from_str(&record.to_json()).unwrap();
+            things.push(Thing { entity: id, id: record.id().to_owned(), document });
+        }
+    }
+    things
+}
+
+fn ids_of(things: &[Thing], kind: EntityId) -> Vec<String> {
+    things.iter().filter(|thing| thing.entity == kind).map(|thing| thing.id.clone()).collect()
+}
+
+/// Marks the texts of a document, and makes it last.
+fn prepare(entity: &Entity, item: &mut Item, (mark, number): (&str, usize)) {
+    for (id, field) in entity.fields() {
+        if entity.tenancy == Tenancy::Own(id) {
+            item.remove(&field.name);
+        } else if entity.expires == Some(id) {
+            item.insert(field.name.as_str(), 4_102_444_800_000_i64);
+        } else if let FieldType::Text(Limits { low: None | Some(0..=9), high: None | Some(20..) }) =
+            field.of
+            && field.origin == FieldOrigin::Declared
+            && !mark.is_empty()
+        {
+            item.insert(field.name.as_str(), format!("{mark} {number}"));
+        }
+    }
+    if entity.id_source == IdSource::Given {
+        item.insert("id", format!("{}-{number}", if mark.is_empty() { "own" } else { "secret" }));
+    }
+}
+
+/// Two tenants that every kind of the model knows.
+fn tenants(model: &Model, shared: &[Thing], random: &mut Random) -> Option<[Value; 2]> {
+    let own = model.entities().filter_map(|(id, entity)| match entity.tenancy {
+        Tenancy::Own(field) => Some((id, entity.field(field))),
+        Tenancy::Shared | Tenancy::Inherited(_) => None,
+    });
+    let own: Vec<_> = own.collect();
+    let Some((entity, field)) = own.first() else {
+        return Some([Value::from("acme"), Value::from("other")]);
+    };
+    let ids = |kind| match ids_of(shared, kind) {
+        ids if ids.is_empty() => vec!["nothing".to_owned()],
+        ids => ids,
+    };
+    let mut found: Vec<Value> = vec![];
+    for _ in 0..100 {
+        let drawn = document((model, *entity), &ids, random);
+        let Some(tenant) = drawn.and_then(|item| item.get(&field.name).cloned()) else { continue };
+        let fits = own.iter().all(|(_, field)| field.check(&tenant).is_ok());
+        if fits && !found.contains(&tenant) {
+            found.push(tenant);
+        }
+    }
+    let mut found = found.into_iter();
+    Some([found.next()?, found.next()?])
+}
