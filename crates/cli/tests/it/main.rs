@@ -11,6 +11,7 @@ mod hostile_lines;
 mod imports;
 mod killed_import;
 mod models;
+mod once;
 mod oracles;
 mod process;
 mod readme;

@@ -1,0 +1,89 @@
+//! What comes with an entity: references and children, nested.
+
+use serde_json::{Value, json};
+
+use super::ask::Ask;
+use super::served::{Served, app};
+
+/// A menu with a dish of a recipe that needs two things; its path.
+fn menu(served: &Served) -> String {
+    let make = |path: &str, document: Value| {
+        let made = served.ask(&Ask::post(path, &document)).expect_json(201);
+        made["id"].as_str().unwrap().to_owned()
+    };
+    let shelf = make("/categories", json!({"name": "shelf", "shop_order": 1}));
+    let recipe = make("/recipes", json!({"name": "soup"}));
+    for (name, position) in [("salt", 1), ("water", 2)] {
+        let thing = make("/ingredients", json!({"name": name, "category": shelf}));
+        let need =
+            json!({"recipe": recipe, "ingredient": thing, "amount": 1, "position": position});
+        make("/recipe-ingredients", need);
+    }
+    let menu = make("/menus", json!({"name": "week"}));
+    make("/menu-items", json!({"menu": menu, "recipe": recipe}));
+    format!("/menus/{menu}")
+}
+
+#[test]
+fn a_menu_comes_with_everything_down_to_the_category() {
+    let served = Served::open(&app("kitchen"));
+    let menu = menu(&served);
+    let with = "menu_items.recipe.recipe_ingredients.ingredient.category,menu_items.menu";
+    let tree = served.ask(&Ask::get(&format!("{menu}?with={with}"))).expect_json(200);
+    let dish = &tree["with"]["menu_items"]["items"][0];
+    assert_eq!(dish["with"]["menu"]["id"], tree["id"]);
+    let needs = &dish["with"]["recipe"]["with"]["recipe_ingredients"]["items"];
+    let named = |need: &Value| {
+        let thing = &need["with"]["ingredient"];
+        (thing["name"].clone(), thing["with"]["category"]["name"].clone())
+    };
+    let named: Vec<_> = needs.as_array().unwrap().iter().map(named).collect();
+    let shelf = json!("shelf");
+    assert_eq!(named, [(json!("salt"), shelf.clone()), (json!("water"), shelf)]);
+}
+
+#[test]
+fn lists_and_pages_of_children_bring_it_too() {
+    let served = Served::open(&app("kitchen"));
+    let menu = menu(&served);
+    for path in [format!("{menu}/items"), format!("{menu}/with/menu_items")] {
+        let page = served.ask(&Ask::get(&format!("{path}?with=recipe"))).expect_json(200);
+        assert_eq!(page["items"][0]["with"]["recipe"]["name"], "soup", "{path}");
+    }
+    let found = served.ask(&Ask::get("/ingredients?name=salt&with=category")).expect_json(200);
+    assert_eq!(found["items"][0]["with"]["category"]["name"], "shelf");
+}
+
+#[test]
+fn children_go_on_where_the_first_ones_end() {
+    let served = Served::open(&app("kitchen"));
+    let menu = menu(&served);
+    let recipe = served.ask(&Ask::get(&format!("{menu}?with=menu_items"))).expect_json(200);
+    let recipe = recipe["with"]["menu_items"]["items"][0]["recipe"].as_str().unwrap().to_owned();
+    let path = format!("/recipes/{recipe}?with=recipe_ingredients&limit=1");
+    let first = served.ask(&Ask::get(&path)).expect_json(200);
+    let branch = &first["with"]["recipe_ingredients"];
+    assert_eq!(branch["items"][0]["position"], 1);
+    let next = branch["next"].as_str().unwrap();
+    let path = format!("/recipes/{recipe}/with/recipe_ingredients?cursor={next}&limit=1");
+    let rest = served.ask(&Ask::get(&path)).expect_json(200);
+    assert_eq!((&rest["items"][0]["position"], rest.get("next")), (&json!(2), None));
+}
+
+#[test]
+fn what_cannot_come_is_refused() {
+    let served = Served::open(&app("kitchen"));
+    let menu = menu(&served);
+    for with in ["dishes", "menu_items.", "menu_items.recipes", "menu", ",", "name"] {
+        let asked = served.ask(&Ask::get(&format!("{menu}?with={with}")));
+        assert_eq!(asked.outcome(), "400 bad-parameter", "{with}");
+    }
+    let deep = "menu_items.menu.".repeat(5) + "menu_items";
+    assert_eq!(served.ask(&Ask::get(&format!("{menu}?with={deep}"))).status, 400);
+    for limit in ["0", "-1", "1001", "1000000000", "x"] {
+        let path = format!("{menu}?with=menu_items&limit={limit}");
+        assert_eq!(served.ask(&Ask::get(&path)).outcome(), "400 bad-parameter", "{limit}");
+    }
+    let nowhere = served.ask(&Ask::get("/menus/none?with=menu_items"));
+    assert_eq!(nowhere.outcome(), "404 not-found");
+}
