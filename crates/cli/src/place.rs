@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Arg, ArgGroup, ArgMatches, value_parser};
-use keyloom::Db;
+use keyloom::{Db, SystemClock, SystemEntropy};
 use keyloom_dynamodb::{Remote, RemoteOptions};
-use keyloom_store::{Store, TableName};
+use keyloom_server::Tokens;
+use keyloom_store::{Engine, Options, Store, TableName};
 
 use crate::model_file::open_existing;
 
@@ -17,12 +18,30 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The tokens of whoever is let in to it.
+    pub(crate) async fn tokens(&self) -> Result<Tokens, String> {
+        let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+        let tokens = Tokens::open(self.store.clone(), clock, entropy).await;
+        tokens.map_err(|error| error.to_string())
+    }
+
     /// The database of a model that is there.
     pub(crate) async fn database(self, model: &str) -> Result<Db, String> {
         let options = keyloom::Options { table: self.table, ..keyloom::Options::default() };
         let db = Db::open_with(model, self.store, options).await;
         db.map_err(|error| error.to_string())
     }
+}
+
+/// Data that was opened, and what to say about it.
+pub(crate) struct Opened {
+    pub(crate) place: Place,
+    /// What people call it.
+    pub(crate) name: String,
+    /// How it is named on the command line.
+    pub(crate) flag: String,
+    /// What is to be closed at the end.
+    pub(crate) engine: Option<Arc<Engine>>,
 }
 
 /// Adds the arguments that say where data is that is there.
@@ -63,8 +82,28 @@ pub(crate) async fn open(arguments: &ArgMatches) -> Result<Place, String> {
     Ok(place)
 }
 
+/// Opens the table in DynamoDB that the arguments name, or the directory, or the one that is meant
+/// if none is named; it is made if it is not there.
+pub(crate) async fn open_or_make(
+    arguments: &ArgMatches,
+    default: PathBuf,
+    options: Options,
+) -> Result<Opened, String> {
+    if let Some(place) = open_remote(arguments).await? {
+        let name = format!("the table {}", place.table);
+        let flag = format!("--dynamodb {}", place.table);
+        return Ok(Opened { place, name, flag, engine: None });
+    }
+    let data = arguments.get_one::<PathBuf>("data").cloned().unwrap_or(default);
+    let engine = Engine::open(&data, options).map_err(|error| error.to_string())?;
+    let engine = Arc::new(engine);
+    let place = Place { store: engine.clone(), table: keyloom::Options::default().table };
+    let name = data.display().to_string();
+    Ok(Opened { place, flag: format!("--data {name}"), name, engine: Some(engine) })
+}
+
 /// DynamoDB, if the arguments name a table there; the table need not be there yet.
-pub(crate) async fn open_remote(arguments: &ArgMatches) -> Result<Option<Place>, String> {
+async fn open_remote(arguments: &ArgMatches) -> Result<Option<Place>, String> {
     let text = |name| arguments.get_one::<String>(name).cloned();
     let Some(table) = text("dynamodb") else { return Ok(None) };
     let options = RemoteOptions {

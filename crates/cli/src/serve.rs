@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom::{Db, SystemClock, SystemEntropy};
-use keyloom_server::{Limits, Log, LogLevel, OwnRoute, Rest, RestOptions, Tokens};
-use keyloom_store::Engine;
+use keyloom::Db;
+use keyloom_server::{Limits, Log, LogLevel, OwnRoute, Rest, RestOptions};
 
 use crate::command::Command;
-use crate::place::{self, Place};
+use crate::place::{self, Opened};
 use crate::serving::{self, tell};
 
 pub(crate) const COMMAND: Command = Command { name: "serve", describe, run };
@@ -86,11 +85,11 @@ pub(crate) fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), St
 }
 
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
-    let Opened { place, name, engine } = open(served.name, arguments).await?;
-    let store = place.store.clone();
+    let default = PathBuf::from(format!("{}-data", served.name));
+    let opened = place::open_or_make(arguments, default, serving::options(arguments)).await?;
+    let Opened { place, name, flag, engine } = opened;
+    let tokens = place.tokens().await?;
     let db = place.database(served.model).await?;
-    let tokens = Tokens::open(store, Arc::new(SystemClock), Arc::new(SystemEntropy)).await;
-    let tokens = tokens.map_err(|error| error.to_string())?;
     let is_open = tokens.is_open();
     let chores = tokio::spawn(chores(db.clone()));
     let options =
@@ -99,6 +98,12 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let greeting = rest.greeting();
     let limits = Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() };
     let config = serving::config(arguments, limits)?;
+    if is_open && !config.listen.ip().is_loopback() {
+        return Err(format!(
+            "there are no tokens, so this machine alone can be served: make one with `keyloom \
+             token create {flag} --role admin`, or listen on 127.0.0.1."
+        ));
+    }
     let (server, url) = serving::bind(config, rest.into()).await?;
     let stop = serving::stop_signal()?;
     tell(&format!("Serving {} from {name} on {url}", served.name));
@@ -112,29 +117,6 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let _ = chores.await;
     tell("Stopped.");
     engine.map_or(Ok(()), serving::close)
-}
-
-/// Where data is kept.
-struct Opened {
-    place: Place,
-    /// What people call it.
-    name: String,
-    /// What is to be closed at the end.
-    engine: Option<Arc<Engine>>,
-}
-
-/// A table in DynamoDB if one is named, and a directory otherwise.
-async fn open(served: &str, arguments: &ArgMatches) -> Result<Opened, String> {
-    if let Some(place) = place::open_remote(arguments).await? {
-        let name = format!("the table {}", place.table);
-        return Ok(Opened { place, name, engine: None });
-    }
-    let data = arguments.get_one::<PathBuf>("data").cloned();
-    let data = data.unwrap_or_else(|| PathBuf::from(format!("{served}-data")));
-    let engine = Engine::open(&data, serving::options(arguments));
-    let engine = Arc::new(engine.map_err(|error| error.to_string())?);
-    let place = Place { store: engine.clone(), table: keyloom::Options::default().table };
-    Ok(Opened { place, name: data.display().to_string(), engine: Some(engine) })
 }
 
 /// What goes on while requests are answered: rows that a changed model needs, and expiry.

@@ -1,16 +1,16 @@
 //! `keyloom token`: who is let in to a server.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use keyloom::{SystemClock, SystemEntropy, Value};
+use clap::{Arg, ArgMatches};
+use keyloom::Value;
 use keyloom_model::FieldType;
 use keyloom_server::{Role, Token, TokenRequest, Tokens};
-use keyloom_store::{Engine, Options, Time};
+use keyloom_store::{Options, Time};
 
-use crate::command::Command;
+use crate::command::{Command, json_argument, say};
+use crate::model_file::block_on;
+use crate::place;
 
 pub(crate) const COMMAND: Command = Command { name: "token", describe, run };
 
@@ -29,62 +29,49 @@ The directory must not be open elsewhere. While a server runs, ask it instead, a
   curl -H 'Authorization: Bearer ...' URL/tokens --json '{\"name\": \"shop\", \"role\": \"writer\"}'";
 
 fn describe(command: clap::Command) -> clap::Command {
-    let data = || {
-        let data = Arg::new("data").long("data").value_name("DIR").required(true);
-        data.value_parser(value_parser!(PathBuf)).help("The directory that holds the data")
-    };
-    let json = || {
-        let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
-        json.help("Answer in JSON")
-    };
     let text =
         |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value);
     let role = text("role", "ROLE").required(true).value_parser(Role::ALL.map(Role::name));
     let create = clap::Command::new("create")
         .about("Make a token, and show it this once")
-        .arg(data())
         .arg(role.help("What it allows: to read, also to write, also to make tokens"))
         .arg(text("tenant", "NAME").help("Whose data it is for; everybody's if none is named"))
         .arg(text("name", "TEXT").default_value("").help("What it is for"))
         .arg(text("expires", "TIME").help("From when on it is not valid any more"))
-        .arg(json());
+        .arg(json_argument());
     let list = clap::Command::new("list").about("List the tokens that there are");
-    let revoke = clap::Command::new("revoke").about("Make a token worthless").arg(data());
+    let revoke = clap::Command::new("revoke").about("Make a token worthless");
+    let id = Arg::new("id").value_name("ID").required(true).help("Which one");
     command
         .about("Make, list and revoke the tokens with which clients are let in")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(create)
-        .subcommand(list.arg(data()).arg(json()))
-        .subcommand(revoke.arg(Arg::new("id").value_name("ID").required(true).help("Which one")))
+        .subcommand(place::arguments(create))
+        .subcommand(place::arguments(list.arg(json_argument())))
+        .subcommand(place::arguments(revoke.arg(id)))
         .after_help(EXAMPLES)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    let (verb, arguments) = arguments.subcommand().ok_or("Say what to do.")?;
-    runtime.block_on(act(verb, arguments))
+    let (verb, arguments) = arguments.subcommand().ok_or("say what to do.")?;
+    block_on(act(verb, arguments))
 }
 
 async fn act(verb: &str, arguments: &ArgMatches) -> Result<(), String> {
-    let data = arguments.get_one::<PathBuf>("data").ok_or("Say --data.")?;
-    // What is wrong with the request is said before a directory is made.
-    let request = (verb == "create").then(|| request(arguments)).transpose()?;
-    if request.is_none() && !data.is_dir() {
-        return Err(format!("{} is no directory.", data.display()));
+    if verb == "create" {
+        // What is wrong with the request is said before a directory is made.
+        let request = request(arguments)?;
+        let data = PathBuf::new();
+        let opened = place::open_or_make(arguments, data, Options::default()).await?;
+        return create(&opened.place.tokens().await?, request, arguments).await;
     }
-    let engine = Engine::open(data, Options::default()).map_err(|error| error.to_string())?;
-    let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
-    let tokens = Tokens::open(Arc::new(engine), clock, entropy).await;
-    let tokens = tokens.map_err(|error| error.to_string())?;
-    match (request, arguments.try_get_one::<String>("id").ok().flatten()) {
-        (Some(request), _) => create(&tokens, request, arguments).await,
-        (None, None) => list(&tokens, arguments).await,
-        (None, Some(id)) => match tokens.revoke(id).await.map_err(|error| error.to_string())? {
-            true => say("Revoked.\n"),
-            false => Err(format!("there is no token with the id `{id}`: `token list` tells.")),
-        },
+    let tokens = place::open(arguments).await?.tokens().await?;
+    let Some(id) = arguments.try_get_one::<String>("id").ok().flatten() else {
+        return list(&tokens, arguments).await;
+    };
+    match tokens.revoke(id).await.map_err(|error| error.to_string())? {
+        true => say("Revoked.\n"),
+        false => Err(format!("there is no token with the id `{id}`: `token list` tells.")),
     }
 }
 
@@ -139,8 +126,4 @@ fn time(text: &str) -> Result<Time, String> {
 
 fn shown(time: Time) -> String {
     FieldType::Time.show(&Value::from(time.0)).as_s().unwrap_or_default().to_owned()
-}
-
-fn say(text: &str) -> Result<(), String> {
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
 }
