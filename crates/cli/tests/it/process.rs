@@ -36,9 +36,13 @@ impl Served {
 
     /// Asks it to stop, as an operator would, and waits for it.
     pub(crate) fn stop(&mut self) -> bool {
-        let asked = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
-        asked.success() && self.child.wait().unwrap().success()
+        stop(&mut self.child)
     }
+}
+
+fn stop(child: &mut Child) -> bool {
+    let asked = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    asked.success() && child.wait().unwrap().success()
 }
 
 impl Drop for Served {
@@ -46,6 +50,54 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// `keyloom serve` on a free port, unless the arguments say another. It is killed when dropped.
+pub(crate) struct Serving {
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) greeting: String,
+}
+
+impl Serving {
+    pub(crate) fn start(model: &str, arguments: &[&str]) -> Serving {
+        let mut command = keyloom();
+        command.args(["serve", model, "--log", "nothing"]).args(arguments);
+        if !arguments.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut greeting = String::new();
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            greeting.push_str(&line.unwrap());
+            greeting.push('\n');
+            // The last line of the greeting.
+            if greeting.contains("/docs") {
+                break;
+            }
+        }
+        let url = greeting.lines().next().and_then(|line| line.split(" on ").last());
+        let url = url.expect("it says where it listens").to_owned();
+        Serving { child, url, greeting }
+    }
+
+    /// Ends it without asking.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it to stop, and waits for it.
+    pub(crate) fn stop(&mut self) -> bool {
+        stop(&mut self.child)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
