@@ -73,7 +73,7 @@ impl Raw {
             TransactAction::Put(Put::new(&self.table, row.item).when(condition))
         };
         let actions = self.layout.rows(image)?.into_iter().map(put).collect();
-        Ok(TransactWrite { actions, token: None })
+        Ok(TransactWrite::new(actions))
     }
 
     fn update(&self, key: Item, body: String) -> Outcome<()> {

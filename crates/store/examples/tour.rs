@@ -88,7 +88,7 @@ fn write_tasks(engine: &Engine, tasks: &TableName) -> Result<(), Box<dyn Error>>
     let give = Update::new().set(Place::from("owner"), Value::from("bob"));
     let actions = ["t1", "t3"]
         .map(|id| TransactAction::Update(UpdateItem::new(tasks, key(id), give.clone())));
-    engine.transact_write(TransactWrite { actions: actions.into(), token: None }).block_on()?;
+    engine.transact_write(TransactWrite::new(actions.into())).block_on()?;
     println!("One transaction gave t1 and t3 to bob.");
     Ok(())
 }

@@ -337,6 +337,13 @@ impl Delete {
     }
 }
 
+impl TransactWrite {
+    /// These actions, and nothing to remember them by.
+    pub fn new(actions: Vec<TransactAction>) -> TransactWrite {
+        TransactWrite { actions, ..TransactWrite::default() }
+    }
+}
+
 impl TransactAction {
     /// The table it is about.
     pub fn table(&self) -> &TableName {

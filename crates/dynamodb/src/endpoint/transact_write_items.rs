@@ -158,7 +158,7 @@ fn read(params: Params<'_>) -> Result<TransactWrite, Fault> {
     violations.finish()?;
     let actions = elements.into_iter().map(transact_action::read);
     Ok(TransactWrite {
-        actions: actions.collect::<Result<_, _>>()?,
         token: token.map(str::to_owned),
+        ..TransactWrite::new(actions.collect::<Result<_, _>>()?)
     })
 }

@@ -173,7 +173,7 @@ pub(crate) async fn write_progress(
 }
 
 async fn happens(store: &dyn Store, actions: Vec<TransactAction>) -> Result<bool, Error> {
-    match store.transact_write(TransactWrite { actions, token: None }).await {
+    match store.transact_write(TransactWrite::new(actions)).await {
         Ok(()) => Ok(true),
         Err(keyloom_store::Error::Canceled { reasons }) => {
             let refused = reasons.into_iter().flatten().find(|reason| match reason {
@@ -200,7 +200,7 @@ pub(crate) async fn remove_revision(
         TransactAction::Delete(Delete::new(table, key))
     };
     let actions = pieces.chain([vec![number.clone()]]).map(delete).collect();
-    store.transact_write(TransactWrite { actions, token: None }).await?;
+    store.transact_write(TransactWrite::new(actions)).await?;
     Ok(())
 }
 

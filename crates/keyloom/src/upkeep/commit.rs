@@ -55,7 +55,7 @@ async fn send(store: &dyn Store, mut actions: Vec<TransactAction>) -> Result<(),
         Some(TransactAction::Update(update)) if is_single => store.update(update).await.map(|_| ()),
         last => {
             actions.extend(last);
-            store.transact_write(TransactWrite { actions, token: None }).await
+            store.transact_write(TransactWrite::new(actions)).await
         }
     }
 }

@@ -269,7 +269,7 @@ impl Verifier<'_> {
 
     /// Writes; a condition that fails means that others were faster.
     pub(super) async fn mend(&self, actions: Vec<TransactAction>) -> Result<Remedy, Error> {
-        let transaction = TransactWrite { actions, token: None };
+        let transaction = TransactWrite::new(actions);
         match self.shared.store.transact_write(transaction).await {
             Ok(()) => Ok(Remedy::Mended),
             Err(keyloom_store::Error::Canceled { .. }) => Ok(Remedy::Changed),

@@ -140,7 +140,7 @@ impl Rig {
         let gone = gone.map(|row| Delete::new(&self.table, row.key.to_item()));
         let puts = new.iter().map(|row| Put::new(&self.table, row.item.clone()));
         let actions = gone.map(TransactAction::Delete).chain(puts.map(TransactAction::Put));
-        let transaction = TransactWrite { actions: actions.collect(), token: None };
+        let transaction = TransactWrite::new(actions.collect());
         self.store.transact_write(transaction).block_on().unwrap();
     }
 

@@ -88,7 +88,7 @@ fn large_store(disk: &SimDisk) -> (Engine, ManualClock) {
     for first in (0..12_000).step_by(100) {
         let put = |id| TransactAction::Put(Put::new(&plain, numbered(id)));
         let actions = (first..first + 100).map(put).collect();
-        engine.transact_write(TransactWrite { actions, token: None }).block_on().unwrap();
+        engine.transact_write(TransactWrite::new(actions)).block_on().unwrap();
     }
     (engine, clock)
 }
@@ -218,7 +218,7 @@ fn write_pair(engine: &Engine, id: u64) {
         TransactAction::Put(Put::new(&table("pairs"), Item::from(attributes)))
     };
     let actions = vec![half("left"), half("right")];
-    engine.transact_write(TransactWrite { actions, token: None }).block_on().unwrap();
+    engine.transact_write(TransactWrite::new(actions)).block_on().unwrap();
 }
 
 /// Ids of the pairs in a copy, each of which must be whole, in the index too.

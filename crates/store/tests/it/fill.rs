@@ -52,7 +52,7 @@ fn make_goods(engine: &Engine) {
     for ids in ids.chunks(100) {
         let put = |id: &u64| TransactAction::Put(Put::new(&goods(), item(*id, &mut random)));
         let actions = ids.iter().map(put).collect();
-        engine.transact_write(TransactWrite { actions, token: None }).block_on().unwrap();
+        engine.transact_write(TransactWrite::new(actions)).block_on().unwrap();
     }
 }
 

@@ -71,7 +71,7 @@ fn victim() {
             scope.spawn(move || {
                 for id in (first + writer..).step_by(WRITERS as usize) {
                     let actions = vec![half(id, writer, "left"), half(id, writer, "right")];
-                    let pair = TransactWrite { actions, token: None };
+                    let pair = TransactWrite::new(actions);
                     engine.transact_write(pair).block_on().unwrap();
                     // The report goes out before the next write begins.
                     let mut out = std::io::stdout().lock();

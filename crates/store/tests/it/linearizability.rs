@@ -163,7 +163,7 @@ fn ask(engine: &Engine, table: &TableName, call: &Call) -> Reply {
             let take = UpdateItem::new(table, key(*from), add(-by)).when(enough);
             let give = UpdateItem::new(table, key(*to), add(*by));
             let actions = vec![TransactAction::Update(take), TransactAction::Update(give)];
-            happened(engine.transact_write(TransactWrite { actions, token: None }).block_on())
+            happened(engine.transact_write(TransactWrite::new(actions)).block_on())
         }
         Call::Delete(id) => {
             let mut delete = Delete::new(table, key(*id));

@@ -42,7 +42,7 @@ fn make_shelf(engine: &Engine) {
     for places in even.chunks(100) {
         let put = |place: &i64| TransactAction::Put(Put::new(&shelf(), book(*place)));
         let actions = places.iter().map(put).collect();
-        engine.transact_write(TransactWrite { actions, token: None }).block_on().unwrap();
+        engine.transact_write(TransactWrite::new(actions)).block_on().unwrap();
     }
 }
 

@@ -92,7 +92,7 @@ fn a_transaction_is_seen_whole(subject: &dyn Subject) {
     let put_both = |n: i64| {
         let put = |id: &str| TransactAction::Put(Put::new(&table, item! { id: id, n: n }));
         let actions = vec![put("a"), put("b")];
-        accepted(client.transact_write(TransactWrite { actions, token: None }));
+        accepted(client.transact_write(TransactWrite::new(actions)));
     };
     put_both(0);
     let n = |item: &Option<Item>| item.as_ref().unwrap().get("n").unwrap().clone();
@@ -147,7 +147,7 @@ fn a_token_used_by_many_at_once_counts_once(subject: &dyn Subject) {
         for round in 0..ROUNDS {
             let actions = vec![TransactAction::Update(add(&table, "a"))];
             let token = Some(format!("round {round}"));
-            accepted(client.transact_write(TransactWrite { actions, token }));
+            accepted(client.transact_write(TransactWrite { token, ..TransactWrite::new(actions) }));
         }
     });
     assert_eq!(client.read(&table, item! { id: "a" }), Some(item! { id: "a", n: ROUNDS }));

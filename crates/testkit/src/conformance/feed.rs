@@ -70,7 +70,7 @@ fn what_changes_nothing_is_not_in_the_feed(subject: &dyn Subject) {
     client.remove(&table, item! { id: "b" });
     let delete = TransactAction::Delete(Delete::new(&table, item! { id: "b" }));
     let put = TransactAction::Put(Put::new(&table, same.clone()));
-    let transaction = TransactWrite { actions: vec![delete, put], token: None };
+    let transaction = TransactWrite::new(vec![delete, put]);
     accepted(client.transact_write(transaction));
     assert_eq!(images(&client.feed(&table, 10)), [(item! { id: "a" }, None, Some(same))]);
 }
@@ -83,7 +83,7 @@ fn every_way_to_write_is_in_the_feed(subject: &dyn Subject) {
     let add = || Update::new().add(path("n"), Value::from(1));
     accepted(client.update(UpdateItem::new(&table, item! { id: "a" }, add())));
     let update = TransactAction::Update(UpdateItem::new(&table, item! { id: "a" }, add()));
-    accepted(client.transact_write(TransactWrite { actions: vec![update], token: None }));
+    accepted(client.transact_write(TransactWrite::new(vec![update])));
     let batch = vec![BatchAction::Delete(table.clone(), item! { id: "a" })];
     accepted(client.batch_write(BatchWrite { actions: batch }));
     accepted(client.update(UpdateItem::new(&table, item! { id: "b" }, Update::new())));
@@ -110,7 +110,7 @@ fn a_transaction_is_in_the_order_of_its_actions(subject: &dyn Subject) {
         let table = if at.is_multiple_of(10) { &other } else { &table };
         TransactAction::Put(Put::new(table, item! { id: id(at) }))
     };
-    let transaction = TransactWrite { actions: (0..100).map(put).collect(), token: None };
+    let transaction = TransactWrite::new((0..100).map(put).collect());
     accepted(client.transact_write(transaction));
     let keys = |table: &TableName| -> Vec<Item> {
         client.feed(table, 1000).into_iter().map(|change| change.key).collect()
@@ -129,7 +129,7 @@ fn changed(client: &Client) -> TableName {
     for round in 0..4_i64 {
         let put = |id: &str| TransactAction::Put(Put::new(&table, item! { id: id, n: round }));
         let actions = ["a", "b", "c"].map(put).into();
-        accepted(client.transact_write(TransactWrite { actions, token: None }));
+        accepted(client.transact_write(TransactWrite::new(actions)));
     }
     table
 }

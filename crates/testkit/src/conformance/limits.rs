@@ -123,7 +123,7 @@ fn a_condition_has_300_operators_at_most(subject: &dyn Subject) {
         let (condition, on_failure) = (large.clone(), OnFailure::Nothing);
         let check = Check { table: table.clone(), key: key(), condition, on_failure };
         let actions = vec![TransactAction::Check(check)];
-        refused(client.transact_write(TransactWrite { actions, token: None }), too_large());
+        refused(client.transact_write(TransactWrite::new(actions)), too_large());
         let filter = || Some(large.clone());
         let query = Query::new(&table, KeyCondition::equal("id", "a"));
         refused(client.query(Query { filter: filter(), ..query }), too_large());

@@ -26,7 +26,7 @@ const TEN_MINUTES_MS: u64 = 10 * 60 * 1000;
 fn add(table: &TableName, id: &str, token: &str) -> TransactWrite {
     let update = Update::new().add(path("n"), Value::from(1));
     let action = TransactAction::Update(UpdateItem::new(table, item! { id: id }, update));
-    TransactWrite { actions: vec![action], token: Some(token.to_owned()) }
+    TransactWrite { token: Some(token.to_owned()), ..TransactWrite::new(vec![action]) }
 }
 
 fn count(client: &Client, table: &TableName) -> Option<Value> {
@@ -55,8 +55,8 @@ fn a_token_is_for_one_transaction(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let put = |n: Value, token: &str| TransactWrite {
-        actions: vec![TransactAction::Put(Put::new(&table, item! { id: "a", n: n }))],
         token: Some(token.to_owned()),
+        ..TransactWrite::new(vec![TransactAction::Put(Put::new(&table, item! { id: "a", n: n }))])
     };
     accepted(client.transact_write(put(number("1"), "token")));
     let reused = || Error::TokenReused { token: "token".to_owned() };
@@ -67,8 +67,8 @@ fn a_token_is_for_one_transaction(subject: &dyn Subject) {
     refused(client.transact_write(longer), reused());
     let conditional = Put::new(&table, item! { id: "a", n: 1 }).when(Condition::exists(path("id")));
     let conditional = TransactWrite {
-        actions: vec![TransactAction::Put(conditional)],
         token: Some("token".to_owned()),
+        ..TransactWrite::new(vec![TransactAction::Put(conditional)])
     };
     refused(client.transact_write(conditional), reused());
     // Another spelling of the same number is the same transaction.
@@ -127,7 +127,7 @@ fn an_invalid_transaction_is_refused_whatever_its_token(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     accepted(client.transact_write(add(&table, "a", "token")));
-    let empty = TransactWrite { actions: vec![], token: Some("token".to_owned()) };
+    let empty = TransactWrite { token: Some("token".to_owned()), ..TransactWrite::default() };
     refused(client.transact_write(empty), Invalid::NoActions);
 }
 

@@ -47,7 +47,7 @@ fn check(table: &TableName, id: &str, condition: Condition) -> TransactAction {
 }
 
 fn write(client: &Client, actions: impl IntoIterator<Item = TransactAction>) -> Result<(), Error> {
-    client.transact_write(TransactWrite { actions: actions.into_iter().collect(), token: None })
+    client.transact_write(TransactWrite::new(actions.into_iter().collect()))
 }
 
 fn exists() -> Condition {

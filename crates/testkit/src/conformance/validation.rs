@@ -63,7 +63,7 @@ fn a_key_has_exactly_the_key_attributes(subject: &dyn Subject) {
             on_failure: OnFailure::Nothing,
         };
         let actions = vec![TransactAction::Check(check)];
-        refused(client.transact_write(TransactWrite { actions, token: None }), expected);
+        refused(client.transact_write(TransactWrite::new(actions)), expected);
     }
 }
 

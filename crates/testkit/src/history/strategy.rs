@@ -232,8 +232,10 @@ fn transact_action() -> impl Strategy<Value = TransactAction> {
 
 fn transact_write() -> impl Strategy<Value = TransactWrite> {
     let token = select(vec![None, Some("first"), Some("second")]);
-    (vec(transact_action(), 1..5), token)
-        .prop_map(|(actions, token)| TransactWrite { actions, token: token.map(str::to_owned) })
+    (vec(transact_action(), 1..5), token).prop_map(|(actions, token)| TransactWrite {
+        token: token.map(str::to_owned),
+        ..TransactWrite::new(actions)
+    })
 }
 
 fn read() -> BoxedStrategy<ReadOp> {
