@@ -167,6 +167,11 @@ pub enum Invalid {
     },
     /// A token that is empty or too long.
     Token,
+    /// The name of a set is empty or too long.
+    SetName {
+        /// Its bytes.
+        bytes: usize,
+    },
     /// A feed has no such part.
     Shard {
         /// The name asked for.
@@ -233,6 +238,7 @@ impl Invalid {
             ItemTwice { table, key } => write!(f, "The request names the item {key} of the table `{table}` twice."),
             TransactionTooLarge { bytes, limit } => write!(f, "The items of the transaction have {bytes} bytes; they can have {limit} at most."),
             Returns { write } => write!(f, "A {write} cannot return the image asked for."),
+            SetName { bytes } => write!(f, "The name of a set has {bytes} bytes; it can have 1 to {}.", crate::SetName::BYTES_MAX),
             Token => write!(f, "The token is empty or too long."),
             Shard { shard } => write!(f, "The feed has no shard `{shard}`."),
             UpdateTooLarge { operators, limit } => write!(f, "The update has {operators} operators; it can have {limit} at most."),
@@ -275,6 +281,7 @@ impl Invalid {
             | Invalid::TooManyActions { .. }
             | Invalid::TransactionTooLarge { .. }
             | Invalid::Returns { .. }
+            | Invalid::SetName { .. }
             | Invalid::UpdateTooLarge { .. }
             | Invalid::ConditionTooLarge { .. } => return None,
         })

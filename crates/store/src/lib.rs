@@ -9,6 +9,9 @@
 //! - [`Reference`] keeps everything in memory and looks at every item for every answer. It is
 //!   obviously right: what others are compared with, and good enough for tests.
 //!
+//! Beside its items a table can have [`Sets`] of ordinals, which are changed in the same
+//! transactions. Not every store has them: [`Read::sets`] says so.
+//!
 //! Requests are plain data ([`Put`], [`Query`], [`TransactWrite`], …), and so is what a table is
 //! ([`TableSpec`]). A request that breaks a rule is refused with the [`Invalid`] that says which.
 //!
@@ -57,11 +60,13 @@ mod error;
 mod index;
 mod invalid;
 mod limits;
+mod members;
 mod real_disk;
 mod reference;
 mod request;
 mod returned;
 mod segment;
+mod set;
 mod store;
 mod table;
 mod ttl;
@@ -76,6 +81,7 @@ pub use engine::{
 };
 pub use error::{CancelReason, Damage, Error, Failure, Refusal};
 pub use invalid::Invalid;
+pub use members::Members;
 pub use real_disk::RealDisk;
 pub use reference::Reference;
 pub use request::{
@@ -83,6 +89,7 @@ pub use request::{
     OnFailure, Page, Put, Query, Returns, Scan, Segment, Select, TransactAction, TransactGet,
     TransactWrite, UpdateItem,
 };
+pub use set::{ListSets, Membership, ReadSet, SetChange, SetName, SetPart, SetSize, Sets};
 pub use store::{Answer, Read, Store};
 pub use table::{
     Alteration, Feed, IndexDescription, IndexName, IndexProjection, IndexScope, IndexSpec,

@@ -2,6 +2,7 @@
 //! Every read looks at every item. What the engine answers is compared with what this answers.
 
 mod page;
+mod set;
 mod state;
 mod store;
 mod table;

@@ -2,7 +2,7 @@
 
 use keyloom_value::{Condition, Item, KeyCondition, Projection, Update};
 
-use crate::{IndexName, KeySchema, TableName};
+use crate::{IndexName, KeySchema, SetChange, TableName};
 
 /// How fresh a read must be. The embedded engine always answers strongly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -255,6 +255,8 @@ pub enum TransactAction {
 pub struct TransactWrite {
     /// The actions; no item twice.
     pub actions: Vec<TransactAction>,
+    /// Who joins and leaves sets, in this order; nobody, if the store has none.
+    pub sets: Vec<SetChange>,
     /// Remembered for ten minutes: the same transaction sent again with it does nothing.
     pub token: Option<String>,
 }

@@ -8,8 +8,8 @@ use keyloom_value::Item;
 
 use crate::{
     Alteration, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put, Query,
-    ReadChanges, Scan, ShardId, TableDescription, TableName, TableSpec, TransactGet, TransactWrite,
-    UpdateItem,
+    ReadChanges, Scan, Sets, ShardId, TableDescription, TableName, TableSpec, TransactGet,
+    TransactWrite, UpdateItem,
 };
 
 /// What a store's methods return: a future, boxed so that a store can be a `dyn Store`.
@@ -39,6 +39,10 @@ pub trait Read: Send + Sync {
     fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot>;
     /// Many items of one moment, in the order of the request.
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>>;
+    /// The sets beside its items, if this store keeps any.
+    fn sets(&self) -> Option<&dyn Sets> {
+        None
+    }
 }
 
 /// A store: tables of items.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, BatchGet, BatchGot, BatchWrite, Change, ChangePage, Delete, Error, FeedStart, Get,
-    Page, Put, Query, Read, ReadChanges, Scan, ShardId, Store, TableDescription, TableName,
+    Page, Put, Query, Read, ReadChanges, Scan, Sets, ShardId, Store, TableDescription, TableName,
     TableSpec, TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_value::Item;
@@ -99,6 +99,10 @@ impl Client {
 
     pub fn changes(&self, read: ReadChanges) -> Result<ChangePage, Error> {
         block_on(self.store.changes(read))
+    }
+
+    pub fn sets(&self) -> Option<&dyn Sets> {
+        self.store.sets()
     }
 }
 

@@ -15,6 +15,7 @@ mod query_paging;
 mod query_refusals;
 mod returned_images;
 mod scans;
+mod sets;
 mod snapshots;
 mod start_keys;
 mod suite;

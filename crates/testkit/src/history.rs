@@ -14,4 +14,4 @@ pub use compare::{compare, play};
 pub use op::{Op, ReadOp};
 pub use outcome::{Outcome, Seen};
 pub use player::Player;
-pub use strategy::history;
+pub use strategy::{history, without_sets};

@@ -23,6 +23,7 @@ mod random;
 // A public module, so that `readme::run` says what it runs.
 pub mod readme;
 mod sample;
+mod sets;
 mod sim_disk;
 mod subject;
 

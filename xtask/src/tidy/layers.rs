@@ -13,7 +13,10 @@ struct Layer {
 const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
     Layer { package: "keyloom-model", dependencies: &["keyloom-value", "toml_edit"] },
-    Layer { package: "keyloom-store", dependencies: &["keyloom-value", "redb", "twox-hash"] },
+    Layer {
+        package: "keyloom-store",
+        dependencies: &["keyloom-value", "redb", "roaring", "twox-hash"],
+    },
     Layer {
         package: "keyloom-dynamodb",
         dependencies: &[

@@ -62,6 +62,13 @@ fn add_index(record: &mut TableRecord, index: IndexSpec, space: SpaceId) {
     Arc::make_mut(&mut record.spec).indexes.push(index);
 }
 
+/// The record of a table that gets a place for its sets.
+pub(crate) fn with_sets(table: &TableRecord, space: SpaceId) -> TableRecord {
+    let mut record = table.clone();
+    record.derived.push(Derived { kind: DerivedKind::Sets, space, build: BuildState::Complete });
+    record
+}
+
 fn building(kind: DerivedKind, space: SpaceId) -> Derived {
     Derived { kind, space, build: BuildState::Building { after: None, done: 0 } }
 }

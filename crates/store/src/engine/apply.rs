@@ -15,6 +15,7 @@ use super::format::{
     BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Malformed, NameCache, Reader,
     RowEffect, SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item, item_size,
 };
+use super::set_apply::SetChanges;
 use super::tree::{RowsMut, failed};
 use super::{damaged, malformed_row};
 
@@ -41,6 +42,7 @@ pub(crate) struct Apply<'a, 'txn> {
     catalog: &'a mut Arc<Catalog>,
     path: &'a Path,
     stats: BTreeMap<SpaceId, (i64, i64)>,
+    sets: SetChanges,
     rows_written: u64,
 }
 
@@ -50,7 +52,8 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         catalog: &'a mut Arc<Catalog>,
         path: &'a Path,
     ) -> Apply<'a, 'txn> {
-        Apply { rows, catalog, path, stats: BTreeMap::new(), rows_written: 0 }
+        let (stats, sets) = (BTreeMap::new(), SetChanges::default());
+        Apply { rows, catalog, path, stats, sets, rows_written: 0 }
     }
 
     /// Applies a commit. `images` has an entry for each effect, or is empty when none are known.
@@ -66,6 +69,11 @@ impl<'a, 'txn> Apply<'a, 'txn> {
                 Effect::DropTable(id) => self.drop_table(*id)?,
                 Effect::Fill { table, space, items, bytes } => {
                     self.fill(*table, *space, (*items, *bytes))?;
+                }
+                Effect::Set(change) => {
+                    let table = self.table(change.table)?;
+                    let rows = table.set_rows().ok_or_else(|| self.unknown(change.table))?;
+                    self.sets.add(rows.0, change);
                 }
                 Effect::Token { token, fingerprint, expires } => {
                     let mut value = Writer::default();
@@ -83,6 +91,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
     /// Writes down how far the tree has come. Nothing may be applied after this. Returns how many
     /// rows were written.
     pub(crate) fn finish(mut self, applied: CommitNo, at: Time) -> Result<u64, Error> {
+        self.rows_written += std::mem::take(&mut self.sets).flush(self.rows, self.path)?;
         for (space, (items, bytes)) in std::mem::take(&mut self.stats) {
             let row = SystemKey::Stats(space).row();
             let old = self.rows.get(row.as_slice()).map_err(|error| failed(self.path, error))?;
@@ -102,7 +111,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
     fn row(&mut self, effect: &RowEffect, images: Option<&Images>) -> Result<(), Error> {
         let table = self.table(effect.table)?;
         let row = table.space.row(&effect.key);
-        if table.derived.is_empty() {
+        if !table.has_derived_rows() {
             return self.replace(table.space, &row, effect.new.as_deref());
         }
         let read;
@@ -165,6 +174,8 @@ impl<'a, 'txn> Apply<'a, 'txn> {
             (DerivedKind::Index(_), value) => self.replace(derived.space, row, value),
             (DerivedKind::Expiry, Some(value)) => self.insert(row, value),
             (DerivedKind::Expiry, None) => self.remove(row),
+            // Nothing of a set follows from an item.
+            (DerivedKind::Sets, _) => Ok(()),
         }
     }
 

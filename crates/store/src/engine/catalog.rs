@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{Error, IndexName, TableName, TableSpec};
 
-use super::format::{BuildState, Derived, DerivedKind, TableId, TableRecord};
+use super::format::{BuildState, Derived, DerivedKind, SetRows, TableId, TableRecord};
 
 /// The tables there are, by name and by number.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +81,17 @@ impl TableRecord {
     /// The derived rows that serve the time to live.
     pub(crate) fn expiry_rows(&self) -> Option<&Derived> {
         self.derived.iter().find(|derived| derived.kind == DerivedKind::Expiry)
+    }
+
+    /// The rows that its sets are in, once it has any.
+    pub(crate) fn set_rows(&self) -> Option<SetRows> {
+        let sets = self.derived.iter().find(|derived| derived.kind == DerivedKind::Sets);
+        sets.map(|derived| SetRows(derived.space))
+    }
+
+    /// Whether rows follow from its items.
+    pub(crate) fn has_derived_rows(&self) -> bool {
+        self.derived.iter().any(|derived| derived.kind != DerivedKind::Sets)
     }
 
     /// The first derived rows that are not complete.

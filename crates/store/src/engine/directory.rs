@@ -17,7 +17,7 @@ use twox_hash::XxHash3_64;
 
 use crate::{Disk, DiskFile, Error, OpenMode, Time};
 
-use super::format::{CommitNo, FORMAT_VERSION};
+use super::format::{CommitNo, FORMAT_VERSION, FORMAT_VERSION_OLDEST};
 use super::io_error;
 use super::log::LogDirectory;
 use super::tree::Tree;
@@ -72,11 +72,26 @@ impl DataDirectory {
             Err(error) => return Err(io_error("opening the format file", &path)(error)),
         };
         let text = read_text(&*file).map_err(io_error("reading the format file", &path))?;
-        parse_format(&text).map(Some).ok_or_else(|| Error::Format {
+        let versions = FORMAT_VERSION_OLDEST..=FORMAT_VERSION;
+        let store = versions.clone().find_map(|version| parse_format(&text, version));
+        store.map(Some).ok_or_else(|| Error::Format {
             file: path,
             found: text.escape_debug().to_string(),
-            supported: format_text("…"),
+            supported: format_text(FORMAT_VERSION, "…"),
         })
+    }
+
+    /// Makes a directory of an older version one of today's, before anything is written that the
+    /// older version cannot read.
+    pub(crate) fn upgrade(&self, store: u64) -> Result<(), Error> {
+        let path = self.path.join(FORMAT);
+        let file = self.disk.open(&path, OpenMode::Read);
+        let text = file.and_then(|file| read_text(&*file));
+        let text = text.map_err(io_error("reading the format file", &path))?;
+        match parse_format(&text, FORMAT_VERSION) {
+            Some(_) => Ok(()),
+            None => self.write_format(store),
+        }
     }
 
     /// Makes a store in an empty directory, or in one whose making was interrupted. `fill` writes
@@ -106,7 +121,7 @@ impl DataDirectory {
         let path = self.path.join(FORMAT_UNFINISHED);
         let write = || {
             let file = self.disk.open(&path, OpenMode::Create)?;
-            file.write_at(0, format_text(&format!("{store:016x}")).as_bytes())?;
+            file.write_at(0, format_text(FORMAT_VERSION, &format!("{store:016x}")).as_bytes())?;
             file.sync()?;
             // The format file vouches for the others, so their names are safe before it has its own.
             self.disk.sync_directory(&self.path)?;
@@ -147,12 +162,13 @@ pub(crate) fn new_store(path: &Path, now: Time) -> u64 {
     XxHash3_64::oneshot_with_seed(now.0, path.as_os_str().as_encoded_bytes())
 }
 
-fn format_text(store: &str) -> String {
-    format!("keyloom data directory\nformat {FORMAT_VERSION}\nstore {store}\n")
+fn format_text(version: u32, store: &str) -> String {
+    format!("keyloom data directory\nformat {version}\nstore {store}\n")
 }
 
-fn parse_format(text: &str) -> Option<u64> {
-    let store = text.strip_prefix(format_text("").trim_end_matches('\n'))?.strip_suffix('\n')?;
+fn parse_format(text: &str, version: u32) -> Option<u64> {
+    let head = format_text(version, "");
+    let store = text.strip_prefix(head.trim_end_matches('\n'))?.strip_suffix('\n')?;
     if store.len() == 16 { u64::from_str_radix(store, 16).ok() } else { None }
 }
 

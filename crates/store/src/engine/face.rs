@@ -9,9 +9,9 @@ use std::thread::{self, JoinHandle};
 use keyloom_value::Item;
 
 use crate::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put,
-    Query, Read, ReadChanges, Scan, ShardId, Store, TableDescription, TableName, TableSpec,
-    TransactGet, TransactWrite, UpdateItem,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, ListSets,
+    Page, Put, Query, Read, ReadChanges, ReadSet, Scan, SetName, SetPart, SetSize, Sets, ShardId,
+    Store, TableDescription, TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -223,6 +223,24 @@ impl Read for Engine {
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
         self.read(|view| view.get_together(&transaction))
+    }
+
+    fn sets(&self) -> Option<&dyn Sets> {
+        Some(self)
+    }
+}
+
+impl Sets for Engine {
+    fn set_sizes(&self, table: TableName, sets: Vec<SetName>) -> Answer<'_, Vec<u64>> {
+        self.read(|view| view.sizes_of_sets(&table, &sets))
+    }
+
+    fn read_set(&self, read: ReadSet) -> Answer<'_, SetPart> {
+        self.read(|view| view.part_of_set(&read))
+    }
+
+    fn list_sets(&self, list: ListSets) -> Answer<'_, Vec<SetSize>> {
+        self.read(|view| view.find_sets(&list))
     }
 }
 

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use keyloom_value::{Condition, Item};
 use twox_hash::XxHash3_128;
 
-use crate::{OnFailure, TableName, TransactAction};
+use crate::{Membership, OnFailure, SetChange, TableName, TransactAction, TransactWrite};
 
 /// The same number for the same actions. It is made of their text, which tells any two apart and,
 /// unlike a derived hash, is the same in every build.
-pub(crate) fn fingerprint(actions: &[TransactAction]) -> u128 {
+pub(crate) fn fingerprint(transaction: &TransactWrite) -> u128 {
     let mut text = String::new();
-    for action in actions {
+    for action in &transaction.actions {
         match action {
             TransactAction::Put(put) => {
                 describe(&mut text, "put", &put.table, &put.item);
@@ -31,6 +31,13 @@ pub(crate) fn fingerprint(actions: &[TransactAction]) -> u128 {
                 when(&mut text, Some(&check.condition), check.on_failure);
             }
         }
+    }
+    for SetChange { table, set, ordinal, becomes } in &transaction.sets {
+        let verb = match becomes {
+            Membership::In => "join",
+            Membership::Out => "leave",
+        };
+        append(&mut text, format_args!("{verb} {table} {ordinal} {:02x?}\n", set.as_bytes()));
     }
     XxHash3_128::oneshot(text.as_bytes())
 }

@@ -12,15 +12,17 @@ use crate::decide::decide;
 use crate::limits::TOKEN_KEPT_MS;
 use crate::ttl::{expires_at_secs, has_expired};
 use crate::{
-    BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns, Time,
-    TransactAction, TransactWrite, UpdateItem, validate,
+    BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns, SetChange,
+    Time, TransactAction, TransactWrite, UpdateItem, validate,
 };
 
+use super::alter::with_sets;
 use super::apply::Images;
 use super::derive::expired_rows;
 use super::fingerprint::fingerprint;
 use super::format::{
-    Commit, Effect, Malformed, Reader, RowEffect, SpaceId, SystemKey, TableRecord, encode_item,
+    Commit, Effect, Malformed, Reader, RowEffect, SetEffect, SpaceId, SystemKey, TableId,
+    TableRecord, encode_item,
 };
 use super::view::{View, key_of};
 
@@ -42,6 +44,8 @@ pub(crate) struct Group<'a> {
     /// Items that the group has written, by row.
     items: HashMap<Vec<u8>, Option<Arc<Item>>>,
     tokens: HashMap<String, Remembered>,
+    /// Tables that get their first set in this group.
+    with_sets: Vec<TableId>,
     planned: Vec<Planned>,
     bytes: usize,
 }
@@ -63,8 +67,15 @@ struct Decided {
 
 impl<'a> Group<'a> {
     pub(crate) fn new(view: &'a View, now: Time) -> Group<'a> {
-        let (items, tokens) = (HashMap::new(), HashMap::new());
-        Group { view, now, items, tokens, planned: Vec::new(), bytes: 0 }
+        Group {
+            view,
+            now,
+            items: HashMap::new(),
+            tokens: HashMap::new(),
+            with_sets: Vec::new(),
+            planned: Vec::new(),
+            bytes: 0,
+        }
     }
 
     /// The commits, in order.
@@ -87,7 +98,7 @@ impl<'a> Group<'a> {
         let returns = put.returns;
         let decided = self.decide_one(table, &TransactAction::Put(put))?;
         let image = returns.of_replacing(decided.old.as_deref());
-        self.commit(vec![decided], None);
+        self.commit(vec![decided], vec![]);
         Ok(image)
     }
 
@@ -100,7 +111,7 @@ impl<'a> Group<'a> {
             .new
             .as_ref()
             .and_then(|new| returns.of_update(&changes, decided.old.as_deref(), new));
-        self.commit(vec![decided], None);
+        self.commit(vec![decided], vec![]);
         Ok(image)
     }
 
@@ -110,7 +121,7 @@ impl<'a> Group<'a> {
         let returns = delete.returns;
         let decided = self.decide_one(table, &TransactAction::Delete(delete))?;
         let image = returns.of_replacing(decided.old.as_deref());
-        self.commit(vec![decided], None);
+        self.commit(vec![decided], vec![]);
         Ok(image)
     }
 
@@ -127,28 +138,31 @@ impl<'a> Group<'a> {
             let old = self.item(table.space, &key)?;
             writes.push(Decided { table, key, old, new, cause: Cause::Request });
         }
-        self.commit(writes, None);
+        self.commit(writes, vec![]);
         Ok(BatchWrite::default())
     }
 
     pub(crate) fn transact_write(&mut self, transaction: TransactWrite) -> Result<(), Error> {
         validate::transact_write(&transaction, &|name| self.view.catalog.spec(name))?;
-        let Some(token) = transaction.token else {
-            let decided = self.decide_all(&transaction.actions)?;
-            self.commit(decided, None);
+        let Some(token) = transaction.token.clone() else {
+            let decided = self.decide_all(&transaction)?;
+            let more = self.set_effects(&transaction.sets)?;
+            self.commit(decided, more);
             return Ok(());
         };
-        let fingerprint = fingerprint(&transaction.actions);
+        let fingerprint = fingerprint(&transaction);
         if let Some(known) = self.remembered(&token)? {
             return match known.fingerprint == fingerprint {
                 true => Ok(()),
                 false => Err(Error::TokenReused { token }),
             };
         }
-        let decided = self.decide_all(&transaction.actions)?;
+        let decided = self.decide_all(&transaction)?;
+        let mut more = self.set_effects(&transaction.sets)?;
         let expires = Time(self.now.0.saturating_add(TOKEN_KEPT_MS));
         self.tokens.insert(token.clone(), Remembered { fingerprint, expires });
-        self.commit(decided, Some(Effect::Token { token, fingerprint, expires }));
+        more.push(Effect::Token { token, fingerprint, expires });
+        self.commit(decided, more);
         Ok(())
     }
 
@@ -158,7 +172,7 @@ impl<'a> Group<'a> {
         for table in self.view.catalog.tables() {
             self.find_expired(table, &mut expired)?;
         }
-        self.commit(expired, None);
+        self.commit(expired, vec![]);
         Ok(())
     }
 
@@ -195,10 +209,11 @@ impl<'a> Group<'a> {
         Ok(self.decide_action(table, action)??)
     }
 
-    fn decide_all(&mut self, actions: &[TransactAction]) -> Result<Vec<Decided>, Error> {
+    fn decide_all(&mut self, transaction: &TransactWrite) -> Result<Vec<Decided>, Error> {
+        let actions = &transaction.actions;
         let mut decided = Vec::with_capacity(actions.len());
         let mut reasons = Vec::with_capacity(actions.len());
-        let mut bytes = 0;
+        let mut bytes = validate::set_bytes(transaction);
         for action in actions {
             let table = Arc::clone(self.view.catalog.table(action.table())?);
             let outcome = self.decide_action(table, action)?;
@@ -245,7 +260,7 @@ impl<'a> Group<'a> {
     }
 
     /// Adds a commit of what really changed, if anything did.
-    fn commit(&mut self, writes: Vec<Decided>, token: Option<Effect>) {
+    fn commit(&mut self, writes: Vec<Decided>, more: Vec<Effect>) {
         let mut effects = Vec::with_capacity(writes.len());
         let mut images = Vec::with_capacity(writes.len());
         for write in writes.into_iter().filter(|write| write.old != write.new) {
@@ -261,10 +276,29 @@ impl<'a> Group<'a> {
             effects.push(Effect::Row(RowEffect { table, key, new, cause, feed }));
             images.push(Some(Images { old: write.old, new: write.new }));
         }
-        effects.extend(token);
+        effects.extend(more);
         if !effects.is_empty() {
             self.planned.push(Planned { commit: Commit { at: self.now, effects }, images });
         }
+    }
+
+    /// What becomes of sets. The first set of a table makes a place for them.
+    fn set_effects(&mut self, changes: &[SetChange]) -> Result<Vec<Effect>, Error> {
+        let mut effects = Vec::with_capacity(changes.len());
+        for change in changes {
+            let table = self.view.catalog.table(&change.table)?;
+            if table.set_rows().is_none() && !self.with_sets.contains(&table.id) {
+                // Tables are not changed in a group, so nobody else takes these numbers.
+                let next = self.view.catalog.next_id() + self.with_sets.len() as u32;
+                effects.push(Effect::SetTable(with_sets(table, SpaceId(next))));
+                self.with_sets.push(table.id);
+            }
+            let (set, ordinal, becomes) = (change.set.as_bytes(), change.ordinal, change.becomes);
+            self.bytes += set.len();
+            let (table, set) = (table.id, set.to_vec());
+            effects.push(Effect::Set(SetEffect { table, set, ordinal, becomes }));
+        }
+        Ok(effects)
     }
 
     /// The item at a key, as the group leaves it so far.
@@ -309,7 +343,7 @@ pub(crate) fn token_expired(bytes: &[u8], now: Time) -> bool {
 fn is_blind(table: &TableRecord, put: &Put) -> bool {
     put.condition.is_none()
         && put.returns == Returns::Nothing
-        && table.derived.is_empty()
+        && !table.has_derived_rows()
         && table.spec.feed == Feed::Off
 }
 

@@ -25,6 +25,8 @@ mod queue;
 mod read;
 mod reply;
 mod report;
+mod set_apply;
+mod set_read;
 mod shared;
 mod tree;
 mod tree_file;

@@ -34,6 +34,9 @@ pub(crate) fn open(path: &Path, options: Options) -> Result<(Opened, LogWriter, 
         }
     };
     let (tree, mode) = open_tree(&directory, &options)?;
+    if mode == OpenMode::ReadWrite {
+        directory.upgrade(store)?;
+    }
     let log = LogDirectory::open(Arc::clone(&options.disk), directory.log(), store, mode)?;
     let log = Arc::new(log);
     let (mut catalog, in_tree, last_at) = load(&tree)?;

@@ -7,7 +7,7 @@ use keyloom_value::Item;
 use crate::limits::BATCH_GET_BYTES_MAX;
 use crate::{
     Answer, BatchGet, BatchGot, Error, Get, IndexDescription, IndexState, Page, Query, Read, Scan,
-    TableDescription, TableName, TransactGet, validate,
+    Sets, TableDescription, TableName, TransactGet, validate,
 };
 
 use super::apply::Stats;
@@ -42,6 +42,10 @@ impl Read for View {
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
         Box::pin(ready(self.get_together(&transaction)))
+    }
+
+    fn sets(&self) -> Option<&dyn Sets> {
+        Some(self)
     }
 }
 

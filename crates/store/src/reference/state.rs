@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use keyloom_value::Item;
 
+use super::set;
 use super::table::{Stamp, Table};
 use crate::decide::decide;
 use crate::limits::{BATCH_GET_BYTES_MAX, TOKEN_KEPT_MS};
@@ -172,8 +173,11 @@ impl State {
         if self.is_repeated(&transaction, now)? {
             return Ok(());
         }
-        let writes = self.decide_all(&transaction.actions)?;
+        let writes = self.decide_all(&transaction)?;
         self.commit(writes, now, Cause::Request)?;
+        for change in &transaction.sets {
+            set::change(&mut self.table_mut(&change.table)?.sets, change.clone());
+        }
         if let Some(token) = transaction.token.clone() {
             self.tokens.push(Remembered { token, transaction, at: now });
         }
@@ -243,11 +247,11 @@ impl State {
     }
 
     /// What the actions would do, each on its own item, or every reason why they cannot.
-    fn decide_all(&self, actions: &[TransactAction]) -> Result<Vec<Write>, Error> {
+    fn decide_all(&self, transaction: &TransactWrite) -> Result<Vec<Write>, Error> {
         let mut writes = Vec::new();
         let mut reasons = Vec::new();
-        let mut bytes = 0;
-        for action in actions {
+        let mut bytes = validate::set_bytes(transaction);
+        for action in &transaction.actions {
             let table = self.table(action.table())?;
             let key = action.key(&table.spec.key);
             match decide(&table.spec, table.item(&key), action) {

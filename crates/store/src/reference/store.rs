@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keyloom_value::Item;
 
-use super::page;
 use super::state::State;
+use super::{page, set};
 use crate::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, Delete, Get, Page, Put,
-    Query, Read, ReadChanges, Scan, ShardId, Store, TableDescription, TableName, TableSpec,
-    TransactGet, TransactWrite, UpdateItem,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, Delete, Get, ListSets,
+    Page, Put, Query, Read, ReadChanges, ReadSet, Scan, SetName, SetPart, SetSize, Sets, ShardId,
+    Store, TableDescription, TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
 };
 
 /// A store in memory that is obviously right.
@@ -67,6 +67,29 @@ impl Read for Reference {
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
         Box::pin(async move { self.state().transact_get(&transaction) })
+    }
+
+    fn sets(&self) -> Option<&dyn Sets> {
+        Some(self)
+    }
+}
+
+impl Sets for Reference {
+    fn set_sizes(&self, table: TableName, sets: Vec<SetName>) -> Answer<'_, Vec<u64>> {
+        Box::pin(async move {
+            let state = self.state();
+            let table = state.table(&table)?;
+            let size = |set: &SetName| table.sets.get(set).map_or(0, |set| set.len() as u64);
+            Ok(sets.iter().map(size).collect())
+        })
+    }
+
+    fn read_set(&self, read: ReadSet) -> Answer<'_, SetPart> {
+        Box::pin(async move { Ok(set::read(&self.state().table(&read.table)?.sets, &read)?) })
+    }
+
+    fn list_sets(&self, list: ListSets) -> Answer<'_, Vec<SetSize>> {
+        Box::pin(async move { Ok(set::list(&self.state().table(&list.table)?.sets, &list)?) })
     }
 }
 

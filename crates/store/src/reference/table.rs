@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use keyloom_value::Item;
 
+use super::set::TableSets;
 use crate::index::{in_index, projected};
 use crate::{
     Alteration, Cause, Change, Feed, IndexDescription, IndexSpec, IndexState, SeqNo,
@@ -19,6 +20,7 @@ pub(super) struct Table {
     pub(super) items: Vec<Item>,
     /// Every change since the feed was turned on, oldest first.
     pub(super) changes: Vec<Change>,
+    pub(super) sets: TableSets,
 }
 
 /// When and why something is written.
@@ -31,7 +33,8 @@ pub(super) struct Stamp {
 
 impl Table {
     pub(super) fn new(spec: TableSpec, created: Time) -> Table {
-        Table { spec: Arc::new(spec), created, items: vec![], changes: vec![] }
+        let sets = TableSets::new();
+        Table { spec: Arc::new(spec), created, items: vec![], changes: vec![], sets }
     }
 
     pub(super) fn item(&self, key: &Item) -> Option<&Item> {

@@ -3,6 +3,7 @@
 use keyloom_value::Item;
 
 use super::batch::{Seen, action_count};
+use super::set::set_bytes;
 use super::write::{check, delete, get, put, update};
 use crate::limits::{TOKEN_CHARS_MAX, TRANSACTION_ACTIONS_MAX, TRANSACTION_BYTES_MAX};
 use crate::{
@@ -20,16 +21,22 @@ pub(crate) fn transact_get(transaction: &TransactGet, specs: Specs<'_>) -> Resul
 
 /// Whether the transaction can be tried.
 pub(crate) fn transact_write(transaction: &TransactWrite, specs: Specs<'_>) -> Result<(), Error> {
-    action_count(transaction.actions.len(), TRANSACTION_ACTIONS_MAX)?;
+    // A transaction can be about sets alone.
+    if transaction.sets.is_empty() || !transaction.actions.is_empty() {
+        action_count(transaction.actions.len(), TRANSACTION_ACTIONS_MAX)?;
+    }
     transaction.token.as_deref().map_or(Ok(()), token)?;
     let mut seen = Seen::default();
-    let mut bytes = 0;
+    let mut bytes = set_bytes(transaction);
     for action in &transaction.actions {
         let spec = specs(action.table())?;
         static_checks(&spec, action)?;
         let key = action.key(&spec.key);
         bytes += known_bytes(action, &key);
         seen.first_time(action.table(), key)?;
+    }
+    for change in &transaction.sets {
+        specs(&change.table)?;
     }
     Ok(transaction_bytes(bytes)?)
 }

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use keyloom_store::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put,
-    Query, Read, ReadChanges, Returns, Scan, ShardId, Store, TableDescription, TableName,
-    TableSpec, TransactGet, TransactWrite, UpdateItem,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Membership,
+    Page, Put, Query, Read, ReadChanges, Returns, Scan, Sets, ShardId, Store, TableDescription,
+    TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_testkit::{ManualClock, ReferenceSubject, Subject, conformance, history};
 use keyloom_value::Item;
@@ -38,9 +38,11 @@ enum Defect {
     SnapshotsMove,
     /// A delete does not return the old image.
     DeletesReturnNothing,
+    /// Who leaves a set joins it.
+    SetsOnlyGrow,
 }
 
-const DEFECTS: [Defect; 10] = [
+const DEFECTS: [Defect; 11] = [
     Defect::PageLosesItsLast,
     Defect::PageRepeatsTheBoundary,
     Defect::TiesAreSkipped,
@@ -51,6 +53,7 @@ const DEFECTS: [Defect; 10] = [
     Defect::FeedLosesAChange,
     Defect::SnapshotsMove,
     Defect::DeletesReturnNothing,
+    Defect::SetsOnlyGrow,
 ];
 
 #[test]
@@ -185,6 +188,10 @@ impl Read for BrokenStore {
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
         self.inner.transact_get(transaction)
     }
+
+    fn sets(&self) -> Option<&dyn Sets> {
+        self.inner.sets()
+    }
 }
 
 impl Store for BrokenStore {
@@ -222,6 +229,11 @@ impl Store for BrokenStore {
     fn transact_write(&self, mut transaction: TransactWrite) -> Answer<'_, ()> {
         if self.defect == Defect::TokensAreForgotten {
             transaction.token = None;
+        }
+        if self.defect == Defect::SetsOnlyGrow {
+            for change in &mut transaction.sets {
+                change.becomes = Membership::In;
+            }
         }
         Box::pin(async move {
             let mut result = self.inner.transact_write(transaction).await;

@@ -22,4 +22,5 @@ mod redb_crash;
 mod regressions;
 mod retention;
 mod rig;
+mod sets;
 mod subjects;

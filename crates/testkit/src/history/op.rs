@@ -65,4 +65,13 @@ pub enum ReadOp {
     BatchGet(BatchGet),
     /// Reads many items of one moment.
     TransactGet(TransactGet),
+    /// Finds all sets of a table and walks each to its end, in both directions.
+    Sets {
+        /// The table.
+        table: TableName,
+        /// How many sets, or chunks of a set, a call returns at most.
+        limit: u32,
+        /// From which ordinal on.
+        from: u32,
+    },
 }

@@ -2,8 +2,8 @@
 //! the feed, and in an order of its own where stores are free to choose theirs.
 
 use keyloom_store::{
-    BatchGot, BatchWrite, Cause, Change, Error, Get, Page, TableDescription, TableName, TableSpec,
-    Time,
+    BatchGot, BatchWrite, Cause, Change, Error, Get, Members, Page, SetSize, TableDescription,
+    TableName, TableSpec, Time,
 };
 use keyloom_value::Item;
 
@@ -11,7 +11,7 @@ use crate::client::words;
 use crate::sample::sorted;
 
 /// What a step came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It was refused, with these words.
     Refused(String),
@@ -59,6 +59,8 @@ pub enum Outcome {
     Leftover(BatchWrite),
     /// Changes without their numbers.
     Changes(Vec<Seen>),
+    /// Sets, and their members on both sides of an ordinal.
+    Sets(Vec<(SetSize, Members, Members)>),
 }
 
 /// A change without its number.

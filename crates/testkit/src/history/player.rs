@@ -8,6 +8,7 @@ use pollster::block_on;
 
 use super::laws::Laws;
 use super::{Op, Outcome, ReadOp};
+use crate::sets::walk_sets;
 use crate::{Client, Subject};
 
 /// Pages that a walk may have before it counts as endless: no table here has so many items.
@@ -56,6 +57,7 @@ impl<'a> Player<'a> {
         for table in tables {
             ops.push(Op::Read(ReadOp::Describe(table.clone())));
             ops.push(Op::Read(ReadOp::Scan(Scan::new(&table))));
+            ops.push(Op::Read(ReadOp::Sets { table: table.clone(), limit: 100, from: 0 }));
             for index in self.client.describe_table(&table).unwrap().spec.indexes {
                 let scan = Scan { index: Some(index.name), ..Scan::new(&table) };
                 ops.push(Op::Read(ReadOp::Scan(scan)));
@@ -132,6 +134,11 @@ fn answer(read: &dyn Read, op: &ReadOp) -> Outcome {
         ReadOp::BatchGet(batch) => Outcome::of(block_on(read.batch_get(batch)), Outcome::got),
         ReadOp::TransactGet(transaction) => {
             Outcome::of(block_on(read.transact_get(transaction)), Outcome::Items)
+        }
+        ReadOp::Sets { table, limit, from } => {
+            // A store without sets is one in which nobody joined any.
+            let found = read.sets().map_or(Ok(vec![]), |sets| walk_sets(sets, &table, limit, from));
+            Outcome::of(found, Outcome::Sets)
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use keyloom_store::{
     Alteration, BatchAction, BatchGet, BatchWrite, Check, Consistency, Delete, Direction, Feed,
-    Get, KeySchema, OnFailure, Put, Query, Returns, Scan, Segment, Select, TableSpec,
-    TransactAction, TransactGet, TransactWrite, UpdateItem,
+    Get, KeySchema, Membership, OnFailure, Put, Query, Returns, Scan, Segment, Select, SetChange,
+    SetName, TableSpec, TransactAction, TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_value::{Item, KeyCondition, KeyTest, Name, Value};
 use proptest::collection::vec;
@@ -232,10 +232,38 @@ fn transact_action() -> impl Strategy<Value = TransactAction> {
 
 fn transact_write() -> impl Strategy<Value = TransactWrite> {
     let token = select(vec![None, Some("first"), Some("second")]);
-    (vec(transact_action(), 1..5), token).prop_map(|(actions, token)| TransactWrite {
+    let actions = prop_oneof![4 => vec(transact_action(), 1..5), 1 => Just(vec![])];
+    let sets = prop_oneof![1 => Just(vec![]), 2 => vec(set_changes(), 1..4)];
+    (actions, sets, token).prop_map(|(actions, sets, token)| TransactWrite {
+        actions,
+        sets: sets.concat(),
         token: token.map(str::to_owned),
-        ..TransactWrite::new(actions)
     })
+}
+
+/// A few ordinals of one set join or leave it, at both ends of chunks and of all ordinals; rarely
+/// so many that the set is kept in chunks.
+fn set_changes() -> impl Strategy<Value = Vec<SetChange>> {
+    let first = select(vec![0, 3, 5, 65_530, 65_536, 131_071, 5_000_000, u32::MAX - 9]);
+    let count = prop_oneof![9 => 1..4_u32, 3 => 60..70_u32, 2 => 150..300_u32];
+    let becomes = prop_oneof![3 => Just(Membership::In), 2 => Just(Membership::Out)];
+    let name = select(vec![&b"a"[..], b"ab", b"b", &[0], &[0xff], &[0xff, 0xff]]);
+    (table(), name, first, count, becomes).prop_map(|(shape, name, first, count, becomes)| {
+        let set = SetName::new(name).expect("the name is short");
+        let change =
+            |ordinal| SetChange { table: shape.table.clone(), set: set.clone(), ordinal, becomes };
+        (first..=u32::MAX).take(count as usize).map(change).collect()
+    })
+}
+
+/// The same history for a store that has no sets.
+pub fn without_sets(mut ops: Vec<Op>) -> Vec<Op> {
+    for op in &mut ops {
+        if let Op::TransactWrite(transaction) = op {
+            transaction.sets.clear();
+        }
+    }
+    ops
 }
 
 fn read() -> BoxedStrategy<ReadOp> {
@@ -247,6 +275,7 @@ fn read() -> BoxedStrategy<ReadOp> {
         6 => scan().prop_map(ReadOp::Scan),
         2 => vec(get(), 1..6).prop_map(|gets| ReadOp::BatchGet(BatchGet { gets })),
         2 => vec(get(), 1..6).prop_map(|gets| ReadOp::TransactGet(TransactGet { gets })),
+        4 => sets(),
     ]
     .boxed()
 }
@@ -259,6 +288,16 @@ fn get() -> impl Strategy<Value = Get> {
             projection,
             consistency: Consistency::Strong,
         })
+    })
+}
+
+fn sets() -> impl Strategy<Value = ReadOp> {
+    let limit = prop_oneof![30 => 1..4_u32, 1 => Just(0)];
+    let from = select(vec![0, 4, 64, 65_535, 65_536, 131_072, u32::MAX]);
+    (table(), limit, from).prop_map(|(shape, limit, from)| ReadOp::Sets {
+        table: shape.table,
+        limit,
+        from,
     })
 }
 

@@ -1,6 +1,6 @@
 //! A commit: what one write, batch or transaction did.
 
-use crate::{Cause, Time};
+use crate::{Cause, Membership, Time};
 
 use super::{Malformed, Reader, SpaceId, TableId, TableRecord, Writer};
 
@@ -39,6 +39,17 @@ pub(crate) enum Effect {
     Fill { table: TableId, space: SpaceId, items: u32, bytes: u32 },
     /// A transaction with a token happened.
     Token { token: String, fingerprint: u128, expires: Time },
+    /// An ordinal joined or left a set.
+    Set(SetEffect),
+}
+
+/// An ordinal joined or left a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SetEffect {
+    pub(crate) table: TableId,
+    pub(crate) set: Vec<u8>,
+    pub(crate) ordinal: u32,
+    pub(crate) becomes: Membership,
 }
 
 /// An item was written or deleted.
@@ -62,6 +73,8 @@ const EFFECT_SET_TABLE: u8 = 2;
 const EFFECT_DROP_TABLE: u8 = 3;
 const EFFECT_FILL: u8 = 4;
 const EFFECT_TOKEN: u8 = 5;
+const EFFECT_JOIN: u8 = 6;
+const EFFECT_LEAVE: u8 = 7;
 
 const ROW_HAS_NEW: u8 = 1;
 const ROW_EXPIRED: u8 = 2;
@@ -112,6 +125,15 @@ fn write_effect(out: &mut Writer, effect: &Effect) {
             out.raw(&fingerprint.to_be_bytes());
             out.varint(expires.0);
         }
+        Effect::Set(SetEffect { table, set, ordinal, becomes }) => {
+            out.u8(match becomes {
+                Membership::In => EFFECT_JOIN,
+                Membership::Out => EFFECT_LEAVE,
+            });
+            out.varint(table.0.into());
+            out.bytes(set);
+            out.varint((*ordinal).into());
+        }
     }
 }
 
@@ -131,8 +153,16 @@ fn read_effect(reader: &mut Reader<'_>) -> Result<Effect, Malformed> {
             fingerprint: u128::from_be_bytes(reader.array()?),
             expires: Time(reader.varint()?),
         },
+        EFFECT_JOIN => Effect::Set(read_set(reader, Membership::In)?),
+        EFFECT_LEAVE => Effect::Set(read_set(reader, Membership::Out)?),
         _ => return Err(Malformed("a commit did something unknown")),
     })
+}
+
+fn read_set(reader: &mut Reader<'_>, becomes: Membership) -> Result<SetEffect, Malformed> {
+    let table = TableId(reader.varint_u32()?);
+    let set = reader.bytes()?.to_vec();
+    Ok(SetEffect { table, set, ordinal: reader.varint_u32()?, becomes })
 }
 
 fn write_row(out: &mut Writer, row: &RowEffect) {

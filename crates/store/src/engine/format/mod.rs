@@ -8,15 +8,17 @@ mod commit;
 mod frame;
 mod item;
 mod row_key;
+mod set;
 mod table;
 #[cfg(test)]
 mod tests;
 mod version;
 
 pub(crate) use bytes::{Malformed, Reader, Writer};
-pub(crate) use commit::{Commit, CommitNo, Effect, RowEffect};
+pub(crate) use commit::{Commit, CommitNo, Effect, RowEffect, SetEffect};
 pub(crate) use frame::{Frame, FrameHeader, SegmentHeader};
 pub(crate) use item::{NameCache, decode_item, encode_item, item_size};
 pub(crate) use row_key::{SpaceId, SystemKey};
+pub(crate) use set::{Chunk, Delta, SMALL_MAX, SetId, SetRecord, SetRows};
 pub(crate) use table::{BuildState, Derived, DerivedKind, TableId, TableRecord};
-pub(crate) use version::FORMAT_VERSION;
+pub(crate) use version::{FORMAT_VERSION, FORMAT_VERSION_OLDEST};

@@ -26,7 +26,8 @@ pub(crate) struct TableRecord {
     /// Where its items are.
     pub(crate) space: SpaceId,
     /// Rows that follow from its items: one entry for each index, in the order of the
-    /// definition, then one for the time to live if there is one.
+    /// definition, then one for the time to live if there is one; and
+    /// where its sets are, once it has any.
     pub(crate) derived: Vec<Derived>,
 }
 
@@ -42,6 +43,8 @@ pub(crate) struct Derived {
 pub(crate) enum DerivedKind {
     Index(IndexName),
     Expiry,
+    /// Sets do not follow from items, but they too are a table's.
+    Sets,
 }
 
 /// How far the filling of derived rows has come.
@@ -208,6 +211,7 @@ fn write_derived(out: &mut Writer, derived: &Derived) {
             out.text(name.as_str());
         }
         DerivedKind::Expiry => out.u8(1),
+        DerivedKind::Sets => out.u8(2),
     }
     out.varint(derived.space.0.into());
     match &derived.build {
@@ -228,6 +232,7 @@ fn read_derived(reader: &mut Reader<'_>) -> Result<Derived, Malformed> {
     let kind = match reader.u8()? {
         0 => DerivedKind::Index(read_name(reader)?),
         1 => DerivedKind::Expiry,
+        2 => DerivedKind::Sets,
         _ => return Err(Malformed("derived rows are of an unknown kind")),
     };
     let space = SpaceId(reader.varint_u32()?);

@@ -1,5 +1,6 @@
 //! Laws of the format: what is written is read back, and no bytes at all make a decoder panic.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyloom_value::{Item, Name, Number, Value};
@@ -7,13 +8,13 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 use super::{
-    BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Frame, FrameHeader, NameCache,
-    RowEffect, SegmentHeader, SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item,
-    encode_item, item_size,
+    BuildState, Chunk, Commit, CommitNo, Delta, Derived, DerivedKind, Effect, Frame, FrameHeader,
+    NameCache, RowEffect, SegmentHeader, SetEffect, SetRecord, SetRows, SpaceId, SystemKey,
+    TableId, TableRecord, Writer, decode_item, encode_item, item_size,
 };
 use crate::{
-    Cause, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType, TableName, TableSpec,
-    Time,
+    Cause, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType, Membership, TableName,
+    TableSpec, Time,
 };
 
 fn number() -> impl Strategy<Value = Number> {
@@ -71,6 +72,7 @@ fn record() -> impl Strategy<Value = TableRecord> {
             let kind = DerivedKind::Index(names[0].clone());
             let derived = vec![
                 Derived { kind, space: SpaceId(id), build },
+                Derived { kind: DerivedKind::Sets, space: SpaceId(8), build: BuildState::Complete },
                 Derived {
                     kind: DerivedKind::Expiry,
                     space: SpaceId(7),
@@ -108,10 +110,21 @@ fn effect() -> impl Strategy<Value = Effect> {
         (any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(table, space, items)| {
             Effect::Fill { table: TableId(table), space: SpaceId(space), items, bytes: items / 3 }
         }),
+        (any::<u32>(), bytes(), any::<u32>(), any::<bool>()).prop_map(
+            |(table, set, ordinal, is_in)| {
+                let becomes = if is_in { Membership::In } else { Membership::Out };
+                Effect::Set(SetEffect { table: TableId(table), set, ordinal, becomes })
+            }
+        ),
         (".{0,9}", any::<u128>(), any::<u64>()).prop_map(|(token, fingerprint, expires)| {
             Effect::Token { token, fingerprint, expires: Time(expires) }
         }),
     ]
+}
+
+/// Some of the lower 16 bits of ordinals, about so many at most.
+fn lows(count_max: usize) -> impl Strategy<Value = BTreeSet<u16>> {
+    vec(0..9_000u16, 0..count_max).prop_map(|lows| lows.into_iter().collect())
 }
 
 fn commit() -> impl Strategy<Value = Commit> {
@@ -138,6 +151,11 @@ fn decode_all(bytes: &[u8]) {
     let _ = SpaceId::split(bytes);
     let _ = SystemKey::dead_space(bytes);
     let _ = SystemKey::expiring_token(bytes);
+    let _ = SetRecord::decode(bytes).map(|record| record.len());
+    let _ = SetRows::name_of(bytes);
+    let _ = SetRows::chunk_of(bytes);
+    let _ = Chunk::decode(bytes).map(|chunk| (chunk.contains(9), chunk.members(3)));
+    let _ = Delta::decode(bytes).map(|delta| delta.encode());
     let _ = crate::engine::apply::Stats::decode(bytes);
     let _ = crate::engine::group::token_expired(bytes, Time(0));
     if let Some(head) = bytes.first_chunk() {
@@ -165,6 +183,35 @@ proptest! {
     #[test]
     fn a_table_record_is_read_back_as_it_was_written(record in record()) {
         prop_assert_eq!(TableRecord::decode(&record.encode()), Ok(record));
+    }
+
+    #[test]
+    fn a_small_set_is_read_back_as_it_was_written(members in btree_set(any::<u32>(), 0..70)) {
+        let record = SetRecord::Small(members);
+        prop_assert_eq!(SetRecord::decode(&record.encode()), Ok(record));
+    }
+
+    #[test]
+    fn a_chunk_folds_like_a_set(
+        members in prop_oneof![lows(200), lows(9_000)],
+        joined in lows(300),
+        left in prop_oneof![lows(300), lows(9_000)],
+    ) {
+        let joined: BTreeSet<u16> = joined.difference(&left).copied().collect();
+        let delta = Delta { joined: joined.clone(), left: left.clone() };
+        prop_assert_eq!(Delta::decode(&delta.encode()), Ok(delta.clone()));
+        let chunk = Chunk::new(&members);
+        prop_assert_eq!(Chunk::decode(chunk.as_bytes()), Ok(chunk.clone()));
+        let is_right = |low| chunk.contains(low) == members.contains(&low);
+        prop_assert!((0..9_100).all(is_right));
+        let mut read = chunk.members(2);
+        delta.apply(2, &mut read);
+        let expected: BTreeSet<u16> =
+            members.union(&joined).copied().filter(|low| !left.contains(low)).collect();
+        prop_assert!(read.iter().eq(expected.iter().map(|low| 2 << 16 | u32::from(*low))));
+        let folded = chunk.folded(&delta);
+        prop_assert_eq!(folded.is_none(), expected.is_empty());
+        prop_assert!(folded.is_none_or(|folded| folded == Chunk::new(&expected)));
     }
 
     #[test]
@@ -233,6 +280,20 @@ fn a_value_nested_beyond_reason_is_refused_and_not_recursed_into() {
     let mut bytes = vec![0, 1, 1, b'a'];
     bytes.extend([7, 1].repeat(100_000));
     assert!(decode_item(&bytes, &mut NameCache::default()).is_err());
+}
+
+#[test]
+fn a_segment_of_version_1_is_read() {
+    let header = SegmentHeader { store: 77, previous: CommitNo(99), first: CommitNo(1234) };
+    let of_version = |version: u32| {
+        let mut bytes: [u8; SegmentHeader::LEN] = header.encode().try_into().unwrap();
+        bytes[8..12].copy_from_slice(&version.to_be_bytes());
+        let checksum = twox_hash::XxHash3_64::oneshot(&bytes[..40]);
+        bytes[40..].copy_from_slice(&checksum.to_be_bytes());
+        SegmentHeader::decode(&bytes)
+    };
+    assert_eq!([of_version(1), of_version(2)], [Ok(header), Ok(header)]);
+    assert!(of_version(0).is_err() && of_version(3).is_err());
 }
 
 #[test]

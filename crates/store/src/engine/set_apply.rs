@@ -1,0 +1,176 @@
+//! Bringing changes of sets into the tree: those of a whole group together, so that a chunk is
+//! written once for all of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use redb::ReadableTable;
+
+use crate::{Error, Membership};
+
+use super::format::{
+    Chunk, Delta, Malformed, Reader, SMALL_MAX, SetEffect, SetId, SetRecord, SetRows, SpaceId,
+};
+use super::malformed_row;
+use super::tree::{RowsMut, failed};
+
+/// Changes that wait: for each set of each space, what becomes of which ordinal.
+#[derive(Debug, Default)]
+pub(crate) struct SetChanges(BTreeMap<(SpaceId, Vec<u8>), BTreeMap<u32, Membership>>);
+
+impl SetChanges {
+    /// Later changes of an ordinal replace earlier ones.
+    pub(crate) fn add(&mut self, space: SpaceId, effect: &SetEffect) {
+        let changes = self.0.entry((space, effect.set.clone())).or_default();
+        changes.insert(effect.ordinal, effect.becomes);
+    }
+
+    /// Brings all of them into the tree; returns how many rows were written.
+    pub(crate) fn flush(self, rows: &mut RowsMut<'_>, path: &Path) -> Result<u64, Error> {
+        let mut writer = SetWriter { rows, path, written: 0 };
+        for ((space, name), changes) in self.0 {
+            writer.change(SetRows(space), &name, changes)?;
+        }
+        Ok(writer.written)
+    }
+}
+
+struct SetWriter<'a, 'txn> {
+    rows: &'a mut RowsMut<'txn>,
+    path: &'a Path,
+    written: u64,
+}
+
+impl SetWriter<'_, '_> {
+    fn change(
+        &mut self,
+        set: SetRows,
+        name: &[u8],
+        changes: BTreeMap<u32, Membership>,
+    ) -> Result<(), Error> {
+        let row = set.name(name);
+        let before = self.read(&row, SetRecord::decode)?;
+        let after = match before.clone() {
+            Some(SetRecord::Large { id, members }) => {
+                let members = members.saturating_add_signed(self.change_chunks(set, id, changes)?);
+                SetRecord::Large { id, members }
+            }
+            small => {
+                let mut members = match small {
+                    Some(SetRecord::Small(members)) => members,
+                    Some(SetRecord::Large { .. }) | None => Default::default(),
+                };
+                for (ordinal, becomes) in changes {
+                    match becomes {
+                        Membership::In => members.insert(ordinal),
+                        Membership::Out => members.remove(&ordinal),
+                    };
+                }
+                if members.len() > SMALL_MAX {
+                    let id = self.next_id(set)?;
+                    let joins = members.into_iter().map(|ordinal| (ordinal, Membership::In));
+                    let members = self.change_chunks(set, id, joins.collect())?;
+                    SetRecord::Large { id, members: members.unsigned_abs() }
+                } else {
+                    SetRecord::Small(members)
+                }
+            }
+        };
+        let kept = (after.len() > 0).then_some(&after);
+        if kept != before.as_ref() {
+            self.write(&row, kept.map(SetRecord::encode).as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Changes members of a large set; returns how many more it has.
+    fn change_chunks(
+        &mut self,
+        set: SetRows,
+        id: SetId,
+        changes: BTreeMap<u32, Membership>,
+    ) -> Result<i64, Error> {
+        let mut more = 0;
+        let mut changes = changes.into_iter().peekable();
+        while let Some((ordinal, _)) = changes.peek() {
+            let chunk = (ordinal >> 16) as u16;
+            let mut of_chunk = Vec::new();
+            while let Some(next) = changes.next_if(|(ordinal, _)| (ordinal >> 16) as u16 == chunk) {
+                of_chunk.push(next);
+            }
+            more += self.change_chunk((set, id, chunk), of_chunk)?;
+        }
+        Ok(more)
+    }
+
+    fn change_chunk(
+        &mut self,
+        (set, id, number): (SetRows, SetId, u16),
+        changes: Vec<(u32, Membership)>,
+    ) -> Result<i64, Error> {
+        let (row, delta_row) = (set.chunk(id, number), set.delta(id, number));
+        let chunk = self.read(&row, Chunk::decode)?;
+        let chunk = chunk.unwrap_or_else(|| Chunk::new(&Default::default()));
+        let before = self.read(&delta_row, Delta::decode)?;
+        let had_delta = before.is_some();
+        let mut delta = before.unwrap_or_default();
+        let mut more = 0;
+        for (ordinal, becomes) in changes {
+            more += delta.change(&chunk, (ordinal & 0xffff) as u16, becomes);
+        }
+        if chunk.takes_delta(&delta) {
+            if had_delta || !delta.is_empty() {
+                let kept = (!delta.is_empty()).then(|| delta.encode());
+                self.write(&delta_row, kept.as_deref())?;
+            }
+        } else {
+            self.write(&row, chunk.folded(&delta).as_ref().map(Chunk::as_bytes))?;
+            if had_delta {
+                self.write(&delta_row, None)?;
+            }
+        }
+        Ok(more)
+    }
+
+    fn next_id(&mut self, set: SetRows) -> Result<SetId, Error> {
+        let id = self.read(&set.next(), |bytes| Reader::new(bytes).u32())?.unwrap_or(0);
+        self.write(&set.next(), Some(&id.saturating_add(1).to_be_bytes()))?;
+        Ok(SetId(id))
+    }
+
+    fn read<T>(
+        &self,
+        row: &[u8],
+        decode: impl FnOnce(&[u8]) -> Result<T, Malformed>,
+    ) -> Result<Option<T>, Error> {
+        let found = self.rows.get(row).map_err(|error| failed(self.path, error))?;
+        let found = found.map(|found| decode(found.value())).transpose();
+        found.map_err(|why| malformed_row(self.path, why))
+    }
+
+    fn write(&mut self, row: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
+        let written = match value {
+            Some(value) => self.rows.insert(row, value),
+            None => self.rows.remove(row),
+        };
+        self.written += 1;
+        written.map(drop).map_err(|error| failed(self.path, error))
+    }
+}
+
+impl Delta {
+    /// Notes what becomes of an ordinal of a chunk; returns how many more members there are.
+    fn change(&mut self, chunk: &Chunk, low: u16, becomes: Membership) -> i64 {
+        let in_chunk = chunk.contains(low);
+        let was_in = if in_chunk { !self.left.contains(&low) } else { self.joined.contains(&low) };
+        let is_in = becomes == Membership::In;
+        self.joined.remove(&low);
+        self.left.remove(&low);
+        match (in_chunk, is_in) {
+            (false, true) => drop(self.joined.insert(low)),
+            (true, false) => drop(self.left.insert(low)),
+            (true, true) | (false, false) => {}
+        }
+        i64::from(is_in) - i64::from(was_in)
+    }
+}

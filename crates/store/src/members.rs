@@ -1,0 +1,85 @@
+//! Ordinals in memory, compressed: what parts of sets are read as and combined in.
+
+use std::ops::RangeInclusive;
+
+use roaring::RoaringBitmap;
+
+/// Some ordinals, each once, ascending. A member takes two bytes at most where there are many.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Members(RoaringBitmap);
+
+impl Members {
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this one is among them.
+    pub fn contains(&self, ordinal: u32) -> bool {
+        self.0.contains(ordinal)
+    }
+
+    /// Adds one; whether it is new.
+    pub fn insert(&mut self, ordinal: u32) -> bool {
+        self.0.insert(ordinal)
+    }
+
+    /// Removes one; whether it was there.
+    pub fn remove(&mut self, ordinal: u32) -> bool {
+        self.0.remove(ordinal)
+    }
+
+    /// All of them, ascending.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> {
+        self.0.iter()
+    }
+
+    /// The least.
+    pub fn first(&self) -> Option<u32> {
+        self.0.min()
+    }
+
+    /// The greatest.
+    pub fn last(&self) -> Option<u32> {
+        self.0.max()
+    }
+
+    /// Keeps those that are in both.
+    pub fn and(&mut self, other: &Members) {
+        self.0 &= &other.0;
+    }
+
+    /// Adds those of the other.
+    pub fn or(&mut self, other: &Members) {
+        self.0 |= &other.0;
+    }
+
+    /// Removes those of the other.
+    pub fn and_not(&mut self, other: &Members) {
+        self.0 -= &other.0;
+    }
+
+    /// Keeps those within a range.
+    pub fn keep(&mut self, range: RangeInclusive<u32>) {
+        let (first, last) = range.into_inner();
+        self.0.remove_range(..first);
+        self.0.remove_range((std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded));
+    }
+
+    /// Members given as bits, the least significant first, of the ordinals from `first` on, which
+    /// is a multiple of eight.
+    pub(crate) fn from_bits(first: u32, bits: &[u8]) -> Members {
+        Members(RoaringBitmap::from_lsb0_bytes(first, bits))
+    }
+}
+
+impl FromIterator<u32> for Members {
+    fn from_iter<I: IntoIterator<Item = u32>>(ordinals: I) -> Members {
+        Members(ordinals.into_iter().collect())
+    }
+}
