@@ -64,7 +64,7 @@ impl Raw {
         let free = Condition::missing(PARTITION);
         let put = |row: keyloom_model::Row| {
             let condition = match row.reason {
-                Reason::Own | Reason::Link(_) => free.clone(),
+                Reason::Own | Reason::Link(_) | Reason::Entry => free.clone(),
                 Reason::Guard(_) => {
                     let owner = row.item.get(OWNER).cloned().unwrap_or(Value::Null);
                     free.clone().or(Condition::equal(Path::from(OWNER), owner))
@@ -176,7 +176,7 @@ pub(crate) fn new_image(layout: &Layout, random: &mut Random) -> Outcome<Image> 
         ("body", Value::from(body(random))),
     ]);
     let key = EntityKey { entity, tenant: None, id };
-    Ok(Image { key, version: stamp(random), fields })
+    Ok(Image { key, version: stamp(random), number: None, fields })
 }
 
 fn key_of(row: &Item) -> Item {

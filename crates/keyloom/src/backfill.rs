@@ -84,7 +84,10 @@ impl Db {
         let rows: Vec<OwnRow> = page.iter().filter_map(|row| old_row(schema, row)).collect();
         for some in upkeep.batches(&rows) {
             let is_plain = some.iter().all(|row| row.deletion.is_none());
-            let together: Vec<_> = some.iter().map(|row| upkeep.rewritten(row.clone())).collect();
+            let mut together = vec![];
+            for row in some {
+                together.push(upkeep.rewritten(row.clone()).await?);
+            }
             if is_plain && upkeep.is_committed(&together).await {
                 continue;
             }
@@ -98,9 +101,11 @@ impl Db {
 
 impl Upkeep<'_> {
     /// The same entity, written under the model of today.
-    fn rewritten(&self, row: OwnRow) -> Transition {
+    async fn rewritten(&self, row: OwnRow) -> Result<Transition, Error> {
         let after = Some(self.layouts.upgraded(row.clone()));
-        Transition::new(row.image.key.clone(), Some(row), after)
+        let mut transition = Transition::new(row.image.key.clone(), Some(row), after);
+        self.number(&mut transition).await?;
+        Ok(transition)
     }
 
     async fn is_committed(&self, transitions: &[Transition]) -> bool {
@@ -115,7 +120,7 @@ impl Upkeep<'_> {
                 return Ok(());
             }
             let is_expired = self.is_expired(&row);
-            match self.commit_transitions(&[self.rewritten(row)]).await? {
+            match self.commit_transitions(&[self.rewritten(row).await?]).await? {
                 // It is not there for readers, so it gives way.
                 Outcome::Taken { .. } if is_expired => return self.expire(key).await,
                 Outcome::Done => return Ok(()),

@@ -9,6 +9,7 @@ use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::error::{Error, TenantProblem};
+use crate::numbers::Numbers;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
 use crate::upkeep::Upkeep;
@@ -36,6 +37,18 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Where ids and the secret of cursors come from.
     pub entropy: Arc<dyn Entropy>,
+    /// How tags and facets are kept. On data that is kept otherwise, it takes a backfill.
+    pub matching: MatchingUse,
+}
+
+/// How what is looked for by tags and facets is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatchingUse {
+    /// As sets of the store, where it has any: small and fast. Otherwise as rows.
+    #[default]
+    Sets,
+    /// As rows of the table, also where the store has sets.
+    Rows,
 }
 
 impl Default for Options {
@@ -44,6 +57,7 @@ impl Default for Options {
             table: "keyloom".to_owned(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
+            matching: MatchingUse::Sets,
         }
     }
 }
@@ -53,6 +67,7 @@ pub(crate) struct Shared {
     pub(crate) table: TableName,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stamps: Stamps,
+    pub(crate) numbers: Numbers,
     pub(crate) cursor_key: CursorKey,
     /// The model as it was opened.
     text: String,
@@ -89,6 +104,7 @@ impl Shared {
             table: &self.table,
             layouts: &schema.layouts,
             stamps: &self.stamps,
+            numbers: &self.numbers,
             now_ms: self.now_ms(),
         }
     }
@@ -128,6 +144,7 @@ impl Db {
             table,
             clock: options.clock,
             stamps,
+            numbers: Numbers::default(),
             cursor_key: opened.cursor_key,
             text: model.to_owned(),
             schema: RwLock::new(Arc::new(opened.schema)),

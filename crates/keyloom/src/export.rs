@@ -141,7 +141,10 @@ fn is_of(layout: &Layout, row: &Item, kinds: &BTreeSet<EntityId>) -> bool {
     let key = |name| row.get(name).and_then(Value::as_b).unwrap_or_default();
     match layout.row_name(key(PARTITION), key(SORT)) {
         Some(RowName::Own(key)) => kinds.contains(&key.entity),
-        Some(RowName::Link { .. } | RowName::Guard { .. } | RowName::System) | None => false,
+        Some(
+            RowName::Link { .. } | RowName::Guard { .. } | RowName::Entry { .. } | RowName::System,
+        )
+        | None => false,
     }
 }
 

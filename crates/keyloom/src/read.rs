@@ -4,7 +4,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use keyloom_model::{Entity, FieldId, ListId, OwnRow, UniqueId};
-use keyloom_query::{Budget, Children, Effort, End, FamilyRequest, ListRequest, Range};
+use keyloom_query::{
+    Budget, Children, Effort, End, FamilyRequest, ListRequest, Range, Strategy, Total,
+};
 use keyloom_store::Direction;
 use keyloom_value::Value;
 use serde::de::DeserializeOwned;
@@ -12,6 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::Record;
 use crate::db::{Db, find_entity, unknown};
 use crate::error::Error;
+use crate::filter::Filter;
 use crate::schema::Schema;
 
 /// A page of entities.
@@ -61,6 +64,8 @@ pub struct ListQuery {
     direction: Direction,
     limit: u32,
     budget: Budget,
+    filters: Vec<Filter>,
+    strategy: Strategy,
     after: Option<String>,
 }
 
@@ -129,6 +134,8 @@ impl Db {
             direction: Direction::Forward,
             limit: LIMIT,
             budget: Budget::STANDARD,
+            filters: vec![],
+            strategy: Strategy::Cheapest,
             after: None,
         }
     }
@@ -181,7 +188,7 @@ impl Db {
     }
 
     /// The schema, if it is ready for a question; another process may have made it so.
-    async fn schema_for(
+    pub(crate) async fn schema_for(
         &self,
         is_ready: impl Fn(&Schema) -> Result<bool, Error>,
     ) -> Result<Option<Arc<Schema>>, Error> {
@@ -247,6 +254,32 @@ impl ListQuery {
         self
     }
 
+    /// Only entities that have a tag.
+    pub fn tag(self, key: &str, value: &str) -> ListQuery {
+        self.filter(Filter::tag(key, value))
+    }
+
+    /// Only entities that have one of these values of a facet of the list.
+    pub fn facet<V: Into<Value>>(
+        self,
+        field: &str,
+        values: impl IntoIterator<Item = V>,
+    ) -> ListQuery {
+        self.filter(Filter::any(values.into_iter().map(|value| Filter::facet(field, value))))
+    }
+
+    /// Only entities that pass a filter; and all others that were given.
+    pub fn filter(mut self, filter: Filter) -> ListQuery {
+        self.filters.push(filter);
+        self
+    }
+
+    /// How what passes the filters is found: the answer is the same.
+    pub fn strategy(mut self, strategy: Strategy) -> ListQuery {
+        self.strategy = strategy;
+        self
+    }
+
     /// The other way round, from the end.
     pub fn backward(mut self) -> ListQuery {
         self.direction = Direction::Backward;
@@ -278,30 +311,56 @@ impl ListQuery {
     /// If there is no such list, a value is missing or none of its field, the cursor is not one of
     /// this question, or the store fails.
     pub async fn read(&self) -> Result<Page, Error> {
-        let db = &self.db;
-        let schema = db.schema_for(|schema| {
+        let schema = self.ready_schema().await?;
+        let request = self.request(&schema)?;
+        let shared = &self.db.shared;
+        let reader = shared.reader(&schema);
+        let page = reader.list(&request, &shared.cursor_key, self.after.as_deref()).await?;
+        let items = page.rows.into_iter().map(|row| record(&schema, row)).collect();
+        Ok(Page { items, next: page.next, end: page.end, read: page.read })
+    }
+
+    /// How many entities pass the filters, of all that are in the list. Those that have expired
+    /// count until [`Db::expire`] has put them away.
+    ///
+    /// # Errors
+    ///
+    /// If the list has no tags and no facets, or a range is given; and as [`ListQuery::read`].
+    pub async fn total(&self) -> Result<Total, Error> {
+        let schema = self.ready_schema().await?;
+        let request = self.request(&schema)?;
+        Ok(self.db.shared.reader(&schema).total(&request).await?)
+    }
+
+    async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {
+        let schema = self.db.schema_for(|schema| {
             let (entity, declared) = find_entity(schema, &self.entity)?;
-            Ok(schema.is_list_ready(entity, self.find_list(declared)?))
+            let list = self.find_list(declared)?;
+            let is_matching_ready = self.filters.is_empty() || schema.is_matching_ready(entity);
+            Ok(is_matching_ready && schema.is_list_ready(entity, list))
         });
-        let schema = schema.await?.ok_or_else(|| {
+        schema.await?.ok_or_else(|| {
             let what = format!("The list `{}` of `{}`", self.list, self.entity);
             Error::Building { what }
-        })?;
-        let (entity, declared) = find_entity(&schema, &self.entity)?;
+        })
+    }
+
+    fn request(&self, schema: &Schema) -> Result<ListRequest, Error> {
+        let (entity, declared) = find_entity(schema, &self.entity)?;
         let list = self.find_list(declared)?;
-        let request = ListRequest {
-            tenant: db.tenant_of(&schema, entity)?,
+        let filters = self.filters.iter().map(|filter| filter.resolved(declared));
+        let filters = filters.collect::<Result<Vec<_>, Error>>()?;
+        Ok(ListRequest {
+            tenant: self.db.tenant_of(schema, entity)?,
             by: self.by_values(declared, list)?,
             range: self.range(declared, list)?,
             direction: self.direction,
             limit: self.limit,
             budget: self.budget,
+            filter: (!filters.is_empty()).then_some(keyloom_query::Filter::All(filters)),
+            strategy: self.strategy,
             ..ListRequest::new(entity, list)
-        };
-        let reader = db.shared.reader(&schema);
-        let page = reader.list(&request, &db.shared.cursor_key, self.after.as_deref()).await?;
-        let items = page.rows.into_iter().map(|row| record(&schema, row)).collect();
-        Ok(Page { items, next: page.next, end: page.end, read: page.read })
+        })
     }
 
     fn find_list(&self, entity: &Entity) -> Result<ListId, Error> {

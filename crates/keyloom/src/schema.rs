@@ -47,6 +47,11 @@ impl Schema {
         !self.pending.lists.contains(&name)
     }
 
+    /// Whether entities of a kind can be looked for by tags and facets.
+    pub(crate) fn is_matching_ready(&self, entity: EntityId) -> bool {
+        !self.pending.entities.contains(&self.model().entity(entity).name)
+    }
+
     /// Whether a unique can be looked up.
     pub(crate) fn is_unique_ready(&self, entity: EntityId, unique: UniqueId) -> bool {
         !self.pending.has_unique(&self.layouts.current, (entity, unique))
@@ -56,6 +61,15 @@ impl Schema {
 impl Pending {
     pub(crate) fn is_empty(&self) -> bool {
         self.entities.is_empty()
+    }
+
+    /// What is kept for matching must be written anew, and places in lists that have numbers.
+    pub(crate) fn add_numbered(&mut self, layout: &Layout) {
+        for (_, entity) in layout.model().entities().filter(|(_, entity)| entity.is_numbered()) {
+            self.entities.insert(entity.name.clone());
+            let list = |list: &keyloom_model::List| (entity.name.clone(), list.name.clone());
+            self.lists.extend(entity.lists.iter().map(list));
+        }
     }
 
     pub(crate) fn has_unique(

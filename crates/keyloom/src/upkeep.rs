@@ -27,6 +27,7 @@ use keyloom_query::Reader;
 use keyloom_store::{Store, TableName};
 
 use crate::error::Error;
+use crate::numbers::Numbers;
 use crate::schema::Layouts;
 use crate::stamp::Stamps;
 
@@ -40,6 +41,7 @@ pub(crate) struct Upkeep<'a> {
     pub(crate) table: &'a TableName,
     pub(crate) layouts: &'a Layouts,
     pub(crate) stamps: &'a Stamps,
+    pub(crate) numbers: &'a Numbers,
     pub(crate) now_ms: i64,
 }
 

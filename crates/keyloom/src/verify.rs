@@ -3,8 +3,10 @@
 
 mod derived;
 mod finding;
+mod number;
 mod own;
 mod position;
+mod sets;
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, SORT, VERSION};
 use keyloom_model::{EntityKey, RowName};
@@ -19,6 +21,7 @@ use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::schema::Schema;
 use crate::upkeep::{Receipt, Upkeep};
+use position::{At, Position};
 
 /// How many rows of the table are looked at in one step.
 const PAGE_ROWS: u32 = 500;
@@ -82,16 +85,15 @@ impl Db {
         self.shared.refresh().await?;
         let schema = self.shared.schema();
         let verifier = Verifier { shared: &self.shared, schema: &schema, repair };
-        let (start, before) =
-            match from {
-                None => (None, 0),
-                Some(text) => position::read(text)
-                    .map(|(key, rows)| (Some(key), rows))
-                    .ok_or_else(|| Error::Unknown {
-                        what: "This is no place where a verification ended".to_owned(),
-                        help: Some("start from the beginning".to_owned()),
-                    })?,
-            };
+        let position = from.map_or(Some(Position::default()), Position::read);
+        let Position { at, rows: before } = position.ok_or_else(|| Error::Unknown {
+            what: "This is no place where a verification ended".to_owned(),
+            help: Some("start from the beginning".to_owned()),
+        })?;
+        let start = match at {
+            At::Sets(place) => return verifier.sets_page(place, before).await,
+            At::Rows(start) => start,
+        };
         let mut scan = Scan::new(&self.shared.table);
         scan.limit = Some(PAGE_ROWS);
         scan.start = start;
@@ -103,7 +105,11 @@ impl Db {
         let rows = before.saturating_add(page.scanned);
         let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
         let progress = Progress { rows, rows_total: described.items.max(rows) };
-        let next = page.last_key.as_ref().map(|key| position::write(key, rows));
+        let at = match page.last_key {
+            Some(key) => Some(At::Rows(Some(key))),
+            None => verifier.first_set(),
+        };
+        let next = at.map(|at| Position { at, rows }.write());
         Ok(VerifyPage { findings, next, progress })
     }
 }
@@ -130,7 +136,9 @@ impl Verifier<'_> {
                 Ok(())
             }
             Some(RowName::Own(key)) => self.own(&key, row, findings).await,
-            Some(RowName::Guard { .. } | RowName::Link { .. }) => self.derived(row, findings).await,
+            Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Entry { .. }) => {
+                self.derived(row, findings).await
+            }
             None if older().is_some() => self.derived(row, findings).await,
             None => {
                 let problem = Problem::Stray { row: show_key(row) };
@@ -179,6 +187,17 @@ fn unmarked(row: &Item) -> Item {
     let mut row = row.clone();
     row.remove(DELETION);
     row
+}
+
+/// The values that the name of a group is made of.
+fn show_name(name: &[u8]) -> String {
+    match KeyBytes::decode(name) {
+        Ok(parts) => {
+            let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+            format!("({})", parts.join(", "))
+        }
+        Err(_) => Value::B(name.to_vec()).to_string(),
+    }
 }
 
 /// The values that a row's key is made of.

@@ -7,6 +7,7 @@ pub mod attribute;
 mod budget;
 mod image;
 mod key;
+mod matching;
 mod rows;
 mod slot;
 mod template;
@@ -18,6 +19,8 @@ use crate::model::{Entity, EntityId, FieldId, FieldType, ListId, Model, OnDelete
 pub(crate) use budget::{ROWS_MAX, rows_max};
 pub use image::{Image, OwnRow, Unreadable};
 pub use key::{EntityKey, RowKey, RowName};
+pub(crate) use matching::number_key;
+pub use matching::{Group, Matching};
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
 pub(crate) use slot::{SLOTS_MAX, Slots, needed as slots_needed};
@@ -28,6 +31,7 @@ pub use template::{KeyPart, KeyTemplate};
 pub struct Layout {
     model: Model,
     revision: u32,
+    matching: Matching,
     entities: Vec<EntityLayout>,
     system: SystemNames,
     slots: Vec<SlotNames>,
@@ -63,6 +67,7 @@ pub(crate) struct SystemNames {
     pub(crate) sort: Name,
     pub(crate) revision: Name,
     pub(crate) version: Name,
+    pub(crate) number: Name,
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +99,20 @@ impl Layout {
         let count = used.map(|slot| slot.index() + 1).max().unwrap_or(0);
         let names = |slot: Slot| SlotNames { partition: slot.partition(), sort: slot.sort() };
         let slots = (0..u8::MAX).take(count).map(|number| names(Slot(number))).collect();
-        Layout { model, revision, entities, system: SystemNames::new(), slots }
+        let (matching, system) = (Matching::Sets, SystemNames::new());
+        Layout { model, revision, matching, entities, system, slots }
+    }
+
+    /// The same with other means to keep lists that are combined: sets, if nothing is said.
+    #[must_use]
+    pub fn keeping(mut self, matching: Matching) -> Layout {
+        self.matching = matching;
+        self
+    }
+
+    /// How lists that are combined are kept.
+    pub fn matching(&self) -> Matching {
+        self.matching
     }
 
     /// The model.
@@ -148,7 +166,12 @@ impl Layout {
 
     /// The most rows that one change of an entity of a kind can touch.
     pub fn rows_max(&self, entity: EntityId) -> usize {
-        rows_max(self.model.entity(entity))
+        let declared = self.model.entity(entity);
+        match self.matching {
+            // How many there are depends on its tags.
+            Matching::Rows if declared.is_numbered() => ROWS_MAX,
+            Matching::Rows | Matching::Sets => rows_max(declared),
+        }
     }
 
     pub(crate) fn layout_of(&self, entity: EntityId) -> &EntityLayout {
@@ -171,6 +194,7 @@ impl SystemNames {
             sort: attribute::SORT.into(),
             revision: attribute::REVISION.into(),
             version: attribute::VERSION.into(),
+            number: attribute::NUMBER.into(),
         }
     }
 }

@@ -54,8 +54,8 @@ pub use check::check;
 pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
-    EntityKey, Image, KeyPart, KeyTemplate, KeyTooLong, Layout, Link, OwnRow, Reason, Row, RowKey,
-    RowName, Slot, Unreadable, attribute,
+    EntityKey, Group, Image, KeyPart, KeyTemplate, KeyTooLong, Layout, Link, Matching, OwnRow,
+    Reason, Row, RowKey, RowName, Slot, Unreadable, attribute,
 };
 pub use model::{
     Board, CaseMode, Count, DefaultValue, Direction, Entity, EntityId, Field, FieldId, FieldOrigin,

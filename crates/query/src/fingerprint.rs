@@ -18,12 +18,12 @@ impl Fingerprint {
     pub(crate) const LEN: usize = 16;
 
     /// Of a list. The partition has the names of entity and list, the tenant and the values of
-    /// `by`; the span has the range.
+    /// `by`; the span has the range; the filter is in canonical form.
     pub(crate) fn of_list(
-        entity: &Entity,
-        list: &List,
+        (entity, list): (&Entity, &List),
         partition: &[u8],
         (span, direction): (&Span, Direction),
+        filter: Option<&str>,
     ) -> Fingerprint {
         let mut pieces = Pieces::new("list");
         pieces.add(partition);
@@ -54,6 +54,10 @@ impl Fingerprint {
             Direction::Forward => "forward",
             Direction::Backward => "backward",
         });
+        // Numbers are part of positions.
+        pieces.add(if entity.is_numbered() { "numbered" } else { "" });
+        pieces.add_count(usize::from(filter.is_some()));
+        pieces.add(filter.unwrap_or_default());
         pieces.finish()
     }
 

@@ -4,7 +4,8 @@
 //!
 //! - [`Reader::get`], [`Reader::get_many`]: entities by their keys;
 //! - [`Reader::find`]: the entity that has a unique value;
-//! - [`Reader::list`]: a page of an ordered list, in either direction, between bounds;
+//! - [`Reader::list`]: a page of an ordered list, in either direction, between bounds, of all or of
+//!   what passes a [`Filter`]; [`Reader::total`]: how many that are;
 //! - [`Reader::family`], [`Reader::children`], [`Reader::first_children`]: a parent with its children;
 //! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
 //!
@@ -46,7 +47,7 @@
 //! for (id, rank) in [("a", 1), ("b", 3), ("c", 2)] {
 //!     let key = EntityKey { entity: task, tenant: None, id: id.to_owned() };
 //!     let fields = Item::from([("rank", Value::from(rank))]);
-//!     for row in layout.rows(&Image { key, version: "1".to_owned(), fields })? {
+//!     for row in layout.rows(&Image { key, version: "1".to_owned(), number: None, fields })? {
 //!         block_on(store.put(Put::new(&table, row.item)))?;
 //!     }
 //! }
@@ -69,17 +70,22 @@
 //! rows for every 100 of them, wherever in the list it is. A parent with its children is one
 //! read. Rows that a large deletion has marked cost one more read for each deletion.
 
+mod combine;
 mod cursor;
 mod deletion;
 mod error;
 mod expired;
 mod family;
 mod fetch;
+mod filter;
 mod find;
 mod fingerprint;
 mod get;
 mod links;
 mod list;
+mod matched;
+mod number;
+mod plan;
 mod range;
 mod reader;
 mod request_error;
@@ -91,8 +97,10 @@ pub use deletion::{DeletionState, deletion_key};
 pub use error::Error;
 pub use expired::ExpiredPage;
 pub use family::{Children, ChildrenPage, Family, FamilyRequest};
+pub use filter::Filter;
 pub use links::{LinkRow, LinksPage};
 pub use list::{Budget, Effort, End, ListPage, ListRequest};
+pub use matched::{Strategy, Total};
 pub use range::Range;
 pub use reader::Reader;
 pub use request_error::RequestError;

@@ -13,7 +13,7 @@ use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::span::{Place, Span};
 use crate::visible::Seen;
-use crate::{CursorKey, Error, Range, Reader};
+use crate::{CursorKey, Error, Filter, Range, Reader, Strategy};
 
 /// Which part of which list to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,10 @@ pub struct ListRequest {
     pub limit: u32,
     /// How much may be read for them.
     pub budget: Budget,
+    /// Only entities that pass this.
+    pub filter: Option<Filter>,
+    /// How those are found.
+    pub strategy: Strategy,
 }
 
 /// How much one call may read. It stops when it has read as much, so it can go over by one batch;
@@ -87,22 +91,22 @@ enum Rest {
 }
 
 /// A list to be walked along.
-struct Walk<'w> {
-    reader: &'w Reader<'w>,
-    request: &'w ListRequest,
-    place: Place<'w>,
+pub(crate) struct Walk<'w> {
+    pub(crate) reader: &'w Reader<'w>,
+    pub(crate) request: &'w ListRequest,
+    pub(crate) place: Place<'w>,
     /// What is left to be read.
-    span: Span,
+    pub(crate) span: Span,
     /// Of the last entity that was looked at.
     position: Option<Vec<u8>>,
     found: Vec<OwnRow>,
-    effort: Effort,
+    pub(crate) effort: Effort,
 }
 
 /// A row of the index.
-struct Entry {
-    position: Vec<u8>,
-    key: RawKey,
+pub(crate) struct Entry {
+    pub(crate) position: Vec<u8>,
+    pub(crate) key: RawKey,
 }
 
 impl Budget {
@@ -122,6 +126,8 @@ impl ListRequest {
             direction: Direction::Forward,
             limit: 100,
             budget: Budget::STANDARD,
+            filter: None,
+            strategy: Strategy::Cheapest,
         }
     }
 }
@@ -146,8 +152,13 @@ impl Reader<'_> {
         let entity = self.layout.model().entity(id);
         // A partition that does not fit into a key has no entities, and no cursors.
         let partition_bytes = partition.as_ref().map_or(&[][..], KeyBytes::as_bytes);
-        let fingerprint =
-            Fingerprint::of_list(entity, entity.list(list), partition_bytes, (&span, direction));
+        let filter = request.filter.as_ref().map(|filter| filter.canonical(entity));
+        let fingerprint = Fingerprint::of_list(
+            (entity, entity.list(list)),
+            partition_bytes,
+            (&span, direction),
+            filter.as_deref(),
+        );
         let position = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
         let span = match (&partition, &position) {
             (None, _) => Span::empty(),
@@ -162,7 +173,11 @@ impl Reader<'_> {
         };
         let (found, effort) = (vec![], Effort::default());
         let mut walk = Walk { reader: self, request, place, span, position: None, found, effort };
-        let end = walk.go().await?;
+        let end = match &request.filter {
+            _ if partition.is_none() => End::Exhausted,
+            None => walk.go().await?,
+            Some(_) => walk.go_matched(position.as_deref()).await?,
+        };
         let next = match end {
             End::Exhausted => None,
             End::Limit | End::Budget => walk.position,
@@ -176,6 +191,7 @@ impl Reader<'_> {
         check_limit(request.limit)?;
         check_tenant(self.layout, *id, tenant.as_ref())?;
         let entity = self.layout.model().entity(*id);
+        request.filter.iter().try_for_each(|filter| filter.check(entity, *list))?;
         let declared = entity.list(*list);
         check_values(entity, || format!("The list `{}`", declared.name), &declared.by, by)?;
         Ok(self.layout.list_partition((*id, *list), tenant.as_ref(), by).ok())
@@ -183,7 +199,7 @@ impl Reader<'_> {
 }
 
 impl Walk<'_> {
-    async fn go(&mut self) -> Result<End, Error> {
+    pub(crate) async fn go(&mut self) -> Result<End, Error> {
         loop {
             if self.step().await? == Rest::Nothing {
                 return Ok(End::Exhausted);
@@ -232,7 +248,7 @@ impl Walk<'_> {
     }
 
     /// Reads the own rows of entries, in order, and says how many it has read.
-    async fn look_at(&mut self, entries: &[Entry]) -> Result<usize, Error> {
+    pub(crate) async fn look_at(&mut self, entries: &[Entry]) -> Result<usize, Error> {
         let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
         let bytes_max = self.request.budget.bytes;
         let fetched = self.reader.fetch(&keys, bytes_max, &mut self.effort).await?;
@@ -241,7 +257,10 @@ impl Walk<'_> {
         for (entry, fetched) in entries.iter().zip(fetched).take(read) {
             match fetched {
                 Fetched::Row(row) if self.is_at(&row, &entry.position) => {
-                    rows.push((&entry.key, self.reader.read_own(&row)?));
+                    let row = self.reader.read_own(&row)?;
+                    if self.passes(&row.image) {
+                        rows.push((&entry.key, row));
+                    }
                 }
                 Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
             }
@@ -274,14 +293,19 @@ impl Walk<'_> {
             && bytes(self.place.sort.as_str()) == Some(position)
     }
 
-    fn pass(&mut self, position: Vec<u8>) {
+    pub(crate) fn pass(&mut self, position: Vec<u8>) {
         let span = std::mem::replace(&mut self.span, Span::empty());
         self.span = span.after(&position, self.request.direction);
         self.position = Some(position);
     }
 
     /// How many more entities are asked for.
-    fn wanted(&self) -> usize {
+    pub(crate) fn wanted(&self) -> usize {
         (self.request.limit as usize).saturating_sub(self.found.len())
+    }
+
+    pub(crate) fn list(&self) -> &keyloom_model::List {
+        let entity = self.reader.layout.model().entity(self.request.entity);
+        entity.list(self.request.list)
     }
 }

@@ -51,6 +51,30 @@ pub enum RequestError {
         /// What it takes.
         expected: &'static str,
     },
+    /// A filter by tags is of a field that holds none.
+    NotTags {
+        /// The field.
+        field: String,
+    },
+    /// A filter by a facet is of a field that is no facet of the list.
+    NotAFacet {
+        /// The list.
+        list: String,
+        /// The field.
+        field: String,
+    },
+    /// A filter has too many tests, or they are too deep in each other.
+    FilterTooLarge {
+        /// How deep they can be.
+        depth: usize,
+        /// How many there can be.
+        tests: usize,
+    },
+    /// It is not known how many entities are in a list, or in a range of one.
+    NoTotal {
+        /// The list.
+        list: String,
+    },
     /// The one is no parent of the other.
     NotAChild {
         /// The entity that was given as a parent.
@@ -83,6 +107,21 @@ impl fmt::Display for RequestError {
             RequestError::Value { field, expected } => {
                 write!(f, "A value that was given for `{field}` is not of the type {expected}.")
             }
+            RequestError::NotTags { field } => {
+                write!(f, "`{field}` holds no tags: look for tags in a field of the type `tags`.")
+            }
+            RequestError::NotAFacet { list, field } => write!(
+                f,
+                "`{field}` is no facet of the list `{list}`: declare it in `facets` of that list."
+            ),
+            RequestError::FilterTooLarge { depth, tests } => {
+                write!(f, "A filter has at most {tests} tests, {depth} deep: ask for less.")
+            }
+            RequestError::NoTotal { list } => write!(
+                f,
+                "How many there are is known only of whole lists of entities with tags or facets, \
+                 and `{list}` is none: count what you read."
+            ),
             RequestError::NotAChild { parent, child } => {
                 write!(f, "`{child}` is not a child of `{parent}`.")
             }

@@ -69,6 +69,13 @@ impl Span {
         .settled()
     }
 
+    /// Whether a key is in it.
+    pub(crate) fn has(&self, key: &[u8]) -> bool {
+        let is_after = self.from.as_ref().is_none_or(|from| key >= &from[..]);
+        let is_before = self.to.as_ref().is_none_or(|to| key <= &to[..]);
+        !self.is_empty && is_after && is_before
+    }
+
     fn settled(mut self) -> Span {
         let ends_at_once = self.to.as_ref().is_some_and(Vec::is_empty);
         let is_crossed = matches!((&self.from, &self.to), (Some(from), Some(to)) if from > to);

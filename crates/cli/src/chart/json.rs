@@ -3,7 +3,7 @@
 use keyloom::{Item, Value, item_to_json};
 
 use super::cost::Cost;
-use super::pattern::Pattern;
+use super::pattern::{Kept, Pattern};
 use super::sheet::{EntitySheet, FieldSheet, Reference, Sheet};
 
 pub(super) fn draw(sheet: &Sheet) -> String {
@@ -46,8 +46,8 @@ fn entity(entity: &EntitySheet) -> Value {
 
 fn pattern(pattern: &Pattern) -> Value {
     let mut item = match &pattern.place {
-        None => Item::new(),
-        Some(place) => {
+        Kept::InSets | Kept::Not => Item::new(),
+        Kept::At(place) => {
             let mut item = cost_item(place.cost);
             let keys = [&place.partition, &place.sort];
             let keys = keys.map(|(name, holds)| (name.as_str(), Value::from(holds.as_str())));

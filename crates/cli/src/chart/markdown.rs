@@ -1,7 +1,7 @@
 //! The chart as Markdown: a diagram of the entities, and tables.
 
 use super::cost::Cost;
-use super::pattern::Pattern;
+use super::pattern::{Kept, Pattern};
 use super::sheet::{EntitySheet, Reference, Sheet};
 use super::terminal::units;
 
@@ -70,8 +70,10 @@ fn reads(entity: &EntitySheet) -> String {
         "\n| question | request | key | rows | units |\n|---|---|---|---:|---:|\n".to_owned();
     for Pattern { question, request, place } in &entity.patterns {
         let (key, rows, units) = match place {
-            None => ("declared, not kept yet".to_owned(), "–".to_owned(), "–".to_owned()),
-            Some(place) => {
+            kept @ (Kept::InSets | Kept::Not) => {
+                (kept.note().to_owned(), "–".to_owned(), "–".to_owned())
+            }
+            Kept::At(place) => {
                 let key = |(name, holds): &(String, String)| code(&format!("{name} {holds}"));
                 let keys = format!("{}<br>{}", key(&place.partition), key(&place.sort));
                 (keys, place.cost.rows.to_string(), units(place.cost))

@@ -13,8 +13,33 @@ pub(super) struct Pattern {
     pub(super) question: String,
     /// As a request.
     pub(super) request: String,
-    /// Where the answer is; nowhere as long as Keyloom does not keep it.
-    pub(super) place: Option<Place>,
+    /// Where the answer is.
+    pub(super) place: Kept,
+}
+
+/// Where an answer is.
+pub(super) enum Kept {
+    /// Under keys of the table.
+    At(Place),
+    /// In sets of the store, which are combined; entry rows on a store without sets.
+    InSets,
+    /// Nowhere yet.
+    Not,
+}
+
+impl Kept {
+    fn at(place: Option<Place>) -> Kept {
+        place.map_or(Kept::Not, Kept::At)
+    }
+
+    /// What to say where there are no keys to show.
+    pub(super) fn note(&self) -> &'static str {
+        match self {
+            Kept::At(_) => "",
+            Kept::InSets => "sets of the store, combined",
+            Kept::Not => "declared, not kept yet",
+        }
+    }
 }
 
 /// Keys under which an answer is, and what it costs.
@@ -54,7 +79,7 @@ impl Of<'_> {
     fn get(&self) -> Pattern {
         let place = self.row(Reason::Own).map(|template| self.in_table(&template, cost::GET));
         let request = format!("GET {}/{{id}}", self.entity.path);
-        Pattern { question: "get by id".to_owned(), request, place }
+        Pattern { question: "get by id".to_owned(), request, place: Kept::at(place) }
     }
 
     fn unique(&self, id: keyloom_model::UniqueId, unique: &Unique) -> Pattern {
@@ -65,7 +90,7 @@ impl Of<'_> {
         Pattern {
             question: format!("find by {}", names.join(", ")),
             request: format!("GET {}?{}", self.entity.path, asked.join("&")),
-            place: template.map(|template| self.in_table(&template, cost::FIND)),
+            place: Kept::at(template.map(|template| self.in_table(&template, cost::FIND))),
         }
     }
 
@@ -80,14 +105,17 @@ impl Of<'_> {
         let Some(own) = self.row(Reason::Own) else { return vec![] };
         let family = |named: &[&Entity], sort: String| {
             let names: Vec<&str> = named.iter().map(|child| child.name.as_str()).collect();
-            let paths: Vec<&str> =
-                named.iter().map(|child| child.path.trim_start_matches('/')).collect();
+            let relations = model.children(self.id).into_iter();
+            let relations: Vec<String> = relations
+                .filter(|(_, kind)| names.contains(&model.entity(*kind).name.as_str()))
+                .map(|(relation, _)| relation)
+                .collect();
             let mut place = self.in_table(&own, cost::family(named.len() == children.len()));
             place.sort.1 = sort;
             Pattern {
                 question: format!("with each {}", names.join(" and ")),
-                request: format!("GET {}/{{id}}?with={}", self.entity.path, paths.join(",")),
-                place: Some(place),
+                request: format!("GET {}/{{id}}?with={}", self.entity.path, relations.join(",")),
+                place: Kept::At(place),
             }
         };
         let mut families = vec![];
@@ -117,11 +145,11 @@ impl Of<'_> {
         Pattern {
             question: format!("list {}{filter}{order}", list.name),
             request: self.list_request(list),
-            place: cost.map(|cost| Place {
+            place: Kept::at(cost.map(|cost| Place {
                 partition: (slot.partition().as_str().to_owned(), partition),
                 sort: (slot.sort().as_str().to_owned(), sort),
                 cost,
-            }),
+            })),
         }
     }
 
@@ -131,7 +159,7 @@ impl Of<'_> {
         (!names.is_empty()).then(|| Pattern {
             question: format!("list {} by any of {}", list.name, names.join(", ")),
             request: with_parameters(self.list_request(list), &asked),
-            place: None,
+            place: Kept::InSets,
         })
     }
 
@@ -141,7 +169,7 @@ impl Of<'_> {
         let all = fields.map(|field| Pattern {
             question: format!("all of some {}", field.name),
             request: format!("GET {}?tag=key:value&tag=…", self.entity.path),
-            place: None,
+            place: Kept::InSets,
         });
         let combined = self.entity.combinations.iter().map(|combination| Pattern {
             question: format!("{} together", combination.keys.join(", ")),
@@ -150,7 +178,7 @@ impl Of<'_> {
                     combination.keys.iter().map(|key| format!("tag={key}:…")).collect();
                 format!("GET {}?{}", self.entity.path, tags.join("&"))
             },
-            place: None,
+            place: Kept::InSets,
         });
         all.chain(combined).collect()
     }
@@ -169,7 +197,7 @@ impl Of<'_> {
         Pattern {
             question: format!("count {}{by}{split}{filter}", count.name),
             request: "GET …/count".to_owned(),
-            place: None,
+            place: Kept::Not,
         }
     }
 
@@ -184,7 +212,7 @@ impl Of<'_> {
         Pattern {
             question: format!("rank by {of}{filter}"),
             request: format!("GET /boards/{}", board.name),
-            place: None,
+            place: Kept::Not,
         }
     }
 

@@ -103,6 +103,7 @@ fn table_row(layout: &Layout, image: &Image, (row, template): (&Row, &KeyTemplat
         Reason::Link(field) => {
             (format!("{}.{}", entity.name, entity.field(field).name), vec![owner])
         }
+        Reason::Entry => (format!("{}: member", entity.name), vec![owner]),
     };
     drawn(layout, image, (why, template, attributes))
 }
@@ -203,7 +204,7 @@ fn image(model: &Model, (id, entity): (EntityId, &Entity), number: i64) -> Image
     let stored = entity.fields.iter().filter(|field| field.origin != FieldOrigin::Id);
     let fields: Item = stored.filter_map(value).collect();
     let key = EntityKey { entity: id, tenant, id: format!("{}-{number}", entity.name) };
-    Image { key, version: "1".to_owned(), fields }
+    Image { key, version: "1".to_owned(), number: None, fields }
 }
 
 /// Everything belongs to one tenant.

@@ -2,7 +2,7 @@
 
 use super::cost::Cost;
 use super::grid::{Align, WIDTH, grid, wrap};
-use super::pattern::Pattern;
+use super::pattern::{Kept, Pattern};
 use super::sheet::{EntitySheet, Sheet};
 
 const LEGEND: &str =
@@ -42,10 +42,10 @@ fn reads(entity: &EntitySheet) -> String {
     let row = |pattern: &Pattern| {
         let question = format!("{}\n{}", pattern.question, pattern.request);
         match &pattern.place {
-            None => {
-                vec![question, "declared, not kept yet".to_owned(), "–".to_owned(), "–".to_owned()]
+            kept @ (Kept::InSets | Kept::Not) => {
+                vec![question, kept.note().to_owned(), "–".to_owned(), "–".to_owned()]
             }
-            Some(place) => {
+            Kept::At(place) => {
                 let key = |(name, holds): &(String, String)| format!("{name} {holds}");
                 let keys = format!("{}\n{}", key(&place.partition), key(&place.sort));
                 vec![question, keys, place.cost.rows.to_string(), units(place.cost)]

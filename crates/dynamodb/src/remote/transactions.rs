@@ -82,6 +82,9 @@ impl Service {
     }
 
     pub(super) async fn transact_write(&self, transaction: TransactWrite) -> Result<(), Error> {
+        if !transaction.sets.is_empty() {
+            return Err(Error::Unsupported { what: "DynamoDB has no sets of numbers" });
+        }
         let tables = transaction.actions.iter().map(TransactAction::table).collect();
         let rules = Rules { tables, check: &|specs| transaction.check(specs) };
         self.admit(&rules).await?;

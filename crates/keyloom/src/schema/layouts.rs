@@ -1,9 +1,12 @@
 //! The layout of today, and those of before under which rows may still be written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::REVISION;
-use keyloom_model::{Entity, EntityId, EntityKey, FieldId, Image, Layout, OwnRow, Row, UniqueId};
+use keyloom_model::{
+    Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Row, UniqueId,
+};
+use keyloom_store::SetName;
 
 use crate::error::Error;
 
@@ -44,6 +47,25 @@ impl Layouts {
             }
         }
         Ok(rows)
+    }
+
+    /// The sets that an entity is in that was read, under the revision it was written, with its
+    /// number.
+    pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<BTreeSet<(SetName, u32)>, Error> {
+        match self.former(row)? {
+            None => sets(&self.current, &row.image),
+            Some(former) => {
+                let name = &self.current.model().entity(row.image.key.entity).name;
+                let mut image = row.image.clone();
+                image.key.entity = former.model().find(name).unwrap_or(image.key.entity);
+                sets(former, &image)
+            }
+        }
+    }
+
+    /// The sets that an entity is in under the model of today, with its number.
+    pub(crate) fn sets_after(&self, image: &Image) -> Result<BTreeSet<(SetName, u32)>, Error> {
+        sets(&self.current, image)
     }
 
     /// An entity as the model of today has it: fields that came with a default since have it, each
@@ -131,4 +153,15 @@ impl Layouts {
             id: target.id.clone(),
         }
     }
+}
+
+fn sets(layout: &Layout, image: &Image) -> Result<BTreeSet<(SetName, u32)>, Error> {
+    let Some(number) = image.number.filter(|_| layout.matching() == Matching::Sets) else {
+        return Ok(BTreeSet::new());
+    };
+    let name = |name: keyloom_value::KeyBytes| {
+        let name = SetName::new(name.into_vec()).map_err(keyloom_store::Error::from)?;
+        Ok((name, number))
+    };
+    layout.groups(image)?.into_iter().map(name).collect()
 }

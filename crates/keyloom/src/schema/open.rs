@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_model::{Evolution, Layout, Model, evolve};
+use keyloom_model::{Evolution, Layout, Matching, Model, evolve};
 use keyloom_query::CursorKey;
 use keyloom_store::{Store, TableName};
 use keyloom_value::Item;
@@ -13,6 +13,7 @@ use super::stored::{Head, Position, Revision, write_revision};
 use super::table::ensure_table;
 use super::{Former, Layouts, Pending, Schema, Stored};
 use crate::Options;
+use crate::db::MatchingUse;
 use crate::error::Error;
 
 /// How often opening is tried when another process changes the model.
@@ -71,7 +72,7 @@ impl Opening<'_> {
         let mut secret = [0; 32];
         let filled = self.options.entropy.fill(&mut secret);
         filled.map_err(|error| Error::Entropy { reason: error.to_string() })?;
-        let layout = Layout::new(model, 1, &Item::new());
+        let layout = Layout::new(model, 1, &Item::new()).keeping(self.matching());
         ensure_table(self.store, self.table, &layout).await?;
         let revision = self.revision(&layout, Pending::default());
         let head = Head { revision: 1, edit: 1, secret };
@@ -84,7 +85,10 @@ impl Opening<'_> {
     async fn go_on(&self, model: Model, stored: Stored) -> Result<Option<Opened>, Error> {
         let (former, mut formers) = formers(&stored)?;
         let (head, revision) = (&stored.head, today(&stored)?);
-        if revision.text == self.text {
+        // What nobody is looked for by is not kept in any way.
+        let is_numbered = model.entities().any(|(_, entity)| entity.is_numbered());
+        let is_kept_so = !is_numbered || revision.matching == Some(self.matching());
+        if revision.text == self.text && is_kept_so {
             ensure_table(self.store, self.table, &former.layout).await?;
             let layouts = Layouts::new(former.layout, revision, formers);
             return Ok(Some(opened(layouts, revision, head)));
@@ -92,10 +96,13 @@ impl Opening<'_> {
         let evolution = evolve(former.layout.model(), &model).map_err(Error::Evolution)?;
         // While rows are still to be written anew, every model is a revision of its own: what a
         // field came with is in it.
-        let is_same = evolution.rewritten().is_empty() && revision.pending.is_empty();
+        let is_same = evolution.rewritten().is_empty() && revision.pending.is_empty() && is_kept_so;
         let number = head.revision + u32::from(!is_same);
-        let layout = Layout::new(model, number, &former.layout.slots());
-        let pending = pending(&layout, &evolution, &revision.pending);
+        let layout = Layout::new(model, number, &former.layout.slots()).keeping(self.matching());
+        let mut pending = pending(&layout, &evolution, &revision.pending);
+        if !is_kept_so {
+            pending.add_numbered(&layout);
+        }
         let mut next = self.revision(&layout, pending);
         if is_same {
             next.since_ms = revision.since_ms;
@@ -113,10 +120,18 @@ impl Opening<'_> {
         Ok(written.then(|| opened(layouts, &next, &after)))
     }
 
+    fn matching(&self) -> Matching {
+        match self.options.matching {
+            MatchingUse::Sets if self.store.sets().is_some() => Matching::Sets,
+            MatchingUse::Sets | MatchingUse::Rows => Matching::Rows,
+        }
+    }
+
     fn revision(&self, layout: &Layout, pending: Pending) -> Revision {
         Revision {
             text: self.text.to_owned(),
             slots: layout.slots(),
+            matching: Some(layout.matching()),
             since_ms: i64::try_from(self.options.clock.now().0).unwrap_or(i64::MAX),
             pending,
             progress: Position::default(),
@@ -166,7 +181,8 @@ fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
     let model = keyloom_model::check(&revision.text).map_err(|_| {
         Error::damaged(format!("Revision {number} of the model, as it is kept, is no model."))
     })?;
-    Ok(Layout::new(model, number, &revision.slots))
+    let layout = Layout::new(model, number, &revision.slots);
+    Ok(layout.keeping(revision.matching.unwrap_or(Matching::Sets)))
 }
 
 /// What is left to do after a change of the model: what comes with it, and what was left before

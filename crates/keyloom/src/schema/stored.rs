@@ -8,8 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyloom_model::RowKey;
 use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{Matching, RowKey};
 use keyloom_store::{
     CancelReason, Delete, Put, Query, Store, TableName, TransactAction, TransactWrite,
 };
@@ -31,6 +31,7 @@ const UNIQUES: &str = "uniques";
 const POSITION: &str = "position";
 const DONE: &str = "done";
 const TEXT: &str = "text";
+const MATCHING: &str = "matching";
 
 /// A row holds 400 KB; a model file has up to a megabyte.
 const PIECE_BYTES: usize = 300 * 1024;
@@ -59,6 +60,8 @@ pub(crate) struct Head {
 pub(crate) struct Revision {
     pub(crate) text: String,
     pub(crate) slots: Item,
+    /// How tags and facets are kept; none if they were not yet.
+    pub(crate) matching: Option<Matching>,
     pub(crate) since_ms: i64,
     pub(crate) pending: Pending,
     /// How far the rows have been written anew.
@@ -230,6 +233,9 @@ impl Revision {
         let mut item = RowKey::system(MODEL, &[u64::from(number).into()]).to_item();
         item.insert(SLOTS, self.slots.clone());
         item.insert(SINCE, self.since_ms);
+        if let Some(matching) = self.matching {
+            item.insert(MATCHING, word(matching));
+        }
         let names =
             |names: &BTreeSet<String>| names.iter().map(|name| name.as_str().into()).collect();
         let pairs = |pairs: &BTreeSet<(String, String)>| {
@@ -256,10 +262,19 @@ impl Revision {
             Some(Value::M(key)) => Some(key.clone()),
             Some(_) => return None,
         };
+        let matching = match row.get(MATCHING) {
+            None => None,
+            Some(value) => Some(
+                [Matching::Sets, Matching::Rows]
+                    .into_iter()
+                    .find(|matching| value.as_s() == Some(word(*matching)))?,
+            ),
+        };
         let done = u64::try_from(row.get(DONE)?.as_n()?.to_i64()?).ok()?;
         Some(Revision {
             text: String::new(),
             slots: slots.clone(),
+            matching,
             since_ms: row.get(SINCE)?.as_n()?.to_i64()?,
             pending: Pending {
                 entities: elements(row.get(ENTITIES)?, text)?,
@@ -268,6 +283,13 @@ impl Revision {
             },
             progress: Position { key, done },
         })
+    }
+}
+
+fn word(matching: Matching) -> &'static str {
+    match matching {
+        Matching::Sets => "sets",
+        Matching::Rows => "rows",
     }
 }
 

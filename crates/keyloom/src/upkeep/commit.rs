@@ -4,7 +4,7 @@ use keyloom_model::{EntityKey, FieldId, UniqueId};
 use keyloom_store::{CancelReason, Error as StoreError, Store, TransactAction, TransactWrite};
 use keyloom_value::Item;
 
-use super::plan::{ACTIONS_MAX, Otherwise, Planned};
+use super::plan::{ACTIONS_MAX, Otherwise, Plan};
 use crate::error::Error;
 
 /// What came of a transaction.
@@ -26,14 +26,15 @@ pub(crate) enum Outcome {
 }
 
 /// Sends all of it as one transaction, or as a single write if it is one.
-pub(crate) async fn commit(store: &dyn Store, planned: Vec<Planned>) -> Result<Outcome, Error> {
+pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<Outcome, Error> {
+    let Plan { actions: planned, sets } = plan.into();
     let rows = planned.len();
     if rows > ACTIONS_MAX {
         return Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX });
     }
     let (actions, meanings): (Vec<_>, Vec<_>) =
         planned.into_iter().map(|planned| (planned.action, planned.otherwise)).unzip();
-    match send(store, actions).await {
+    match send(store, TransactWrite { sets, ..TransactWrite::new(actions) }).await {
         Ok(()) => Ok(Outcome::Done),
         Err(StoreError::Canceled { reasons }) => outcome(reasons, meanings),
         Err(StoreError::ConditionFailed { item }) => {
@@ -44,18 +45,18 @@ pub(crate) async fn commit(store: &dyn Store, planned: Vec<Planned>) -> Result<O
 }
 
 /// A single write is cheaper than a transaction of one, where writes are paid for.
-async fn send(store: &dyn Store, mut actions: Vec<TransactAction>) -> Result<(), StoreError> {
-    if actions.is_empty() {
+async fn send(store: &dyn Store, mut transaction: TransactWrite) -> Result<(), StoreError> {
+    if transaction.actions.is_empty() && transaction.sets.is_empty() {
         return Ok(());
     }
-    let is_single = actions.len() == 1;
-    match actions.pop() {
+    let is_single = transaction.actions.len() == 1 && transaction.sets.is_empty();
+    match transaction.actions.pop() {
         Some(TransactAction::Put(put)) if is_single => store.put(put).await.map(|_| ()),
         Some(TransactAction::Delete(delete)) if is_single => store.delete(delete).await.map(|_| ()),
         Some(TransactAction::Update(update)) if is_single => store.update(update).await.map(|_| ()),
         last => {
-            actions.extend(last);
-            store.transact_write(TransactWrite::new(actions)).await
+            transaction.actions.extend(last);
+            store.transact_write(transaction).await
         }
     }
 }

@@ -97,7 +97,9 @@ impl Upkeep<'_> {
                     if cast.get(&key).is_none() {
                         let Some(row) = self.read(&owner, effort).await? else { continue };
                         let after = Some(self.layouts.upgraded(row.clone()));
-                        cast.add(key.clone(), Transition::new(owner, Some(row), after));
+                        let mut transition = Transition::new(owner, Some(row), after);
+                        self.number(&mut transition).await?;
+                        cast.add(key.clone(), transition);
                     }
                     if let Some(added) = self.affect(cast, (&key, &link), &target)? {
                         deleted.push(added);

@@ -169,7 +169,7 @@ impl Upkeep<'_> {
 
     /// An image with a version of its own.
     pub(crate) fn image(&self, key: &EntityKey, fields: Item) -> Result<Image, Error> {
-        Ok(Image { key: key.clone(), version: self.stamp()?, fields })
+        Ok(Image { key: key.clone(), version: self.stamp()?, number: None, fields })
     }
 
     fn not_found(&self, key: &EntityKey) -> Error {

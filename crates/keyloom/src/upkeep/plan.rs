@@ -1,11 +1,13 @@
 //! From transitions to the actions of one transaction: rows(after) − rows(before). The only place
 //! where derived rows become writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, REVISION, VERSION};
 use keyloom_model::{EntityKey, FieldId, Image, OwnRow, Reason, Row, RowKey, UniqueId};
-use keyloom_store::{Check, Delete, OnFailure, Put, TableName, TransactAction};
+use keyloom_store::{
+    Check, Delete, Membership, OnFailure, Put, SetChange, TableName, TransactAction,
+};
 use keyloom_value::{Comparison, Condition, Path, Value};
 
 use super::{Mark, Transition};
@@ -14,6 +16,20 @@ use crate::schema::Layouts;
 
 /// As many as one transaction can have.
 pub(crate) const ACTIONS_MAX: usize = 100;
+
+/// Everything that one transaction does.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) actions: Vec<Planned>,
+    /// Who joins and leaves which sets.
+    pub(crate) sets: Vec<SetChange>,
+}
+
+impl From<Vec<Planned>> for Plan {
+    fn from(actions: Vec<Planned>) -> Plan {
+        Plan { actions, sets: vec![] }
+    }
+}
 
 /// One action, and what it means if its condition does not hold.
 #[derive(Debug)]
@@ -63,7 +79,7 @@ impl Planner<'_> {
     ///
     /// If two of them want the same unique value, or one refers to what another deletes, or a key
     /// is too long.
-    pub(crate) fn plan(&self, transitions: &[Transition]) -> Result<Vec<Planned>, Error> {
+    pub(crate) fn plan(&self, transitions: &[Transition]) -> Result<Plan, Error> {
         let (before, after) = self.both_sides(transitions)?;
         let gone = before.iter().filter(|(key, _)| !after.contains_key(key));
         let mut planned: Vec<Planned> =
@@ -73,7 +89,25 @@ impl Planner<'_> {
             planned.extend(self.put(row, old, transition));
         }
         planned.extend(self.targets(transitions)?);
-        Ok(planned)
+        Ok(Plan { actions: planned, sets: self.sets(transitions)? })
+    }
+
+    /// The sets that entities join and leave.
+    fn sets(&self, transitions: &[Transition]) -> Result<Vec<SetChange>, Error> {
+        let mut changes = vec![];
+        for transition in transitions {
+            let before = transition.before.as_ref();
+            let before = before.map_or(Ok(BTreeSet::new()), |row| self.layouts.sets_before(row))?;
+            let after = transition.after.as_ref();
+            let after = after.map_or(Ok(BTreeSet::new()), |new| self.layouts.sets_after(new))?;
+            let gone = before.difference(&after).map(|member| (member, Membership::Out));
+            let come = after.difference(&before).map(|member| (member, Membership::In));
+            for ((set, ordinal), becomes) in gone.chain(come) {
+                let (table, set) = (self.table.clone(), set.clone());
+                changes.push(SetChange { table, set, ordinal: *ordinal, becomes });
+            }
+        }
+        Ok(changes)
     }
 
     fn both_sides<'t>(&self, transitions: &'t [Transition]) -> Result<(Rows<'t>, Rows<'t>), Error> {
@@ -98,7 +132,9 @@ impl Planner<'_> {
                         let by = (other.key != transition.key).then_some(&other.key);
                         self.layouts.taken(new.key.entity, unique, by)
                     }
-                    Reason::Own | Reason::Link(_) => Error::SameTwice { id: new.key.id.clone() },
+                    Reason::Own | Reason::Link(_) | Reason::Entry => {
+                        Error::SameTwice { id: new.key.id.clone() }
+                    }
                 });
             }
         }
@@ -119,7 +155,7 @@ impl Planner<'_> {
                 Planned { action: TransactAction::Delete(delete.when(mine)), otherwise }
             }
             // The own row's condition stands for it.
-            Reason::Link(_) => Planned::or_changed(TransactAction::Delete(delete)),
+            Reason::Link(_) | Reason::Entry => Planned::or_changed(TransactAction::Delete(delete)),
         }
     }
 
@@ -131,7 +167,7 @@ impl Planner<'_> {
                 let put = Put::new(self.table, row.item).when(unchanged(transition));
                 Some(Planned::or_changed(TransactAction::Put(put)))
             }
-            Reason::Guard(_) | Reason::Link(_) if is_there => None,
+            Reason::Guard(_) | Reason::Link(_) | Reason::Entry if is_there => None,
             Reason::Guard(unique) => {
                 // Another entity of the same transaction may give it up.
                 let free = Condition::missing(PARTITION).or(owned_by(old.unwrap_or(&row)));
@@ -141,7 +177,7 @@ impl Planner<'_> {
                 Some(Planned { action: TransactAction::Put(put), otherwise })
             }
             // The own row's condition stands for it.
-            Reason::Link(_) => {
+            Reason::Link(_) | Reason::Entry => {
                 Some(Planned::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
             }
         }

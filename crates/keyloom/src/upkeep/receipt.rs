@@ -192,7 +192,8 @@ impl Answer {
     /// The entity that a change answered with. Kind and tenant are those of the change.
     fn image(self, key: &EntityKey) -> Image {
         let key = EntityKey { id: self.id, ..key.clone() };
-        Image { key, version: self.version, fields: self.fields }
+        // Answers do not show its number.
+        Image { key, version: self.version, fields: self.fields, number: None }
     }
 }
 

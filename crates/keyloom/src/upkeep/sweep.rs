@@ -209,11 +209,12 @@ impl Upkeep<'_> {
             image.fields.remove(name);
             let after = Some(self.image(key, image.fields)?);
             // Another deletion may have marked it, and be decided.
-            let transition =
-                Transition { key: key.clone(), before: Some(row), after, mark: Mark::Keep };
-            let mut planned = self.planner(&[]).plan(&[transition])?;
-            planned.push(self.still_clearing(task));
-            if matches!(commit(self.store, planned).await?, Outcome::Done) {
+            let mut transition = Transition::new(key.clone(), Some(row), after);
+            transition.mark = Mark::Keep;
+            self.number(&mut transition).await?;
+            let mut plan = self.planner(&[]).plan(&[transition])?;
+            plan.actions.push(self.still_clearing(task));
+            if matches!(commit(self.store, plan).await?, Outcome::Done) {
                 return Ok(());
             }
         }

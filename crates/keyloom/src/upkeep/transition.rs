@@ -24,7 +24,15 @@ pub(crate) enum Mark {
 }
 
 impl Transition {
-    pub(crate) fn new(key: EntityKey, before: Option<OwnRow>, after: Option<Image>) -> Transition {
+    /// The entity keeps its number, if it has one.
+    pub(crate) fn new(
+        key: EntityKey,
+        before: Option<OwnRow>,
+        mut after: Option<Image>,
+    ) -> Transition {
+        if let (Some(before), Some(after)) = (&before, &mut after) {
+            after.number = after.number.or(before.image.number);
+        }
         Transition { key, before, after, mark: Mark::Drop }
     }
 

@@ -63,7 +63,8 @@ impl Upkeep<'_> {
     async fn unmark_rows(&self, rows: &[OwnRow], task: &Task) -> Result<(), Error> {
         let rows: Vec<&OwnRow> = rows.iter().filter(|row| task.has_marked(row)).collect();
         for some in rows.chunks(ACTIONS_MAX / 2) {
-            let planned = some.iter().flat_map(|row| self.without_mark(row, task)).collect();
+            let planned: Vec<Planned> =
+                some.iter().flat_map(|row| self.without_mark(row, task)).collect();
             if let Outcome::Done = commit(self.store, planned).await? {
                 continue;
             }

@@ -3,13 +3,13 @@
 use keyloom_model::attribute::OWNER;
 use keyloom_model::{EntityKey, Image, OwnRow, RowKey, UniqueId};
 use keyloom_query::DeletionState;
-use keyloom_store::{Check, OnFailure, TransactAction};
+use keyloom_store::{Check, OnFailure, SetChange, TransactAction};
 use keyloom_value::{Item, Value};
 
 use super::commit::{Outcome, commit};
 use super::delete::{Expansion, Task};
 use super::intent::Turn;
-use super::plan::{ACTIONS_MAX, Planned, Planner, as_read};
+use super::plan::{ACTIONS_MAX, Plan, Planned, Planner, as_read};
 use super::{ATTEMPTS_MAX, Cast, Intent, Ticket, Transition, Upkeep};
 use crate::error::Error;
 
@@ -92,7 +92,10 @@ impl Upkeep<'_> {
         for intent in intents {
             let before = self.current(intent, effort).await?;
             match self.turn_of(intent, before)? {
-                Turn::Changes(transition) => cast.add(self.own_key(intent.key()), transition),
+                Turn::Changes(mut transition) => {
+                    self.number(&mut transition).await?;
+                    cast.add(self.own_key(intent.key()), transition);
+                }
                 Turn::Stays(row) => stays.extend(row),
             }
         }
@@ -142,12 +145,13 @@ impl Upkeep<'_> {
         if cast.transitions().len() <= intents {
             return Ok(true);
         }
-        let planned = self.planner(&[]).plan(cast.transitions())?;
+        let Plan { actions: planned, sets } = self.planner(&[]).plan(cast.transitions())?;
         let put_bytes = |planned: &Planned| match &planned.action {
             TransactAction::Put(put) => put.item.size(),
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
         };
-        let bytes: usize = planned.iter().map(put_bytes).sum();
+        let set_bytes = |change: &SetChange| change.set.as_bytes().len();
+        let bytes: usize = planned.iter().map(put_bytes).chain(sets.iter().map(set_bytes)).sum();
         let others = 1 + usize::from(effort.ticket.is_some());
         Ok(planned.len() + others <= ACTIONS_MAX && bytes < BYTES_MAX)
     }
@@ -178,7 +182,7 @@ impl Upkeep<'_> {
                 }
             }
             _ => {
-                let rows = self.planner(&[]).plan(cast.transitions())?.len();
+                let rows = self.planner(&[]).plan(cast.transitions())?.actions.len();
                 Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX })
             }
         }
@@ -194,16 +198,16 @@ impl Upkeep<'_> {
         if cast.transitions().is_empty() && receipt.is_none() {
             return Ok(true);
         }
-        let mut planned = self.planner(&effort.void).plan(cast.transitions())?;
+        let mut plan = self.planner(&effort.void).plan(cast.transitions())?;
         for row in stays {
             // What stays as it is belongs to the transaction too: it must still be so.
             if cast.get(&self.own_key(&row.image.key)).is_none() {
-                self.hold(row, &mut planned);
+                self.hold(row, &mut plan.actions);
             }
         }
-        planned.extend(effort.task.as_ref().map(|task| self.end_of(task)));
-        planned.extend(receipt);
-        match commit(self.store, planned).await? {
+        plan.actions.extend(effort.task.as_ref().map(|task| self.end_of(task)));
+        plan.actions.extend(receipt);
+        match commit(self.store, plan).await? {
             Outcome::Done => {
                 (effort.task, effort.marked) = (None, vec![]);
                 Ok(true)
@@ -247,6 +251,17 @@ impl Upkeep<'_> {
         let (table, condition) = (self.table.clone(), as_read(row));
         let check = Check { table, key, condition, on_failure: OnFailure::Nothing };
         planned.push(Planned::or_changed(TransactAction::Check(check)));
+    }
+
+    /// Gives an entity the number that it should have and has not.
+    pub(crate) async fn number(&self, transition: &mut Transition) -> Result<(), Error> {
+        let Some(after) = &mut transition.after else { return Ok(()) };
+        if after.number.is_none() && self.entity(&after.key).is_numbered() {
+            let EntityKey { entity, tenant, .. } = &after.key;
+            let row = self.layouts.current.numbers_key(*entity, tenant.as_ref());
+            after.number = Some(self.numbers.next(self.store, self.table, &row).await?);
+        }
+        Ok(())
     }
 
     pub(crate) fn planner<'p>(&'p self, void: &'p [String]) -> Planner<'p> {

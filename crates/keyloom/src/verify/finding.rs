@@ -56,6 +56,25 @@ pub enum Problem {
         /// The field that refers.
         field: String,
     },
+    /// The entity should have a number, and has none.
+    NumberMissing,
+    /// Another entity has the same number.
+    NumberTaken {
+        /// The id of the other one.
+        other: String,
+    },
+    /// The entity is not in a list that it is looked for in, by a tag, a facet, or at all.
+    GroupMissing {
+        /// The name of the list.
+        group: String,
+    },
+    /// A list that entities are looked for in has a number that does not belong there.
+    GroupWrong {
+        /// The name of the list.
+        group: String,
+        /// The number.
+        number: u32,
+    },
     /// The entity refers to one that is not there.
     Dangling {
         /// The field that refers.
@@ -132,6 +151,12 @@ impl fmt::Display for Problem {
                 f,
                 "the row that links it to what its `{field}` refers to is missing or wrong."
             ),
+            Problem::NumberMissing => write!(f, "it has no number, so no tag or facet finds it."),
+            Problem::NumberTaken { other } => write!(f, "`{other}` has the same number."),
+            Problem::GroupMissing { group } => write!(f, "it is missing in the list {group}."),
+            Problem::GroupWrong { group, number } => {
+                write!(f, "The list {group} has the number {number}, which does not belong there.")
+            }
             Problem::Dangling { field, target } => {
                 write!(f, "`{field}` refers to `{target}`, which is not there.")
             }
@@ -154,6 +179,10 @@ impl Problem {
             | Problem::LeftMark
             | Problem::GuardMissing { .. }
             | Problem::LinkMissing { .. }
+            | Problem::NumberMissing
+            | Problem::NumberTaken { .. }
+            | Problem::GroupMissing { .. }
+            | Problem::GroupWrong { .. }
             | Problem::LeftOver { .. }
             | Problem::Stray { .. } => "verify again, and look at what else was found.",
         }

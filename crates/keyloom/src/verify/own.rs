@@ -6,7 +6,7 @@ use keyloom_query::DeletionState;
 use keyloom_store::{Check, OnFailure, Put, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, Path, Value};
 
-use super::{Finding, Problem, Remedy, Repair, Verifier, unmarked};
+use super::{Finding, Problem, Remedy, Repair, Verifier, show_name, unmarked};
 use crate::error::Error;
 use crate::upkeep::{Intent, as_read};
 
@@ -46,6 +46,8 @@ impl Verifier<'_> {
                 self.implied(&own, row, findings).await?;
             }
         }
+        self.number(&own, findings).await?;
+        self.sets(&own, findings).await?;
         self.targets(&own, findings).await
     }
 
@@ -166,6 +168,10 @@ impl Verifier<'_> {
                 let field = self.field_name(own, field);
                 (Problem::LinkMissing { field }, self.write(own, row, None).await?)
             }
+            Reason::Entry => {
+                let group = show_name(row.key.partition.as_bytes());
+                (Problem::GroupMissing { group }, self.write(own, row, None).await?)
+            }
         };
         findings.push(self.finding(Some(&own.image.key), problem, remedy));
         Ok(())
@@ -269,7 +275,10 @@ impl Verifier<'_> {
 
     /// Writes; a condition that fails means that others were faster.
     pub(super) async fn mend(&self, actions: Vec<TransactAction>) -> Result<Remedy, Error> {
-        let transaction = TransactWrite::new(actions);
+        self.mend_all(TransactWrite::new(actions)).await
+    }
+
+    pub(super) async fn mend_all(&self, transaction: TransactWrite) -> Result<Remedy, Error> {
         match self.shared.store.transact_write(transaction).await {
             Ok(()) => Ok(Remedy::Mended),
             Err(keyloom_store::Error::Canceled { .. }) => Ok(Remedy::Changed),

@@ -1,22 +1,80 @@
-//! Where a verification stopped, as a text: the key of the last row, and how many came before.
+//! Where a verification stopped, as a text: the last row, or the place in a set; and how many rows
+//! came before.
 
 use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_store::SetName;
 use keyloom_value::{Item, Value};
 
-pub(crate) fn write(key: &Item, rows: u64) -> String {
-    let hex = |name| {
-        let bytes = key.get(name).and_then(Value::as_b).unwrap_or_default();
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
-    format!("{rows}.{}.{}", hex(PARTITION), hex(SORT))
+/// Where a verification stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Position {
+    pub(crate) at: At,
+    /// Rows of the table that were looked at.
+    pub(crate) rows: u64,
 }
 
-pub(crate) fn read(text: &str) -> Option<(Item, u64)> {
-    let mut parts = text.split('.');
-    let rows = parts.next()?.parse().ok()?;
-    let (partition, sort) = (bytes(parts.next()?)?, bytes(parts.next()?)?);
-    let key = Item::from([(PARTITION, Value::B(partition)), (SORT, Value::B(sort))]);
-    parts.next().is_none().then_some((key, rows))
+/// What is to be looked at next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum At {
+    /// The rows after the one with this key, or all.
+    Rows(Option<Item>),
+    /// Sets, after the rows.
+    Sets(SetPlace),
+}
+
+/// A place in the sets of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SetPlace {
+    /// Before all.
+    Start,
+    /// In a set, from this number on.
+    In(SetName, u32),
+    /// After a set.
+    After(SetName),
+}
+
+impl Default for Position {
+    fn default() -> Position {
+        Position { at: At::Rows(None), rows: 0 }
+    }
+}
+
+impl Position {
+    pub(crate) fn write(&self) -> String {
+        let rows = self.rows;
+        match &self.at {
+            At::Rows(key) => {
+                let part = |name| key.as_ref().and_then(|key| key.get(name)?.as_b());
+                let hex = |name| hex(part(name).unwrap_or_default());
+                format!("{rows}.{}.{}", hex(PARTITION), hex(SORT))
+            }
+            At::Sets(SetPlace::Start) => format!("{rows}.sets"),
+            At::Sets(SetPlace::In(set, from)) => {
+                format!("{rows}.sets.{}.{from}", hex(set.as_bytes()))
+            }
+            At::Sets(SetPlace::After(set)) => format!("{rows}.sets.{}", hex(set.as_bytes())),
+        }
+    }
+
+    pub(crate) fn read(text: &str) -> Option<Position> {
+        let parts: Vec<&str> = text.split('.').collect();
+        let set = |text: &str| SetName::new(bytes(text)?).ok();
+        let at = match parts[1..] {
+            ["sets"] => At::Sets(SetPlace::Start),
+            ["sets", name] => At::Sets(SetPlace::After(set(name)?)),
+            ["sets", name, from] => At::Sets(SetPlace::In(set(name)?, from.parse().ok()?)),
+            [partition, sort] => {
+                let (partition, sort) = (Value::B(bytes(partition)?), Value::B(bytes(sort)?));
+                At::Rows(Some(Item::from([(PARTITION, partition), (SORT, sort)])))
+            }
+            _ => return None,
+        };
+        Some(Position { at, rows: parts[0].parse().ok()? })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {

@@ -67,7 +67,7 @@ fn damage(store: &dyn Store, layout: &Layout, random: &mut Random) -> Vec<Entity
     match name(row) {
         Some(RowName::Own(key)) => touched.push(key),
         Some(RowName::Link { target: _, owner, .. }) => touched.push(owner),
-        Some(RowName::Guard { .. } | RowName::System) | None => {}
+        Some(RowName::Guard { .. } | RowName::Entry { .. } | RowName::System) | None => {}
     }
     let owner = row.get(OWNER).and_then(Value::as_b).and_then(|owner| layout.entity_key(owner));
     touched.extend(owner);

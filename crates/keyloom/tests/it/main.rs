@@ -18,6 +18,8 @@ mod hostile;
 mod interleavings;
 mod json;
 mod kitchen;
+mod matching;
+mod matching_kept;
 mod once;
 mod once_random;
 mod pages;

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use keyloom_store::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
-    Read, ReadChanges, Scan, ShardId, Store, TableDescription, TableName, TableSpec, TransactGet,
-    TransactWrite, UpdateItem,
+    Read, ReadChanges, Scan, Sets, ShardId, Store, TableDescription, TableName, TableSpec,
+    TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_value::Item;
 
@@ -61,7 +61,10 @@ pub(crate) fn interleave<T>(work: impl Future<Output = T>, mut between: impl FnM
 }
 
 macro_rules! pausing {
-    ($($trait:ident { $($method:ident($($name:ident: $of:ty),*) -> $answer:ty;)* })*) => {
+    ($($trait:ident {
+        $($method:ident($($name:ident: $of:ty),*) -> $answer:ty;)*
+        $(@ { $($other:tt)* })?
+    })*) => {
         $(impl $trait for Pausing {
             $(fn $method(&self, $($name: $of),*) -> Answer<'_, $answer> {
                 Box::pin(async move {
@@ -69,6 +72,7 @@ macro_rules! pausing {
                     self.0.$method($($name),*).await
                 })
             })*
+            $($($other)*)?
         })*
     };
 }
@@ -82,6 +86,11 @@ pausing! {
         scan(scan: Scan) -> Page;
         batch_get(batch: BatchGet) -> BatchGot;
         transact_get(transaction: TransactGet) -> Vec<Option<Item>>;
+        @ {
+            fn sets(&self) -> Option<&dyn Sets> {
+                self.0.sets()
+            }
+        }
     }
     Store {
         create_table(spec: TableSpec) -> TableDescription;

@@ -24,8 +24,8 @@ pub(crate) fn check_capacity(
     if slots > SLOTS_MAX {
         let reason = format!("the lists of `{}` need {slots} indexes", name.text);
         let help = format!(
-            "a table has at most {SLOTS_MAX}; each list takes 1, and so does `expires`: declare \
-             fewer of them"
+            "a table has at most {SLOTS_MAX}; each list takes 1, and so do `expires`, and tags and \
+             facets together: declare fewer of them"
         );
         reporter.report_with_help(Code::TooManyIndexes, name.span, (reason, &help));
     }

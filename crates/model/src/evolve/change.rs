@@ -50,6 +50,9 @@ pub enum ChangeKind {
     ExpiryChanged,
     /// Another path, or other handlers.
     ServiceChanged,
+    /// Entities are numbered since they are looked for by tags or facets, or are not any more: their
+    /// lists order equals by number.
+    NumberingChanged,
     /// Other facets of a list.
     FacetsChanged(ListId),
     /// A count is new, changed or gone.
@@ -67,7 +70,7 @@ pub enum Impact {
     Nothing,
     /// Every row of the entity's data must be written anew.
     Rows,
-    /// Nothing yet: facets, counts, boards and combinations of tags have no rows so far.
+    /// Nothing yet: counts and boards have no rows so far.
     NothingYet,
 }
 
@@ -136,15 +139,15 @@ impl ChangeKind {
             | ChangeKind::ListRemoved
             | ChangeKind::UniqueAdded(_)
             | ChangeKind::UniqueRemoved
-            | ChangeKind::ExpiryChanged => Impact::Rows,
+            | ChangeKind::ExpiryChanged
+            | ChangeKind::NumberingChanged
+            | ChangeKind::FacetsChanged(_)
+            | ChangeKind::CombinationsChanged => Impact::Rows,
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldRelaxed(_)
             | ChangeKind::ServiceChanged => Impact::Nothing,
-            ChangeKind::FacetsChanged(_)
-            | ChangeKind::CountsChanged
-            | ChangeKind::BoardsChanged
-            | ChangeKind::CombinationsChanged => Impact::NothingYet,
+            ChangeKind::CountsChanged | ChangeKind::BoardsChanged => Impact::NothingYet,
         }
     }
 
@@ -162,6 +165,7 @@ impl ChangeKind {
             | ChangeKind::UniqueRemoved
             | ChangeKind::ExpiryChanged
             | ChangeKind::ServiceChanged
+            | ChangeKind::NumberingChanged
             | ChangeKind::FacetsChanged(_)
             | ChangeKind::CountsChanged
             | ChangeKind::BoardsChanged

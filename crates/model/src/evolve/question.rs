@@ -1,4 +1,4 @@
-//! Lists, which have rows; and facets, counts, boards and combinations of tags, which have none yet.
+//! Lists, facets and combinations of tags, which have rows; and counts and boards, which have none yet.
 
 use std::collections::BTreeSet;
 
@@ -25,9 +25,22 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
             findings.changes.push(pair.change(ChangeKind::ListRemoved, text));
         }
     }
+    compare_numbering(pair, findings);
     compare_counts(pair, findings);
     compare_boards(pair, findings);
     compare_combinations(pair, findings);
+}
+
+/// Numbers are part of every place in a list.
+fn compare_numbering(pair: &Pair<'_>, findings: &mut Findings) {
+    if pair.old.entity.is_numbered() == pair.new.entity.is_numbered() {
+        return;
+    }
+    let text = match pair.new.entity.is_numbered() {
+        true => format!("`{}` is looked for by tags or facets now", pair.name()),
+        false => format!("`{}` is not looked for by tags or facets any more", pair.name()),
+    };
+    findings.changes.push(pair.change(ChangeKind::NumberingChanged, text));
 }
 
 fn compare_list(pair: &Pair<'_>, (old, new): (&List, &List), findings: &mut Findings) {
@@ -39,6 +52,9 @@ fn compare_list(pair: &Pair<'_>, (old, new): (&List, &List), findings: &mut Find
         findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
     } else if let Some(field) = moved_field(pair, new) {
         let text = format!("{place} is made anew: members of `{field}` have moved");
+        findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
+    } else if pair.old.entity.is_numbered() != pair.new.entity.is_numbered() {
+        let text = format!("{place} is made anew: equals are in another order");
         findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
     }
     if pair.old.name_set(&old.facets) != pair.new.name_set(&new.facets) {

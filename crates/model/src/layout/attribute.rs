@@ -8,6 +8,8 @@ pub const SORT: &str = "SK";
 pub const REVISION: &str = "M";
 /// Of an entity's own row: its version, another one after every change.
 pub const VERSION: &str = "V";
+/// Of an entity's own row, if its kind is numbered: its number, in order of creation.
+pub const NUMBER: &str = "N";
 /// Of an entity's own row: the deletion that is about to take it. Nothing can refer to it any more.
 pub const DELETION: &str = "D";
 /// Of a guard or a link: the partition key of the entity that it belongs to.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use keyloom_value::{Item, Number, Value};
 
-use super::attribute::{DELETION, PARTITION, REVISION, SORT, VERSION};
+use super::attribute::{DELETION, NUMBER, PARTITION, REVISION, SORT, VERSION};
 use super::{EntityKey, Layout, RowName};
 use crate::model::{FieldId, FieldOrigin};
 
@@ -15,6 +15,9 @@ pub struct Image {
     pub key: EntityKey,
     /// Another one after every change.
     pub version: String,
+    /// Its number among those of its kind and tenant, in order of creation; for ever the same. Only
+    /// kinds that are looked for by tags or facets have them.
+    pub number: Option<u32>,
     /// Its fields, but for `id`; each of the type that its model says.
     pub fields: Item,
 }
@@ -65,9 +68,10 @@ impl Layout {
     pub fn read_own(&self, row: &Item) -> Result<OwnRow, Unreadable> {
         match self.name_of(row)? {
             RowName::Own(key) => read(key, row),
-            RowName::Link { .. } | RowName::Guard { .. } | RowName::System => {
-                Err(Unreadable { attribute: SORT })
-            }
+            RowName::Link { .. }
+            | RowName::Guard { .. }
+            | RowName::Entry { .. }
+            | RowName::System => Err(Unreadable { attribute: SORT }),
         }
     }
 
@@ -79,7 +83,7 @@ impl Layout {
     pub fn read_child(&self, row: &Item) -> Result<OwnRow, Unreadable> {
         match self.name_of(row)? {
             RowName::Link { owner, .. } => read(owner, row),
-            RowName::Own(_) | RowName::Guard { .. } | RowName::System => {
+            RowName::Own(_) | RowName::Guard { .. } | RowName::Entry { .. } | RowName::System => {
                 Err(Unreadable { attribute: SORT })
             }
         }
@@ -103,7 +107,15 @@ fn read(key: EntityKey, row: &Item) -> Result<OwnRow, Unreadable> {
         Some(Value::S(task)) => Some(task.clone()),
         Some(_) => return Err(wrong(DELETION)),
     };
-    Ok(OwnRow { image: Image { key, version, fields: fields(row) }, revision, deletion })
+    let number = match row.get(NUMBER) {
+        None => None,
+        Some(number) => {
+            let number = number.as_n().and_then(Number::to_i64);
+            Some(number.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(NUMBER))?)
+        }
+    };
+    let image = Image { key, version, number, fields: fields(row) };
+    Ok(OwnRow { image, revision, deletion })
 }
 
 /// Attributes that begin with a small letter are fields.

@@ -7,6 +7,7 @@
 //! a child        "e", parent entity, [tenant], id        1, entity, field, [tenant], id
 //! a reference    "e", target entity, [tenant], id        2, entity, field, [tenant], id
 //! a guard        "u", entity, unique, [tenant], values   0
+//! an entry       the name of a group, see `matching.rs`  number
 //! Keyloom's own  "m", ...
 //! ```
 //!
@@ -16,12 +17,12 @@
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::{PARTITION, SORT};
-use super::{Layout, Link};
+use super::{Layout, Link, Matching};
 use crate::model::{Entity, EntityId, FieldId, FieldOrigin, Tenancy, UniqueId};
 
 pub(super) const ENTITY: &str = "e";
 pub(super) const GUARD: &str = "u";
-const SYSTEM: &str = "m";
+pub(super) const SYSTEM: &str = "m";
 
 pub(super) const OWN: i32 = 0;
 pub(super) const CHILD: i32 = 1;
@@ -67,6 +68,11 @@ pub enum RowName {
         entity: EntityId,
         /// Which unique it is about.
         unique: UniqueId,
+    },
+    /// An entity is in a group.
+    Entry {
+        /// An entity of this kind.
+        entity: EntityId,
     },
     /// A row of Keyloom's own: models, tasks, receipts.
     System,
@@ -167,7 +173,12 @@ impl Layout {
                 parts.next().is_none().then_some(())?;
                 self.row_of(target, sort)
             }
-            _ => None,
+            _ => {
+                let entity = self.group_entity(partition)?;
+                let is_entry = self.matching() == Matching::Rows
+                    && matches!(&KeyBytes::decode(sort).ok()?[..], [Value::N(_)]);
+                is_entry.then_some(RowName::Entry { entity })
+            }
         }
     }
 
@@ -175,7 +186,10 @@ impl Layout {
     pub fn entity_key(&self, partition: &[u8]) -> Option<EntityKey> {
         match self.row_name(partition, own_sort().as_bytes())? {
             RowName::Own(key) => Some(key),
-            RowName::Link { .. } | RowName::Guard { .. } | RowName::System => None,
+            RowName::Link { .. }
+            | RowName::Guard { .. }
+            | RowName::Entry { .. }
+            | RowName::System => None,
         }
     }
 

@@ -6,9 +6,9 @@ use std::fmt;
 
 use keyloom_value::{Item, KeyBytes, Name, Number, Value};
 
-use super::attribute::{OWNER, PARTITION, REVISION, SORT, VERSION};
+use super::attribute::{NUMBER, OWNER, PARTITION, REVISION, SORT, VERSION};
 use super::key::{bytes, own_sort, push_tenant};
-use super::{EntityKey, Image, Layout, RowKey, Slot};
+use super::{EntityKey, Image, Layout, Matching, RowKey, Slot, number_key};
 use crate::model::{
     CaseMode, Direction, Entity, FieldId, FieldType, List, ListId, Literal, Test, UniqueId,
 };
@@ -38,6 +38,8 @@ pub enum Reason {
     Guard(UniqueId),
     /// The entity refers to another one with this field.
     Link(FieldId),
+    /// The entity is in a group.
+    Entry,
 }
 
 /// The values of an entity do not fit into a key.
@@ -65,7 +67,8 @@ impl fmt::Display for KeyTooLong {
 impl std::error::Error for KeyTooLong {}
 
 impl Layout {
-    /// Every row that the entity implies: first its own, then guards, then links.
+    /// Every row that the entity implies: first its own, then guards, then links, then entries.
+    /// Where groups are sets, [`Layout::groups`] says which it is in.
     ///
     /// # Errors
     ///
@@ -95,6 +98,9 @@ impl Layout {
             let item = self.link_item(&key, &owner, child);
             rows.push(Row { key, reason: Reason::Link(link.field), item });
         }
+        if self.matching() == Matching::Rows {
+            rows.extend(self.entries(image, &owner)?);
+        }
         Ok(rows)
     }
 
@@ -104,6 +110,9 @@ impl Layout {
         if let Some(image) = child {
             item.insert(VERSION, image.version.as_str());
             item.insert(REVISION, u64::from(self.revision()));
+            if let Some(number) = self.number(image) {
+                item.insert(NUMBER, u64::from(number));
+            }
         }
         item.insert(PARTITION, key.partition.as_bytes().to_vec());
         item.insert(SORT, key.sort.as_bytes().to_vec());
@@ -137,6 +146,13 @@ impl Layout {
             push_place(&mut attributes, slot, place);
         }
         let system = self.system_names();
+        if let Some(number) = self.number(image) {
+            attributes.push((system.number.clone(), Value::from(u64::from(number))));
+            if let Some(slot) = slots.number {
+                let place = self.number_place(&image.key, number);
+                push_place(&mut attributes, slot, place);
+            }
+        }
         attributes.push((system.partition.clone(), Value::B(key.partition.as_bytes().to_vec())));
         attributes.push((system.sort.clone(), Value::B(key.sort.as_bytes().to_vec())));
         attributes.push((system.revision.clone(), Value::from(u64::from(self.revision()))));
@@ -152,20 +168,38 @@ impl Layout {
         list: &List,
         image: &Image,
     ) -> Result<Option<(KeyBytes, KeyBytes)>, KeyTooLong> {
-        if !list.filter.iter().all(|test| passes(test, image.value(self, test.field).as_ref())) {
-            return Ok(None);
-        }
         let values = |fields: &mut dyn Iterator<Item = FieldId>| {
             fields.map(|field| image.value(self, field)).collect::<Option<Vec<Value>>>()
         };
-        let by = values(&mut list.by.iter().copied());
+        let by = self.by_in_list(list, image);
         let order = values(&mut list.order.iter().map(|order| order.field));
         let Some((by, order)) = by.zip(order) else { return Ok(None) };
         let partition = list_partition(entity, list, image.key.tenant.as_ref(), &by)?;
         let mut sort = order_prefix(entity, list, &order);
+        // Equals are in order of creation, where that is known.
+        if let Some(number) = self.number(image) {
+            push_key(&mut sort, &Value::from(u64::from(number)));
+        }
         push_key(&mut sort, &Value::from(image.key.id.as_str()));
         check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_list(entity, list))?;
         Ok(Some((partition, sort)))
+    }
+
+    /// The values of `by` of an entity, if it is in a list.
+    pub(super) fn by_in_list(&self, list: &List, image: &Image) -> Option<Vec<Value>> {
+        let value = |field: &FieldId| image.value(self, *field);
+        let passes = list.filter.iter().all(|test| passes(test, value(&test.field).as_ref()));
+        let is_ordered = || list.order.iter().all(|order| value(&order.field).is_some());
+        if !passes || !is_ordered() {
+            return None;
+        }
+        list.by.iter().map(value).collect()
+    }
+
+    fn number_place(&self, key: &EntityKey, number: u32) -> (KeyBytes, KeyBytes) {
+        let mut sort = number_key(number);
+        push_key(&mut sort, &Value::from(key.id.as_str()));
+        (self.number_partition(key.entity, key.tenant.as_ref()), sort)
     }
 
     fn expiry_place(&self, key: &EntityKey, time: &Value) -> (KeyBytes, KeyBytes) {
@@ -245,11 +279,15 @@ fn list_partition(
 ) -> Result<KeyBytes, KeyTooLong> {
     let mut key = bytes(&[LIST.into(), entity.name.as_str().into(), list.name.as_str().into()]);
     push_tenant(&mut key, tenant);
-    for (field, value) in list.by.iter().zip(by) {
-        push_key(&mut key, &equality(entity, *field, value));
-    }
+    by_values(&mut key, entity, list, by);
     check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
     Ok(key)
+}
+
+pub(super) fn by_values(key: &mut KeyBytes, entity: &Entity, list: &List, by: &[Value]) {
+    for (field, value) in list.by.iter().zip(by) {
+        push_key(key, &equality(entity, *field, value));
+    }
 }
 
 fn order_prefix(entity: &Entity, list: &List, values: &[Value]) -> KeyBytes {
@@ -266,7 +304,7 @@ fn order_prefix(entity: &Entity, list: &List, values: &[Value]) -> KeyBytes {
 }
 
 /// A value as it is compared for being the same.
-fn equality<'v>(entity: &Entity, field: FieldId, value: &'v Value) -> Cow<'v, Value> {
+pub(super) fn equality<'v>(entity: &Entity, field: FieldId, value: &'v Value) -> Cow<'v, Value> {
     match (&entity.field(field).of, value) {
         (FieldType::Bool, Value::Bool(truth)) => Cow::Owned(Value::from(i32::from(*truth))),
         _ => Cow::Borrowed(value),
@@ -315,11 +353,11 @@ fn passes(test: &Test, value: Option<&Value>) -> bool {
 
 /// What cannot be part of a key is left out. The model's own values always can; those of a damaged
 /// row need not, and whoever verifies says so.
-fn push_key(key: &mut KeyBytes, value: &Value) {
+pub(super) fn push_key(key: &mut KeyBytes, value: &Value) {
     let _ = key.push(value);
 }
 
-fn check_len(
+pub(super) fn check_len(
     key: &KeyBytes,
     bytes_max: usize,
     what: impl FnOnce() -> String,

@@ -15,6 +15,8 @@ pub(crate) const SLOTS_MAX: usize = 20;
 
 /// The name under which the list by time of expiry is kept; no list can have it.
 const EXPIRY: &str = "#expires";
+/// The same for the list by number.
+const NUMBER: &str = "#number";
 
 /// One secondary index of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,11 +56,14 @@ pub(crate) struct Slots {
     pub(crate) lists: Vec<Slot>,
     /// The list by time of expiry.
     pub(crate) expiry: Option<Slot>,
+    /// The list by number.
+    pub(crate) number: Option<Slot>,
 }
 
 /// How many slots an entity needs.
 pub(crate) fn needed(entity: &Entity) -> usize {
-    entity.lists.len() + usize::from(entity.expires.is_some())
+    let (expiry, number) = (entity.expires.is_some(), entity.is_numbered());
+    entity.lists.len() + usize::from(expiry) + usize::from(number)
 }
 
 impl Slots {
@@ -68,26 +73,33 @@ impl Slots {
         let kept = |name: &str| before.get(name).and_then(number);
         let names = || entity.lists.iter().map(|list| list.name.as_str());
         let expires = entity.expires.map(|_| EXPIRY);
-        let mut taken: BTreeSet<u8> = names().chain(expires).filter_map(kept).collect();
+        let number = entity.is_numbered().then_some(NUMBER);
+        let all = names().chain(expires).chain(number);
+        let mut taken: BTreeSet<u8> = all.filter_map(kept).collect();
         let mut slot = |name: &str| {
             let slot = kept(name).or_else(|| (0..=u8::MAX).find(|n| !taken.contains(n)));
             let slot = slot.unwrap_or(u8::MAX);
             taken.insert(slot);
             Slot(slot)
         };
-        Slots { lists: names().map(&mut slot).collect(), expiry: expires.map(slot) }
+        Slots {
+            lists: names().map(&mut slot).collect(),
+            expiry: expires.map(&mut slot),
+            number: number.map(slot),
+        }
     }
 
     /// As it is kept: names of lists with their numbers.
     pub(crate) fn to_item(&self, entity: &Entity) -> Item {
         let lists = entity.lists.iter().map(|list| list.name.as_str()).zip(&self.lists);
-        let all = lists.chain(self.expiry.iter().map(|slot| (EXPIRY, slot)));
+        let expiry = self.expiry.iter().map(|slot| (EXPIRY, slot));
+        let all = lists.chain(expiry).chain(self.number.iter().map(|slot| (NUMBER, slot)));
         all.map(|(name, slot)| (Name::from(name), Value::from(i32::from(slot.0)))).collect()
     }
 
     /// All of them.
     pub(crate) fn all(&self) -> impl Iterator<Item = Slot> {
-        self.lists.iter().copied().chain(self.expiry)
+        self.lists.iter().copied().chain(self.expiry).chain(self.number)
     }
 }
 

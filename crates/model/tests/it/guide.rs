@@ -18,6 +18,7 @@ const CONTEXTS: &[(&str, &str)] = &[
         "[entity.search.list.by_contact]",
         "[entity.search]\nfields.contact = \"text\"\nfields.status = \"text\"\n",
     ),
+    ("[entity.task]\nfields.tags", ""),
     (
         "[entity.comment.count.by_product]",
         "[entity.comment]\nfields.product = \"text\"\nfields.language = \"text\"\n\

@@ -31,6 +31,7 @@ fn describe(layout: &Layout) -> String {
     let mut text = String::new();
     for (id, entity) in layout.model().entities() {
         let rows = layout.rows(&sample(layout, id, entity)).expect("it fits");
+        let groups = layout.groups(&sample(layout, id, entity)).expect("it fits");
         let most = layout.rows_max(id);
         writeln!(text, "{} ({} rows; at most {most} in a change)", entity.name, rows.len())
             .unwrap();
@@ -39,6 +40,7 @@ fn describe(layout: &Layout) -> String {
                 Reason::Own => "own row".to_owned(),
                 Reason::Guard(unique) => format!("guard of {}", layout.unique_name(id, unique)),
                 Reason::Link(field) => format!("link of {}", entity.field(field).name),
+                Reason::Entry => "entry".to_owned(),
             };
             writeln!(text, "  {why}: {}", key(&row.item, PARTITION, SORT)).unwrap();
             if row.reason == Reason::Own {
@@ -48,7 +50,16 @@ fn describe(layout: &Layout) -> String {
                     writeln!(text, "    list {} in {}: {place}", declared.name, slot.name())
                         .unwrap();
                 }
+                if let Some(slot) = layout.number_slot(id) {
+                    let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
+                    writeln!(text, "    numbers in {}: {place}", slot.name()).unwrap();
+                }
             }
+        }
+        for group in groups {
+            let parts = KeyBytes::decode(group.as_bytes()).expect("a name is made of values");
+            let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+            writeln!(text, "  group {}", parts.join(", ")).unwrap();
         }
     }
     text
@@ -60,7 +71,20 @@ fn sample(layout: &Layout, id: EntityId, entity: &Entity) -> Image {
         FieldType::Int(_) | FieldType::Number(_) | FieldType::Time => Value::from(1),
         FieldType::Bool => Value::from(false),
         FieldType::Enum(members) => Value::from(members[0].as_str()),
-        FieldType::Tags | FieldType::Map(..) => Value::M(Item::new()),
+        FieldType::Tags => {
+            let tag = |key: &String| {
+                (keyloom_value::Name::from(key.as_str()), Value::from(format!("<{key}>")))
+            };
+            Value::M(
+                entity
+                    .combinations
+                    .iter()
+                    .flat_map(|combination| &combination.keys)
+                    .map(tag)
+                    .collect(),
+            )
+        }
+        FieldType::Map(..) => Value::M(Item::new()),
         FieldType::List(..) => Value::L(vec![]),
         _ => Value::from(format!("<{name}>")),
     };
@@ -75,7 +99,8 @@ fn sample(layout: &Layout, id: EntityId, entity: &Entity) -> Image {
         }
     };
     let key = EntityKey { entity: id, tenant, id: "<id>".to_owned() };
-    Image { key, version: "<version>".to_owned(), fields: fields.collect() }
+    let number = entity.is_numbered().then_some(7);
+    Image { key, version: "<version>".to_owned(), number, fields: fields.collect() }
 }
 
 fn key(row: &Item, partition: &str, sort: &str) -> String {

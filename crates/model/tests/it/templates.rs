@@ -4,7 +4,7 @@
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{
     CaseMode, Direction, EntityId, EntityKey, FieldType, Image, KeyPart, KeyTemplate, Layout,
-    Model, Tenancy, check,
+    Model, Tenancy,
 };
 use keyloom_testkit::Random;
 use keyloom_testkit::model::{document, drafts};
@@ -34,7 +34,7 @@ fn image((model, id): (&Model, EntityId), random: &mut Random) -> Option<Image> 
         Tenancy::Inherited(_) => Some(Value::from("tenant")),
     };
     let key = EntityKey { entity: id, tenant, id: "own".to_owned() };
-    Some(Image { key, version: "v".to_owned(), fields })
+    Some(Image { key, version: "v".to_owned(), number: None, fields })
 }
 
 fn compare(layout: &Layout, image: &Image) {

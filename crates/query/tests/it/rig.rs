@@ -102,7 +102,7 @@ impl Rig {
     ) -> Image {
         let fields = fields.into_iter().map(|(name, value)| (Name::from(name), value));
         let (key, version) = (self.key(entity, id), "1".to_owned());
-        Image { key, version, fields: fields.collect() }
+        Image { key, version, number: None, fields: fields.collect() }
     }
 
     /// Puts all rows of an entity.

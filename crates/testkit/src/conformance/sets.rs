@@ -124,7 +124,7 @@ fn a_repeated_token_changes_no_set_again(subject: &dyn Subject) {
     accepted(client.transact_write(first.clone()));
     apply(&client, &leaves(&table, b"red", [1]));
     accepted(client.transact_write(first));
-    assert_eq!(all(sets, &table, b"red"), []);
+    assert!(all(sets, &table, b"red").is_empty());
     let other = TransactWrite { sets: sets_of(2), token, ..Default::default() };
     refused(client.transact_write(other), Error::TokenReused { token: "token".to_owned() });
 }
@@ -190,7 +190,7 @@ fn sets_are_found_by_the_beginning_of_their_names(subject: &dyn Subject) {
     assert_eq!(find(b"", None, 9), names);
     assert_eq!(find(b"ab", None, 9), names[1..3]);
     assert_eq!(find(b"a", Some(b"a"), 1), names[1..2]);
-    assert_eq!(find(b"a", Some(b"b"), 9), [[]; 0]);
+    assert!(find(b"a", Some(b"b"), 9).is_empty());
     assert_eq!(find(b"b", Some(b"a"), 9), names[3..4]);
     assert_eq!(find(&[0xff], None, 9), names[4..]);
 }
@@ -220,7 +220,7 @@ fn a_snapshot_keeps_sets_as_they_were(subject: &dyn Subject) {
     apply(&client, &joins(&table, b"blue", [1]));
     let sets = snapshot.sets().expect("a snapshot has what its store has");
     assert!(all(sets, &table, b"red").into_iter().eq(0..500));
-    assert_eq!(all(sets, &table, b"blue"), []);
+    assert!(all(sets, &table, b"blue").is_empty());
 }
 
 fn requests_that_make_no_sense_are_refused(subject: &dyn Subject) {

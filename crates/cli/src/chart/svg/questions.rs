@@ -2,7 +2,7 @@
 
 use super::canvas::{Canvas, HEAD, INK, MARGIN, MUTED, Style, color};
 use crate::chart::cost::Cost;
-use crate::chart::pattern::Pattern;
+use crate::chart::pattern::{Kept, Pattern};
 use crate::chart::sheet::{EntitySheet, Sheet};
 use crate::chart::terminal::units;
 
@@ -50,8 +50,10 @@ fn question(canvas: &mut Canvas, pattern: &Pattern) {
     canvas.fit((MARGIN + PAD, y + 16.0), room, Style::Label, INK, &pattern.question);
     canvas.fit((MARGIN + PAD, y + 33.0), room, Style::Code, MUTED, &pattern.request);
     match &pattern.place {
-        None => canvas.text(KEY + PAD, y + 26.0, Style::Small, MUTED, "declared, not kept yet"),
-        Some(place) => {
+        kept @ (Kept::InSets | Kept::Not) => {
+            canvas.text(KEY + PAD, y + 26.0, Style::Small, MUTED, kept.note());
+        }
+        Kept::At(place) => {
             let room = ROWS - KEY - 2.0 * PAD;
             for ((name, holds), y) in [(&place.partition, y + 16.0), (&place.sort, y + 33.0)] {
                 canvas.fit((KEY + PAD, y), room, Style::Code, INK, &format!("{name:<4}{holds}"));

@@ -16,7 +16,8 @@ impl World {
         (self.settle)();
         let model = keyloom_model::check(text).expect("a model");
         self.naive.evolve(model.clone(), now_ms(&self.clock));
-        self.layout = Layout::new(model, self.layout.revision(), &self.layout.slots());
+        let layout = Layout::new(model, self.layout.revision(), &self.layout.slots());
+        self.layout = layout.keeping(self.layout.matching());
         Ok(())
     }
 

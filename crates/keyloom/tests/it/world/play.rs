@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyloom::{Db, Error, Options, Record};
-use keyloom_model::{Layout, OwnRow};
+use keyloom_model::{Layout, Matching, OwnRow};
 use keyloom_store::{Clock, Store};
 use keyloom_testkit::ManualClock;
 use keyloom_value::{Item, Value};
@@ -48,7 +48,8 @@ impl World {
     pub(crate) fn new(model: &str, store: Arc<dyn Store>, clock: &ManualClock) -> World {
         let db = block_on(open(model, store.clone(), clock)).expect("the database opens");
         let model = keyloom_model::check(model).expect("a model");
-        let layout = Layout::new(model.clone(), 1, &Item::new());
+        let matching = if store.sets().is_some() { Matching::Sets } else { Matching::Rows };
+        let layout = Layout::new(model.clone(), 1, &Item::new()).keeping(matching);
         let naive = Naive::new(model, now_ms(clock));
         World {
             db,

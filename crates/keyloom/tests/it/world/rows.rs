@@ -47,9 +47,10 @@ pub(crate) fn own(layout: &Layout, rows: &[Item]) -> Vec<OwnRow> {
 pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
     let (mut rows, mut layouts) = (BTreeMap::new(), BTreeMap::new());
     for row in own {
-        let under = layouts
-            .entry(row.revision)
-            .or_insert_with(|| Layout::new(layout.model().clone(), row.revision, &layout.slots()));
+        let under = layouts.entry(row.revision).or_insert_with(|| {
+            let under = Layout::new(layout.model().clone(), row.revision, &layout.slots());
+            under.keeping(layout.matching())
+        });
         for row in under.rows(&row.image).expect("keys are short") {
             let before = rows.insert(key(&row.item), row.item);
             assert_eq!(before, None, "no two entities imply one row");

@@ -1,0 +1,120 @@
+//! What entities must have to be found, in the names of the model.
+
+use keyloom_model::{Entity, FieldId};
+use keyloom_query as query;
+use keyloom_value::Value;
+
+use crate::db::unknown;
+use crate::error::Error;
+
+/// What an entity must have to be on a page: see [`ListQuery::filter`](crate::ListQuery::filter).
+///
+/// ```
+/// use keyloom::Filter;
+///
+/// let urgent = Filter::any([Filter::tag("priority", "high"), Filter::has_tag("deadline")]);
+/// let mine = Filter::all([urgent, Filter::tag("project", "garden").not()]);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filter(Kind);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Tag { field: Option<String>, key: String, value: Option<String> },
+    Facet { field: String, value: Value },
+    All(Vec<Filter>),
+    Any(Vec<Filter>),
+    Not(Box<Filter>),
+}
+
+impl Filter {
+    /// A tag.
+    pub fn tag(key: impl Into<String>, value: impl Into<String>) -> Filter {
+        Filter(Kind::Tag { field: None, key: key.into(), value: Some(value.into()) })
+    }
+
+    /// A tag of this key, whatever its value.
+    pub fn has_tag(key: impl Into<String>) -> Filter {
+        Filter(Kind::Tag { field: None, key: key.into(), value: None })
+    }
+
+    /// A value of a facet of the list.
+    pub fn facet(field: impl Into<String>, value: impl Into<Value>) -> Filter {
+        Filter(Kind::Facet { field: field.into(), value: value.into() })
+    }
+
+    /// All of these.
+    pub fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
+        Filter(Kind::All(filters.into_iter().collect()))
+    }
+
+    /// At least one of these.
+    pub fn any(filters: impl IntoIterator<Item = Filter>) -> Filter {
+        Filter(Kind::Any(filters.into_iter().collect()))
+    }
+
+    /// Not this.
+    #[expect(clippy::should_implement_trait, reason = "it reads as the words do, after a filter")]
+    #[must_use]
+    pub fn not(self) -> Filter {
+        Filter(Kind::Not(Box::new(self)))
+    }
+
+    /// The same tags in a field of this name, for entities that have several fields with tags.
+    #[must_use]
+    pub fn in_field(mut self, name: &str) -> Filter {
+        if let Kind::Tag { field, .. } = &mut self.0 {
+            *field = Some(name.to_owned());
+        }
+        self
+    }
+
+    /// The same in the terms of an entity.
+    pub(crate) fn resolved(&self, entity: &Entity) -> Result<query::Filter, Error> {
+        let all = |filters: &[Filter]| {
+            filters.iter().map(|filter| filter.resolved(entity)).collect::<Result<Vec<_>, Error>>()
+        };
+        Ok(match &self.0 {
+            Kind::Tag { field, key, value } => {
+                let (field, key) = (tag_field(entity, field.as_deref())?, key.clone());
+                match value.clone() {
+                    Some(value) => query::Filter::Tag { field, key, value },
+                    None => query::Filter::TagKey { field, key },
+                }
+            }
+            Kind::Facet { field, value } => {
+                let Some(field) = entity.find_field(field) else {
+                    return Err(no_field(entity, field));
+                };
+                query::Filter::Facet { field, value: entity.field(field).of.take(value) }
+            }
+            Kind::All(filters) => query::Filter::All(all(filters)?),
+            Kind::Any(filters) => query::Filter::Any(all(filters)?),
+            Kind::Not(filter) => query::Filter::Not(Box::new(filter.resolved(entity)?)),
+        })
+    }
+}
+
+/// The field that tags are looked for in.
+pub(crate) fn tag_field(entity: &Entity, name: Option<&str>) -> Result<FieldId, Error> {
+    if let Some(name) = name {
+        return entity.find_field(name).ok_or_else(|| no_field(entity, name));
+    }
+    let fields: Vec<FieldId> = entity.tag_fields().collect();
+    match fields[..] {
+        [field] => Ok(field),
+        [] => Err(Error::Unknown {
+            what: format!("`{}` has no tags", entity.name),
+            help: Some("declare a field of the type `tags`".to_owned()),
+        }),
+        _ => Err(Error::Unknown {
+            what: format!("`{}` has several fields with tags", entity.name),
+            help: Some("say in which one to look, with `in_field`".to_owned()),
+        }),
+    }
+}
+
+fn no_field(entity: &Entity, name: &str) -> Error {
+    let what = format!("`{}` has no field `{name}`", entity.name);
+    unknown(what, name, entity.fields.iter().map(|field| field.name.as_str()))
+}

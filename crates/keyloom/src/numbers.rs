@@ -1,0 +1,84 @@
+//! Numbers of entities that are looked for by tags or facets: one after the other for each kind and
+//! tenant. They are taken from a row of the table in portions, so that creating is not a queue at
+//! that row. What is left of a portion when the process ends is never used.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use keyloom_model::RowKey;
+use keyloom_store::{Returns, Store, TableName, UpdateItem};
+use keyloom_value::{Number, Path, Update, Value};
+
+use crate::error::Error;
+
+/// The first portion, and the largest: each is twice the one before.
+const PORTION_MIN: u32 = 8;
+const PORTION_MAX: u32 = 4096;
+
+/// Of the row that says which numbers are taken: the first that is not.
+const NEXT: &str = "next";
+
+/// Gives numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    supplies: Mutex<HashMap<RowKey, Supply>>,
+}
+
+/// What is left for one kind and tenant.
+#[derive(Debug, Default)]
+struct Supply {
+    left: VecDeque<Range<u32>>,
+    portion: u32,
+}
+
+impl Numbers {
+    /// The next number of the kind and tenant whose numbers a row keeps.
+    pub(crate) async fn next(
+        &self,
+        store: &dyn Store,
+        table: &TableName,
+        row: &RowKey,
+    ) -> Result<u32, Error> {
+        if let Some(number) = self.take(row) {
+            return Ok(number);
+        }
+        let portion = self.grow(row);
+        let add = Update::new().add(Path::from(NEXT), Value::from(u64::from(portion)));
+        let update = UpdateItem::new(table, row.to_item(), add).returning(Returns::UpdatedNew);
+        let image = store.update(update).await?;
+        let end = image.as_ref().and_then(|image| image.get(NEXT)).and_then(Value::as_n);
+        let end = end.and_then(Number::to_i64).and_then(|end| u32::try_from(end).ok());
+        let first = end
+            .and_then(|end| end.checked_sub(portion))
+            .ok_or_else(|| Error::damaged("There are no more numbers for entities of a kind."))?;
+        let mut supplies = self.lock();
+        let left = &mut supplies.entry(row.clone()).or_default().left;
+        left.push_back(first + 1..first + portion);
+        Ok(first)
+    }
+
+    fn take(&self, row: &RowKey) -> Option<u32> {
+        let mut supplies = self.lock();
+        let left = &mut supplies.get_mut(row)?.left;
+        while let Some(numbers) = left.front_mut() {
+            if let Some(number) = numbers.next() {
+                return Some(number);
+            }
+            left.pop_front();
+        }
+        None
+    }
+
+    /// How large the next portion is.
+    fn grow(&self, row: &RowKey) -> u32 {
+        let mut supplies = self.lock();
+        let supply = supplies.entry(row.clone()).or_default();
+        supply.portion = (supply.portion * 2).clamp(PORTION_MIN, PORTION_MAX);
+        supply.portion
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RowKey, Supply>> {
+        self.supplies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

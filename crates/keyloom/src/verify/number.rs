@@ -1,0 +1,66 @@
+//! Numbers: every entity that should have one has one of its own.
+
+use keyloom_model::OwnRow;
+
+use super::{Finding, Problem, Remedy, Repair, Verifier};
+use crate::error::Error;
+use crate::upkeep::{Outcome, Transition};
+
+impl Verifier<'_> {
+    /// An entity without the number that it should have, or with that of another one.
+    pub(super) async fn number(
+        &self,
+        own: &OwnRow,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let layouts = &self.schema.layouts;
+        let entity = self.schema.model().entity(own.image.key.entity);
+        // Rows of before get their numbers by the backfill.
+        let is_old = own.revision < layouts.current.revision()
+            && self.schema.pending.entities.contains(&entity.name);
+        if !entity.is_numbered() || is_old {
+            return Ok(());
+        }
+        let problem = match own.image.number {
+            None => Problem::NumberMissing,
+            Some(number) => match self.other_with(own, number).await? {
+                None => return Ok(()),
+                Some(other) => Problem::NumberTaken { other },
+            },
+        };
+        let again = self.upkeep().reader().get_any(&own.image.key).await?;
+        if again.as_ref() != Some(own) {
+            return Ok(());
+        }
+        let remedy = match self.repair {
+            Repair::No => Remedy::NotAsked,
+            Repair::Yes => self.renumber(own).await?,
+        };
+        findings.push(self.finding(Some(&own.image.key), problem, remedy));
+        Ok(())
+    }
+
+    /// The id of another entity that has the number. The one with the least id keeps it.
+    async fn other_with(&self, own: &OwnRow, number: u32) -> Result<Option<String>, Error> {
+        let key = &own.image.key;
+        let reader = self.upkeep().reader();
+        let others = reader.numbered(key.entity, key.tenant.as_ref(), number).await?;
+        let mut ids = others.into_iter().map(|other| other.image.key.id);
+        Ok(ids.find(|id| *id < key.id))
+    }
+
+    async fn renumber(&self, own: &OwnRow) -> Result<Remedy, Error> {
+        let upkeep = self.upkeep();
+        let mut after = self.schema.layouts.upgraded(own.clone());
+        let mut transition = Transition::new(own.image.key.clone(), Some(own.clone()), None);
+        after.number = None;
+        transition.after = Some(after);
+        upkeep.number(&mut transition).await?;
+        match upkeep.commit_transitions(&[transition]).await? {
+            Outcome::Done => Ok(Remedy::Mended),
+            Outcome::Changed | Outcome::Taken { .. } | Outcome::TargetGone { .. } => {
+                Ok(Remedy::Changed)
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What is kept for tags and facets: across changes of the model and of how it is kept, under many
+//! writers, and when it is damaged.
+
+use std::sync::Arc;
+
+use keyloom::{Change, Db, Error, Filter, FindTags, MatchingUse, Options, Repair};
+use keyloom_store::{ListSets, Membership, SetChange, SetName, Store, TableName, TransactWrite};
+use keyloom_testkit::{ManualClock, SimDisk};
+use pollster::block_on;
+use serde_json::json;
+
+use crate::rig::{assert_clean, each_store, engine, findings, open, reference_at};
+
+const PLAIN: &str = r#"
+[entity.note]
+fields.text = "text"
+fields.kind = "enum(memo, plan) = memo"
+list.all = {}
+"#;
+
+const TAGGED: &str = r#"
+[entity.note]
+fields.text = "text"
+fields.kind = "enum(memo, plan) = memo"
+fields.tags = "tags = {}"
+tags.tags.combine = [["a", "b"]]
+list.all = { facets = ["kind"] }
+"#;
+
+/// A store, and its background work.
+type Settling<'s> = (Arc<dyn Store>, &'s dyn Fn());
+
+/// The texts of what passes a filter.
+fn texts(db: &Db, filter: Filter) -> Vec<String> {
+    let page = block_on(db.list("note", "all").filter(filter).read()).expect("a page");
+    let text = |item: &keyloom::Record| {
+        let value: serde_json::Value = item.to().expect("it is JSON");
+        value["text"].as_str().expect("a text").to_owned()
+    };
+    page.items.iter().map(text).collect()
+}
+
+fn keeping(model: &str, store: Arc<dyn Store>, matching: MatchingUse) -> Db {
+    let clock = Arc::new(ManualClock::new());
+    let options = Options { clock, matching, ..Options::default() };
+    block_on(Db::open_with(model, store, options)).expect("it opens")
+}
+
+fn note(db: &Db, text: &str, tags: serde_json::Value) {
+    let document = json!({ "text": text, "tags": tags });
+    block_on(db.create("note", &document)).expect("it is made");
+}
+
+#[test]
+fn tags_and_facets_that_come_with_a_model_find_what_was_there() {
+    let of_engine = Arc::new(engine(&SimDisk::new(0)));
+    let in_memory = Arc::new(reference_at(&ManualClock::new()));
+    let stores: [Settling<'_>; 2] = [
+        (in_memory, &|| {}),
+        (of_engine.clone(), &|| of_engine.settle().expect("the new index is filled")),
+    ];
+    for (store, settle) in stores {
+        let db = block_on(open(PLAIN, store.clone()));
+        for text in ["one", "two", "three"] {
+            block_on(db.create("note", &json!({ "text": text }))).expect("it is made");
+        }
+        let db = block_on(open(TAGGED, store.clone()));
+        settle();
+        let early = block_on(db.list("note", "all").filter(Filter::has_tag("a")).read());
+        assert!(matches!(early, Err(Error::Building { .. })));
+        note(&db, "four", json!({ "a": "x" }));
+        block_on(db.backfill(|_| {})).expect("it is filled");
+        assert_eq!(texts(&db, Filter::tag("a", "x")), ["four"]);
+        assert_eq!(texts(&db, Filter::facet("kind", "memo")).len(), 4);
+        assert_eq!(texts(&db, Filter::facet("kind", "plan")), Vec::<String>::new());
+        assert_clean(&db);
+    }
+}
+
+#[test]
+fn what_is_kept_as_sets_can_be_kept_as_rows_and_back() {
+    each_store(|store| {
+        let db = keeping(TAGGED, store.clone(), MatchingUse::Sets);
+        for n in 0..120 {
+            note(
+                &db,
+                &format!("{n}"),
+                json!({ "a": if n % 2 == 0 { "x" } else { "y" }, "b": "z" }),
+            );
+        }
+        let both = || Filter::all([Filter::tag("a", "x"), Filter::tag("b", "z")]);
+        let before = texts(&db, both());
+        for matching in [MatchingUse::Rows, MatchingUse::Sets] {
+            let db = keeping(TAGGED, store.clone(), matching);
+            assert!(db.is_backfill_pending());
+            note(&db, "late", json!({ "a": "y" }));
+            block_on(db.backfill(|_| {})).expect("it is filled");
+            assert_eq!(texts(&db, both()), before);
+            assert_clean(&db);
+            let sets = store.sets().expect("the store has sets");
+            let table = TableName::new("keyloom").expect("a name");
+            let list = ListSets { table, prefix: vec![], after: None, limit: 10 };
+            let kept = block_on(sets.list_sets(list)).expect("they are listed");
+            assert_eq!(kept.is_empty(), matching == MatchingUse::Rows);
+        }
+    });
+}
+
+#[test]
+fn a_set_with_too_many_or_too_few_members_is_found_and_mended() {
+    each_store(|store| {
+        let db = block_on(open(TAGGED, store.clone()));
+        note(&db, "one", json!({ "a": "x" }));
+        note(&db, "two", json!({}));
+        let table = TableName::new("keyloom").expect("a name");
+        let sets = store.sets().expect("the store has sets");
+        let list = ListSets { table: table.clone(), prefix: vec![], after: None, limit: 100 };
+        let names = block_on(sets.list_sets(list)).expect("they are listed");
+        let mut changes: Vec<SetChange> = names
+            .iter()
+            .flat_map(|size| {
+                [(0, Membership::Out), (1, Membership::In), (9, Membership::In)].map(
+                    |(ordinal, becomes)| SetChange {
+                        table: table.clone(),
+                        set: size.set.clone(),
+                        ordinal,
+                        becomes,
+                    },
+                )
+            })
+            .collect();
+        let set = SetName::new(*b"nonsense").expect("a name");
+        changes.push(SetChange { table, set, ordinal: 3, becomes: Membership::In });
+        let damage = TransactWrite { sets: changes, ..TransactWrite::default() };
+        block_on(store.transact_write(damage)).expect("it is damaged");
+        let found = block_on(findings(&db));
+        // Every set lacks the first and has a stranger; tags have the second, which has none.
+        assert_eq!(found.len(), names.len() * 2 + 2 + 1, "{found:#?}");
+        block_on(db.verify(Repair::Yes, |_| {})).expect("it is mended");
+        assert_clean(&db);
+        assert_eq!(texts(&db, Filter::tag("a", "x")), ["one"]);
+    });
+}
+
+#[test]
+fn many_writers_get_numbers_of_their_own() {
+    let store: Arc<dyn Store> = Arc::new(engine(&SimDisk::new(0)));
+    let db = block_on(open(TAGGED, store.clone()));
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let db = db.clone();
+            scope.spawn(move || {
+                for n in 0..20 {
+                    note(&db, &format!("{writer} {n}"), json!({ "a": format!("{}", n % 3) }));
+                }
+            });
+        }
+    });
+    assert_clean(&db);
+    let total = block_on(db.list("note", "all").tag("a", "1").total()).expect("a total");
+    assert_eq!(total.count, 8 * 7);
+    assert!(store.sets().is_some());
+}
+
+#[test]
+fn tags_are_listed_with_how_many_have_them() {
+    each_store(|store| {
+        let db = block_on(open(TAGGED, store.clone()));
+        for tags in [json!({ "a": "x", "ab": "z" }), json!({ "a": "xy" }), json!({ "a": "x" })] {
+            note(&db, "a note", tags);
+        }
+        let find = |find: FindTags, limit| {
+            let found = block_on(db.tags("note", &find, limit)).expect("tags are listed");
+            found.into_iter().map(|tag| (tag.text, tag.count)).collect::<Vec<_>>()
+        };
+        let counted = |tags: &[(&str, u64)]| {
+            tags.iter().map(|(text, count)| ((*text).to_owned(), *count)).collect::<Vec<_>>()
+        };
+        let keys = FindTags::default();
+        assert_eq!(find(keys.clone(), 9), counted(&[("a", 3), ("ab", 1)]));
+        assert_eq!(find(keys.clone(), 1), counted(&[("a", 3)]));
+        let after = FindTags { after: Some("a".to_owned()), ..keys.clone() };
+        assert_eq!(find(after, 9), counted(&[("ab", 1)]));
+        let values = FindTags { key: Some("a".to_owned()), ..keys };
+        assert_eq!(find(values.clone(), 9), counted(&[("x", 2), ("xy", 1)]));
+        let typed = FindTags { prefix: "xy".to_owned(), ..values };
+        assert_eq!(find(typed, 9), counted(&[("xy", 1)]));
+        let rows = keeping(TAGGED, store, MatchingUse::Rows);
+        block_on(rows.backfill(|_| {})).expect("it is filled");
+        let error = block_on(rows.tags("note", &FindTags::default(), 9)).expect_err("unknown");
+        assert!(error.to_string().contains("kept as rows"), "{error}");
+    });
+}
+
+#[test]
+fn a_cursor_belongs_to_its_filter() {
+    each_store(|store| {
+        let db = block_on(open(TAGGED, store));
+        for n in 0..5 {
+            note(&db, &format!("{n}"), json!({ "a": "x", "b": "y" }));
+        }
+        let ask = |filter| db.list("note", "all").filter(filter).limit(2);
+        let (a, b) = (Filter::tag("a", "x"), Filter::tag("b", "y"));
+        let page = block_on(ask(Filter::all([a.clone(), b.clone()])).read()).expect("a page");
+        let next = page.next.expect("there is more");
+        // The same filter in other words is the same filter.
+        let same = ask(Filter::all([b.clone(), a.clone(), b])).after(next.clone());
+        assert_eq!(block_on(same.read()).expect("a page").items.len(), 2);
+        for other in [a.clone(), a.not()] {
+            let error = block_on(ask(other).after(next.clone()).read()).expect_err("another");
+            assert!(error.to_string().contains("cursor"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn several_changes_in_one_transaction_keep_their_sets() {
+    each_store(|store| {
+        let db = block_on(open(TAGGED, store));
+        let make = |text: &str| {
+            Change::create("note", &json!({ "text": text, "tags": { "a": "x" } }))
+                .expect("a change")
+        };
+        block_on(db.transact(vec![make("one"), make("two")])).expect("they are made");
+        assert_eq!(texts(&db, Filter::tag("a", "x")), ["one", "two"]);
+        assert_clean(&db);
+    });
+}

@@ -1,0 +1,233 @@
+//! Lists that are combined by AND, OR and NOT: which of them an entity is in, and what they are
+//! called. An entity is in them by its number. What they are called is what sets are called where
+//! a store has sets, and the partition of entry rows where it has none.
+//!
+//! ```text
+//! every entity of a kind         "a", entity, [tenant]
+//! everything in an ordered list  "l", entity, list, [tenant], values of `by`
+//! a value of a facet             "f", entity, list, [tenant], values of `by`, field, value
+//! a tag                          "t", entity, [tenant], field, key, value
+//! any tag of a key               "k", entity, [tenant], field, key
+//! tags of declared keys          "c", entity, [tenant], field, keys, values
+//! ```
+
+use keyloom_value::{Item, KeyBytes, Value};
+
+use super::attribute::OWNER;
+use super::key::{SYSTEM, bytes, own_sort, push_tenant};
+use super::rows::{by_values, check_len, equality, push_key};
+use super::{Image, KeyTooLong, Layout, Reason, Row, RowKey, Slot};
+use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, TagCombination};
+
+/// How lists that are combined are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Matching {
+    /// As sets of the store.
+    Sets,
+    /// As rows of the table, one for each member.
+    Rows,
+}
+
+/// A list of entities that can be combined with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Group<'g> {
+    /// Every entity of the kind.
+    All,
+    /// Everything in the part of an ordered list that has these values of `by`.
+    List(ListId, &'g [Value]),
+    /// What of that part has a value of a facet.
+    Facet(ListId, &'g [Value], FieldId, &'g Value),
+    /// What has a tag in a field.
+    Tag(FieldId, &'g str, &'g str),
+    /// What has any tag of a key in a field.
+    TagKey(FieldId, &'g str),
+    /// What has these values of the keys of a combination.
+    Combination(&'g TagCombination, &'g [&'g str]),
+}
+
+/// The beginnings of names.
+const LETTERS: [&str; 6] = ["a", "l", "f", "t", "k", "c"];
+
+impl Entity {
+    /// Whether entities of this kind are looked for by what they have in common, and numbered for
+    /// that: they have tags, or a list with facets.
+    pub fn is_numbered(&self) -> bool {
+        self.tag_fields().next().is_some() || self.lists.iter().any(|list| !list.facets.is_empty())
+    }
+
+    /// The fields that hold tags.
+    pub fn tag_fields(&self) -> impl Iterator<Item = FieldId> {
+        self.fields().filter(|(_, field)| field.of == FieldType::Tags).map(|(id, _)| id)
+    }
+
+    /// Whether every entity of the kind is in the list, and will be whichever fields become optional.
+    fn is_whole(&self, list: &List) -> bool {
+        list.by.is_empty() && list.filter.is_empty() && list.order.is_empty()
+    }
+}
+
+impl Layout {
+    /// The name of a group.
+    ///
+    /// # Errors
+    ///
+    /// If it does not fit into a key: nothing is in it. A combination of which this is so is not
+    /// kept, though entities may have the values.
+    pub fn group_name(
+        &self,
+        id: EntityId,
+        tenant: Option<&Value>,
+        group: &Group<'_>,
+    ) -> Result<KeyBytes, KeyTooLong> {
+        let entity = self.model().entity(id);
+        let of_kind = |letter: &str| {
+            let mut name = bytes(&[letter.into(), entity.name.as_str().into()]);
+            push_tenant(&mut name, tenant);
+            name
+        };
+        let of_list = |letter: &str, list: &List, by: &[Value]| {
+            let mut name =
+                bytes(&[letter.into(), entity.name.as_str().into(), list.name.as_str().into()]);
+            push_tenant(&mut name, tenant);
+            by_values(&mut name, entity, list, by);
+            name
+        };
+        let name_of = |field: FieldId| Value::from(entity.field(field).name.as_str());
+        let (mut name, parts) = match group {
+            Group::All => (of_kind("a"), vec![]),
+            Group::List(list, _) if entity.is_whole(entity.list(*list)) => (of_kind("a"), vec![]),
+            Group::List(list, by) => (of_list("l", entity.list(*list), by), vec![]),
+            Group::Facet(list, by, field, value) => {
+                let value = equality(entity, *field, value).into_owned();
+                (of_list("f", entity.list(*list), by), vec![name_of(*field), value])
+            }
+            Group::Tag(field, key, value) => {
+                (of_kind("t"), vec![name_of(*field), (*key).into(), (*value).into()])
+            }
+            Group::TagKey(field, key) => (of_kind("k"), vec![name_of(*field), (*key).into()]),
+            Group::Combination(combination, values) => {
+                let keys = combination.keys.iter().map(String::as_str);
+                let texts = keys.chain(values.iter().copied()).map(Value::from);
+                (of_kind("c"), [name_of(combination.field)].into_iter().chain(texts).collect())
+            }
+        };
+        parts.iter().for_each(|part| push_key(&mut name, part));
+        check_len(&name, RowKey::PARTITION_BYTES_MAX, || format!("a list of `{}`", entity.name))?;
+        Ok(name)
+    }
+
+    /// Every group that an entity is in, if it has a number.
+    ///
+    /// # Errors
+    ///
+    /// If its values do not fit into a key.
+    pub fn groups(&self, image: &Image) -> Result<Vec<KeyBytes>, KeyTooLong> {
+        let (id, entity) = (image.key.entity, self.model().entity(image.key.entity));
+        if self.number(image).is_none() {
+            return Ok(vec![]);
+        }
+        let tenant = image.key.tenant.as_ref();
+        let mut names = vec![self.group_name(id, tenant, &Group::All)?];
+        let mut add = |group: &Group<'_>| {
+            names.push(self.group_name(id, tenant, group)?);
+            Ok(())
+        };
+        for (list, declared) in entity.lists() {
+            let Some(by) = self.by_in_list(declared, image) else { continue };
+            if !entity.is_whole(declared) {
+                add(&Group::List(list, &by))?;
+            }
+            for facet in &declared.facets {
+                if let Some(value) = image.value(self, *facet) {
+                    add(&Group::Facet(list, &by, *facet, &value))?;
+                }
+            }
+        }
+        for field in entity.tag_fields() {
+            for (key, value) in tags(image, &entity.field(field).name) {
+                add(&Group::Tag(field, key, value))?;
+                add(&Group::TagKey(field, key))?;
+            }
+        }
+        for combination in &entity.combinations {
+            let Some(values) = combined(image, entity, combination) else { continue };
+            let group = Group::Combination(combination, &values);
+            // Long values are found by their single tags.
+            names.extend(self.group_name(id, tenant, &group).ok());
+        }
+        Ok(names)
+    }
+
+    /// The rows by which an entity is in groups.
+    pub(super) fn entries(&self, image: &Image, owner: &Value) -> Result<Vec<Row>, KeyTooLong> {
+        let Some(number) = self.number(image) else { return Ok(vec![]) };
+        let entry = |partition: KeyBytes| {
+            let key = RowKey { partition, sort: number_key(number) };
+            let mut item = key.to_item();
+            item.insert(OWNER, owner.clone());
+            Row { key, reason: Reason::Entry, item }
+        };
+        Ok(self.groups(image)?.into_iter().map(entry).collect())
+    }
+
+    /// The kind of entities that a group is of.
+    pub fn group_entity(&self, name: &[u8]) -> Option<EntityId> {
+        let (letter, rest) = KeyBytes::decode_part(name).ok()?;
+        LETTERS.contains(&letter.as_s()?).then_some(())?;
+        let (entity, _) = KeyBytes::decode_part(rest).ok()?;
+        let entity = self.model().find(entity.as_s()?)?;
+        self.model().entity(entity).is_numbered().then_some(entity)
+    }
+
+    /// The number of an entity, if its kind has numbers.
+    pub(crate) fn number(&self, image: &Image) -> Option<u32> {
+        image.number.filter(|_| self.number_slot(image.key.entity).is_some())
+    }
+
+    /// The row that says which numbers are taken.
+    pub fn numbers_key(&self, entity: EntityId, tenant: Option<&Value>) -> RowKey {
+        let name = self.model().entity(entity).name.as_str();
+        let mut partition = bytes(&[SYSTEM.into(), "numbers".into(), name.into()]);
+        push_tenant(&mut partition, tenant);
+        RowKey { partition, sort: own_sort() }
+    }
+
+    /// Where the list by number is, if entities of this kind have numbers.
+    pub fn number_slot(&self, entity: EntityId) -> Option<Slot> {
+        self.layout_of(entity).slots.number
+    }
+
+    /// The partition of the list of all entities of a kind by number.
+    pub fn number_partition(&self, entity: EntityId, tenant: Option<&Value>) -> KeyBytes {
+        let mut key = bytes(&["n".into(), self.model().entity(entity).name.as_str().into()]);
+        push_tenant(&mut key, tenant);
+        key
+    }
+}
+
+/// A number as a sort key, or as the beginning of one.
+pub(crate) fn number_key(number: u32) -> KeyBytes {
+    bytes(&[Value::from(u64::from(number))])
+}
+
+fn tags<'i>(image: &'i Image, field: &str) -> impl Iterator<Item = (&'i str, &'i str)> {
+    let tags = match image.fields.get(field) {
+        Some(Value::M(tags)) => Some(tags),
+        Some(_) | None => None,
+    };
+    let text = |(key, value): (&'i keyloom_value::Name, &'i Value)| {
+        value.as_s().map(|value| (key.as_str(), value))
+    };
+    tags.into_iter().flat_map(Item::iter).filter_map(text)
+}
+
+/// The values of the keys of a combination, if all are there.
+fn combined<'i>(
+    image: &'i Image,
+    entity: &Entity,
+    combination: &TagCombination,
+) -> Option<Vec<&'i str>> {
+    let field = &entity.field(combination.field).name;
+    let value = |key: &String| tags(image, field).find(|(other, _)| other == key);
+    combination.keys.iter().map(|key| value(key).map(|(_, value)| value)).collect()
+}

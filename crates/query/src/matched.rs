@@ -1,0 +1,269 @@
+//! Pages of what passes a filter, found in one of three ways that give the same answer: along the
+//! numbers, if that is the order of the list; by sorting the few that match; or along the list.
+
+use keyloom_model::{EntityId, Group};
+use keyloom_store::{Direction, Members};
+use keyloom_value::{KeyBytes, Value};
+
+use crate::combine::{Batch, Combiner};
+use crate::fetch::{BATCH_MAX, RawKey};
+use crate::list::{Entry, Walk};
+use crate::number::number_of;
+use crate::plan::{Node, Scope};
+use crate::request_error::{check_limit, check_tenant, check_values};
+use crate::{Effort, End, Error, Filter, ListRequest, Range, Reader, RequestError};
+
+/// As many as are sorted.
+const SORT_MAX: u64 = 1000;
+
+/// How what passes a filter is found. The answer is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// As it seems to cost the least.
+    #[default]
+    Cheapest,
+    /// Along the list, looking at each entity.
+    Walk,
+    /// By what matches: along the numbers if that is the order of the list, and else by sorting,
+    /// unless there are too many for that.
+    Match,
+}
+
+/// How many entities there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Total {
+    /// So many, or more if not all were counted.
+    pub count: u64,
+    /// Whether all were counted, or the budget ended before.
+    pub end: End,
+}
+
+impl Reader<'_> {
+    /// How many entities of a list pass a filter. Those that have expired count until they are
+    /// put away.
+    ///
+    /// # Errors
+    ///
+    /// If entities of the kind are not looked for by tags or facets, or a range is given; and as
+    /// [`Reader::list`].
+    pub async fn total(&self, request: &ListRequest) -> Result<Total, Error> {
+        let entity = self.layout.model().entity(request.entity);
+        let list = entity.list(request.list);
+        if !entity.is_numbered() || request.range != Range::ALL {
+            return Err(RequestError::NoTotal { list: list.name.clone() }.into());
+        }
+        check_limit(request.limit)?;
+        check_tenant(self.layout, request.entity, request.tenant.as_ref())?;
+        check_values(entity, || format!("The list `{}`", list.name), &list.by, &request.by)?;
+        request.filter.iter().try_for_each(|filter| filter.check(entity, request.list))?;
+        let mut effort = Effort::default();
+        let (direction, budget) = (Direction::Forward, request.budget);
+        let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
+        let (node, _) = combiner.sized_node(request).await?;
+        if let Node::Group { size, .. } = &node
+            && self.layout.matching() == keyloom_model::Matching::Sets
+        {
+            return Ok(Total { count: *size, end: End::Exhausted });
+        }
+        let (mut from, mut count) = (combiner.start(), 0);
+        loop {
+            let Batch { members, through } = combiner.next(&node, from).await?;
+            count += members.len();
+            match through.and_then(|through| combiner.after(through)) {
+                None => return Ok(Total { count, end: End::Exhausted }),
+                Some(_) if combiner.is_enough() => return Ok(Total { count, end: End::Budget }),
+                Some(next) => from = next,
+            }
+        }
+    }
+}
+
+impl Combiner<'_> {
+    /// What a request is looked for by, and how many are in its part of the list.
+    async fn sized_node(&mut self, request: &ListRequest) -> Result<(Node, u64), Error> {
+        let scope = Scope {
+            layout: self.reader.layout,
+            entity: request.entity,
+            tenant: request.tenant.as_ref(),
+            list: request.list,
+            by: &request.by,
+        };
+        let node = scope.node(request.filter.as_ref());
+        let list = Group::List(request.list, &request.by);
+        let list = self.reader.layout.group_name(request.entity, scope.tenant, &list);
+        let mut names: Vec<KeyBytes> = list.into_iter().collect();
+        node.names(&mut names);
+        let sizes = self.sizes(&names).await?;
+        let size_of = |name: &KeyBytes| {
+            let place = names.iter().position(|other| other == name);
+            place.and_then(|place| sizes.get(place)).copied().unwrap_or(0)
+        };
+        let of_list = sizes.first().copied().unwrap_or(0);
+        Ok((node.sized(&size_of), of_list))
+    }
+
+    /// All members, if they are few.
+    async fn few(&mut self, node: &Node, count_max: u64) -> Result<Option<Members>, Error> {
+        let (mut from, mut all) = (self.start(), Members::default());
+        loop {
+            let Batch { members, through } = self.next(node, from).await?;
+            all.or(&members);
+            if all.len() > count_max {
+                return Ok(None);
+            }
+            match through.and_then(|through| self.after(through)) {
+                None => return Ok(Some(all)),
+                Some(_) if self.is_enough() => return Ok(None),
+                Some(next) => from = next,
+            }
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// Reads a page of what passes a filter, after a position.
+    pub(crate) async fn go_matched(&mut self, after: Option<&[u8]>) -> Result<End, Error> {
+        let request = self.request;
+        let is_by_number = self.list().order.is_empty();
+        let is_numbered = self.reader.layout.number_slot(request.entity).is_some();
+        if request.strategy == Strategy::Walk || !is_numbered {
+            return self.go().await;
+        }
+        let (node, of_list) = self.combiner().sized_node(request).await?;
+        if node == Node::Nothing {
+            return Ok(End::Exhausted);
+        }
+        if is_by_number {
+            return self.go_by_numbers(&node, after).await;
+        }
+        let few = self.combiner().few(&node, SORT_MAX).await?;
+        match few {
+            Some(few) if self.is_sorting_cheaper(&few, of_list) => self.go_sorted(&few).await,
+            Some(_) | None => self.go().await,
+        }
+    }
+
+    fn is_sorting_cheaper(&self, few: &Members, of_list: u64) -> bool {
+        let walked = u64::from(self.request.limit).saturating_mul(of_list);
+        self.request.strategy == Strategy::Match || few.len().saturating_mul(few.len()) <= walked
+    }
+
+    fn combiner(&mut self) -> Combiner<'_> {
+        let (direction, budget) = (self.request.direction, self.request.budget);
+        Combiner { reader: self.reader, direction, budget, effort: &mut self.effort }
+    }
+
+    /// Along the numbers, which the list is in the order of.
+    async fn go_by_numbers(&mut self, node: &Node, after: Option<&[u8]>) -> Result<End, Error> {
+        let start = self.combiner().start();
+        let from = match after.map(number_of) {
+            None => Some(start),
+            // A position of another kind is not sealed by anyone.
+            Some(None) => None,
+            Some(Some(number)) => self.combiner().after(number),
+        };
+        let Some(mut from) = from else { return Ok(End::Exhausted) };
+        loop {
+            let Batch { members, through } = self.combiner().next(node, from).await?;
+            let next = through.and_then(|through| self.combiner().after(through));
+            let mut numbers: Vec<u32> = members.iter().collect();
+            if self.request.direction == Direction::Backward {
+                numbers.reverse();
+            }
+            let mut left = &numbers[..];
+            while !left.is_empty() {
+                let (some, rest) = left.split_at(left.len().min(self.wanted()).min(BATCH_MAX));
+                if !self.look_at_numbers(some).await? {
+                    return Ok(End::Budget);
+                }
+                left = rest;
+                let is_last = left.is_empty() && next.is_none();
+                if self.wanted() == 0 {
+                    return Ok(if is_last { End::Exhausted } else { End::Limit });
+                }
+                if self.combiner().is_enough() && !is_last {
+                    return Ok(End::Budget);
+                }
+            }
+            let (Some(next), Some(through)) = (next, through) else { return Ok(End::Exhausted) };
+            from = next;
+            self.pass(number_position(through));
+            if self.combiner().is_enough() {
+                return Ok(End::Budget);
+            }
+        }
+    }
+
+    /// Looks at the entities with some numbers, in this order; false if not at all of them.
+    async fn look_at_numbers(&mut self, numbers: &[u32]) -> Result<bool, Error> {
+        let mut ascending = numbers.to_vec();
+        ascending.sort_unstable();
+        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
+        let mut keys = self.reader.numbered_keys(of, &ascending, &mut self.effort).await?;
+        if self.request.direction == Direction::Backward {
+            keys.reverse();
+        }
+        let entry = |numbered: crate::number::Numbered| Entry {
+            position: numbered.position,
+            key: numbered.key,
+        };
+        let entries: Vec<Entry> = keys.into_iter().map(entry).collect();
+        for batch in entries.chunks(BATCH_MAX) {
+            if self.look_at(batch).await? < batch.len() {
+                return Ok(false);
+            }
+        }
+        // Those that are gone meanwhile were looked at too.
+        if let Some(last) = numbers.last().filter(|_| entries.is_empty()) {
+            self.pass(number_position(*last));
+        }
+        Ok(true)
+    }
+
+    /// The few that match, sorted.
+    async fn go_sorted(&mut self, few: &Members) -> Result<End, Error> {
+        let numbers: Vec<u32> = few.iter().collect();
+        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
+        let keys = self.reader.numbered_keys(of, &numbers, &mut self.effort).await?;
+        let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
+        let rows = self.reader.rows(&keys, &mut self.effort).await?;
+        let place = |(key, row): (RawKey, Option<keyloom_value::Item>)| {
+            let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
+            self.span.has(&position).then_some(Entry { position, key })
+        };
+        let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(place).collect();
+        entries.sort_by(|left, right| match self.request.direction {
+            Direction::Forward => left.position.cmp(&right.position),
+            Direction::Backward => right.position.cmp(&left.position),
+        });
+        let mut left = &entries[..];
+        while !left.is_empty() {
+            let (some, rest) = left.split_at(left.len().min(self.wanted()).min(BATCH_MAX));
+            if self.look_at(some).await? < some.len() {
+                return Ok(End::Budget);
+            }
+            left = rest;
+            if self.wanted() == 0 && !left.is_empty() {
+                return Ok(End::Limit);
+            }
+        }
+        Ok(End::Exhausted)
+    }
+
+    /// Whether an entity passes the filter.
+    pub(crate) fn passes(&self, image: &keyloom_model::Image) -> bool {
+        let entity = self.reader.layout.model().entity(self.request.entity);
+        let holds = |filter: &Filter| filter.holds(entity, image);
+        self.request.filter.as_ref().is_none_or(holds)
+    }
+}
+
+/// A place in the order of numbers at which no entity is.
+fn number_position(number: u32) -> Vec<u8> {
+    let mut key = KeyBytes::new();
+    for part in [Value::from(u64::from(number)), Value::from("")] {
+        let pushed = key.push(&part);
+        debug_assert!(pushed.is_ok(), "numbers and texts can be parts of a key");
+    }
+    key.into_vec()
+}

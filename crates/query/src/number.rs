@@ -1,0 +1,110 @@
+//! Entities by their numbers.
+
+use keyloom_model::{EntityId, OwnRow};
+use keyloom_store::{Direction, TableName};
+use keyloom_value::{KeyBytes, Value};
+
+use crate::fetch::{RawKey, unreadable};
+use crate::span::{Place, Span};
+use crate::{Effort, Error, Reader};
+
+/// Numbers that are so close are read together, with those between them: a row more is cheaper
+/// than a read more.
+const GAP_MAX: u32 = 8;
+/// As many entities as a range of numbers is read at once for.
+const RUN_MAX: usize = 512;
+
+/// An entity found by its number.
+pub(crate) struct Numbered {
+    pub(crate) key: RawKey,
+    /// Its place in the list by number, which is also that in lists of that order.
+    pub(crate) position: Vec<u8>,
+}
+
+impl Reader<'_> {
+    /// The keys of the entities that have these ascending numbers, in their order. A number that
+    /// nobody has is left out; one that several have by damage comes several times.
+    pub(crate) async fn numbered_keys(
+        &self,
+        (entity, tenant): (EntityId, Option<&Value>),
+        numbers: &[u32],
+        effort: &mut Effort,
+    ) -> Result<Vec<Numbered>, Error> {
+        let Some(slot) = self.layout.number_slot(entity) else { return Ok(vec![]) };
+        let partition = self.layout.number_partition(entity, tenant);
+        let place = Place {
+            index: Some(TableName::new(&slot.name()).map_err(keyloom_store::Error::from)?),
+            partition: (slot.partition(), partition.as_bytes()),
+            sort: slot.sort(),
+        };
+        let mut found = vec![];
+        for run in runs(numbers) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let mut span = numbers_span(*first, *last);
+            loop {
+                let page = self.page(&place, &span, Direction::Forward, RUN_MAX).await?;
+                effort.rows += page.scanned;
+                effort.bytes += page.scanned_bytes;
+                let mut position = None;
+                for row in &page.items {
+                    let sort = row.get(place.sort.as_str()).and_then(Value::as_b);
+                    let wrong = || unreadable(row, keyloom_model::Unreadable { attribute: "N" });
+                    let sort = sort.ok_or_else(wrong)?;
+                    let number = number_of(sort).ok_or_else(wrong)?;
+                    if run.binary_search(&number).is_ok() {
+                        let key = RawKey::of(row).ok_or_else(wrong)?;
+                        found.push(Numbered { key, position: sort.to_vec() });
+                    }
+                    position = Some(sort.to_vec());
+                }
+                match (page.last_key, position) {
+                    (Some(_), Some(position)) => {
+                        span = span.after(&position, Direction::Forward);
+                    }
+                    (Some(_) | None, _) => break,
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The entities that have a number: one, or none; more only by damage. Also those that are not
+    /// seen any more.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn numbered(
+        &self,
+        entity: EntityId,
+        tenant: Option<&Value>,
+        number: u32,
+    ) -> Result<Vec<OwnRow>, Error> {
+        let mut effort = Effort::default();
+        let keys = self.numbered_keys((entity, tenant), &[number], &mut effort).await?;
+        let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
+        let rows = self.rows(&keys, &mut effort).await?;
+        rows.iter().flatten().map(|row| self.read_own(row)).collect()
+    }
+}
+
+/// The number that a place in a list by number begins with.
+pub(crate) fn number_of(sort: &[u8]) -> Option<u32> {
+    let (number, _) = KeyBytes::decode_part(sort).ok()?;
+    number.as_n()?.to_i64().and_then(|number| u32::try_from(number).ok())
+}
+
+fn numbers_span(first: u32, last: u32) -> Span {
+    let key = |number: u32| {
+        let mut key = KeyBytes::new();
+        let pushed = key.push(&Value::from(u64::from(number)));
+        debug_assert!(pushed.is_ok(), "a number can be part of a key");
+        key.into_vec()
+    };
+    Span::new(Some(key(first)), KeyBytes::after_prefix(&key(last)))
+}
+
+/// Numbers that are read together.
+fn runs(numbers: &[u32]) -> impl Iterator<Item = &[u32]> {
+    numbers.chunk_by(|left, right| right.saturating_sub(*left) <= GAP_MAX)
+}
