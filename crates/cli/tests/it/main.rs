@@ -14,6 +14,7 @@ mod kill;
 mod killed_import;
 mod models;
 mod once;
+mod openapi;
 mod oracles;
 mod process;
 mod readme;

@@ -1,10 +1,11 @@
 //! The binary as a process.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// `keyloom dynamodb` on a free port, in a directory of its own. It is stopped when dropped.
+/// The binary as a server on a free port, in a directory of its own. It is stopped when dropped.
 pub(crate) struct Served {
     child: Child,
     pub(crate) url: String,
@@ -12,26 +13,51 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// On a new directory.
+    /// `keyloom dynamodb` on a new directory.
     pub(crate) fn start(name: &str) -> Served {
-        let directory = scratch(name);
-        let _ = std::fs::remove_dir_all(&directory);
-        Served::on(&directory)
+        Served::on(&fresh(name))
     }
 
-    /// On a directory that may have data; it is removed with the server.
+    /// `keyloom dynamodb` on a directory that may have data; it is removed with the server.
     pub(crate) fn on(directory: &Path) -> Served {
+        let (served, lines) = Served::run(&["dynamodb"], directory.to_owned(), "Listening on ");
+        assert!(lines[1].starts_with("No --credentials"));
+        served
+    }
+
+    /// `keyloom serve` of an app of ours, in a directory that may have tokens.
+    pub(crate) fn app(app: &str, directory: PathBuf) -> Served {
+        let arguments = ["serve", &crate::process::app(app), "--log", "nothing"];
+        Served::run(&arguments, directory, &format!("Serving {app} from ")).0
+    }
+
+    /// Starts it; its first line says where it is, after this. Also the first two lines.
+    fn run(arguments: &[&str], directory: PathBuf, start: &str) -> (Served, [String; 2]) {
         let mut child = keyloom()
-            .args(["dynamodb", "--listen", "127.0.0.1:0", "--data"])
-            .arg(directory)
+            .args(arguments)
+            .args(["--listen", "127.0.0.1:0", "--data"])
+            .arg(&directory)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let first = lines.next().unwrap().unwrap();
-        let url = first.strip_prefix("Listening on ").expect(&first).to_owned();
-        assert!(lines.next().unwrap().unwrap().starts_with("No --credentials"));
-        Served { child, url, directory: directory.to_owned() }
+        let mut line = || lines.next().unwrap().unwrap();
+        let lines = [line(), line()];
+        assert!(lines[0].starts_with(start), "{lines:?}");
+        let url = lines[0].rsplit(' ').next().unwrap().to_owned();
+        (Served { child, url, directory }, lines)
+    }
+
+    /// The head and the body of what a path is answered with.
+    pub(crate) fn get(&self, path: &str, headers: &str) -> (String, String) {
+        let host = self.url.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        let close = "Connection: close";
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n{headers}\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
     }
 
     /// Asks it to stop, as an operator would, and waits for it.
@@ -109,6 +135,13 @@ pub(crate) fn keyloom() -> Command {
 pub(crate) fn run(arguments: &[&str]) -> Output {
     let keys = [("AWS_ACCESS_KEY_ID", "made"), ("AWS_SECRET_ACCESS_KEY", "up")];
     keyloom().args(arguments).envs(keys).output().unwrap()
+}
+
+/// A place in which nothing is.
+pub(crate) fn fresh(name: &str) -> PathBuf {
+    let directory = scratch(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    directory
 }
 
 /// A place for files of these tests.

@@ -165,12 +165,14 @@ fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
         return Err(Wrong::Shape(format!("It takes no member `{name}`.")));
     }
     let part = assembled(verb, &entity, (id, document)).ok_or_else(|| Wrong::Shape(needs(verb)))?;
-    Ok(match (part, version) {
-        (Part::Change { change, done }, Some(version)) => {
-            Part::Change { change: change.expecting(&version), done }
+    match (part, version) {
+        (part, None) => Ok(part),
+        (Part::Change { change, done }, Some(version)) if verb != "create" => {
+            Ok(Part::Change { change: change.expecting(&version), done })
         }
-        (part, _) => part,
-    })
+        // A condition that nothing heeds would be worse than none.
+        (_, Some(_)) => Err(Wrong::Shape(format!("`{verb}` takes no `version`."))),
+    }
 }
 
 /// A part of these members; none if others are needed.

@@ -89,9 +89,20 @@ impl Call {
         text.parse().map(Some).map_err(refuse)
     }
 
+    /// Whether the end of a list is asked for.
+    pub(crate) fn is_reversed(&self) -> Result<bool, Problem> {
+        Ok(self.parsed("reverse", "`true` or `false`")?.unwrap_or(false))
+    }
+
     /// How many entities are asked for.
     pub(crate) fn limit(&self) -> Result<Option<u32>, Problem> {
-        self.parsed("limit", "a whole number from 1 to 1000")
+        const EXPECTED: &str = "a whole number from 1 to 1000";
+        match self.parsed("limit", EXPECTED)? {
+            Some(limit @ (0 | 1001..)) => {
+                Err(bad_parameter(format!("`limit` is {EXPECTED}, and `{limit}` is not.")))
+            }
+            limit => Ok(limit),
+        }
     }
 
     /// Refuses every parameter but these.

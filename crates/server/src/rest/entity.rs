@@ -27,8 +27,8 @@ pub(super) async fn read(call: &Call, entity: &Entity) -> Result<Reply, Problem>
         call.check_parameters(&["with", "limit"])?;
         let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;
         let tree = tree.ok_or_else(|| not_found(entity, id))?;
-        // Its version says nothing about what comes with it.
-        return Ok(Reply::json(StatusCode::OK, tree.to_json()));
+        // The version is that of the entity alone: it says nothing about what comes with it.
+        return Ok(Reply::json(StatusCode::OK, tree.to_json()).with(ETAG, tag(&tree.record)));
     }
     call.check_parameters(&["with"])?;
     let record = call.db.get(&entity.name, id).await?.ok_or_else(|| not_found(entity, id))?;

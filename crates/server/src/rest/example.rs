@@ -16,20 +16,27 @@ const VERSION: &str = "01kdvpxz81h6b2e8s4v0k9d7fg";
 /// A document of an entity: what must be given, and nothing else.
 pub(crate) fn example(model: &Model, entity: &Entity) -> Value {
     let mut document = Map::new();
-    for (id, field) in entity.fields() {
-        let is_tenant = entity.tenancy == Tenancy::Own(id);
-        let is_needed = match field.origin {
-            FieldOrigin::Id => entity.id_source == IdSource::Given,
-            FieldOrigin::Parent => true,
-            FieldOrigin::Declared => {
-                field.presence == Presence::Required && field.default.is_none() && !is_tenant
-            }
-        };
-        if is_needed {
+    for field in &entity.fields {
+        let is_parent = field.origin == FieldOrigin::Parent;
+        if is_parent || is_needed(entity, field) {
             document.insert(field.name.clone(), of_field(model, field));
         }
     }
     Value::Object(document)
+}
+
+/// Whether every whole document has a field.
+pub(crate) fn is_needed(entity: &Entity, field: &Field) -> bool {
+    let is_tenant = match entity.tenancy {
+        Tenancy::Own(tenant) => entity.field(tenant).name == field.name,
+        Tenancy::Shared | Tenancy::Inherited(_) => false,
+    };
+    match field.origin {
+        FieldOrigin::Id => entity.id_source == IdSource::Given,
+        FieldOrigin::Parent | FieldOrigin::Declared => {
+            field.presence == Presence::Required && field.default.is_none() && !is_tenant
+        }
+    }
 }
 
 /// The same entity as it is shown.

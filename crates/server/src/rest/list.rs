@@ -7,14 +7,19 @@ use keyloom_model::Entity;
 use super::call::{Call, Reply};
 use super::entity::not_found;
 use super::operation::Asked;
-use super::problem::Problem;
+use super::problem::{Kind, Problem};
 use super::question::Question;
 
 pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<Reply, Problem> {
     match asked.question(entity, call)? {
         Question::Find(values) => {
-            let names = values.iter().map(|(name, _)| name.as_str());
-            call.check_parameters(&names.chain(["with"]).collect::<Vec<_>>())?;
+            // There is one page, from either end.
+            call.limit()?;
+            call.is_reversed()?;
+            if call.parameter("cursor")?.is_some() {
+                let detail = "At most one can be found, and nothing follows: leave `cursor` out.";
+                return Err(Problem::new(Kind::BadCursor, detail));
+            }
             let values: Vec<(&str, Value)> =
                 values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             let found = call.db.find(&entity.name, &values).await?;
@@ -26,7 +31,7 @@ pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<R
                 query = query.by(&name, value);
             }
             query = bounds.into_iter().fold(query, |query, bound| bound.narrow(query));
-            if call.parsed("reverse", "`true` or `false`")?.unwrap_or(false) {
+            if call.is_reversed()? {
                 query = query.backward();
             }
             if let Some(limit) = call.limit()? {

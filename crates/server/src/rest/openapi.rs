@@ -9,6 +9,7 @@ mod document;
 mod entity;
 mod field;
 mod headers;
+mod links;
 mod parameter;
 mod problems;
 mod sentence;

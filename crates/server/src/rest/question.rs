@@ -201,9 +201,8 @@ pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
         bad_parameter(format!("`{name}` is of the type {kind}, and `{}` is not.", cut(text)))
     };
     match &field.of {
-        FieldType::Int(_) | FieldType::Number(_) => {
-            text.parse().map(Value::N).map_err(|_| refuse())
-        }
+        FieldType::Int(_) => text.parse::<i64>().map(Value::from).map_err(|_| refuse()),
+        FieldType::Number(_) => text.parse().map(Value::N).map_err(|_| refuse()),
         FieldType::Enum(members) if !members.iter().any(|member| member == text) => {
             let (name, members) = (&field.name, members.join("`, `"));
             let detail = format!("`{name}` is one of `{members}`, and `{}` is not.", cut(text));

@@ -2,6 +2,7 @@
 
 use keyloom_model::{Entity, EntityId, Field, FieldOrigin, IdSource, Model, Presence};
 
+use super::super::example::is_needed;
 use super::super::openapi::{Answer, Described, Group, Parameter, rule, spoken};
 use super::super::operation::{Access, Action, is_shared};
 use super::super::problem::Kind;
@@ -111,7 +112,7 @@ fn introduction(html: &mut Html, name: &str, model: &Model, described: &[Describ
         for one in first(model, described) {
             html.element("pre", &[("data-curl", &one.operation.name)], &curl(one));
         }
-        settings(html);
+        settings(html, described);
     });
     html.within("section", &[("id", "guide")], |html| {
         html.element("h2", &[], "How it works");
@@ -137,12 +138,15 @@ fn first<'d, 'o>(model: &Model, described: &'d [Described<'o>]) -> Vec<&'d Descr
 }
 
 /// What goes with every request of the forms.
-fn settings(html: &mut Html) {
-    html.own(
-        "<form class=\"settings\" autocomplete=\"off\">\
-         <label>Token<input id=\"token\" type=\"password\" placeholder=\"none\"></label>\
-         <label>Tenant<input id=\"tenant\" placeholder=\"none\"></label></form>",
-    );
+fn settings(html: &mut Html, described: &[Described<'_>]) {
+    let is_tenant = |parameter: &Parameter| parameter.name == TENANT;
+    let has_tenants = described.iter().any(|one| one.parameters.iter().any(is_tenant));
+    html.own("<form class=\"settings\" autocomplete=\"off\">");
+    html.own("<label>Token<input id=\"token\" type=\"password\" placeholder=\"none\"></label>");
+    if has_tenants {
+        html.own("<label>Tenant<input id=\"tenant\" placeholder=\"acme\"></label>");
+    }
+    html.own("</form>");
 }
 
 fn about(html: &mut Html, model: &Model, (id, entity): (EntityId, &Entity)) {
@@ -191,19 +195,6 @@ fn fields(html: &mut Html, model: &Model, entity: &Entity) {
             html.own("<tr><td><code>version</code><td>text<td>Another one after every change.");
         });
     });
-}
-
-fn is_needed(entity: &Entity, field: &Field) -> bool {
-    let is_tenant = match entity.tenancy {
-        keyloom_model::Tenancy::Own(tenant) => entity.field(tenant).name == field.name,
-        keyloom_model::Tenancy::Shared | keyloom_model::Tenancy::Inherited(_) => false,
-    };
-    match field.origin {
-        FieldOrigin::Id => entity.id_source == IdSource::Given,
-        FieldOrigin::Parent | FieldOrigin::Declared => {
-            field.presence == Presence::Required && field.default.is_none() && !is_tenant
-        }
-    }
 }
 
 fn operations(html: &mut Html, model: &Model, described: &[Described<'_>], group: Group) {

@@ -53,7 +53,7 @@ function oneLine(json) {
 
 /** Whose data an operation is about. */
 function tenantOf(operation) {
-  return 'tenant' in operation.dataset ? tenant.value || 'acme' : '';
+  return 'tenant' in operation.dataset ? tenant?.value || 'acme' : '';
 }
 
 function show(operation) {
@@ -111,7 +111,7 @@ for (const operation of operations) {
   show(operation);
 }
 for (const field of [token, tenant]) {
-  field.addEventListener('input', () => operations.forEach(show));
+  field?.addEventListener('input', () => operations.forEach(show));
 }
 
 /** A link to an operation opens it. */

@@ -1,6 +1,6 @@
 //! What operations take as a body.
 
-use keyloom_model::{Entity, EntityId, Model};
+use keyloom_model::{Entity, EntityId, Field, FieldId, FieldOrigin, FieldType, Model, Tenancy};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::example;
@@ -68,21 +68,15 @@ impl Body {
     }
 }
 
-/// One field of an example, as a patch: one that is no reference, if there is one.
+/// One field of an example, as a patch: one that a person would change, if there is one.
 fn first_field(model: &Model, entity: &Entity) -> Json {
     let mut shown = example::shown(model, entity);
     let Some(members) = shown.as_object_mut() else { return shown };
-    let is_plain = |field: &&keyloom_model::Field| {
-        field.origin == keyloom_model::FieldOrigin::Declared
-            && !matches!(field.of, keyloom_model::FieldType::Ref(..))
-            && members.contains_key(&field.name)
+    let is_plain = |(id, field): &(FieldId, &Field)| {
+        let is_ref = matches!(field.of, FieldType::Ref(..));
+        field.origin == FieldOrigin::Declared && !is_ref && entity.tenancy != Tenancy::Own(*id)
     };
-    let is_tenant = |name: &str| match entity.tenancy {
-        keyloom_model::Tenancy::Own(field) => entity.field(field).name == name,
-        keyloom_model::Tenancy::Shared | keyloom_model::Tenancy::Inherited(_) => false,
-    };
-    let field = entity.fields.iter().filter(is_plain).find(|field| !is_tenant(&field.name));
-    let name = field.map(|field| field.name.clone());
-    let patch = name.and_then(|name| members.remove_entry(&name));
+    let mut fields = entity.fields().filter(is_plain);
+    let patch = fields.find_map(|(_, field)| members.remove_entry(&field.name));
     Json::Object(Map::from_iter(patch))
 }

@@ -1,9 +1,9 @@
 //! The documents of an entity as JSON Schema: as it is shown, as it is made, replaced and changed.
 
-use keyloom_model::{Entity, Field, FieldOrigin, IdSource, Model, Presence, Tenancy};
+use keyloom_model::{Entity, Field, FieldOrigin, IdSource, Model, Presence};
 use serde_json::{Map, Value as Json, json};
 
-use super::super::example::default_of;
+use super::super::example::{default_of, is_needed};
 use super::field::{Form, id, or_null, schema, with};
 use super::sentence::rule;
 
@@ -47,6 +47,7 @@ fn shown(model: &Model, entity: &Entity) -> Json {
 fn create(model: &Model, entity: &Entity) -> Json {
     let mut properties = whole(model, entity);
     let mut required = needed(entity);
+    properties.insert("version".to_owned(), version_shown());
     if entity.id_source == IdSource::Given {
         properties.insert("id".to_owned(), with(id(), "description", "Which one it is to be."));
         required.push("id");
@@ -94,7 +95,8 @@ fn whole(model: &Model, entity: &Entity) -> Map<String, Json> {
 
 /// What a document that is about one entity may say of which and of when.
 fn of_request() -> [(String, Json); 2] {
-    let id = with(id(), "description", "The id of the path, if at all.");
+    // It adds nothing to what the request says, and must be the same.
+    let id = with(with(id(), "readOnly", true), "description", "The id of the path, if at all.");
     [("id".to_owned(), id), ("version".to_owned(), version_expected())]
 }
 
@@ -141,13 +143,7 @@ fn settable(entity: &Entity) -> impl Iterator<Item = &Field> {
 
 /// The fields that every whole document has.
 fn needed(entity: &Entity) -> Vec<&str> {
-    let is_tenant = |name: &str| match entity.tenancy {
-        Tenancy::Own(tenant) => entity.field(tenant).name == name,
-        Tenancy::Shared | Tenancy::Inherited(_) => false,
-    };
-    let fields = settable(entity).filter(|field| {
-        field.presence == Presence::Required && field.default.is_none() && !is_tenant(&field.name)
-    });
+    let fields = settable(entity).filter(|field| is_needed(entity, field));
     fields.map(|field| field.name.as_str()).collect()
 }
 

@@ -162,19 +162,21 @@ fn map(of: &FieldType, limits: &Limits<u64>, form: Form) -> Json {
     with(with(schema, "propertyNames", names), "additionalProperties", value)
 }
 
-/// What a field of the type `any` holds.
+/// What a field of the type `any` holds. What is in lists and maps is not described further: types
+/// that contain themselves are more than many programs take.
 pub(super) fn anything() -> Json {
     let number = number::<u8>(None, None);
     json!({
-        "description": "Anything that JSON can say, up to 16 deep.",
+        "description": "Anything that JSON can say, up to 16 deep; names are not empty, and \
+                        numbers have up to 38 digits.",
         "anyOf": [
             { "type": ["string", "boolean", "null"] },
             number,
-            { "type": "array", "items": { "$ref": ANYTHING } },
+            { "type": "array", "items": {} },
             {
                 "type": "object",
                 "propertyNames": { "minLength": 1, "maxLength": 1024 },
-                "additionalProperties": { "$ref": ANYTHING },
+                "additionalProperties": {},
             },
         ],
     })

@@ -8,11 +8,11 @@ use super::field::{Form, schema};
 use super::parameter::{Parameter, Place, tenant_field};
 
 /// A list of tags, or `*`.
-const TAGS_PATTERN: &str = r#"^(\*|(W/)?"[^",]*"( *, *(W/)?"[^",]*")*)$"#;
+const TAGS_PATTERN: &str = r#"^(\*|(W/)?"[!#-+\x2d-~]*"( *, *(W/)?"[!#-+\x2d-~]*")*)$"#;
 
 /// What an operation takes as headers.
 pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter> {
-    let tags = || json!({ "type": "string", "pattern": TAGS_PATTERN });
+    let tags = || json!({ "type": "string", "minLength": 1, "pattern": TAGS_PATTERN });
     let mut all = vec![];
     let if_match = || header("If-Match", "Only if it has this version: an `ETag`, or `*`.", tags());
     match &operation.action {

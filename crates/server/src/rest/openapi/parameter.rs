@@ -46,15 +46,19 @@ impl Place {
 pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter> {
     let mut all = in_path(model, operation);
     match &operation.action {
-        Action::Children { .. } => all.extend([limit(), cursor()]),
+        Action::Read(id) => all.extend(with_others(model, *id)),
+        Action::Children { child, .. } => {
+            all.extend([limit(), cursor()]);
+            all.extend(with_others(model, *child));
+        }
         Action::Ask(asked) => {
             all.extend(of_question(model.entity(asked.entity), asked));
             if !asked.lists.is_empty() {
                 all.extend([limit(), cursor(), reverse()]);
             }
+            all.extend(with_others(model, asked.entity));
         }
         Action::Create(_)
-        | Action::Read(_)
         | Action::Replace(_)
         | Action::Change(_)
         | Action::Delete(_)
@@ -105,9 +109,10 @@ pub(super) fn tenant_field<'m>(model: &'m Model, operation: &Operation) -> Optio
 }
 
 fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
-    let entity = match &operation.action {
-        Action::Ask(asked) => Some(model.entity(asked.entity)),
-        _ => None,
+    let (entity, which) = match &operation.action {
+        Action::Ask(asked) => (Some(model.entity(asked.entity)), id()),
+        Action::Own(_) | Action::RevokeToken => (None, json!({ "type": "string" })),
+        _ => (None, id()),
     };
     let parameter = |segment: &Segment| match segment {
         Segment::Text(_) => None,
@@ -115,7 +120,7 @@ fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
             let field = entity.and_then(|entity| Some(entity.field(entity.find_field(name)?)));
             let (about, schema) = match field {
                 Some(field) => (format!("The {}.", spoken(name)), one_value(field)),
-                None => ("Which one.".to_owned(), json!({ "type": "string" })),
+                None => ("Which one.".to_owned(), which.clone()),
             };
             let schema = match schema["type"] == json!("string") {
                 true => with(schema, "minLength", 1),
@@ -210,6 +215,24 @@ fn bounds_about(field: &Field) -> String {
 fn query(name: &str, about: &str, schema: Json) -> Parameter {
     let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Query);
     Parameter { name, place, is_required: false, about, schema }
+}
+
+/// What can come with entities of a kind. The pattern has the first steps of paths alone: those
+/// after them depend on where the first one leads.
+fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
+    let entity = model.entity(id);
+    let references = entity.fields.iter().filter(|field| matches!(field.of, FieldType::Ref(..)));
+    let references = references.map(|field| field.name.clone());
+    let children = model.children(id).into_iter().map(|(name, _)| name);
+    let names: Vec<String> = references.chain(children).collect();
+    let about = format!(
+        "What is to come with it, under `with`: `{}`. Further steps follow after dots, several paths \
+         after commas.",
+        names.join("`, `")
+    );
+    let step = format!("({})", names.join("|"));
+    let schema = json!({ "type": "string", "pattern": format!("^{step}(,{step}){{0,3}}$") });
+    (!names.is_empty()).then(|| query("with", &about, schema))
 }
 
 fn limit() -> Parameter {

@@ -79,7 +79,7 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
                 FieldOrigin::Id | FieldOrigin::Declared => format!("The id of a `{target}`."),
             });
             let what = match on_delete {
-                OnDelete::Refuse => "That one cannot be deleted meanwhile.",
+                OnDelete::Refuse => "That one cannot be deleted before.",
                 OnDelete::Cascade => "Deleted together with that one.",
                 OnDelete::Clear => "Becomes absent when that one is deleted.",
             };
@@ -143,11 +143,10 @@ fn questions(entity: &Entity, asked: &Asked) -> Vec<String> {
         let list = entity.list(*id);
         let given: Vec<FieldId> =
             list.by.iter().copied().filter(|field| !asked.in_path.contains(field)).collect();
-        let start = match given.is_empty() {
-            true => String::new(),
-            false => format!("With {}: ", names(entity, &given)),
-        };
-        start + &list_sentence(entity, list)
+        match given.is_empty() {
+            true => capital(&list_sentence(entity, list)),
+            false => format!("With {}: {}", names(entity, &given), list_sentence(entity, list)),
+        }
     });
     let uniques = asked.uniques.iter().map(|id| {
         let unique = entity.unique(*id);

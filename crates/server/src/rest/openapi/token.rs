@@ -19,7 +19,7 @@ pub(super) fn request() -> Json {
                       before it may." },
             "tenant": with(text(), "description", "Whose data it is for; everybody's if left out."),
             "name": with(text(), "description", "What it is for."),
-            "expires": with(expires, "description", "From when on it is not valid, after 1970."),
+            "expires": with(expires, "description", "From when on it is not valid."),
         },
         "required": ["role"], "additionalProperties": false,
     });

@@ -1,0 +1,65 @@
+"""A check beside schemathesis' own: a request that is valid by the schema is refused only for what
+no schema can know, such as what is there already. Statuses alone would be too coarse for that."""
+
+import schemathesis
+
+# Refusals that depend on what is kept, on who keeps a cursor, or on lengths in bytes.
+DEPENDS_ON_DATA = {
+    "bad-cursor", "exists", "in-use", "key-reused", "not-found", "taken", "target-gone",
+    "too-large", "version-conflict", "version-mismatch",
+}
+PAGING = {"limit", "cursor", "reverse", "with"}
+
+
+@schemathesis.check
+def valid_requests_are_taken(ctx, response, case):
+    if case.meta is None or not case.meta.generation.mode.is_positive:
+        return
+    if response.status_code < 400 or response.status_code in (401, 405):
+        return
+    problem = response.json()
+    if problem["code"] in DEPENDS_ON_DATA or depends_on_other_parts(problem["code"], case):
+        return
+    raise AssertionError(f"Refused although it is valid: {problem['code']}: {problem['detail']}")
+
+
+def depends_on_other_parts(code, case):
+    """Whether the parts of a request, each valid, may not go together."""
+    if code == "bad-parameter":
+        # Each question of a path has fields of its own, and a field has one value or two bounds.
+        fields = {name: value for name, value in (case.query or {}).items() if name not in PAGING}
+        return len(fields) > 1 or any(isinstance(value, list) for value in fields.values())
+    if code == "bad-document":
+        # Numbers that cannot be kept, where nothing says which: in `any`, and in a batch.
+        return any(map(is_no_number, leaves(case.body)))
+    if code == "bad-header":
+        # Its coverage phase takes an empty `If-Match` for one that matches the pattern.
+        return any(value == "" for value in (case.headers or {}).values())
+    if code == "invalid":
+        # Of one transaction, changes of the same entity; a document of another tenant; ids of
+        # more than 256 bytes; empty names deep in `any`.
+        is_foreign = isinstance(case.body, dict) and case.body.get("domain", "acme") != "acme"
+        texts = leaves(case.body) + leaves(case.path_parameters)
+        is_long = any(isinstance(text, str) and len(text.encode()) > 256 for text in texts)
+        return case.path == "/transaction" or is_foreign or is_long or has_empty_name(case.body)
+    return False
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        return [leaf for member in value.values() for leaf in leaves(member)]
+    if isinstance(value, list):
+        return [leaf for element in value for leaf in leaves(element)]
+    return [value]
+
+
+def is_no_number(value):
+    if type(value) is int:
+        return abs(value) >= 10**38
+    return type(value) is float and value != 0 and not 1e-130 <= abs(value) < 1e126
+
+
+def has_empty_name(value):
+    if isinstance(value, dict):
+        return "" in value or any(map(has_empty_name, value.values()))
+    return isinstance(value, list) and any(map(has_empty_name, value))
