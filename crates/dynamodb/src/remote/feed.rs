@@ -27,13 +27,25 @@ const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 /// Before every change: where a feed without changes is read on from.
 const BEGINNING: SeqNo = SeqNo(0);
 
+/// A shard to read from.
+struct Source {
+    arn: String,
+    shard: String,
+    /// Digits of the shard's numbers: servers compare them as texts, zeros in front and all.
+    digits: usize,
+}
+
 impl Service {
     pub(super) async fn shards(&self, name: &TableName) -> Result<Vec<ShardId>, Error> {
         let arn = self.stream_arn(name).await?;
+        Ok(parents_first(&self.sdk_shards(name, &arn).await?))
+    }
+
+    async fn sdk_shards(&self, name: &TableName, arn: &str) -> Result<Vec<Shard>, Error> {
         let mut shards: Vec<Shard> = Vec::new();
         let mut last = None;
         loop {
-            let request = self.connection.streams.describe_stream().stream_arn(&arn);
+            let request = self.connection.streams.describe_stream().stream_arn(arn);
             let sent = request.set_exclusive_start_shard_id(last).send();
             let output =
                 sent.await.map_err(|error| no_feed(name, failed("DescribeStream", &error)))?;
@@ -42,28 +54,32 @@ impl Service {
             shards.extend(told.shards.unwrap_or_default());
             last = told.last_evaluated_shard_id;
             if last.is_none() {
-                return Ok(parents_first(&shards));
+                return Ok(shards);
             }
         }
     }
 
     pub(super) async fn changes(&self, read: ReadChanges) -> Result<ChangePage, Error> {
-        if !self.shards(&read.table).await?.contains(&read.shard) {
+        let arn = self.stream_arn(&read.table).await?;
+        let shards = self.sdk_shards(&read.table, &arn).await?;
+        let shard = shards.into_iter().find(|known| known.shard_id() == Some(&read.shard.0));
+        let Some(shard) = shard else {
             return Err(Invalid::Shard { shard: read.shard }.into());
-        }
+        };
         if read.limit == 0 {
             return Err(Invalid::LimitZero.into());
         }
-        let arn = self.stream_arn(&read.table).await?;
+        let range = shard.sequence_number_range();
+        let first = range.and_then(|range| range.starting_sequence_number());
+        let source = Source { arn, shard: read.shard.0, digits: first.map_or(0, str::len) };
         let after = match read.start {
             FeedStart::Oldest => BEGINNING,
             FeedStart::After(seq) => seq,
-            FeedStart::Now => return self.end(&arn, &read).await,
+            FeedStart::Now => return self.end(&source).await,
         };
-        match self.page_after(&arn, &read, after).await {
+        match self.page_after(&source, after, read.limit).await {
             Err(error) if has_code(&error, TRIMMED) => {
-                let first = ReadChanges { limit: 1, ..read };
-                let page = self.page_after(&arn, &first, BEGINNING).await?;
+                let page = self.page_after(&source, BEGINNING, 1).await?;
                 let oldest = page.changes.first().map_or(BEGINNING, |change| change.seq);
                 Err(Error::ChangesGone { oldest })
             }
@@ -73,11 +89,10 @@ impl Service {
 
     /// Nothing, and the end of the shard. A position there is the number of a change, so the shard
     /// is read through: the service names no place that is after everything so far.
-    async fn end(&self, arn: &str, read: &ReadChanges) -> Result<ChangePage, Error> {
-        let read = ReadChanges { limit: RECORDS_MAX, ..read.clone() };
+    async fn end(&self, source: &Source) -> Result<ChangePage, Error> {
         let mut next = BEGINNING;
         loop {
-            let page = self.page_after(arn, &read, next).await?;
+            let page = self.page_after(source, next, RECORDS_MAX).await?;
             if page.changes.is_empty() {
                 return Ok(ChangePage { changes: vec![], next });
             }
@@ -88,19 +103,20 @@ impl Service {
     /// The first changes after this one.
     async fn page_after(
         &self,
-        arn: &str,
-        read: &ReadChanges,
+        source: &Source,
         after: SeqNo,
+        limit: usize,
     ) -> Result<ChangePage, Error> {
-        let mut iterator = self.iterator(arn, &read.shard, after).await?;
+        let mut iterator = self.iterator(source, after).await?;
         for _ in 0..EMPTY_PAGES_MAX {
             let Some(from) = iterator else { break };
-            let output = self.records(&from, read.limit).await?;
-            let records = output.records.unwrap_or_default();
-            if !records.is_empty() {
-                let changes: Vec<Change> =
-                    records.into_iter().map(change).collect::<Result<_, _>>()?;
-                let next = changes.last().map_or(after, |change| change.seq);
+            let output = self.records(&from, limit).await?;
+            let records = output.records.unwrap_or_default().into_iter();
+            let mut changes: Vec<Change> = records.map(change).collect::<Result<_, _>>()?;
+            // Whoever goes on from here must not meet the same again, whatever the server does.
+            changes.retain(|change| change.seq > after);
+            if let Some(last) = changes.last() {
+                let next = last.seq;
                 return Ok(ChangePage { changes, next });
             }
             iterator = output.next_shard_iterator;
@@ -108,20 +124,16 @@ impl Service {
         Ok(ChangePage { changes: vec![], next: after })
     }
 
-    async fn iterator(
-        &self,
-        arn: &str,
-        shard: &ShardId,
-        after: SeqNo,
-    ) -> Result<Option<String>, Error> {
+    async fn iterator(&self, source: &Source, after: SeqNo) -> Result<Option<String>, Error> {
+        let Source { arn, shard, digits } = source;
+        let digits = *digits;
         let request = self.connection.streams.get_shard_iterator();
-        let request = request.stream_arn(arn).shard_id(&shard.0);
+        let request = request.stream_arn(arn).shard_id(shard);
         let request = match after {
             BEGINNING => request.shard_iterator_type(ShardIteratorType::TrimHorizon),
-            // The SDK checks that a number has at least 21 digits.
             SeqNo(number) => request
                 .shard_iterator_type(ShardIteratorType::AfterSequenceNumber)
-                .sequence_number(format!("{number:021}")),
+                .sequence_number(format!("{number:0digits$}")),
         };
         let output = request.send().await.map_err(|error| failed("GetShardIterator", &error))?;
         Ok(output.shard_iterator)
