@@ -1,0 +1,74 @@
+//! The remote store as a subject of the suite.
+
+use std::sync::Arc;
+
+use keyloom_dynamodb::Remote;
+use keyloom_store::{Read, Reference, Store};
+use keyloom_testkit::{ManualClock, Subject};
+use pollster::block_on;
+
+use super::endpoint::{OwnEndpoint, remote};
+
+/// Nobody throttles here: what fails twice fails.
+pub(crate) const ATTEMPTS_MAX: u32 = 2;
+
+/// The remote store over our own endpoint.
+pub(crate) struct Ours {
+    // Before the endpoint, so that its connections are closed when the endpoint stops.
+    remote: Arc<Remote>,
+    store: Arc<Reference>,
+    clock: ManualClock,
+    _endpoint: OwnEndpoint,
+}
+
+impl Ours {
+    pub(crate) fn new() -> Ours {
+        let clock = ManualClock::new();
+        let endpoint = OwnEndpoint::start(&clock);
+        let remote = Arc::new(remote(&endpoint.url, ATTEMPTS_MAX));
+        Ours { remote, store: endpoint.store.clone(), clock, _endpoint: endpoint }
+    }
+}
+
+impl Subject for Ours {
+    fn store(&self) -> Arc<dyn Store> {
+        self.remote.clone()
+    }
+
+    fn clock(&self) -> &ManualClock {
+        &self.clock
+    }
+
+    fn settle(&self) {
+        self.store.expire();
+    }
+}
+
+/// The remote store over a foreign endpoint, which goes by a clock of its own.
+pub(crate) struct Theirs {
+    remote: Arc<Remote>,
+    clock: ManualClock,
+}
+
+impl Theirs {
+    /// A subject without tables. The tables that are there are dropped: whoever names an endpoint
+    /// has been asked for one without any.
+    pub(crate) fn emptied(remote: &Arc<Remote>) -> Theirs {
+        for table in block_on(remote.list_tables()).unwrap() {
+            block_on(remote.drop_table(table)).unwrap();
+        }
+        Theirs { remote: remote.clone(), clock: ManualClock::new() }
+    }
+}
+
+impl Subject for Theirs {
+    fn store(&self) -> Arc<dyn Store> {
+        self.remote.clone()
+    }
+
+    fn clock(&self) -> &ManualClock {
+        &self.clock
+    }
+
+    fn settle(&self) {}
+}
