@@ -256,7 +256,9 @@ fn every_query_of_the_manhunt_is_answered() {
         for row in rows {
             client.put_item().table_name("manhunt").set_item(Some(item(row))).send().await.unwrap();
         }
-        let cases: &[(&str, &[&str], Option<&str>, &[&str])] = &[
+        type Case =
+            (&'static str, &'static [&'static str], Option<&'static str>, &'static [&'static str]);
+        let cases: &[Case] = &[
             ("PK = :0 AND SK = :1", &["s1", "search"], None, &["s1/search"]),
             ("PK = :0", &["s1"], None, &["s1/search", "s1/searchAttempt#1"]),
             ("PK = :0 AND SK = :1", &["c1", "contact"], None, &["c1/contact"]),
