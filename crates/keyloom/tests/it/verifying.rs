@@ -57,7 +57,7 @@ fn a_verification_goes_on_after_a_restart_and_finds_everything_once() {
         loop {
             let db = block_on(open(ROOMS, store.clone()));
             let page = block_on(db.verify_page(Repair::No, from.as_deref())).unwrap();
-            // Sets come after the rows, and are none.
+            // Sets come after the rows.
             assert!(page.progress.rows >= rows && page.progress.rows <= page.progress.rows_total);
             rows = page.progress.rows;
             found.extend(page.findings);
