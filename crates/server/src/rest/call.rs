@@ -132,8 +132,9 @@ impl Call {
             (Some(_), Some(_)) => return refuse("`Idempotency-Key` is given twice: give it once."),
             (Some(value), None) => value.to_str().unwrap_or_default(),
         };
+        let is_visible = value.bytes().all(|byte| byte.is_ascii_graphic());
         match value.len() {
-            1..=200 => Ok(Some(value.to_owned())),
+            1..=200 if is_visible => Ok(Some(value.to_owned())),
             _ => refuse("`Idempotency-Key` is a text of 1 to 200 visible ASCII characters."),
         }
     }

@@ -22,7 +22,7 @@ pub(super) async fn create(call: &Call, entity: &Entity) -> Result<Reply, Proble
 }
 
 pub(super) async fn read(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
-    let id = call.value(0);
+    let (id, known) = (call.value(0), call.if_none_match()?);
     if let Some(with) = call.parameter("with")? {
         call.check_parameters(&["with", "limit"])?;
         let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;
@@ -32,7 +32,7 @@ pub(super) async fn read(call: &Call, entity: &Entity) -> Result<Reply, Problem>
     }
     call.check_parameters(&["with"])?;
     let record = call.db.get(&entity.name, id).await?.ok_or_else(|| not_found(entity, id))?;
-    let is_known = match call.if_none_match()? {
+    let is_known = match known {
         Tags::Absent => false,
         Tags::Any => true,
         Tags::Of(versions) => versions.iter().any(|version| version == record.version()),

@@ -58,7 +58,7 @@ fn idempotency_key() -> Parameter {
                  the same one happens once.";
     let schema = json!({
         "type": "string", "minLength": 1, "maxLength": 200,
-        "pattern": "^[!-~]([ -~]*[!-~])?$",
+        "pattern": "^[!-~]+$",
     });
     header("Idempotency-Key", about, schema)
 }

@@ -231,7 +231,7 @@ fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
         names.join("`, `")
     );
     let step = format!("({})", names.join("|"));
-    let schema = json!({ "type": "string", "pattern": format!("^{step}(,{step}){{0,3}}$") });
+    let schema = json!({ "type": "string", "pattern": format!("^({step}(,{step}){{0,3}})?$") });
     (!names.is_empty()).then(|| query("with", &about, schema))
 }
 

@@ -8,6 +8,7 @@ use super::field::{or_null, with};
 /// What a token is to be.
 pub(super) fn request() -> Json {
     let text = || or_null(json!({ "type": "string", "minLength": 1, "maxLength": 256 }));
+    let name = or_null(json!({ "type": "string", "maxLength": 256 }));
     let roles = Role::ALL.map(Role::name);
     let expires = json!({
         "type": ["string", "null"], "format": "date-time", "minLength": 1, "maxLength": 256,
@@ -18,7 +19,7 @@ pub(super) fn request() -> Json {
             "role": { "enum": roles, "description": "What it allows; each may do what the ones \
                       before it may." },
             "tenant": with(text(), "description", "Whose data it is for; everybody's if left out."),
-            "name": with(text(), "description", "What it is for."),
+            "name": with(name, "description", "What it is for."),
             "expires": with(expires, "description", "From when on it is not valid."),
         },
         "required": ["role"], "additionalProperties": false,
