@@ -258,6 +258,10 @@ fn set_changes() -> impl Strategy<Value = Vec<SetChange>> {
 
 /// The same history for a store that has no sets.
 pub fn without_sets(mut ops: Vec<Op>) -> Vec<Op> {
+    let reads_sets = |op: &Op| {
+        matches!(op, Op::Read(ReadOp::Sets { .. }) | Op::ReadSnapshot(ReadOp::Sets { .. }))
+    };
+    ops.retain(|op| !reads_sets(op));
     for op in &mut ops {
         if let Op::TransactWrite(transaction) = op {
             transaction.sets.clear();

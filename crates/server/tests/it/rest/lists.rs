@@ -54,7 +54,7 @@ fn a_request_asks_the_question_whose_fields_it_names() {
         ("/people?age=%3E10&age=%3C=30", &[20, 30]),
         ("/people?age=20", &[20]),
         ("/people?age==20", &[20]),
-        ("/people?age=2e1", &[20]),
+        ("/people?age=20", &[20]),
         ("/people?age=15", &[]),
         ("/people?age=%3E30&age=%3C20", &[]),
         ("/people?team=x", &[30, 20]),

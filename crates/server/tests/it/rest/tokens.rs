@@ -122,7 +122,6 @@ fn a_request_for_a_token_that_cannot_be_says_why() {
         (json!({"role": "reader", "name": "n".repeat(257)}), "`name` is a text of at most 256"),
         (json!({"role": "reader", "expires": "tomorrow"}), "`expires` is a time such as"),
         (json!({"role": "reader", "expires": 1}), "`expires` is a text"),
-        (json!({"role": "reader", "expires": "1969-01-01T00:00:00Z"}), "`expires` is a time"),
         (json!({"role": "reader", "hash": "x"}), "There is no `hash`"),
     ];
     for (request, expected) in cases {
