@@ -1,6 +1,7 @@
 //! Amazon's own client libraries, unmodified. Each is installed once, below the target folder,
 //! from its language's registry.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,8 +25,11 @@ pub(crate) fn succeed(purpose: &str, command: &mut Command) {
     );
 }
 
-/// Installs into a folder, unless that was done before. The mark is made last.
+/// Installs into a folder, unless that was done before. The mark is made last. Tests run beside
+/// each other and several need the same package: one installs it, the others wait.
 pub(crate) fn installed(folder: &Path, install: impl FnOnce()) {
+    let one_at_a_time = File::create(format!("{}.lock", folder.display())).unwrap();
+    one_at_a_time.lock().unwrap();
     let mark = folder.join("installed");
     if !mark.exists() {
         let _ = std::fs::remove_dir_all(folder);
