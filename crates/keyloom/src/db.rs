@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use keyloom_model::{Entity, EntityId, EntityKey, Model, Tenancy};
+use keyloom_model::{Entity, EntityId, EntityKey, Model};
 use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
@@ -184,16 +184,9 @@ impl Db {
         entity: EntityId,
     ) -> Result<Option<Value>, Error> {
         let model = schema.model();
-        let declared = model.entity(entity);
-        let field = match declared.tenancy {
-            Tenancy::Shared => return Ok(None),
-            Tenancy::Own(field) => declared.field(field),
-            Tenancy::Inherited(ancestor) => match model.entity(ancestor).tenancy {
-                Tenancy::Own(field) => model.entity(ancestor).field(field),
-                Tenancy::Shared | Tenancy::Inherited(_) => return Ok(None),
-            },
-        };
-        let problem = |problem| Error::Tenant { entity: declared.name.clone(), problem };
+        let Some(field) = model.tenant_field(entity) else { return Ok(None) };
+        let entity = &model.entity(entity).name;
+        let problem = |problem| Error::Tenant { entity: entity.clone(), problem };
         let tenant = self.tenant.clone().ok_or_else(|| problem(TenantProblem::Missing))?;
         match field.check(&tenant) {
             Ok(()) => Ok(Some(tenant)),

@@ -88,11 +88,10 @@ impl Record {
 impl PartialEq for Record {
     /// The same version of the same entity, as far as is shown of it.
     fn eq(&self, other: &Record) -> bool {
-        let shown = |record: &Record| {
-            let Image { key, version, fields, .. } = &record.image;
-            (key.tenant.clone(), key.id.clone(), version.clone(), fields.clone())
-        };
-        self.entity() == other.entity() && shown(self) == shown(other)
+        let (left, right) = (&self.image, &other.image);
+        self.entity() == other.entity()
+            && (&left.key.tenant, &left.key.id) == (&right.key.tenant, &right.key.id)
+            && (&left.version, &left.fields) == (&right.version, &right.fields)
     }
 }
 

@@ -42,6 +42,15 @@ impl Model {
         &self.entities[id.index()]
     }
 
+    /// The field that says whose data an entity is: its own, or that of the ancestor it belongs to.
+    pub fn tenant_field(&self, id: EntityId) -> Option<&Field> {
+        match self.entity(id).tenancy {
+            Tenancy::Shared => None,
+            Tenancy::Own(field) => Some(self.entity(id).field(field)),
+            Tenancy::Inherited(ancestor) => self.tenant_field(ancestor),
+        }
+    }
+
     /// The entity of this name.
     pub fn find(&self, name: &str) -> Option<EntityId> {
         self.by_name.get(name).copied()

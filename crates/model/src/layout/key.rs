@@ -18,7 +18,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::{PARTITION, SORT};
 use super::{Layout, Link, Matching};
-use crate::model::{Entity, EntityId, FieldId, FieldOrigin, Tenancy, UniqueId};
+use crate::model::{EntityId, FieldId, FieldOrigin, UniqueId};
 
 pub(super) const ENTITY: &str = "e";
 pub(super) const GUARD: &str = "u";
@@ -231,14 +231,7 @@ impl Layout {
 
     /// Whether entities of this kind belong to tenants.
     pub fn has_tenant(&self, entity: EntityId) -> bool {
-        has_tenant(self.model().entity(entity))
-    }
-}
-
-pub(crate) fn has_tenant(entity: &Entity) -> bool {
-    match entity.tenancy {
-        Tenancy::Shared => false,
-        Tenancy::Own(_) | Tenancy::Inherited(_) => true,
+        self.model().entity(entity).has_tenant()
     }
 }
 

@@ -1,7 +1,7 @@
 //! How the keys of an entity are made, as plain data: for people who want to see it. The keys
 //! themselves are made in `key.rs` and `rows.rs`; a test keeps both the same.
 
-use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE, has_tenant};
+use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE};
 use super::rows::{EXPIRY, LIST};
 use super::{Layout, Reason};
 use crate::model::{CaseMode, Direction, Entity, EntityId, FieldId, ListId};
@@ -132,5 +132,5 @@ impl Layout {
 }
 
 fn tenant(entity: &Entity) -> Option<KeyPart> {
-    has_tenant(entity).then_some(KeyPart::Tenant)
+    entity.has_tenant().then_some(KeyPart::Tenant)
 }

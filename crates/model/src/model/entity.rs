@@ -55,6 +55,14 @@ impl Entity {
         FieldId::from_index(index)
     }
 
+    /// Whether it belongs to tenants.
+    pub fn has_tenant(&self) -> bool {
+        match self.tenancy {
+            Tenancy::Shared => false,
+            Tenancy::Own(_) | Tenancy::Inherited(_) => true,
+        }
+    }
+
     /// All fields with their ids.
     pub fn fields(&self) -> impl Iterator<Item = (FieldId, &Field)> {
         self.fields.iter().zip(0..).map(|(field, index)| (FieldId(index), field))

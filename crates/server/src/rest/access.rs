@@ -2,9 +2,9 @@
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName};
 use keyloom::{Db, Value};
-use keyloom_model::{Entity, FieldType, Model, Tenancy};
+use keyloom_model::{Entity, FieldType, Model};
 
-use super::operation::{Access, Operation, is_shared};
+use super::operation::{Access, Operation};
 use super::problem::{Kind, Problem};
 use super::token::Token;
 use super::tokens::Tokens;
@@ -103,7 +103,7 @@ impl Caller {
     /// What all tenants share is not one tenant's to change.
     pub(crate) fn check_change(&self, entity: &Entity) -> Result<(), Problem> {
         self.check_role(Role::Writer)?;
-        if !self.is_bound || !is_shared(entity) {
+        if !self.is_bound || entity.has_tenant() {
             return Ok(());
         }
         let detail = format!(
@@ -192,10 +192,8 @@ fn tenant_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 
 /// A tenant as the model's tenant fields have it: a number where they are numbers.
 fn tenant_value(model: &Model, tenant: &str) -> Value {
-    let is_number = model.entities().any(|(_, entity)| match entity.tenancy {
-        Tenancy::Own(field) => matches!(entity.field(field).of, FieldType::Int(_)),
-        Tenancy::Shared | Tenancy::Inherited(_) => false,
-    });
+    let mut fields = model.entities().filter_map(|(id, _)| model.tenant_field(id));
+    let is_number = fields.any(|field| matches!(field.of, FieldType::Int(_)));
     match tenant.parse::<i64>() {
         Ok(number) if is_number => Value::from(number),
         Ok(_) | Err(_) => Value::from(tenant),

@@ -3,7 +3,7 @@
 use keyloom_model::{Entity, EntityId, FieldOrigin, FieldType, Model, Presence};
 
 use super::example::example;
-use super::operation::{Action, Operation, Segment, is_shared};
+use super::operation::{Action, Operation, Segment};
 
 /// Requests to begin with, as a shell takes them; `URL` stands for the server's.
 pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -> String {
@@ -13,7 +13,7 @@ pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -
     let first = entities.iter().find(stands_alone).or(entities.first());
     let Some((id, entity)) = first else { return String::new() };
     let token = if is_open { "" } else { " -H 'Authorization: Bearer TOKEN'" };
-    let tenant = if is_shared(entity) { "" } else { " -H 'Keyloom-Tenant: acme'" };
+    let tenant = if entity.has_tenant() { " -H 'Keyloom-Tenant: acme'" } else { "" };
     let headers = format!("{token}{tenant}");
     let document = example(model, entity).to_string().replace('\'', "'\\''");
     let mut lines = vec![

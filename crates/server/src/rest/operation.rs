@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use hyper::Method;
-use keyloom_model::{Entity, EntityId, FieldId, ListId, Model, PathPart, Tenancy, UniqueId};
+use keyloom_model::{Entity, EntityId, FieldId, ListId, Model, PathPart, UniqueId};
 
 use super::access::Role;
 
@@ -73,6 +73,31 @@ pub(crate) enum Access {
     Role(Role),
 }
 
+impl Action {
+    /// The entity whose documents it takes or answers with, if they are of one kind.
+    pub(crate) fn entity(&self) -> Option<EntityId> {
+        match self {
+            Action::Create(entity)
+            | Action::Read(entity)
+            | Action::Replace(entity)
+            | Action::Change(entity)
+            | Action::Delete(entity)
+            | Action::Children { child: entity, .. } => Some(*entity),
+            Action::Ask(asked) => Some(asked.entity),
+            Action::Batch
+            | Action::Transaction
+            | Action::ListTokens
+            | Action::CreateToken
+            | Action::RevokeToken
+            | Action::OpenApi
+            | Action::Docs
+            | Action::Health
+            | Action::Metrics
+            | Action::Own(_) => None,
+        }
+    }
+}
+
 impl Operation {
     pub(crate) fn access(&self) -> Access {
         match self.action {
@@ -95,13 +120,7 @@ impl Operation {
 
     /// The entity whose data it changes.
     pub(crate) fn changes(&self) -> Option<EntityId> {
-        match self.action {
-            Action::Create(entity)
-            | Action::Replace(entity)
-            | Action::Change(entity)
-            | Action::Delete(entity) => Some(entity),
-            _ => None,
-        }
+        self.action.entity().filter(|_| self.access() == Access::Role(Role::Writer))
     }
 
     /// Its path as people write it: `/tasks/{id}`.
@@ -134,14 +153,6 @@ fn free_name(name: String, taken: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     let mut names = std::iter::once(name.clone()).chain(numbered);
     names.find(|name| taken.insert(name.clone())).unwrap_or(name)
-}
-
-/// Whose data an entity of a kind is: a tenant's, or everybody's.
-pub(crate) fn is_shared(entity: &Entity) -> bool {
-    match entity.tenancy {
-        Tenancy::Shared => true,
-        Tenancy::Own(_) | Tenancy::Inherited(_) => false,
-    }
 }
 
 fn of_entity(model: &Model, id: EntityId, entity: &Entity) -> Vec<Operation> {

@@ -3,7 +3,7 @@
 use keyloom_model::Model;
 
 use super::access::Role;
-use super::operation::{Access, Action, Operation};
+use super::operation::{Access, Operation};
 
 /// An operation of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,31 +26,12 @@ impl Route {
             Access::Anybody => None,
             Access::Role(role) => Some(role),
         };
-        let entity = match &operation.action {
-            Action::Create(entity)
-            | Action::Read(entity)
-            | Action::Replace(entity)
-            | Action::Change(entity)
-            | Action::Delete(entity)
-            | Action::Children { child: entity, .. } => Some(*entity),
-            Action::Ask(asked) => Some(asked.entity),
-            Action::Batch
-            | Action::Transaction
-            | Action::ListTokens
-            | Action::CreateToken
-            | Action::RevokeToken
-            | Action::OpenApi
-            | Action::Docs
-            | Action::Health
-            | Action::Metrics
-            | Action::Own(_) => None,
-        };
         Route {
             name: operation.name.clone(),
             method: operation.method.to_string(),
             path: operation.path_text(),
             role,
-            entity: entity.map(|entity| model.entity(entity).name.clone()),
+            entity: operation.action.entity().map(|entity| model.entity(entity).name.clone()),
         }
     }
 }

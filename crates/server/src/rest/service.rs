@@ -27,7 +27,7 @@ use super::tokens::Tokens;
 use super::{bulk, entity, list, token_routes, uri};
 use crate::App;
 use crate::app::{Answer, Refusal, Service};
-use crate::gzip::compressed;
+use crate::gzip::{Gzip, compressed};
 use crate::request_id::RequestIds;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -229,7 +229,7 @@ impl Service for Rest {
             let (started, _in_flight) = (Instant::now(), self.metrics.begin());
             let id = self.request_id(request.headers());
             let (method, uri) = (request.method().clone(), request.uri().clone());
-            let (headers, bytes_in) = (request.headers().clone(), request.body().len());
+            let (gzip, bytes_in) = (Gzip::of(request.headers()), request.body().len());
             let mut trail = Trail::default();
             let reply = self.reply(request, &id, &mut trail).await;
             let took = started.elapsed();
@@ -251,7 +251,7 @@ impl Service for Rest {
                 took,
             };
             self.options.log.tell(&*self.options.clock, &entry);
-            response(reply, &id, &headers)
+            response(reply, &id, gzip)
         })
     }
 
@@ -267,7 +267,7 @@ impl Service for Rest {
             Refusal::NoRoom => (Kind::Busy, "Too many bodies arrive at once: try again."),
         };
         let id = self.request_ids.next();
-        response(problem_reply(&Problem::new(kind, detail), &id), &id, &HeaderMap::new())
+        response(problem_reply(&Problem::new(kind, detail), &id), &id, Gzip::Refused)
     }
 }
 
@@ -311,9 +311,9 @@ fn problem_reply(problem: &Problem, id: &str) -> Reply {
     }
 }
 
-fn response(reply: Reply, id: &str, asked: &HeaderMap) -> Response<Full<Bytes>> {
+fn response(reply: Reply, id: &str, gzip: Gzip) -> Response<Full<Bytes>> {
     let mut headers: Vec<(HeaderName, HeaderValue)> = reply.header_values().collect();
-    let compressed = compressed(&reply.body, asked);
+    let compressed = compressed(&reply.body, gzip);
     if compressed.is_some() {
         headers.push((CONTENT_ENCODING, HeaderValue::from_static("gzip")));
     }

@@ -2,7 +2,6 @@
 
 use keyloom_model::Model;
 
-use super::super::operation::is_shared;
 use super::super::problem::Kind;
 use super::html::Html;
 
@@ -52,7 +51,7 @@ const BOUNDS: Chapter = (
 
 /// Everything that is to be known before the first request.
 pub(super) fn chapters(html: &mut Html, model: &Model) {
-    let has_tenants = model.entities().any(|(_, entity)| !is_shared(entity));
+    let has_tenants = model.entities().any(|(_, entity)| entity.has_tenant());
     let tenants = has_tenants.then_some(TENANTS);
     let chapters = [TOKENS].into_iter().chain(tenants);
     let chapters = chapters.chain([VERSIONS, IDEMPOTENCY, PAGING, BOUNDS]);

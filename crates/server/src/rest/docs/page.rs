@@ -4,7 +4,7 @@ use keyloom_model::{Entity, EntityId, Field, FieldOrigin, IdSource, Model, Prese
 
 use super::super::example::is_needed;
 use super::super::openapi::{Answer, Described, Group, Parameter, rule, spoken};
-use super::super::operation::{Access, Action, is_shared};
+use super::super::operation::{Access, Action};
 use super::super::problem::Kind;
 use super::guide::{anchor, chapters, problems};
 use super::html::Html;
@@ -166,7 +166,7 @@ fn about(html: &mut Html, model: &Model, (id, entity): (EntityId, &Entity)) {
         }
         .to_owned(),
     );
-    if !is_shared(entity) {
+    if entity.has_tenant() {
         sentences.push("Each belongs to a tenant, who alone sees it.".to_owned());
     }
     html.prose("p", &[], &sentences.join(" "));

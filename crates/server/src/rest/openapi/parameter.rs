@@ -1,6 +1,6 @@
 //! What operations take in their path, their query and their headers.
 
-use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model, Tenancy};
+use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model};
 use serde_json::{Value as Json, json};
 
 use super::super::operation::{Action, Asked, Operation, Segment};
@@ -79,32 +79,11 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
 
 /// The entity whose tenant field says what a tenant is, if the data of an operation has tenants.
 pub(super) fn tenant_field<'m>(model: &'m Model, operation: &Operation) -> Option<&'m Field> {
-    let of_entity = |id: EntityId| match model.entity(id).tenancy {
-        Tenancy::Shared => None,
-        Tenancy::Own(field) => Some(model.entity(id).field(field)),
-        Tenancy::Inherited(from) => match model.entity(from).tenancy {
-            Tenancy::Own(field) => Some(model.entity(from).field(field)),
-            Tenancy::Shared | Tenancy::Inherited(_) => None,
-        },
-    };
     match &operation.action {
-        Action::Create(id)
-        | Action::Read(id)
-        | Action::Replace(id)
-        | Action::Change(id)
-        | Action::Delete(id) => of_entity(*id),
-        Action::Children { parent, .. } => of_entity(*parent),
-        Action::Ask(asked) => of_entity(asked.entity),
         Action::Batch | Action::Transaction | Action::Own(_) => {
-            model.entities().find_map(|(id, _)| of_entity(id))
+            model.entities().find_map(|(id, _)| model.tenant_field(id))
         }
-        Action::ListTokens
-        | Action::CreateToken
-        | Action::RevokeToken
-        | Action::OpenApi
-        | Action::Docs
-        | Action::Health
-        | Action::Metrics => None,
+        action => model.tenant_field(action.entity()?),
     }
 }
 
