@@ -16,11 +16,11 @@ mod terminal;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgMatches};
 use keyloom_model::Layout;
 use keyloom_value::Item;
 
-use crate::command::{Command, json_argument};
+use crate::command::{Command, json_argument, output_argument};
 use crate::export::open_output;
 use crate::model_file::ModelFile;
 
@@ -59,14 +59,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .default_value("terminal")
                 .help("How to draw it"),
         )
-        .arg(
-            Arg::new("output")
-                .long("output")
-                .short('o')
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("The file to make; standard output if none is named"),
-        )
+        .arg(output_argument())
         .arg(json_argument().conflicts_with("format"))
         .after_help(EXAMPLES)
 }

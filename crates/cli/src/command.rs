@@ -1,8 +1,12 @@
 //! What a command is, and what all of them have in common.
 
 use std::io::Write;
+use std::path::PathBuf;
 
-use clap::{Arg, ArgAction};
+use clap::{Arg, ArgAction, value_parser};
+use keyloom::{Number, Value};
+use keyloom_model::FieldType;
+use keyloom_store::Time;
 
 /// One command of the binary.
 pub(crate) struct Command {
@@ -17,6 +21,23 @@ pub(crate) struct Command {
 /// The argument that asks for an answer that a program can read.
 pub(crate) fn json_argument() -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help("Answer in JSON, for programs")
+}
+
+/// The argument that names a file to write to.
+pub(crate) fn output_argument() -> Arg {
+    Arg::new("output")
+        .long("output")
+        .short('o')
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help("The file to make; standard output if none is named")
+}
+
+/// A moment since 1970 as RFC 3339 writes it: what a field of the type `time` takes.
+pub(crate) fn time(text: &str) -> Option<Time> {
+    let taken = FieldType::Time.take(&Value::from(text));
+    let ms = taken.as_n().and_then(Number::to_i64).and_then(|ms| u64::try_from(ms).ok());
+    ms.map(Time)
 }
 
 /// Writes to standard output.

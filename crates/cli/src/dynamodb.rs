@@ -10,6 +10,7 @@ use keyloom_server::{Credentials, DynamoDb, Limits};
 use keyloom_store::{Engine, SystemClock};
 
 use crate::command::Command;
+use crate::model_file::close;
 use crate::serving::{self, tell};
 
 pub(crate) const COMMAND: Command = Command { name: "dynamodb", describe, run };
@@ -77,7 +78,7 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     }
     server.run(stop).await;
     tell("Stopped.");
-    serving::close(engine)
+    close(engine)
 }
 
 fn credentials(arguments: &ArgMatches) -> Result<Option<Credentials>, String> {

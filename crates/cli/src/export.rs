@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::Db;
 
-use crate::command::Command;
+use crate::command::{Command, output_argument};
 use crate::model_file::{
     ModelFile, block_on, close, data_argument, data_directory, database, open_existing,
 };
@@ -36,14 +36,7 @@ fn describe(command: clap::Command) -> clap::Command {
         .about("Write every entity as a line of JSON")
         .arg(ModelFile::argument())
         .arg(data_argument("The directory that holds the data; nobody else may have it open"))
-        .arg(
-            Arg::new("output")
-                .long("output")
-                .short('o')
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("The file to make; standard output if none is named"),
-        )
+        .arg(output_argument())
         .arg(
             Arg::new("entity")
                 .long("entity")

@@ -102,10 +102,11 @@ pub(crate) async fn database(file: &ModelFile, engine: &Arc<Engine>) -> Result<D
 
 /// Brings everything to the disk; somebody else may have the store too, and then goes on.
 pub(crate) fn close(engine: Arc<Engine>) -> Result<(), String> {
-    match Arc::into_inner(engine) {
-        Some(engine) => engine.close().map_err(|error| error.to_string()),
-        None => Ok(()),
+    match Arc::try_unwrap(engine) {
+        Ok(engine) => engine.close(),
+        Err(engine) => engine.checkpoint(),
     }
+    .map_err(|error| error.to_string())
 }
 
 /// Runs a command that reads and writes a database.

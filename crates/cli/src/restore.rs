@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom::{Number, Value};
-use keyloom_model::FieldType;
-use keyloom_store::{Engine, Moment, Options, Restore, Time};
+use keyloom_store::{Engine, Moment, Options, Restore};
 
-use crate::command::{Command, json_argument, say};
+use crate::command::{Command, json_argument, say, time};
 use crate::copy::{NewDirectory, told};
 use crate::progress::{ProgressBar, Step};
 
@@ -73,10 +71,8 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     say(&told(restored, arguments.get_flag("json")))
 }
 
-/// A moment as RFC 3339 writes it: what a field of the type `time` takes.
 fn moment(text: &str) -> Result<Moment, String> {
-    let taken = FieldType::Time.take(&Value::from(text));
-    let time = taken.as_n().and_then(Number::to_i64).and_then(|ms| u64::try_from(ms).ok());
-    time.map(|ms| Moment::Time(Time(ms)))
+    time(text)
+        .map(Moment::Time)
         .ok_or_else(|| "write a time since 1970 such as `2026-03-01T11:59:00Z`".to_owned())
 }

@@ -1,6 +1,5 @@
 //! `keyloom serve`: a model over HTTP.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use keyloom::Db;
 use keyloom_server::{Limits, Log, LogLevel, OwnRoute, Rest, RestOptions};
 
 use crate::command::Command;
+use crate::model_file::{ModelFile, close};
 use crate::place::{self, Opened};
 use crate::serving::{self, tell};
 
@@ -50,10 +50,8 @@ pub(crate) struct Served<'a> {
 }
 
 fn describe(command: clap::Command) -> clap::Command {
-    let model = Arg::new("model").value_name("MODEL").required(true);
-    let model = model.value_parser(value_parser!(PathBuf)).help("The model file");
-    let command = command.about("Serve a model over HTTP, with documentation at /docs").arg(model);
-    arguments(command).after_help(EXAMPLES)
+    let command = command.about("Serve a model over HTTP, with documentation at /docs");
+    arguments(command.arg(ModelFile::argument())).after_help(EXAMPLES)
 }
 
 /// The arguments that do not depend on what is served.
@@ -73,9 +71,8 @@ pub(crate) fn arguments(command: clap::Command) -> clap::Command {
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let path = arguments.get_one::<PathBuf>("model").ok_or("Name a model file.")?;
-    let model = fs::read_to_string(path)
-        .map_err(|error| format!("{} cannot be read: {error}.", path.display()))?;
-    let served = Served { name: &name_of(path), model: &model, routes: vec![] };
+    let file = ModelFile::named(arguments)?;
+    let served = Served { name: &name_of(path), model: &file.text, routes: vec![] };
     serve(served, arguments)
 }
 
@@ -116,7 +113,7 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     // What it held is let go of before the engine is closed.
     let _ = chores.await;
     tell("Stopped.");
-    engine.map_or(Ok(()), serving::close)
+    engine.map_or(Ok(()), close)
 }
 
 /// What goes on while requests are answered: rows that a changed model needs, and expiry.

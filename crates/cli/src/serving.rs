@@ -3,11 +3,10 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom_server::{App, Config, Limits, Server, TlsFiles};
-use keyloom_store::{Durability, Engine, Options};
+use keyloom_store::{Durability, Options};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The arguments that say where to listen and how data is kept.
@@ -83,15 +82,6 @@ pub(crate) fn block_on(work: impl Future<Output = Result<(), String>>) -> Result
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("No threads could be started: {error}."))?;
     runtime.block_on(work)
-}
-
-/// Closes the engine once nobody uses it any more.
-pub(crate) fn close(engine: Arc<Engine>) -> Result<(), String> {
-    match Arc::try_unwrap(engine) {
-        Ok(engine) => engine.close(),
-        Err(engine) => engine.checkpoint(),
-    }
-    .map_err(|error| error.to_string())
 }
 
 /// Ready when the process is asked to stop.

@@ -8,7 +8,7 @@ use keyloom_model::FieldType;
 use keyloom_server::{Role, Token, TokenRequest, Tokens};
 use keyloom_store::{Options, Time};
 
-use crate::command::{Command, json_argument, say};
+use crate::command::{Command, json_argument, say, time};
 use crate::model_file::block_on;
 use crate::place;
 
@@ -78,7 +78,11 @@ async fn act(verb: &str, arguments: &ArgMatches) -> Result<(), String> {
 fn request(arguments: &ArgMatches) -> Result<TokenRequest, String> {
     let text = |name: &str| arguments.get_one::<String>(name).cloned();
     let role = text("role").as_deref().and_then(Role::of_name).ok_or("say --role.")?;
-    let expires = text("expires").map(|text| time(&text)).transpose()?;
+    let expires = text("expires");
+    let expires = expires.map(|text| {
+        time(&text).ok_or_else(|| format!("`{text}` is no time: write `2030-01-01T00:00:00Z`."))
+    });
+    let expires = expires.transpose()?;
     let name = text("name").unwrap_or_default();
     let request = TokenRequest { role, tenant: text("tenant"), name, expires };
     request.checked().map_err(str::to_owned)
@@ -116,12 +120,6 @@ async fn list(tokens: &Tokens, arguments: &ArgMatches) -> Result<(), String> {
         "id", "role", "tenant", "created", "expires", "name"
     );
     say(&(head + &all.iter().map(line).collect::<String>()))
-}
-
-fn time(text: &str) -> Result<Time, String> {
-    let ms = FieldType::Time.take(&Value::from(text));
-    let ms = ms.as_n().and_then(|ms| ms.to_i64()).and_then(|ms| u64::try_from(ms).ok());
-    ms.map(Time).ok_or_else(|| format!("`{text}` is no time: write `2030-01-01T00:00:00Z`."))
 }
 
 fn shown(time: Time) -> String {

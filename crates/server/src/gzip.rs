@@ -9,9 +9,23 @@ use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 /// Bodies below this are not worth compressing.
 const BYTES_MIN: usize = 1024;
 
-/// The body compressed, if it is worth it and a client with these headers takes it.
-pub(crate) fn compressed(body: &[u8], asked: &HeaderMap) -> Option<Vec<u8>> {
-    if body.len() < BYTES_MIN || !is_accepted(asked) {
+/// Whether a client takes compressed answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gzip {
+    Taken,
+    Refused,
+}
+
+impl Gzip {
+    /// As the headers of a request say.
+    pub(crate) fn of(headers: &HeaderMap) -> Gzip {
+        if is_accepted(headers) { Gzip::Taken } else { Gzip::Refused }
+    }
+}
+
+/// The body compressed, if it is worth it and the client takes it.
+pub(crate) fn compressed(body: &[u8], gzip: Gzip) -> Option<Vec<u8>> {
+    if body.len() < BYTES_MIN || gzip == Gzip::Refused {
         return None;
     }
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::fast());

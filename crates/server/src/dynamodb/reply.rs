@@ -5,7 +5,7 @@ use http_body_util::Full;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
-use crate::gzip::compressed;
+use crate::gzip::{Gzip, compressed};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
@@ -22,7 +22,7 @@ pub(super) struct Reply<'a> {
 impl Reply<'_> {
     /// The answer to a request with these headers. The checksum is of the bytes that are sent.
     pub(super) fn response(self, asked: &HeaderMap) -> Response<Full<Bytes>> {
-        let compressed = compressed(&self.body, asked);
+        let compressed = compressed(&self.body, Gzip::of(asked));
         let is_compressed = compressed.is_some();
         let body = compressed.unwrap_or(self.body);
         let checksum = HeaderValue::from(crc32fast::hash(&body));
