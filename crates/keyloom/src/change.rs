@@ -9,7 +9,7 @@ use crate::db::{Db, find_entity};
 use crate::document::to_item;
 use crate::error::{Error, IdProblem};
 use crate::schema::Schema;
-use crate::upkeep::{ACTIONS_MAX, Intent};
+use crate::upkeep::{ACTIONS_MAX, Effort, Intent, Planned};
 
 /// A change of one entity, to be made together with others by [`Db::transact`].
 #[derive(Clone, Debug)]
@@ -213,9 +213,20 @@ impl Db {
     ///
     /// As the single changes; [`Error::TooLarge`] if they do not fit into one transaction.
     pub async fn transact(&self, changes: Vec<Change>) -> Result<Vec<Option<Record>>, Error> {
+        self.transact_with(changes, vec![]).await
+    }
+
+    /// As [`Db::transact`], with rows that are written together with the changes. If one of them
+    /// is not as its condition says, that is [`Error::Contended`].
+    pub(crate) async fn transact_with(
+        &self,
+        changes: Vec<Change>,
+        riders: Vec<Planned>,
+    ) -> Result<Vec<Option<Record>>, Error> {
         let schema = self.shared.schema();
         let intents = self.intents(&schema, changes)?;
-        let executed = self.shared.upkeep(&schema).execute(&intents).await?;
+        let effort = Effort { riders, ..Effort::default() };
+        let executed = self.shared.upkeep(&schema).execute_with(&intents, effort).await?;
         Ok(Record::all(&schema, executed.into_iter().map(|done| done.after).collect()))
     }
 

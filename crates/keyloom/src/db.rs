@@ -151,6 +151,7 @@ impl Db {
         };
         let db = Db { shared: Arc::new(shared), tenant: None };
         db.resume_deletions().await?;
+        db.begin_consumers().await?;
         Ok(db)
     }
 

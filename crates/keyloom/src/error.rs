@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use keyloom_model::{EntityKey, FieldError, KeyTooLong, ModelError, Refusal};
+use keyloom_model::{EntityKey, FieldError, FieldType, KeyTooLong, ModelError, Refusal};
 use keyloom_query::{CursorError, Error as QueryError, RequestError};
+use keyloom_value::Value;
 
 /// Why a database did not do what it was asked.
 ///
@@ -151,6 +152,26 @@ pub enum Error {
     },
     /// Values do not fit into a key.
     KeyTooLong(KeyTooLong),
+    /// The model has no jobs.
+    NoJobs,
+    /// A job is in no state in which this can be done to it.
+    JobState {
+        /// Its id.
+        id: String,
+        /// Its status.
+        status: String,
+        /// What was to be done, as in "canceled".
+        wanted: &'static str,
+    },
+    /// Changes that a consumer has not seen are not kept any more.
+    Behind {
+        /// Its name.
+        consumer: String,
+        /// When the last change happened that it has seen, in milliseconds since 1970.
+        seen_ms: i64,
+        /// When the oldest change happened that is kept, if there is one.
+        oldest_ms: Option<i64>,
+    },
     /// What is asked for is still being built since the model was changed: ask again later.
     Building {
         /// The list or unique.
@@ -261,6 +282,9 @@ impl fmt::Display for Error {
             | Error::KeyReused { .. }
             | Error::KeyUnfit { .. }
             | Error::KeyTooLong(_)
+            | Error::NoJobs
+            | Error::JobState { .. }
+            | Error::Behind { .. }
             | Error::Building { .. }
             | Error::ModelChanged
             | Error::Request(_)
@@ -308,6 +332,17 @@ impl Error {
                 "A key has 1 to {bytes_max} bytes, and this one has {bytes}: use another one."
             ),
             Error::KeyTooLong(error) => fmt::Display::fmt(error, f),
+            Error::NoJobs => write!(
+                f,
+                "The model has no jobs: write `jobs = true` above its first table, or name with \
+                 `on` what is called after changes."
+            ),
+            Error::JobState { id, status, wanted } => {
+                write!(f, "The job `{id}` cannot be {wanted}: it is {status}.")
+            }
+            Error::Behind { consumer, seen_ms, oldest_ms } => {
+                write_behind(f, consumer, (*seen_ms, *oldest_ms))
+            }
             Error::Building { what } => write!(
                 f,
                 "{what} is still being built since the model was changed: ask again later."
@@ -404,6 +439,26 @@ fn write_taken(
             "Another `{entity}` has this {names} already, which must be unique: choose another."
         ),
     }
+}
+
+/// What is lost to a consumer, as far as it is known, and the way out.
+fn write_behind(
+    f: &mut fmt::Formatter<'_>,
+    consumer: &str,
+    (seen_ms, oldest_ms): (i64, Option<i64>),
+) -> fmt::Result {
+    let time = |ms: i64| match FieldType::Time.show(&Value::from(ms)) {
+        Value::S(text) => text,
+        other => other.to_string(),
+    };
+    let oldest = oldest_ms.map_or_else(|| "now".to_owned(), time);
+    write!(
+        f,
+        "The consumer `{consumer}` is too far behind: changes between {} and {oldest} are not kept \
+         any more, and it has not seen them. Go on from the oldest or from the newest change with \
+         `Db::resume`, and keep changes for longer.",
+        time(seen_ms)
+    )
 }
 
 /// "`a`", "`a` and `b`": as a sentence has it.

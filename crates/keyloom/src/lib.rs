@@ -78,6 +78,8 @@
 //!   with [`Record::to`], or JSON with [`Record::to_json`].
 //! - [`Db::export`]: everything at one moment as [`Entry`]s, which are lines of JSON, and
 //!   [`Db::import`] to take them in with their ids.
+//! - What happens after a change: [`events`] with handlers, and jobs at any time ([`Db::work`],
+//!   [`Db::schedule`]).
 //! - [`Db::backfill`] after the model was changed, [`Db::expire`] from time to time, [`Db::verify`]
 //!   to be sure; all of them while the service runs.
 //!
@@ -101,6 +103,8 @@ mod db;
 mod document;
 mod entry;
 mod error;
+// A public module, so that what belongs to events and jobs is found in one place.
+pub mod events;
 mod export;
 mod filter;
 mod import;

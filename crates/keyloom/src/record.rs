@@ -69,7 +69,7 @@ impl Record {
         item_to_json(&self.shown())
     }
 
-    /// As JSON has it.
+    /// The entity as people are shown it, with `id` and `version`.
     pub(crate) fn shown(&self) -> Item {
         self.with_id(self.declared().show(&self.image.fields))
     }

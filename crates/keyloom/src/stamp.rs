@@ -64,6 +64,13 @@ impl Stamps {
         }
         Ok(text(*last))
     }
+
+    /// A number that nobody can guess, below a bound; 0 if that is 0.
+    pub(crate) fn below(&self, bound: u64) -> std::io::Result<u64> {
+        let mut random = [0; 8];
+        self.entropy.fill(&mut random)?;
+        Ok(u64::from_be_bytes(random).checked_rem(bound).unwrap_or(0))
+    }
 }
 
 fn text(number: u128) -> String {

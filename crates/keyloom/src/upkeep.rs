@@ -17,7 +17,7 @@ mod write;
 pub(crate) use cast::Cast;
 pub(crate) use commit::Outcome;
 pub(crate) use intent::Intent;
-pub(crate) use plan::{ACTIONS_MAX, as_read};
+pub(crate) use plan::{ACTIONS_MAX, Planned, as_read};
 pub(crate) use receipt::{Done, Receipt, Ticket};
 pub(crate) use transition::{Mark, Transition};
 pub(crate) use write::Effort;

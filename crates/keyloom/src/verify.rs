@@ -19,6 +19,7 @@ pub use finding::{Finding, Problem, Remedy};
 use crate::backfill::Progress;
 use crate::db::{Db, Shared};
 use crate::error::Error;
+use crate::events::{Bookmark, Lane};
 use crate::schema::Schema;
 use crate::upkeep::{Receipt, Upkeep};
 use position::{At, Position};
@@ -180,6 +181,8 @@ fn is_damaged(partition: &[u8], row: &Item) -> bool {
     let is_deletion = partition == deletion_key("").partition.as_bytes();
     is_deletion && DeletionState::read(row).is_err()
         || Receipt::is_at(partition) && Receipt::read(row).is_none()
+        || Bookmark::is_at(partition) && Bookmark::read(row).is_none()
+        || Lane::is_at(partition) && Lane::read(row).is_none()
 }
 
 /// The row without the mark of a deletion, which nothing implies.

@@ -6,6 +6,7 @@ mod capacity;
 mod entity;
 mod field;
 mod handler;
+mod jobs;
 mod lineage;
 mod list;
 mod literal;
@@ -34,8 +35,9 @@ pub fn check(source: &str) -> Result<Model, Vec<ModelError>> {
     let lines = Source::new(source);
     let mut reporter = Reporter::new(&lines);
     let model = parse(source, &lines, &mut reporter).map(|entries| {
-        let declared = declare(&entries, &mut reporter);
-        resolve(&declared, &mut reporter)
+        let mut declared = declare(&entries, &mut reporter);
+        let has_jobs = jobs::add(&mut declared, &mut reporter);
+        resolve(&declared, has_jobs, &mut reporter)
     });
     let errors = reporter.finish();
     match model {
@@ -45,7 +47,7 @@ pub fn check(source: &str) -> Result<Model, Vec<ModelError>> {
 }
 
 /// A model that is complete only if nothing was reported.
-fn resolve(declared: &Declared, reporter: &mut Reporter<'_>) -> Model {
+fn resolve(declared: &Declared, has_jobs: bool, reporter: &mut Reporter<'_>) -> Model {
     let entities = Entities::new(&declared.entities, reporter);
     let lineage = Lineage::new(&declared.entities, &entities, reporter);
     let scopes: Vec<Scope> = declared
@@ -56,7 +58,10 @@ fn resolve(declared: &Declared, reporter: &mut Reporter<'_>) -> Model {
         .collect();
     let tenancies = tenancy::tenancies(&declared.entities, (&lineage, &scopes), reporter);
     let mut paths = Paths::default();
-    for entity in &declared.entities {
+    // Jobs come first: if somebody else has their path, that one is told.
+    let (own, built_in) =
+        declared.entities.split_at(declared.entities.len() - usize::from(has_jobs));
+    for entity in built_in.iter().chain(own) {
         paths.add_entity(entity, reporter);
     }
     let mut checked = entity::Checker {
@@ -69,5 +74,6 @@ fn resolve(declared: &Declared, reporter: &mut Reporter<'_>) -> Model {
     let checked = checked.entities(&declared.entities);
     board::check_names(&declared.entities, reporter);
     let handlers = handler::handlers(&declared.handlers, &entities, reporter);
-    Model::new(checked, handlers)
+    let jobs = has_jobs.then(|| entities.last()).flatten();
+    Model::new(checked, handlers, jobs)
 }

@@ -5,9 +5,9 @@ mod entity;
 mod keys;
 mod list;
 
-use crate::declared::{Declared, DeclaredHandler};
+use crate::declared::{Declared, DeclaredHandler, DeclaredTarget};
 use crate::error::{Code, Reporter};
-use crate::parse::{Entry, Node};
+use crate::parse::{Entry, Node, NodeKind};
 use crate::source::Span;
 use keys::{Keys, table, text};
 
@@ -16,7 +16,7 @@ const ENTITIES_MAX: usize = 200;
 
 /// Reads a whole file.
 pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declared {
-    let keys = Keys::read(entries, ("a model", &["entity", "on"]), reporter);
+    let keys = Keys::read(entries, ("a model", &["entity", "on", "jobs"]), reporter);
     let mut declared = Declared::default();
     let entities = keys.get("entity").and_then(|entry| table(entry, reporter)).unwrap_or(&[]);
     for entry in limited(entities, ("entities", ENTITIES_MAX), reporter) {
@@ -32,6 +32,7 @@ pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declare
     if let Some(entries) = keys.get("on").and_then(|entry| table(entry, reporter)) {
         declared.handlers = handlers(entries, reporter);
     }
+    declared.jobs = keys.flag("jobs", reporter).is_some();
     declared
 }
 
@@ -40,12 +41,34 @@ fn handlers(entries: &[Entry], reporter: &mut Reporter<'_>) -> Vec<DeclaredHandl
     for entity in entries {
         let Some(changes) = table(entity, reporter) else { continue };
         for change in changes {
-            let Some(target) = text(change, reporter) else { continue };
+            let Some(target) = target(change, reporter) else { continue };
             let (entity, change) = (entity.key.clone(), change.key.clone());
             handlers.push(DeclaredHandler { entity, change, target });
         }
     }
     handlers
+}
+
+/// `"NAME"`, `{ webhook = "ADDRESS" }` or `{ job = "KIND" }`.
+fn target(change: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredTarget> {
+    let NodeKind::Table(entries) = &change.node.kind else {
+        return text(change, reporter).map(DeclaredTarget::Handler);
+    };
+    let keys = Keys::read(entries, ("what is called", &["webhook", "job"]), reporter);
+    match (keys.get("webhook"), keys.get("job")) {
+        (Some(webhook), None) => text(webhook, reporter).map(DeclaredTarget::Webhook),
+        (None, Some(job)) => text(job, reporter).map(DeclaredTarget::Job),
+        (both, _) => {
+            let reason = match both {
+                Some(_) => "a change calls a webhook or a job, not both",
+                None => "it is not said what is called",
+            };
+            let help = "write the name of a handler, `{ webhook = \"https://...\" }`, or \
+                        `{ job = \"KIND\" }`";
+            reporter.report_with_help(Code::BadTarget, change.node.span, (reason, help));
+            None
+        }
+    }
 }
 
 /// The entries, or as many of them as may be.

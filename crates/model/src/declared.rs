@@ -9,6 +9,8 @@ use crate::source::{Span, Word};
 pub(crate) struct Declared {
     pub(crate) entities: Vec<DeclaredEntity>,
     pub(crate) handlers: Vec<DeclaredHandler>,
+    /// Whether jobs are asked for, though nothing may be called.
+    pub(crate) jobs: bool,
 }
 
 /// `[entity.NAME]`.
@@ -154,10 +156,18 @@ pub(crate) struct DeclaredCombination {
     pub(crate) span: Span,
 }
 
-/// `on.ENTITY.CHANGE = "TARGET"`.
+/// `on.ENTITY.CHANGE = TARGET`.
 #[derive(Debug)]
 pub(crate) struct DeclaredHandler {
     pub(crate) entity: Word,
     pub(crate) change: Word,
-    pub(crate) target: Word,
+    pub(crate) target: DeclaredTarget,
+}
+
+/// What is called: `"NAME"`, `{ webhook = "ADDRESS" }` or `{ job = "KIND" }`.
+#[derive(Debug)]
+pub(crate) enum DeclaredTarget {
+    Handler(Word),
+    Webhook(Word),
+    Job(Word),
 }

@@ -60,6 +60,7 @@ pub use layout::{
 pub use model::{
     Board, CaseMode, Count, DefaultValue, Direction, Entity, EntityId, Field, FieldId, FieldOrigin,
     FieldType, Handler, IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy,
-    PathPart, Presence, Ranking, TagCombination, Tenancy, Test, TriggeringChange, Unique, UniqueId,
+    PathPart, Presence, Ranking, TagCombination, Target, Tenancy, Test, TriggeringChange, Unique,
+    UniqueId,
 };
 pub use suggest::nearest;

@@ -13,7 +13,7 @@ pub use entity::{Entity, EntityId, IdSource, Tenancy, Unique, UniqueId};
 pub use field::{Field, FieldId, FieldOrigin, FieldType, Limits, OnDelete, Presence};
 pub use list::{
     Board, CaseMode, Count, Direction, Handler, List, ListId, OrderBy, PathPart, Ranking,
-    TagCombination, Test, TriggeringChange,
+    TagCombination, Target, Test, TriggeringChange,
 };
 pub use literal::{DefaultValue, Literal};
 
@@ -23,16 +23,21 @@ pub struct Model {
     entities: Vec<Entity>,
     by_name: BTreeMap<String, EntityId>,
     handlers: Vec<Handler>,
+    jobs: Option<EntityId>,
 }
 
 impl Model {
-    pub(crate) fn new(entities: Vec<Entity>, handlers: Vec<Handler>) -> Model {
+    pub(crate) fn new(
+        entities: Vec<Entity>,
+        handlers: Vec<Handler>,
+        jobs: Option<EntityId>,
+    ) -> Model {
         let named = entities.iter().zip(0..).map(|(e, index)| (e.name.clone(), EntityId(index)));
         let by_name = named.collect();
-        Model { entities, by_name, handlers }
+        Model { entities, by_name, handlers, jobs }
     }
 
-    /// All entities, in the order of the file.
+    /// All entities, in the order of the file; then `job`, if the model has it.
     pub fn entities(&self) -> impl Iterator<Item = (EntityId, &Entity)> {
         self.entities.iter().zip(0..).map(|(entity, index)| (EntityId(index), entity))
     }
@@ -59,5 +64,11 @@ impl Model {
     /// What is called after changes, in the order of the file.
     pub fn handlers(&self) -> &[Handler] {
         &self.handlers
+    }
+
+    /// The entity `job`, which a model has by itself if something is called after changes or the
+    /// author asks for it. It is the last one.
+    pub fn jobs(&self) -> Option<EntityId> {
+        self.jobs
     }
 }

@@ -74,8 +74,8 @@ fn outcome(reasons: Vec<Option<CancelReason>>, meanings: Vec<Otherwise>) -> Resu
         };
         let found = match meaning {
             Otherwise::Changed => Outcome::Changed,
-            // Whoever has a ticket looks for its receipt after every error.
-            Otherwise::Repeated => return Err(Error::Contended),
+            // Whoever sends a row along looks what became of it after every error.
+            Otherwise::Overtaken => return Err(Error::Contended),
             Otherwise::NotMine { owner } => {
                 not_mine = Some(owner);
                 continue;

@@ -32,7 +32,7 @@ impl From<Vec<Planned>> for Plan {
 }
 
 /// One action, and what it means if its condition does not hold.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub(crate) action: TransactAction,
     pub(crate) otherwise: Otherwise,
@@ -42,6 +42,11 @@ impl Planned {
     /// An action whose condition holds as long as what was read is not old.
     pub(crate) fn or_changed(action: TransactAction) -> Planned {
         Planned { action, otherwise: Otherwise::Changed }
+    }
+
+    /// A row that goes along with changes; they do not happen if its condition does not hold.
+    pub(crate) fn along(action: TransactAction) -> Planned {
+        Planned { action, otherwise: Otherwise::Overtaken }
     }
 }
 
@@ -56,8 +61,9 @@ pub(crate) enum Otherwise {
     Taken { by: EntityKey, unique: UniqueId },
     /// What it refers to is not there, or about to go.
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
-    /// The changes have happened before, with the same key.
-    Repeated,
+    /// A row that goes along was written by somebody else: the changes have happened before, or
+    /// whoever sent them is not alone.
+    Overtaken,
 }
 
 /// What a plan is made with.

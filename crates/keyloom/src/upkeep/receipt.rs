@@ -11,7 +11,7 @@ use keyloom_store::{Get, Put, TransactAction};
 use keyloom_value::{Comparison, Condition, Item, Number, Path, Value};
 
 use super::delete::Task;
-use super::plan::{Otherwise, Planned};
+use super::plan::Planned;
 use super::write::Effort;
 use super::{Intent, Upkeep};
 use crate::error::Error;
@@ -141,7 +141,7 @@ impl Upkeep<'_> {
         let now_secs = Value::from(self.now_secs());
         let is_over = Condition::compare(Path::from(EXPIRY), Comparison::Less, now_secs);
         let put = Put::new(self.table, item).when(Condition::missing(PARTITION).or(is_over));
-        Ok(Some(Planned { action: TransactAction::Put(put), otherwise: Otherwise::Repeated }))
+        Ok(Some(Planned::along(TransactAction::Put(put))))
     }
 
     fn now_secs(&self) -> i64 {

@@ -16,7 +16,7 @@ use super::commit::{Outcome, commit};
 use super::delete::{LINKS_PAGE, Task, is_in};
 use super::plan::{ACTIONS_MAX, Planned};
 use super::write::Effort;
-use super::{ATTEMPTS_MAX, Mark, Ticket, Transition, Upkeep};
+use super::{ATTEMPTS_MAX, Mark, Transition, Upkeep};
 use crate::error::Error;
 
 /// One that refers to what is being deleted.
@@ -30,12 +30,12 @@ impl Upkeep<'_> {
     pub(crate) async fn delete_at_length(
         &self,
         (root, expected): (&EntityKey, Option<&str>),
-        ticket: Option<&Ticket>,
+        asked: &Effort,
     ) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
             let task = Task { id: self.stamp()? };
             commit(self.store, vec![self.start_of(&task, root)]).await?;
-            let decided = self.decide(&task, (root, expected), ticket).await;
+            let decided = self.decide(&task, (root, expected), asked).await;
             match decided {
                 Ok(true) => return self.resume(&task.id).await,
                 // Somebody needed one of the entities, or changed one.
@@ -76,12 +76,13 @@ impl Upkeep<'_> {
         &self,
         task: &Task,
         (root, expected): (&EntityKey, Option<&str>),
-        ticket: Option<&Ticket>,
+        asked: &Effort,
     ) -> Result<bool, Error> {
         let mut effort = Effort { task: Some(task.clone()), ..Effort::default() };
         let mut decision =
             vec![self.turning(task, (DeletionState::Marking, DeletionState::Clearing))];
-        decision.extend(self.receipt_of(ticket, (&[None], Some(task)))?);
+        decision.extend(self.receipt_of(asked.ticket.as_ref(), (&[None], Some(task)))?);
+        decision.extend(asked.riders.iter().cloned());
         let row = self.at_version(root, self.read(root, &mut effort).await?, expected)?;
         Ok(self.mark_rows(&[row], task).await?
             && self.mark_all(task, root, &mut effort).await?

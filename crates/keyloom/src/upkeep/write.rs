@@ -33,6 +33,8 @@ pub(crate) struct Effort {
     pub(crate) ownerless: usize,
     /// For what is to happen once.
     pub(crate) ticket: Option<Ticket>,
+    /// Rows that are written with the changes or not at all.
+    pub(crate) riders: Vec<Planned>,
 }
 
 /// What became of an intent.
@@ -111,11 +113,12 @@ impl Upkeep<'_> {
         let executed = self.executed(intents, (&cast, &stays));
         let answers: Vec<Option<&Image>> =
             executed.iter().map(|done| done.after.as_ref()).collect();
-        let receipt = self.receipt_of(effort.ticket.as_ref(), (&answers, None))?;
+        let mut riders = effort.riders.clone();
+        riders.extend(self.receipt_of(effort.ticket.as_ref(), (&answers, None))?);
         if self.mark(&cast, effort).await?.is_again() {
             return Ok(None);
         }
-        let done = self.commit((&cast, &stays), receipt, effort).await?;
+        let done = self.commit((&cast, &stays), riders, effort).await?;
         Ok(done.then_some(executed))
     }
 
@@ -139,7 +142,7 @@ impl Upkeep<'_> {
     }
 
     /// Whether everything that takes part goes into one transaction, with the end of its task and
-    /// its receipt.
+    /// the rows that go along.
     fn fits(&self, cast: &Cast, intents: usize, effort: &Effort) -> Result<bool, Error> {
         // What is wrong with a transaction that nothing was added to is said when it is committed.
         if cast.transitions().len() <= intents {
@@ -152,7 +155,7 @@ impl Upkeep<'_> {
         };
         let set_bytes = |change: &SetChange| change.set.as_bytes().len();
         let bytes: usize = planned.iter().map(put_bytes).chain(sets.iter().map(set_bytes)).sum();
-        let others = 1 + usize::from(effort.ticket.is_some());
+        let others = 1 + usize::from(effort.ticket.is_some()) + effort.riders.len();
         Ok(planned.len() + others <= ACTIONS_MAX && bytes < BYTES_MAX)
     }
 
@@ -165,8 +168,7 @@ impl Upkeep<'_> {
     ) -> Result<Vec<Executed>, Error> {
         match intents {
             [Intent::Delete { key, expected }] => {
-                let ticket = effort.ticket.as_ref();
-                self.delete_at_length((key, expected.as_deref()), ticket).await?;
+                self.delete_at_length((key, expected.as_deref()), effort).await?;
                 Ok(vec![Executed::GONE])
             }
             [Intent::Expire { key }] => {
@@ -174,7 +176,7 @@ impl Upkeep<'_> {
                 let read = cast.transitions().iter().find(|member| member.key == *key);
                 let version = read.and_then(|member| member.before.as_ref());
                 let version = version.map(|before| before.image.version.as_str());
-                match self.delete_at_length((key, version), None).await {
+                match self.delete_at_length((key, version), effort).await {
                     Ok(()) | Err(Error::VersionMismatch { .. } | Error::NotFound { .. }) => {
                         Ok(vec![Executed::GONE])
                     }
@@ -192,10 +194,10 @@ impl Upkeep<'_> {
     async fn commit(
         &self,
         (cast, stays): (&Cast, &[OwnRow]),
-        receipt: Option<Planned>,
+        riders: Vec<Planned>,
         effort: &mut Effort,
     ) -> Result<bool, Error> {
-        if cast.transitions().is_empty() && receipt.is_none() {
+        if cast.transitions().is_empty() && riders.is_empty() {
             return Ok(true);
         }
         let mut plan = self.planner(&effort.void).plan(cast.transitions())?;
@@ -206,7 +208,7 @@ impl Upkeep<'_> {
             }
         }
         plan.actions.extend(effort.task.as_ref().map(|task| self.end_of(task)));
-        plan.actions.extend(receipt);
+        plan.actions.extend(riders);
         match commit(self.store, plan).await? {
             Outcome::Done => {
                 (effort.task, effort.marked) = (None, vec![]);

@@ -27,7 +27,8 @@ pub(crate) fn engine_at(clock: &ManualClock) -> Engine {
     engine_on(&SimDisk::new(0), clock)
 }
 
-fn engine_on(disk: &SimDisk, clock: &ManualClock) -> Engine {
+/// An engine with this clock, on this disk.
+pub(crate) fn engine_on(disk: &SimDisk, clock: &ManualClock) -> Engine {
     let options = EngineOptions {
         background: Background::Manual,
         clock: Arc::new(clock.clone()),

@@ -29,6 +29,11 @@ impl<'d> Entities<'d> {
         Entities { by_name }
     }
 
+    /// The one that was declared last.
+    pub(crate) fn last(&self) -> Option<EntityId> {
+        self.by_name.values().copied().max()
+    }
+
     pub(crate) fn find(&self, name: &Word, reporter: &mut Reporter<'_>) -> Option<EntityId> {
         let found = self.by_name.get(name.text.as_str()).copied();
         if found.is_none() {

@@ -62,6 +62,7 @@ codes! {
     BadExpiry = "K0308": "The field that says when an entity expires is not a time."
     NoParent = "K0309": "A rule about the parent is given, but there is no parent."
     SharedRef = "K0310": "An entity that all tenants share refers to one that a tenant owns."
+    BuiltInName = "K0311": "An entity has the name of one that the model has by itself."
     BadUse = "K0401": "A field's type does not allow what it is used for."
     SameFieldTwice = "K0402": "A field is named twice where once says it all."
     BadPath = "K0403": "A path is not of the form `/word/{field}/word`."
@@ -74,6 +75,7 @@ codes! {
     BoardTaken = "K0502": "Two boards have one name."
     NotTags = "K0503": "The field is not of the type `tags`."
     BadCombination = "K0504": "A combination has fewer than two tag keys, or the same one twice."
+    BadTarget = "K0505": "What is called after a change is not exactly one of a name, a webhook and a job, or its address is none."
     TooManyRows = "K0601": "One change could touch more rows than a transaction can have."
     TooManyIndexes = "K0602": "The lists of an entity need more indexes than a table can have."
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Entity, FieldOrigin, IdSource, Model, Tenancy, TriggeringChange};
+use crate::model::{Entity, FieldOrigin, IdSource, Model, Target, Tenancy, TriggeringChange};
 
 use super::Findings;
 use super::change::{Change, ChangeKind};
@@ -11,7 +11,11 @@ use super::side::{Pair, Side};
 
 /// Entities that only one of the models has.
 pub(super) fn compare_presence(old: &Model, new: &Model, findings: &mut Findings) {
-    for (_, entity) in old.entities().filter(|(_, entity)| new.find(&entity.name).is_none()) {
+    for (id, entity) in old.entities().filter(|(_, entity)| new.find(&entity.name).is_none()) {
+        if old.jobs() == Some(id) {
+            findings.refusals.push(without_jobs(entity));
+            continue;
+        }
         let added = new.entities().map(|(_, other)| other);
         let mut added = added.filter(|other| old.find(&other.name).is_none());
         let twin = added.find(|other| declared(other) == declared(entity));
@@ -41,6 +45,12 @@ fn removed(entity: &Entity, twin: Option<&Entity>) -> Refusal {
         None => format!("declare `{name}` again; removing an entity is not supported"),
     };
     Refusal { entity: name.clone(), reason, help }
+}
+
+fn without_jobs(entity: &Entity) -> Refusal {
+    let reason = format!("`{}` would go with what is called after changes", entity.name);
+    let help = "declare `jobs = true`: those that are left stay, and are run".to_owned();
+    Refusal { entity: entity.name.clone(), reason, help }
 }
 
 /// What holds for all data of an entity, and how it is served.
@@ -143,8 +153,8 @@ fn handlers(pair: &Pair<'_>) -> Option<Change> {
     (!is_same).then(|| pair.change(ChangeKind::ServiceChanged, text()))
 }
 
-fn calls(side: Side<'_>) -> Vec<(TriggeringChange, &str)> {
+fn calls(side: Side<'_>) -> Vec<(TriggeringChange, &Target)> {
     let handlers = side.model.handlers().iter();
     let own = handlers.filter(|handler| side.model.entity(handler.entity).name == side.entity.name);
-    own.map(|handler| (handler.change, handler.target.as_str())).collect()
+    own.map(|handler| (handler.change, &handler.target)).collect()
 }

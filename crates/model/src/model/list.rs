@@ -131,8 +131,19 @@ pub struct Handler {
     pub entity: EntityId,
     /// After which change.
     pub change: TriggeringChange,
-    /// The name of what is called.
-    pub target: String,
+    /// What is called.
+    pub target: Target,
+}
+
+/// What is called after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The program's own handler of this name.
+    Handler(String),
+    /// The event is posted to this address.
+    Webhook(String),
+    /// A job of this kind is made of the event.
+    Job(String),
 }
 
 /// A change after which something can be called.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use keyloom_model::{Direction, FieldType, OnDelete, Tenancy, check, render};
+use keyloom_model::{Direction, FieldType, OnDelete, Target, Tenancy, check, render};
 
 fn apps() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps");
@@ -45,5 +45,5 @@ fn oncall_inherits_tenants_and_orders_searches_alike_with_and_without_status() {
     let parent = entity("attempt").parent.expect("it is a child");
     let of = &entity("attempt").field(parent).of;
     assert!(matches!(of, FieldType::Ref(id, OnDelete::Cascade) if model.entity(*id) == search));
-    assert_eq!(model.handlers()[0].target, "hunt");
+    assert_eq!(model.handlers()[0].target, Target::Handler("hunt".to_owned()));
 }

@@ -24,8 +24,9 @@ const CONTEXTS: &[(&str, &str)] = &[
         "[entity.comment]\nfields.product = \"text\"\nfields.language = \"text\"\n\
          fields.rating = \"int\"\nfields.hidden = \"bool\"\n\
          [entity.player]\nfields.score = \"int\"\nfields.country = \"text\"\n\
-         [entity.task]\nfields.labels = \"tags\"\n[entity.search]\n",
+         [entity.task]\nfields.labels = \"tags\"\n",
     ),
+    ("[on.search]", "[entity.search]\n"),
 ];
 
 #[test]

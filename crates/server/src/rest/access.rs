@@ -2,7 +2,7 @@
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName};
 use keyloom::{Db, Value};
-use keyloom_model::{Entity, FieldType, Model};
+use keyloom_model::{Entity, EntityId, FieldType, Model};
 
 use super::operation::{Access, Operation};
 use super::problem::{Kind, Problem};
@@ -85,6 +85,9 @@ impl Caller {
     pub(crate) fn check(&self, operation: &Operation, model: &Model) -> Result<(), Problem> {
         let Access::Role(needed) = operation.access() else { return Ok(()) };
         self.check_role(needed)?;
+        if let Some(entity) = operation.action.entity() {
+            self.check_jobs(model, entity)?;
+        }
         match operation.changes() {
             Some(entity) => self.check_change(model.entity(entity)),
             None => Ok(()),
@@ -98,6 +101,22 @@ impl Caller {
         let (needed, has) = (needed.name(), self.role.name());
         let detail = format!("This needs the role `{needed}`, and the token has `{has}`.");
         Err(Problem::new(Kind::Forbidden, detail))
+    }
+
+    /// Jobs carry the data of all tenants: they are for whoever runs the service.
+    pub(crate) fn check_jobs(&self, model: &Model, entity: EntityId) -> Result<(), Problem> {
+        if model.jobs() != Some(entity) {
+            return Ok(());
+        }
+        self.check_role(Role::Admin)?;
+        match self.is_bound {
+            false => Ok(()),
+            true => {
+                let detail = "Jobs are of all tenants, and the token is of one: use a token \
+                              without a tenant.";
+                Err(Problem::new(Kind::Forbidden, detail))
+            }
+        }
     }
 
     /// What all tenants share is not one tenant's to change.

@@ -142,13 +142,14 @@ fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
         return Err(Wrong::Shape(detail));
     };
     let entity = text(&mut part, verb)?.ok_or_else(|| shape("The verb names an entity."))?;
-    let Some(declared) = model.find(&entity).map(|id| model.entity(id)) else {
+    let Some(kind) = model.find(&entity) else {
         let known: Vec<&str> = model.entities().map(|(_, entity)| entity.name.as_str()).collect();
         let (entity, known) = (cut(&entity), known.join("`, `"));
         return Err(Wrong::Shape(format!("There is no entity `{entity}`: there are `{known}`.")));
     };
+    call.caller.check_jobs(model, kind).map_err(Wrong::Denied)?;
     if verb != "get" {
-        call.caller.check_change(declared).map_err(Wrong::Denied)?;
+        call.caller.check_change(model.entity(kind)).map_err(Wrong::Denied)?;
     }
     let (id, version) = (text(&mut part, "id")?, text(&mut part, "version")?);
     if version.is_some() && ["create", "get"].contains(&verb) {

@@ -91,7 +91,9 @@ pub(super) fn add_board(draft: &mut Draft, random: &mut Random) -> Option<()> {
 }
 
 pub(super) fn change_handlers(draft: &mut Draft, random: &mut Random) -> Option<()> {
-    if random.chance(1, 2) && draft.handlers.pop().is_some() {
+    // With the last one, jobs would go.
+    if draft.handlers.len() > 1 && random.chance(1, 2) {
+        draft.handlers.pop();
         return Some(());
     }
     let entity = some_entity(draft, random).name.clone();

@@ -1,0 +1,245 @@
+//! Consumers: who is called after changes, and how far each has come in the feed.
+//!
+//! ```text
+//! ("m", "consumer") / name, part   after: a number of the feed, time of that change, moved
+//! ```
+//!
+//! A position is written if it is as it was read, in the same transaction as the effects of what
+//! comes before it. So of two processes with one consumer one works in vain, and nothing happens
+//! twice.
+
+use keyloom_model::attribute::PARTITION;
+use keyloom_model::{EntityId, Model, RowKey, Target, TriggeringChange};
+use keyloom_store::{Error as StoreError, FeedStart, Get, Put, SeqNo, ShardId, TableName};
+use keyloom_store::{Query, TransactAction};
+use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
+
+use super::event::change_word;
+use super::{Event, Handlers};
+use crate::db::{Db, unknown};
+use crate::error::Error;
+use crate::upkeep::Planned;
+
+const NAME: &str = "consumer";
+const AFTER: &str = "after";
+const TIME: &str = "time";
+const MOVED: &str = "moved";
+
+/// One that is called after changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Consumer {
+    /// The name of the handler; of a webhook or a job, the change that it is for.
+    pub(crate) name: String,
+    pub(crate) target: Target,
+    bound: Vec<(EntityId, TriggeringChange)>,
+}
+
+/// How far a consumer has come in a part of the feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bookmark {
+    pub(crate) consumer: String,
+    pub(crate) shard: ShardId,
+    /// It has seen everything up to here; none if nothing.
+    pub(crate) after: Option<SeqNo>,
+    /// When that happened, in milliseconds.
+    pub(crate) time_ms: i64,
+    /// When the bookmark was written, in milliseconds.
+    pub(crate) moved_ms: i64,
+}
+
+impl Consumer {
+    /// Everyone that a model calls.
+    pub(crate) fn all(model: &Model) -> Vec<Consumer> {
+        let mut all: Vec<Consumer> = vec![];
+        for handler in model.handlers() {
+            let bound = (handler.entity, handler.change);
+            let name = match &handler.target {
+                Target::Handler(name) => name.clone(),
+                Target::Webhook(_) | Target::Job(_) => {
+                    let entity = &model.entity(handler.entity).name;
+                    format!("{entity}.{}", change_word(handler.change))
+                }
+            };
+            match all.iter_mut().find(|consumer| consumer.name == name) {
+                Some(consumer) => consumer.bound.push(bound),
+                None => {
+                    let target = handler.target.clone();
+                    all.push(Consumer { name, target, bound: vec![bound] });
+                }
+            }
+        }
+        all
+    }
+
+    pub(crate) fn is_bound(&self, entity: EntityId, change: TriggeringChange) -> bool {
+        self.bound.contains(&(entity, change))
+    }
+
+    /// Whether it is called for an entity at all.
+    pub(crate) fn is_about(&self, entity: EntityId) -> bool {
+        self.bound.iter().any(|(other, _)| *other == entity)
+    }
+
+    /// The lane of events of one entity that wait to be handled again, or of jobs made of them.
+    pub(crate) fn lane(&self, event: &Event) -> String {
+        let tenant = event.tenant.as_ref().map(|tenant| format!("{tenant}/")).unwrap_or_default();
+        format!("{}/{}/{tenant}{}", self.name, event.entity, event.id)
+    }
+}
+
+impl Bookmark {
+    /// Whether a row of Keyloom's own is one.
+    pub(crate) fn is_at(partition: &[u8]) -> bool {
+        partition == RowKey::system(NAME, &[]).partition.as_bytes()
+    }
+
+    fn key(consumer: &str, shard: &ShardId) -> RowKey {
+        RowKey::system(NAME, &[consumer.into(), shard.0.as_str().into()])
+    }
+
+    pub(crate) fn read(row: &Item) -> Option<Bookmark> {
+        let sort = KeyBytes::decode(row.get(keyloom_model::attribute::SORT)?.as_b()?).ok()?;
+        let [consumer, shard] = &sort[..] else { return None };
+        let ms = |name| row.get(name)?.as_n().and_then(Number::to_i64);
+        Some(Bookmark {
+            consumer: consumer.as_s()?.to_owned(),
+            shard: ShardId(shard.as_s()?.to_owned()),
+            after: Some(SeqNo(row.get(AFTER)?.as_s()?.parse().ok()?)),
+            time_ms: ms(TIME)?,
+            moved_ms: ms(MOVED)?,
+        })
+    }
+
+    /// Where to read on.
+    pub(crate) fn start(&self) -> FeedStart {
+        self.after.map_or(FeedStart::Oldest, FeedStart::After)
+    }
+
+    /// Writes the next bookmark in place of this one, if this is what is there.
+    pub(crate) fn moves_to(&self, next: &Bookmark, table: &TableName) -> Planned {
+        let as_read = match self.after {
+            None => Condition::missing(PARTITION),
+            Some(after) => Condition::equal(Path::from(AFTER), Value::from(after.to_string())),
+        };
+        Planned::along(TransactAction::Put(next.put(table).when(as_read)))
+    }
+
+    fn put(&self, table: &TableName) -> Put {
+        let mut item = Bookmark::key(&self.consumer, &self.shard).to_item();
+        item.insert(AFTER, self.after.unwrap_or(SeqNo(0)).to_string());
+        item.insert(TIME, self.time_ms);
+        item.insert(MOVED, self.moved_ms);
+        Put::new(table, item)
+    }
+}
+
+impl Db {
+    /// Gives each consumer that is new a position: whatever comes from now on is for it.
+    pub(crate) async fn begin_consumers(&self) -> Result<(), Error> {
+        let consumers = Consumer::all(self.shared.schema().model());
+        if consumers.is_empty() {
+            return Ok(());
+        }
+        let known = self.bookmarks().await?;
+        let is_new = |consumer: &&Consumer| known.iter().all(|b| b.consumer != consumer.name);
+        for consumer in consumers.iter().filter(is_new) {
+            for shard in self.parts().await? {
+                let begun = self.placed(&consumer.name, &shard, FeedStart::Now).await?;
+                let put = begun.put(&self.shared.table).when(Condition::missing(PARTITION));
+                match self.shared.store.put(put).await {
+                    // Another process was as fast.
+                    Ok(_) | Err(StoreError::ConditionFailed { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a consumer go on from the oldest change that is kept or from the newest, whatever it
+    /// has seen. What is skipped is not handled; what is seen again is handled again.
+    ///
+    /// # Errors
+    ///
+    /// If the model calls no such consumer, or the store fails.
+    pub async fn resume(&self, consumer: &str, from: FeedStart) -> Result<(), Error> {
+        let all = Consumer::all(self.shared.schema().model());
+        if all.iter().all(|other| other.name != consumer) {
+            let what = format!("The model calls no `{consumer}`");
+            return Err(unknown(what, consumer, all.iter().map(|other| other.name.as_str())));
+        }
+        for shard in self.parts().await? {
+            let put = self.placed(consumer, &shard, from).await?.put(&self.shared.table);
+            self.shared.store.put(put).await?;
+        }
+        Ok(())
+    }
+
+    async fn placed(
+        &self,
+        consumer: &str,
+        shard: &ShardId,
+        from: FeedStart,
+    ) -> Result<Bookmark, Error> {
+        let after = self.end_of_feed(shard, from).await?;
+        let now_ms = self.shared.now_ms();
+        let (consumer, shard) = (consumer.to_owned(), shard.clone());
+        Ok(Bookmark { consumer, shard, after: Some(after), time_ms: now_ms, moved_ms: now_ms })
+    }
+
+    /// The bookmark of a consumer in a part. A part without one came to be after the consumer, so
+    /// all of it is new.
+    pub(crate) async fn bookmark(
+        &self,
+        consumer: &str,
+        shard: &ShardId,
+    ) -> Result<Bookmark, Error> {
+        let get = Get::new(&self.shared.table, Bookmark::key(consumer, shard).to_item());
+        let Some(row) = self.shared.store.get(get).await? else {
+            let (consumer, shard) = (consumer.to_owned(), shard.clone());
+            return Ok(Bookmark { consumer, shard, after: None, time_ms: 0, moved_ms: 0 });
+        };
+        let what = || format!("The position of the consumer `{consumer}` cannot be read.");
+        Bookmark::read(&row).ok_or_else(|| Error::damaged(what()))
+    }
+
+    async fn bookmarks(&self) -> Result<Vec<Bookmark>, Error> {
+        let partition = RowKey::system(NAME, &[]).partition.into_vec();
+        let mut query = Query::new(&self.shared.table, KeyCondition::equal(PARTITION, partition));
+        let mut bookmarks = vec![];
+        loop {
+            let page = self.shared.store.query(query.clone()).await?;
+            bookmarks.extend(page.items.iter().filter_map(Bookmark::read));
+            match page.last_key {
+                None => return Ok(bookmarks),
+                start => query.start = start,
+            }
+        }
+    }
+}
+
+impl Handlers {
+    /// Checks that everything that the model calls is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unknown`] with what is not.
+    pub fn check(&self, db: &Db) -> Result<(), Error> {
+        for consumer in Consumer::all(db.shared.schema().model()) {
+            match &consumer.target {
+                Target::Handler(name) if self.find_event(name).is_none() => {
+                    let what = format!("The model calls `{name}`, and no handler has this name");
+                    return Err(unknown(what, name, self.event_names()));
+                }
+                Target::Webhook(address) if self.deliver.is_none() => {
+                    return Err(Error::Unknown {
+                        what: format!("The model calls the webhook `{address}`, and nothing posts"),
+                        help: Some("give `Handlers::webhooks` something that does".to_owned()),
+                    });
+                }
+                Target::Handler(_) | Target::Webhook(_) | Target::Job(_) => {}
+            }
+        }
+        Ok(())
+    }
+}

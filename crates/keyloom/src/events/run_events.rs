@@ -1,0 +1,417 @@
+//! One consumer handles some events of one part of the feed.
+//!
+//! An event that cannot be handled stands in nobody's way: it becomes a job in the lane of its
+//! entity, in the transaction that moves the position. Later events of the same entity queue up
+//! behind it; all others go on.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+use keyloom_model::Target;
+use keyloom_store::{BatchGet, ChangePage, Error as StoreError, FeedStart, Get, SeqNo, ShardId};
+use keyloom_value::{Item, Value};
+
+use super::consumer::{Bookmark, Consumer};
+use super::event::entity_of;
+use super::handlers::{Effects, EventHandler, Failure, Handlers};
+use super::job::{Due, Failed, Job};
+use super::lane::Lane;
+use super::{Event, Work, webhook};
+use crate::db::Db;
+use crate::error::Error;
+use crate::schema::Schema;
+
+/// How many changes of rows are looked at in one step: as many as lanes are read at once.
+const CHANGES_MAX: usize = 100;
+/// How many events are handled in one transaction, if handlers go by the event alone.
+const BATCH_MAX: usize = 16;
+/// After how long a position is written though nothing was there for its consumer. Otherwise the
+/// feed would be trimmed past it.
+const REST_MS: i64 = 10 * 60 * 1000;
+/// As many bytes of an event as are kept in a job; of a larger one its position is kept.
+const JSON_BYTES_MAX: usize = 250 * 1024;
+
+/// The kind of jobs that are events of a consumer.
+pub(crate) const EVENT_KIND: &str = "event:";
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    On,
+    /// Somebody else has moved the position, or a lane: begin anew.
+    Overtaken,
+}
+
+/// One consumer at work in one part of the feed.
+struct Run<'r> {
+    db: &'r Db,
+    consumer: &'r Consumer,
+    handlers: &'r Handlers,
+    work: &'r mut Work,
+    /// As it is kept.
+    bookmark: Bookmark,
+    /// Lanes that have events which wait.
+    lanes: BTreeSet<String>,
+    /// Whether events were handled that had no effect: the position is not moved yet.
+    is_ahead: bool,
+}
+
+impl Db {
+    /// Handles some events for a consumer.
+    pub(crate) async fn consume(
+        &self,
+        (consumer, shard): (&Consumer, &ShardId),
+        handlers: &Handlers,
+        work: &mut Work,
+    ) -> Result<(), Error> {
+        let bookmark = self.bookmark(&consumer.name, shard).await?;
+        let start = handlers.looked_from(&bookmark);
+        let page = match self.changes(shard, start, CHANGES_MAX).await {
+            Err(Error::Store(StoreError::ChangesGone { .. })) => {
+                let (consumer, seen_ms) = (bookmark.consumer, bookmark.time_ms);
+                let oldest_ms = self.oldest_ms(shard).await?;
+                return Err(Error::Behind { consumer, seen_ms, oldest_ms });
+            }
+            page => page?,
+        };
+        let schema = self.shared.schema();
+        let is_ahead = false;
+        let lanes = BTreeSet::new();
+        let mut run = Run { db: self, consumer, handlers, work, bookmark, lanes, is_ahead };
+        run.page(&schema, &page).await
+    }
+
+    /// What an event means for a consumer.
+    pub(crate) async fn effects_of(
+        &self,
+        consumer: &Consumer,
+        handlers: &Handlers,
+        event: &Event,
+    ) -> Result<Effects, Failure> {
+        let made = |job: Job| Ok(Effects::new().schedule(job.lane(consumer.lane(event))));
+        match &consumer.target {
+            Target::Webhook(address) => made(webhook::posting(address, &consumer.name, event)),
+            Target::Job(kind) => made(Job::new(kind).payload_value(event.to_json())),
+            Target::Handler(name) => match handlers.find_event(name) {
+                Some(handler) => handler.call(event, self.of_tenant(event.tenant.as_ref())).await,
+                None => Err(Failure::new(format!("No handler here has the name `{name}`."))),
+            },
+        }
+    }
+
+    /// The database of a tenant, if there is one.
+    pub(crate) fn of_tenant(&self, tenant: Option<&Value>) -> Db {
+        Db { shared: self.shared.clone(), tenant: tenant.cloned() }
+    }
+
+    /// How long to wait after so many attempts: by chance between half of the longest and all.
+    pub(crate) fn wait_ms(&self, longest: u64) -> Result<i64, Error> {
+        let by_chance = self.shared.stamps.below(longest / 2 + 1);
+        let by_chance = by_chance.map_err(|error| Error::Entropy { reason: error.to_string() })?;
+        Ok(i64::try_from(longest - longest / 2 + by_chance).unwrap_or(i64::MAX))
+    }
+}
+
+impl Handlers {
+    /// Where to read on: what was looked at and is not for the consumer need not be read again.
+    fn looked_from(&self, bookmark: &Bookmark) -> FeedStart {
+        let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        match looked.get(&(bookmark.consumer.clone(), bookmark.shard.clone())) {
+            Some((after, to)) if bookmark.after == Some(*after) => FeedStart::After(*to),
+            Some(_) | None => bookmark.start(),
+        }
+    }
+
+    fn has_looked(&self, bookmark: &Bookmark, to: SeqNo) {
+        let Some(after) = bookmark.after else { return };
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        looked.insert((bookmark.consumer.clone(), bookmark.shard.clone()), (after, to));
+    }
+}
+
+impl Run<'_> {
+    async fn page(&mut self, schema: &Arc<Schema>, page: &ChangePage) -> Result<(), Error> {
+        let events = self.events(schema, page)?;
+        self.find_lanes(&events).await?;
+        let mut flow = Flow::On;
+        for same_tenant in events.chunk_by(|one, next| one.0.tenant == next.0.tenant) {
+            for some in same_tenant.chunks(self.batch_max()) {
+                if flow == Flow::On {
+                    flow = self.some(some).await?;
+                }
+            }
+        }
+        if flow == Flow::Overtaken {
+            self.work.is_more();
+            return Ok(());
+        }
+        self.turn(page).await
+    }
+
+    /// The events that are for the consumer. One that cannot be read is for it too.
+    fn events(
+        &self,
+        schema: &Arc<Schema>,
+        page: &ChangePage,
+    ) -> Result<Vec<(Event, Option<Failure>)>, Error> {
+        let mut events = vec![];
+        for change in &page.changes {
+            match Event::of(schema, &self.bookmark.shard, change) {
+                Ok(None) => {}
+                Ok(Some(event)) => {
+                    let entity = event.entity_id(schema);
+                    if entity.is_some_and(|id| self.consumer.is_bound(id, event.change)) {
+                        events.push((event, None));
+                    }
+                }
+                Err(error @ Error::Damaged { .. }) => {
+                    let key = entity_of(schema, &change.key);
+                    if let Some(key) = key.filter(|key| self.consumer.is_about(key.entity)) {
+                        let event = Event::unreadable(schema, key, (&self.bookmark.shard, change));
+                        events.push((event, Some(Failure::fatal(error))));
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(events)
+    }
+
+    fn batch_max(&self) -> usize {
+        match &self.consumer.target {
+            Target::Webhook(_) | Target::Job(_) => BATCH_MAX,
+            Target::Handler(name) => match self.handlers.find_event(name) {
+                Some(EventHandler::Plain(_)) => BATCH_MAX,
+                Some(EventHandler::Reading(_)) | None => 1,
+            },
+        }
+    }
+
+    /// Which events have others of their entity before them that wait. One read for all.
+    async fn find_lanes(&mut self, events: &[(Event, Option<Failure>)]) -> Result<(), Error> {
+        let names: BTreeSet<String> =
+            events.iter().map(|(event, _)| waiting_lane(self.consumer, event)).collect();
+        let table = &self.db.shared.table;
+        let gets = names.iter().map(|name| Get::new(table, Lane::key(name).to_item())).collect();
+        let mut batch = BatchGet { gets };
+        let mut found = vec![];
+        while !batch.gets.is_empty() {
+            let got = self.db.shared.store.batch_get(batch).await?;
+            found.extend(got.items.into_iter().map(|(_, item)| item));
+            batch = BatchGet { gets: got.unprocessed };
+        }
+        let is_there = |name: &String| {
+            let key = Lane::key(name).to_item();
+            found
+                .iter()
+                .any(|row| key.iter().all(|(name, part)| row.get(name.as_str()) == Some(part)))
+        };
+        self.lanes = names.into_iter().filter(is_there).collect();
+        Ok(())
+    }
+
+    /// Handles events of one tenant: together if that works, otherwise one by one.
+    async fn some(&mut self, events: &[(Event, Option<Failure>)]) -> Result<Flow, Error> {
+        if let Some((last, _)) = events.last().filter(|_| events.len() > 1)
+            && let Some(effects) = self.together(events).await
+        {
+            let committed = match effects.is_empty() {
+                true => Ok(self.is_ahead = true),
+                false => self.commit(&effects, last).await,
+            };
+            match committed {
+                Ok(()) => {
+                    self.work.events += u32::try_from(events.len()).unwrap_or(u32::MAX);
+                    return Ok(Flow::On);
+                }
+                Err(error) => {
+                    if self.judge(error).await?.is_none() {
+                        return Ok(Flow::Overtaken);
+                    }
+                }
+            }
+        }
+        for (event, unreadable) in events {
+            if self.one(event, unreadable.clone()).await? == Flow::Overtaken {
+                return Ok(Flow::Overtaken);
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    /// The effects of all of them, if none fails and none has to wait.
+    async fn together(&self, events: &[(Event, Option<Failure>)]) -> Option<Effects> {
+        let mut all = Effects::new();
+        for (event, unreadable) in events {
+            let must_wait = self.lanes.contains(&waiting_lane(self.consumer, event));
+            if must_wait || unreadable.is_some() {
+                return None;
+            }
+            let effects = self.db.effects_of(self.consumer, self.handlers, event).await.ok()?;
+            all.changes.extend(effects.changes);
+            all.jobs.extend(effects.jobs);
+        }
+        Some(all)
+    }
+
+    async fn one(&mut self, event: &Event, unreadable: Option<Failure>) -> Result<Flow, Error> {
+        self.work.events += 1;
+        if self.lanes.contains(&waiting_lane(self.consumer, event)) && unreadable.is_none() {
+            return self.put_aside(event, None).await;
+        }
+        let answer = match unreadable {
+            Some(failure) => Err(failure),
+            None => self.db.effects_of(self.consumer, self.handlers, event).await,
+        };
+        let failure = match answer {
+            Ok(effects) if effects.is_empty() => {
+                self.is_ahead = true;
+                return Ok(Flow::On);
+            }
+            Ok(effects) => match self.commit(&effects, event).await {
+                Ok(()) => return Ok(Flow::On),
+                Err(error) => match self.judge(error).await? {
+                    Some(failure) => failure,
+                    None => return Ok(Flow::Overtaken),
+                },
+            },
+            Err(failure) => failure,
+        };
+        self.work.failures += 1;
+        self.put_aside(event, Some(failure)).await
+    }
+
+    /// Makes effects happen and moves the position past an event, together.
+    async fn commit(&mut self, effects: &Effects, event: &Event) -> Result<(), Error> {
+        let seq = event.position.0.get(&self.bookmark.shard).copied();
+        let next = Bookmark {
+            after: seq.or(self.bookmark.after),
+            time_ms: event.time_ms,
+            moved_ms: self.db.shared.now_ms(),
+            ..self.bookmark.clone()
+        };
+        let rider = self.bookmark.moves_to(&next, &self.db.shared.table);
+        let db = self.db.of_tenant(event.tenant.as_ref());
+        db.perform(effects, None, vec![rider]).await?;
+        (self.bookmark, self.is_ahead) = (next, false);
+        Ok(())
+    }
+
+    /// What an error means: none if somebody else has moved the position, otherwise that the event
+    /// could not be handled; or it is the store's.
+    async fn judge(&self, error: Error) -> Result<Option<Failure>, Error> {
+        let bookmark = self.db.bookmark(&self.consumer.name, &self.bookmark.shard).await?;
+        if bookmark.after != self.bookmark.after {
+            return Ok(None);
+        }
+        match error {
+            Error::Store(_) | Error::Entropy { .. } | Error::ModelChanged => Err(error),
+            error => Ok(Some(Failure::new(error))),
+        }
+    }
+
+    /// The event becomes a job: to be tried again after it failed, or after those before it.
+    async fn put_aside(&mut self, event: &Event, failure: Option<Failure>) -> Result<Flow, Error> {
+        let retry = self.handlers.retry_of(&self.consumer.name);
+        let lane = waiting_lane(self.consumer, event);
+        let failed = failure.map(|failure| Failed {
+            is_dead: failure.is_final || retry.attempts_max <= 1,
+            error: short(&failure.message),
+        });
+        let wait_ms = match &failed {
+            None => 0,
+            Some(_) => self.db.wait_ms(retry.wait_ms(1))?,
+        };
+        let is_dead = failed.as_ref().is_some_and(|failed| failed.is_dead);
+        let job = Job {
+            lane: Some(lane.clone()),
+            due: Due::At(self.db.shared.now_ms().saturating_add(wait_ms)),
+            payload: Some(payload(event)),
+            failed,
+            ..Job::new(&format!("{EVENT_KIND}{}", self.consumer.name))
+        };
+        match self.commit(&Effects::new().schedule(job), event).await {
+            Ok(()) => {
+                if !is_dead {
+                    self.lanes.insert(lane);
+                }
+                Ok(Flow::On)
+            }
+            // The position or the lane has changed.
+            Err(Error::Contended) => Ok(Flow::Overtaken),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends a page: the position is written if something was handled, or if it would be left
+    /// behind. Not otherwise: writing it is a change too.
+    async fn turn(&mut self, page: &ChangePage) -> Result<(), Error> {
+        let now_ms = self.db.shared.now_ms();
+        let is_full = page.changes.len() >= CHANGES_MAX;
+        let is_due = now_ms.saturating_sub(self.bookmark.moved_ms) >= REST_MS;
+        let is_new = self.bookmark.after != Some(page.next);
+        if is_full {
+            self.work.is_more();
+        }
+        if !is_new || !(self.is_ahead || is_full || is_due) {
+            self.handlers.has_looked(&self.bookmark, page.next);
+            return Ok(());
+        }
+        let time_ms = page.changes.last().map(|last| i64::try_from(last.at.0).unwrap_or(i64::MAX));
+        let next = Bookmark {
+            after: Some(page.next),
+            time_ms: time_ms.unwrap_or(self.bookmark.time_ms),
+            moved_ms: now_ms,
+            ..self.bookmark.clone()
+        };
+        let rider = self.bookmark.moves_to(&next, &self.db.shared.table);
+        match self.db.perform(&Effects::new(), None, vec![rider]).await {
+            Ok(_) => Ok(()),
+            Err(Error::Contended) => {
+                self.work.is_more();
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The lane of events that wait to be handled by a consumer, of one entity.
+fn waiting_lane(consumer: &Consumer, event: &Event) -> String {
+    format!("{EVENT_KIND}{}", consumer.lane(event))
+}
+
+/// What a job keeps of an event.
+fn payload(event: &Event) -> Value {
+    let json = event.to_json();
+    if json.len() <= JSON_BYTES_MAX {
+        return Value::from(json);
+    }
+    Value::M(Item::from([("position", Value::from(event.position.to_string()))]))
+}
+
+/// As much of a message as is kept.
+pub(crate) fn short(message: &str) -> String {
+    message.chars().take(2_000).collect()
+}
+
+impl Db {
+    /// The event that a job has kept.
+    pub(crate) async fn kept_event(&self, payload: Option<&Value>) -> Result<Event, Failure> {
+        let schema = self.shared.schema();
+        let position = match payload {
+            Some(Value::S(json)) => return Ok(Event::from_json(&schema, json)?),
+            Some(Value::M(kept)) => kept.get("position").and_then(Value::as_s),
+            Some(_) | None => None,
+        };
+        let position = position.and_then(|position| position.parse::<super::Position>().ok());
+        let Some((shard, seq)) = position.and_then(|position| position.0.into_iter().next()) else {
+            return Err(Failure::fatal("The job does not say which event it is."));
+        };
+        let start = FeedStart::After(SeqNo(seq.0.saturating_sub(1)));
+        let page = self.changes(&shard, start, 1).await?;
+        let change = page.changes.first().filter(|change| change.seq == seq);
+        let event = change.map(|change| Event::of(&schema, &shard, change)).transpose()?.flatten();
+        event.ok_or_else(|| Failure::fatal("The event is not kept any more, and was too large."))
+    }
+}

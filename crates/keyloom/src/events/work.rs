@@ -1,0 +1,86 @@
+//! The runner, as a function: one bounded step, and when to come back.
+
+use super::Handlers;
+use super::consumer::Consumer;
+use crate::db::Db;
+use crate::error::Error;
+
+/// What one step has done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Work {
+    /// Events that were handled, or put aside because they could not be.
+    pub events: u32,
+    /// Jobs that were run, whatever came of them.
+    pub jobs: u32,
+    /// Events and jobs of these that failed.
+    pub failures: u32,
+    /// What keeps a consumer from going on; the others have gone on.
+    pub problems: Vec<Error>,
+    /// When there is something to do.
+    pub next: Next,
+}
+
+/// When to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At once: there may be more.
+    Now,
+    /// At this time, in milliseconds since 1970; or earlier, to see whether something happened.
+    At(i64),
+    /// Whenever something may have happened.
+    Idle,
+}
+
+impl Db {
+    /// One bounded step of what is to be done: each consumer handles some events, and some jobs
+    /// that are due are run. Any number of threads and processes can do this at once.
+    ///
+    /// A future that is dropped leaves what was done; a job that was under way is taken over when
+    /// its lease ends.
+    ///
+    /// # Errors
+    ///
+    /// If the model calls something that nobody handles, or the store fails.
+    pub async fn work(&self, handlers: &Handlers) -> Result<Work, Error> {
+        handlers.check(self)?;
+        let db = Db { shared: self.shared.clone(), tenant: None };
+        let mut work = Work { events: 0, jobs: 0, failures: 0, problems: vec![], next: Next::Idle };
+        let schema = db.shared.schema();
+        for consumer in Consumer::all(schema.model()) {
+            let Some(_claim) = handlers.claim(&consumer.name) else { continue };
+            for shard in db.parts().await? {
+                match db.consume((&consumer, &shard), handlers, &mut work).await {
+                    Ok(()) => {}
+                    Err(error @ (Error::Behind { .. } | Error::Damaged { .. })) => {
+                        work.problems.push(error);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        if schema.model().jobs().is_some() {
+            db.run_jobs(handlers, &mut work).await?;
+        }
+        // What was done may be what others wait for.
+        if work.events + work.jobs > 0 {
+            work.is_more();
+        }
+        Ok(work)
+    }
+}
+
+impl Work {
+    pub(crate) fn is_more(&mut self) {
+        self.next = Next::Now;
+    }
+
+    /// Something is due then.
+    pub(crate) fn come_back_at(&mut self, time_ms: i64) {
+        self.next = match self.next {
+            Next::Now => Next::Now,
+            Next::At(earlier) => Next::At(earlier.min(time_ms)),
+            Next::Idle => Next::At(time_ms),
+        };
+    }
+}
