@@ -226,6 +226,12 @@ pub enum IdProblem {
     Other,
 }
 
+const NO_JOBS: &str = "The model has no jobs: write `jobs = true` above its first table, or name with \
+                       `on` what is called after changes.";
+const MODEL_CHANGED: &str =
+    "The database was opened with another model since: open it again with that one.";
+const NO_ENTROPY: &str = "The system gives no random bytes to make ids from:";
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -332,11 +338,7 @@ impl Error {
                 "A key has 1 to {bytes_max} bytes, and this one has {bytes}: use another one."
             ),
             Error::KeyTooLong(error) => fmt::Display::fmt(error, f),
-            Error::NoJobs => write!(
-                f,
-                "The model has no jobs: write `jobs = true` above its first table, or name with \
-                 `on` what is called after changes."
-            ),
+            Error::NoJobs => f.write_str(NO_JOBS),
             Error::JobState { id, status, wanted } => {
                 write!(f, "The job `{id}` cannot be {wanted}: it is {status}.")
             }
@@ -347,10 +349,7 @@ impl Error {
                 f,
                 "{what} is still being built since the model was changed: ask again later."
             ),
-            Error::ModelChanged => write!(
-                f,
-                "The database was opened with another model since: open it again with that one."
-            ),
+            Error::ModelChanged => f.write_str(MODEL_CHANGED),
             Error::Request(error) => fmt::Display::fmt(error, f),
             Error::Cursor(error) => fmt::Display::fmt(error, f),
             Error::Unanswered { rows } => {
@@ -360,10 +359,7 @@ impl Error {
                 write!(f, "Others changed the same entities all the time: try again.")
             }
             Error::Damaged { what } => f.write_str(what),
-            Error::Entropy { reason } => {
-                let reason = sentence(reason);
-                write!(f, "The system gives no random bytes to make ids from: {reason}")
-            }
+            Error::Entropy { reason } => write!(f, "{NO_ENTROPY} {}", sentence(reason)),
             Error::Store(error) => fmt::Display::fmt(error, f),
             Error::Model(_)
             | Error::Evolution(_)

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use keyloom_model::Target;
-use keyloom_store::{BatchGet, ChangePage, Error as StoreError, FeedStart, Get, SeqNo, ShardId};
+use keyloom_store::{BatchGet, ChangePage, Error as StoreError, FeedStart, Get, SeqNo};
 use keyloom_value::{Item, Value};
 
 use super::consumer::{Bookmark, Consumer};
@@ -16,6 +16,7 @@ use super::event::entity_of;
 use super::handlers::{Effects, EventHandler, Failure, Handlers};
 use super::job::{Due, Failed, Job};
 use super::lane::Lane;
+use super::run_jobs::own_fault;
 use super::{Event, Work, webhook};
 use crate::db::Db;
 use crate::error::Error;
@@ -57,19 +58,19 @@ struct Run<'r> {
 }
 
 impl Db {
-    /// Handles some events for a consumer.
+    /// Handles some events for a consumer, from a bookmark on. True if there were no more.
     pub(crate) async fn consume(
         &self,
-        (consumer, shard): (&Consumer, &ShardId),
+        consumer: &Consumer,
+        bookmark: Bookmark,
         handlers: &Handlers,
         work: &mut Work,
-    ) -> Result<(), Error> {
-        let bookmark = self.bookmark(&consumer.name, shard).await?;
+    ) -> Result<bool, Error> {
         let start = handlers.looked_from(&bookmark);
-        let page = match self.changes(shard, start, CHANGES_MAX).await {
+        let page = match self.changes(&bookmark.shard, start, CHANGES_MAX).await {
             Err(Error::Store(StoreError::ChangesGone { .. })) => {
+                let oldest_ms = self.oldest_ms(&bookmark.shard).await?;
                 let (consumer, seen_ms) = (bookmark.consumer, bookmark.time_ms);
-                let oldest_ms = self.oldest_ms(shard).await?;
                 return Err(Error::Behind { consumer, seen_ms, oldest_ms });
             }
             page => page?,
@@ -130,7 +131,8 @@ impl Handlers {
 }
 
 impl Run<'_> {
-    async fn page(&mut self, schema: &Arc<Schema>, page: &ChangePage) -> Result<(), Error> {
+    /// Handles a page of changes. True if it was the last, and all of it was handled.
+    async fn page(&mut self, schema: &Arc<Schema>, page: &ChangePage) -> Result<bool, Error> {
         let events = self.events(schema, page)?;
         self.find_lanes(&events).await?;
         let mut flow = Flow::On;
@@ -143,9 +145,10 @@ impl Run<'_> {
         }
         if flow == Flow::Overtaken {
             self.work.is_more();
-            return Ok(());
+            return Ok(false);
         }
-        self.turn(page).await
+        self.turn(page).await?;
+        Ok(page.changes.len() < CHANGES_MAX)
     }
 
     /// The events that are for the consumer. One that cannot be read is for it too.
@@ -212,24 +215,8 @@ impl Run<'_> {
 
     /// Handles events of one tenant: together if that works, otherwise one by one.
     async fn some(&mut self, events: &[(Event, Option<Failure>)]) -> Result<Flow, Error> {
-        if let Some((last, _)) = events.last().filter(|_| events.len() > 1)
-            && let Some(effects) = self.together(events).await
-        {
-            let committed = match effects.is_empty() {
-                true => Ok(self.is_ahead = true),
-                false => self.commit(&effects, last).await,
-            };
-            match committed {
-                Ok(()) => {
-                    self.work.events += u32::try_from(events.len()).unwrap_or(u32::MAX);
-                    return Ok(Flow::On);
-                }
-                Err(error) => {
-                    if self.judge(error).await?.is_none() {
-                        return Ok(Flow::Overtaken);
-                    }
-                }
-            }
+        if let Some(flow) = self.at_once(events).await? {
+            return Ok(flow);
         }
         for (event, unreadable) in events {
             if self.one(event, unreadable.clone()).await? == Flow::Overtaken {
@@ -237,6 +224,23 @@ impl Run<'_> {
             }
         }
         Ok(Flow::On)
+    }
+
+    /// Handles several events in one transaction; none if that does not work.
+    async fn at_once(
+        &mut self,
+        events: &[(Event, Option<Failure>)],
+    ) -> Result<Option<Flow>, Error> {
+        let Some((last, _)) = events.last().filter(|_| events.len() > 1) else { return Ok(None) };
+        let Some(effects) = self.together(events).await else { return Ok(None) };
+        if effects.is_empty() {
+            self.is_ahead = true;
+        } else if let Err(error) = self.commit(&effects, last).await {
+            let failure = self.judge(error).await?;
+            return Ok(failure.is_none().then_some(Flow::Overtaken));
+        }
+        self.work.events += u32::try_from(events.len()).unwrap_or(u32::MAX);
+        Ok(Some(Flow::On))
     }
 
     /// The effects of all of them, if none fails and none has to wait.
@@ -304,10 +308,7 @@ impl Run<'_> {
         if bookmark.after != self.bookmark.after {
             return Ok(None);
         }
-        match error {
-            Error::Store(_) | Error::Entropy { .. } | Error::ModelChanged => Err(error),
-            error => Ok(Some(Failure::new(error))),
-        }
+        own_fault(error).map(Some)
     }
 
     /// The event becomes a job: to be tried again after it failed, or after those before it.

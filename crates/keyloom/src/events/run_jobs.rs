@@ -225,7 +225,7 @@ fn is_passing(error: &Error) -> bool {
 }
 
 /// The failure that an error is, unless it is the store's.
-fn own_fault(error: Error) -> Result<Failure, Error> {
+pub(crate) fn own_fault(error: Error) -> Result<Failure, Error> {
     match error {
         Error::Store(StoreError::Invalid(_)) => Ok(Failure::from(error)),
         Error::Store(_) | Error::Entropy { .. } | Error::ModelChanged => Err(error),

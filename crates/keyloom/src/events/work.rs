@@ -49,15 +49,7 @@ impl Db {
         let schema = db.shared.schema();
         for consumer in Consumer::all(schema.model()) {
             let Some(_claim) = handlers.claim(&consumer.name) else { continue };
-            for shard in db.parts().await? {
-                match db.consume((&consumer, &shard), handlers, &mut work).await {
-                    Ok(()) => {}
-                    Err(error @ (Error::Behind { .. } | Error::Damaged { .. })) => {
-                        work.problems.push(error);
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
+            db.consume_all(&consumer, handlers, &mut work).await?;
         }
         if schema.model().jobs().is_some() {
             db.run_jobs(handlers, &mut work).await?;
@@ -67,6 +59,35 @@ impl Db {
             work.is_more();
         }
         Ok(work)
+    }
+}
+
+impl Db {
+    /// A consumer handles some events of each part of the feed. What a part was split into is
+    /// listed after it and not begun before it was read: so the order of an entity is kept.
+    async fn consume_all(
+        &self,
+        consumer: &Consumer,
+        handlers: &Handlers,
+        work: &mut Work,
+    ) -> Result<(), Error> {
+        let mut are_read = true;
+        for shard in self.parts().await? {
+            let bookmark = self.bookmark(&consumer.name, &shard).await?;
+            if bookmark.after.is_none() && !are_read {
+                work.is_more();
+                continue;
+            }
+            match self.consume(consumer, bookmark, handlers, work).await {
+                Ok(is_read) => are_read &= is_read,
+                Err(error @ (Error::Behind { .. } | Error::Damaged { .. })) => {
+                    are_read = false;
+                    work.problems.push(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 

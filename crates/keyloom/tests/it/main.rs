@@ -25,6 +25,7 @@ mod matching_kept;
 mod once;
 mod once_random;
 mod pages;
+mod parts;
 mod pausing;
 mod power;
 // The generators of the model's own tests: one set of entities and documents for both crates.

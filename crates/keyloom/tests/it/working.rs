@@ -209,6 +209,7 @@ impl Entropy for Seeded {
 struct Told(u64);
 
 impl Drop for Told {
+    #[expect(clippy::print_stderr, reason = "a failing test tells its seed")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the seed was {}", self.0);
@@ -530,7 +531,8 @@ fn poison_stops_nothing_and_can_be_replayed() {
         for id in &items {
             let mut expected = marks(&events, "item", id, &["insert", "update", "delete"]);
             let mut found = trail(&db, id);
-            (expected.sort(), found.sort());
+            expected.sort();
+            found.sort();
             assert_eq!(found, expected, "nothing of {id} is lost");
         }
         assert_eq!(block_on(db.backlog()).unwrap().failed, 0);

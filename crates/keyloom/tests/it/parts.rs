@@ -1,0 +1,160 @@
+//! A feed in several parts, which are split while they are read: every event is handled once, and
+//! those of an entity in their order.
+
+use std::sync::{Arc, Mutex};
+
+use keyloom::Change;
+use keyloom::events::{Effects, Handlers, Next};
+use keyloom_model::attribute::PARTITION;
+use keyloom_store::{
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, Change as RowChange, ChangePage, Delete,
+    FeedStart, Get, Page, Put, Query, Read, ReadChanges, Scan, SeqNo, ShardId, Store,
+    TableDescription, TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
+};
+use keyloom_testkit::{ManualClock, Random};
+use keyloom_value::{Item, Value};
+use pollster::block_on;
+use serde_json::json;
+
+use crate::rig::{assert_clean, open, reference_at};
+
+/// A store whose feed is in parts: the first has everything up to some change, and what came later
+/// is in two others, by key.
+struct Parted {
+    store: Arc<dyn Store>,
+    split: Mutex<Option<SeqNo>>,
+}
+
+impl Parted {
+    fn part_of(&self, change: &RowChange) -> &'static str {
+        let split = *self.split.lock().unwrap();
+        let key = change.key.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
+        let sum: u32 = key.iter().map(|byte| u32::from(*byte)).sum();
+        match split {
+            Some(split) if change.seq > split => ["b", "c"][sum as usize % 2],
+            Some(_) | None => "a",
+        }
+    }
+
+    async fn page(&self, read: ReadChanges) -> Result<ChangePage, keyloom_store::Error> {
+        let all = self.store.shards(read.table.clone()).await?.remove(0);
+        let whole = ReadChanges { shard: all, limit: 100_000, ..read.clone() };
+        let mut page = self.store.changes(whole).await?;
+        page.changes.retain(|change| self.part_of(change) == read.shard.0);
+        if page.changes.len() > read.limit {
+            page.changes.truncate(read.limit);
+            page.next = page.changes.last().map_or(page.next, |last| last.seq);
+        }
+        Ok(page)
+    }
+}
+
+macro_rules! passed_on {
+    ($($trait:ident { $($method:ident($($name:ident: $of:ty),*) -> $answer:ty;)* } { $($own:tt)* })*) => {
+        $(impl $trait for Parted {
+            $(fn $method(&self, $($name: $of),*) -> Answer<'_, $answer> {
+                self.store.$method($($name),*)
+            })*
+            $($own)*
+        })*
+    };
+}
+
+passed_on! {
+    Read {
+        list_tables() -> Vec<TableName>;
+        describe_table(table: TableName) -> TableDescription;
+        get(get: Get) -> Option<Item>;
+        query(query: Query) -> Page;
+        scan(scan: Scan) -> Page;
+        batch_get(batch: BatchGet) -> BatchGot;
+        transact_get(transaction: TransactGet) -> Vec<Option<Item>>;
+    } {}
+    Store {
+        create_table(spec: TableSpec) -> TableDescription;
+        alter_table(table: TableName, change: Alteration) -> TableDescription;
+        drop_table(table: TableName) -> TableDescription;
+        put(put: Put) -> Option<Item>;
+        update(update: UpdateItem) -> Option<Item>;
+        delete(delete: Delete) -> Option<Item>;
+        batch_write(batch: BatchWrite) -> BatchWrite;
+        transact_write(transaction: TransactWrite) -> ();
+        snapshot() -> Arc<dyn Read>;
+    } {
+        fn shards(&self, _: TableName) -> Answer<'_, Vec<ShardId>> {
+            let parts: &[&str] = match *self.split.lock().unwrap() {
+                None => &["a"],
+                Some(_) => &["a", "b", "c"],
+            };
+            let parts = parts.iter().map(|part| ShardId((*part).to_owned())).collect();
+            Box::pin(async { Ok(parts) })
+        }
+
+        fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
+            Box::pin(self.page(read))
+        }
+    }
+}
+
+const MODEL: &str = r#"
+[entity.note]
+id = "given"
+fields.n = "int"
+[entity.trail]
+id = "given"
+fields.seen = "list of int"
+[on.note]
+insert = "follow"
+update = "follow"
+"#;
+
+fn following() -> Handlers {
+    Handlers::new().event_with("follow", |event, db| async move {
+        let n = event.new.as_ref().and_then(|new| new.get("n")).cloned().unwrap_or(Value::Null);
+        let mut seen = match db.get("trail", &event.id).await?.as_ref().and_then(|t| t.get("seen"))
+        {
+            Some(Value::L(seen)) => seen.clone(),
+            Some(_) | None => vec![],
+        };
+        seen.push(n);
+        let trail = Item::from([("seen", Value::L(seen))]);
+        Ok(Effects::new().change(Change::put_item("trail", &event.id, trail)))
+    })
+}
+
+#[test]
+fn parts_that_split_lose_nothing_and_keep_the_order_of_each_entity() {
+    let reference: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+    let store = Arc::new(Parted { store: reference, split: Mutex::default() });
+    let db = block_on(open(MODEL, store.clone()));
+    let (mut random, handlers) = (Random::new(3), following());
+    let mut expected = vec![vec![]; 5];
+    let mut write = |count: i64, start: i64| {
+        for n in start..start + count {
+            let note = random.index(expected.len());
+            expected[note].push(Value::from(n));
+            block_on(db.put("note", &note.to_string(), &json!({ "n": n }))).unwrap();
+        }
+    };
+    write(350, 0);
+    block_on(db.work(&handlers)).unwrap();
+    // The part is split while much of it is still to be read.
+    let table = TableName::new("keyloom").unwrap();
+    let all = store.store.shards(table.clone());
+    let all = block_on(all).unwrap().remove(0);
+    let now = ReadChanges { table, shard: all, start: FeedStart::Now, limit: 1 };
+    let now = block_on(store.store.changes(now)).unwrap().next;
+    *store.split.lock().unwrap() = Some(now);
+    write(350, 1_000);
+    for _ in 0..1_000 {
+        if block_on(db.work(&handlers)).unwrap().next == Next::Idle {
+            break;
+        }
+    }
+    for (note, expected) in expected.iter().enumerate() {
+        let trail = block_on(db.get("trail", &note.to_string())).unwrap().unwrap();
+        assert_eq!(trail.get("seen"), Some(&Value::L(expected.clone())), "of {note}");
+    }
+    assert!(block_on(db.backlog()).unwrap().consumers[0].events == 0);
+    assert_clean(&db);
+}
