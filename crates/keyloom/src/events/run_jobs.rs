@@ -17,8 +17,10 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
 
-/// How many jobs are run in one step, at most; of each kind of trouble as many.
-const JOBS_MAX: u32 = 16;
+/// How many jobs of a status are run in one step, at most.
+const JOBS_MAX: usize = 16;
+/// Of how many that are due a worker chooses.
+const DUE_MAX: u32 = 64;
 /// How often the end of a job is tried when its lane changes.
 const ATTEMPTS_MAX: usize = 16;
 /// When to look again for jobs that cannot be listed yet.
@@ -42,7 +44,8 @@ impl Db {
         Ok(())
     }
 
-    /// Jobs of a status that have been due for so long. Each worker begins with another one.
+    /// Some of the jobs of a status that have been due for so long: each worker begins at another
+    /// place, so that they are seldom after the same one.
     async fn due(
         &self,
         status: Status,
@@ -50,8 +53,9 @@ impl Db {
         work: &mut Work,
     ) -> Result<Vec<Record>, Error> {
         let now_ms = self.shared.now_ms();
-        let list = self.list(JOB, BY_STATUS).by("status", status.word()).limit(JOBS_MAX);
-        let mut jobs = match list.read().await {
+        let list = self.list(JOB, BY_STATUS).by("status", status.word());
+        let until_ms = now_ms.saturating_sub(since_ms);
+        let mut jobs = match list.clone().at_most("due", until_ms).limit(DUE_MAX).read().await {
             Ok(page) => page.items,
             Err(Error::Building { .. }) => {
                 work.come_back_at(now_ms.saturating_add(BUILDING_MS));
@@ -59,17 +63,18 @@ impl Db {
             }
             Err(error) => return Err(error),
         };
-        let due_ms = |job: &Record| number(job, "due").saturating_add(since_ms);
-        let late = jobs.partition_point(|job| due_ms(job) <= now_ms);
-        match jobs.get(late) {
-            Some(first) => work.come_back_at(due_ms(first)),
-            None if !jobs.is_empty() => work.is_more(),
-            None => {}
+        if jobs.is_empty() {
+            let later = list.more_than("due", until_ms).limit(1).read().await?;
+            if let Some(first) = later.items.first() {
+                work.come_back_at(number(first, "due").saturating_add(since_ms));
+            }
+            return Ok(vec![]);
         }
-        jobs.truncate(late);
-        let begin = self.shared.stamps.below(late as u64);
+        work.is_more();
+        let begin = self.shared.stamps.below(jobs.len() as u64);
         let begin = begin.map_err(|error| Error::Entropy { reason: error.to_string() })?;
         jobs.rotate_left(usize::try_from(begin).unwrap_or(0));
+        jobs.truncate(JOBS_MAX);
         Ok(jobs)
     }
 
