@@ -226,6 +226,7 @@ pub enum IdProblem {
     Other,
 }
 
+const BUILDING: &str = "is still being built since the model was changed: ask again later.";
 const NO_JOBS: &str = "The model has no jobs: write `jobs = true` above its first table, or name with \
                        `on` what is called after changes.";
 const MODEL_CHANGED: &str =
@@ -345,10 +346,7 @@ impl Error {
             Error::Behind { consumer, seen_ms, oldest_ms } => {
                 write_behind(f, consumer, (*seen_ms, *oldest_ms))
             }
-            Error::Building { what } => write!(
-                f,
-                "{what} is still being built since the model was changed: ask again later."
-            ),
+            Error::Building { what } => write!(f, "{what} {BUILDING}"),
             Error::ModelChanged => f.write_str(MODEL_CHANGED),
             Error::Request(error) => fmt::Display::fmt(error, f),
             Error::Cursor(error) => fmt::Display::fmt(error, f),

@@ -1,7 +1,7 @@
 //! What is charted of a model, in words and numbers. How it is drawn is not known here.
 
 use keyloom_model::{
-    Entity, EntityId, IdSource, Layout, Link, OnDelete, Tenancy, TriggeringChange,
+    Entity, EntityId, IdSource, Layout, Link, OnDelete, Target, Tenancy, TriggeringChange,
 };
 
 use super::cost::{self, Cost};
@@ -125,7 +125,11 @@ fn facts(layout: &Layout, id: EntityId, entity: &Entity) -> Vec<String> {
             TriggeringChange::Update => "update",
             TriggeringChange::Delete => "deletion",
         };
-        format!("{change} calls {}", handler.target)
+        match &handler.target {
+            Target::Handler(name) => format!("{change} calls {name}"),
+            Target::Webhook(address) => format!("{change} is posted to {address}"),
+            Target::Job(kind) => format!("{change} makes a job {kind}"),
+        }
     }));
     facts
 }
