@@ -334,13 +334,14 @@ impl Sim {
                     return Ok(());
                 }
                 let job = (*self.random.pick(&jobs)).clone();
-                self.unsure.insert(job.clone());
+                let is_known = self.unsure.insert(job.clone());
                 let canceled = block_on(db.cancel(&job)).map(drop);
-                if !matches!(canceled, Err(Error::Store(_))) {
-                    self.unsure.remove(&job);
-                }
                 if canceled.is_ok() {
-                    self.canceled.insert(job);
+                    self.canceled.insert(job.clone());
+                }
+                // A refusal says nothing of a job that was perhaps called off before.
+                if canceled.is_ok() || (is_known && !matches!(canceled, Err(Error::Store(_)))) {
+                    self.unsure.remove(&job);
                 }
                 canceled
             }
