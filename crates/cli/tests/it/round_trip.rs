@@ -49,6 +49,7 @@ fn round_trip(draft: &Draft, seed: u64) {
 }
 
 /// An entity that was made.
+#[derive(PartialEq)]
 struct Thing {
     kind: EntityId,
     tenant: Option<Value>,
@@ -86,6 +87,8 @@ fn fill(draft: &Draft, directory: &str, seed: u64) -> Vec<Thing> {
         if !things.is_empty() && random.chance(1, 3) {
             change(&model, &db, &things, &mut random);
         } else if let Some(thing) = make(&model, &db, (kind, &things), &mut random) {
+            // What has expired can be made again.
+            things.retain(|other| *other != thing);
             things.push(thing);
         }
     }
