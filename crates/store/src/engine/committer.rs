@@ -289,8 +289,8 @@ fn decide(group: &mut Group<'_>, write: Write) -> Result<Done, Error> {
         Write::Update(update) => group.update(update).map(Done::Image),
         Write::Delete(delete) => group.delete(delete).map(Done::Image),
         Write::Batch(batch) => group.batch_write(batch).map(Done::Leftover),
-        Write::Transaction(transaction) => {
-            group.transact_write(transaction).map(|()| Done::Nothing)
+        Write::Transaction(transaction, checked_for) => {
+            group.transact_write(transaction, &checked_for).map(|()| Done::Nothing)
         }
         Write::Expire => group.expire().map(|()| Done::Nothing),
     }

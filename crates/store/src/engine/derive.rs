@@ -7,9 +7,9 @@ use keyloom_value::{Item, KeyBytes, Value};
 use crate::index::{in_index, projected};
 use crate::limits::TTL_AGE_SECS_MAX;
 use crate::ttl::expires_at_secs;
-use crate::{Error, IndexProjection, Time};
+use crate::{Error, IndexProjection, IndexSpec, Time};
 
-use super::format::{Derived, DerivedKind, SpaceId, TableRecord, encode_item};
+use super::format::{Derived, DerivedKind, SpaceId, TableRecord, encode_item, encode_size};
 use super::tree::RowRange;
 
 /// A row that follows from an item.
@@ -42,13 +42,22 @@ pub(crate) fn derived_row<'a>(
             row.extend_from_slice(key);
             let value = match index.projection {
                 IndexProjection::All => Cow::Borrowed(encoded),
-                IndexProjection::Keys | IndexProjection::Include(_) => {
+                IndexProjection::Keys => Cow::Owned(encode_size(key_size(table, index, item))),
+                IndexProjection::Include(_) => {
                     Cow::Owned(encode_item(&projected(&table.spec, index, item)))
                 }
             };
             Ok(Some(DerivedRow { row, value }))
         }
     }
+}
+
+/// The size of an item that has nothing but what is in the keys of its table and of an index.
+fn key_size(table: &TableRecord, index: &IndexSpec, item: &Item) -> usize {
+    let own = table.spec.key.attributes();
+    let others = index.key.attributes().filter(|attribute| !table.spec.key.has(&attribute.name));
+    let size = |name: &str| item.get(name).map_or(0, |value| name.len() + value.size());
+    own.chain(others).map(|attribute| size(attribute.name.as_str())).sum()
 }
 
 fn expiry_row<'a>(

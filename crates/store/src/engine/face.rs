@@ -12,6 +12,7 @@ use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, ListSets,
     Page, Put, Query, Read, ReadChanges, ReadSet, Scan, SetName, SetPart, SetSize, Sets, ShardId,
     Store, TableDescription, TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
+    validate,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -280,7 +281,13 @@ impl Store for Engine {
     }
 
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
-        let done = self.submit(Work::Grouped(Write::Transaction(transaction)));
+        // Checked here, so that the one thread that commits has less to do.
+        let catalog = Arc::clone(&self.shared.view().catalog);
+        let checked = validate::transact_write(&transaction, &|name| catalog.spec(name));
+        if let Err(error) = checked {
+            return Box::pin(ready(Err(error)));
+        }
+        let done = self.submit(Work::Grouped(Write::Transaction(transaction, catalog)));
         Box::pin(async move { done.await.map(drop) })
     }
 

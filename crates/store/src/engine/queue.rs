@@ -1,6 +1,6 @@
 //! Writes waiting for the committer.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use keyloom_value::Item;
 
@@ -9,6 +9,7 @@ use crate::{
     TransactWrite, UpdateItem,
 };
 
+use super::catalog::Catalog;
 use super::format::{SpaceId, TableId};
 use super::reply::{self, Receiver, Sender};
 
@@ -28,7 +29,8 @@ pub(crate) enum Write {
     Update(UpdateItem),
     Delete(Delete),
     Batch(BatchWrite),
-    Transaction(TransactWrite),
+    /// It keeps the rules, as long as the tables are these.
+    Transaction(TransactWrite, Arc<Catalog>),
     /// Removes some expired items.
     Expire,
 }

@@ -5,9 +5,14 @@ use keyloom_value::{Condition, Item, KeyBytes};
 use crate::index::reads_table;
 use crate::limits::PAGE_BYTES_MAX;
 use crate::segment::segment_of;
-use crate::{Direction, Error, IndexSpec, KeySchema, Page, Query, Scan, Segment, Select, validate};
+use crate::{
+    Direction, Error, IndexProjection, IndexSpec, KeySchema, Page, Query, Scan, Segment, Select,
+    validate,
+};
 
-use super::format::{BuildState, Malformed, NameCache, SpaceId, TableRecord, item_size};
+use super::format::{
+    BuildState, Malformed, NameCache, SpaceId, TableRecord, is_size_alone, item_size,
+};
 use super::key_range::rows_of;
 use super::tree::{RowGuard, RowRange};
 use super::view::{View, key_of};
@@ -105,6 +110,15 @@ impl<'a> Source<'a> {
         let table_key = self.index.map(|_| self.table.spec.key.attributes()).into_iter().flatten();
         let attributes = self.schema().attributes().chain(table_key);
         Ok(attributes.map(|attribute| attribute.name.clone()).zip(values).collect())
+    }
+
+    /// What a row keeps of its item. What an index has nothing of but the keys is in its row's key.
+    fn kept(&self, row: &[u8], value: &[u8], names: &mut NameCache) -> Result<Item, Error> {
+        let keeps_keys = |index: &IndexSpec| index.projection == IndexProjection::Keys;
+        match self.index.is_some_and(keeps_keys) && is_size_alone(value) {
+            true => self.key(row),
+            false => self.view.decode(value, names),
+        }
     }
 
     /// The item of the table that a row of the index was made from.
@@ -226,14 +240,14 @@ impl<'a> Building<'a> {
         }
         self.page.scanned += 1;
         self.page.scanned_bytes += bytes;
-        self.take(value, table_item)?;
+        self.take(row, value, table_item)?;
         let limit = self.walk.limit.map(u64::from);
         Ok(if limit == Some(self.page.scanned) { Step::Last } else { Step::Taken })
     }
 
     /// Adds a row to the page if the filter lets it.
-    fn take(&mut self, value: &[u8], table_item: Option<Item>) -> Result<(), Error> {
-        let view = self.walk.source.view;
+    fn take(&mut self, row: &[u8], value: &[u8], table_item: Option<Item>) -> Result<(), Error> {
+        let source = &self.walk.source;
         // Counting without a filter needs no item at all.
         if *self.walk.select == Select::Count && self.walk.filter.is_none() {
             self.page.count += 1;
@@ -242,10 +256,10 @@ impl<'a> Building<'a> {
         let (row_item, table_item) = match table_item {
             // A local index may be asked for what it keeps while its filter needs more.
             Some(item) if *self.walk.select == Select::All => {
-                (view.decode(value, &mut self.names)?, Some(item))
+                (source.kept(row, value, &mut self.names)?, Some(item))
             }
             Some(item) => (item, None),
-            None => (view.decode(value, &mut self.names)?, None),
+            None => (source.kept(row, value, &mut self.names)?, None),
         };
         let seen = table_item.as_ref().unwrap_or(&row_item);
         if self.walk.filter.is_some_and(|filter| !filter.holds(Some(seen))) {

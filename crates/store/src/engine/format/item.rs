@@ -50,6 +50,19 @@ pub(crate) fn encode_item(item: &Item) -> Vec<u8> {
     out.into_vec()
 }
 
+/// An item that is known already: nothing but its size.
+pub(crate) fn encode_size(size: usize) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.size(size);
+    out.into_vec()
+}
+
+/// Whether there is nothing but the size of an item.
+pub(crate) fn is_size_alone(bytes: &[u8]) -> bool {
+    let mut reader = Reader::new(bytes);
+    reader.varint().is_ok() && reader.rest().is_empty()
+}
+
 /// The size of an encoded item as DynamoDB counts it, without decoding the item.
 pub(crate) fn item_size(bytes: &[u8]) -> Result<u64, Malformed> {
     Reader::new(bytes).varint()

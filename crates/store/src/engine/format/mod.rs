@@ -17,7 +17,7 @@ mod version;
 pub(crate) use bytes::{Malformed, Reader, Writer};
 pub(crate) use commit::{Commit, CommitNo, Effect, RowEffect, SetEffect};
 pub(crate) use frame::{Frame, FrameHeader, SegmentHeader};
-pub(crate) use item::{NameCache, decode_item, encode_item, item_size};
+pub(crate) use item::{NameCache, decode_item, encode_item, encode_size, is_size_alone, item_size};
 pub(crate) use row_key::{SpaceId, SystemKey};
 pub(crate) use set::{Chunk, Delta, SMALL_MAX, SetId, SetRecord, SetRows};
 pub(crate) use table::{BuildState, Derived, DerivedKind, TableId, TableRecord};

@@ -177,11 +177,7 @@ impl Chunk {
         if members.len() * 2 < BITS_BYTES {
             return Chunk(members.iter().flat_map(|low| low.to_le_bytes()).collect());
         }
-        let mut bits = vec![0; BITS_BYTES];
-        for low in members {
-            bits[usize::from(low / 8)] |= 1 << (low % 8);
-        }
-        Chunk(bits)
+        Chunk(bits(members.iter().copied()))
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
@@ -210,10 +206,12 @@ impl Chunk {
     /// Its members as ordinals.
     pub(crate) fn members(&self, chunk: u16) -> Members {
         let first = u32::from(chunk) << 16;
-        if self.0.len() == BITS_BYTES {
-            return Members::from_bits(first, &self.0);
+        match self.0.len() {
+            BITS_BYTES => Members::from_bits(first, &self.0),
+            // Bits are taken in as a whole, members one by one.
+            CHUNK_BYTES_SMALL.. => Members::from_bits(first, &bits(lows(&self.0))),
+            _ => lows(&self.0).map(|low| first | u32::from(low)).collect(),
         }
-        lows(&self.0).map(|low| first | u32::from(low)).collect()
     }
 
     /// Whether a change should go into a delta: writing the chunk itself would be much more.
@@ -248,6 +246,14 @@ fn fold_bits(mut bits: Vec<u8>, delta: &Delta) -> Option<Chunk> {
     let is_in = |low: &u16| bits[usize::from(low / 8)] & (1 << (low % 8)) != 0;
     let members: BTreeSet<u16> = (0..=u16::MAX).filter(is_in).collect();
     if members.is_empty() { None } else { Some(Chunk::new(&members)) }
+}
+
+fn bits(lows: impl Iterator<Item = u16>) -> Vec<u8> {
+    let mut bits = vec![0; BITS_BYTES];
+    for low in lows {
+        bits[usize::from(low / 8)] |= 1 << (low % 8);
+    }
+    bits
 }
 
 fn lows(bytes: &[u8]) -> impl Iterator<Item = u16> {
