@@ -110,6 +110,10 @@ const LAYERS: &[Layer] = &[
         dependencies: &["axum", "mimalloc", "serde", "serde_json", "sqlx", "tokio", "uuid"],
     },
     Layer {
+        package: "tasks-elsewhere",
+        dependencies: &["mimalloc", "postgres", "redis", "rusqlite", "serde_json", "tantivy"],
+    },
+    Layer {
         package: "keyloom-bench",
         dependencies: &[
             "keyloom",

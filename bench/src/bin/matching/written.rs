@@ -9,7 +9,7 @@ use keyloom_store::{Engine, Options as EngineOptions};
 use pollster::block_on;
 use serde::Serialize;
 
-use crate::filled::{MODEL, directory};
+use crate::ours::{MODEL, directory};
 
 const PLAIN: &str = "
 [entity.task]
