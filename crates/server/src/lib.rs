@@ -29,7 +29,7 @@ pub use config::{Config, Limits, TlsFiles};
 pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
 pub use rest::{
-    Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnRequest, OwnRoute, Problem, Rest, RestOptions,
-    Role, Route, Token, TokenRequest, Tokens,
+    Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnPage, OwnRequest, OwnRoute, Problem, Rest,
+    RestOptions, Role, Route, Token, TokenRequest, Tokens,
 };
 pub use server::Server;

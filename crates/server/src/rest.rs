@@ -28,6 +28,7 @@ mod uri;
 pub use access::Role;
 pub use log::{Log, LogLevel};
 pub use own_route::{OwnAnswer, OwnHandler, OwnRequest, OwnRoute};
+pub use pages::OwnPage;
 pub use problem::{Kind, Problem};
 pub use route::Route;
 pub use service::{Rest, RestOptions};

@@ -1,5 +1,7 @@
-//! What is said of the service to anybody, made once: the description for programs, and the page
-//! for people.
+//! What is said of the service to anybody, made once: the description for programs, the page for
+//! people, and the pages that an application adds.
+
+use std::collections::HashMap;
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_SECURITY_POLICY, ETAG, HeaderMap, HeaderName};
@@ -18,6 +20,18 @@ use super::own_route::OwnRoute;
 pub(crate) struct Pages {
     pub(crate) openapi: Page,
     pub(crate) docs: Page,
+    own: HashMap<String, Page>,
+}
+
+/// A page of an application's own, for anybody to see: it asks for data as every client does.
+#[derive(Clone, Debug)]
+pub struct OwnPage {
+    /// Where it is: `/`, `/page.js`.
+    pub path: String,
+    /// `text/html; charset=utf-8`.
+    pub media_type: &'static str,
+    /// What it is.
+    pub body: Vec<u8>,
 }
 
 /// A text that stays as it is as long as the server runs.
@@ -40,6 +54,7 @@ impl Pages {
         model: &Model,
         own: &[OwnRoute],
         operations: &[Operation],
+        own_pages: &[OwnPage],
     ) -> Result<Pages, String> {
         let described = describe(model, own, operations)?;
         let document = document(name, model, &described);
@@ -52,17 +67,31 @@ impl Pages {
             base64(&sha256(docs::STYLE.as_bytes())),
             base64(&sha256(docs::SCRIPT.as_bytes())),
         );
-        let docs = Page::new("text/html; charset=utf-8", page);
+        let docs = Page::new("text/html; charset=utf-8", page.into_bytes());
         Ok(Pages {
-            openapi: Page::new(JSON, format!("{document:#}\n")),
+            openapi: Page::new(JSON, format!("{document:#}\n").into_bytes()),
             docs: Page { headers: vec![(CONTENT_SECURITY_POLICY, policy)], ..docs },
+            own: own_pages.iter().map(|page| (page.path.clone(), Page::of(page))).collect(),
         })
+    }
+
+    /// The application's own page at a path.
+    pub(crate) fn own(&self, path: &str) -> Option<&Page> {
+        self.own.get(path)
     }
 }
 
 impl Page {
-    fn new(media_type: &'static str, body: String) -> Page {
-        let body = body.into_bytes();
+    fn of(page: &OwnPage) -> Page {
+        // Whatever gets into a page from outside is not run.
+        let policy = "default-src 'none'; style-src 'self'; script-src 'self'; \
+                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
+        let headers = vec![(CONTENT_SECURITY_POLICY, policy.to_owned())];
+        Page { headers, ..Page::new(page.media_type, page.body.clone()) }
+    }
+
+    fn new(media_type: &'static str, body: Vec<u8>) -> Page {
         let digest = sha256(&body);
         let tag = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Page { media_type, tag, headers: vec![], body }

@@ -19,7 +19,7 @@ use super::log::{Entry, Log, LogLevel};
 use super::metrics::Metrics;
 use super::operation::{Access, Action, Operation, Segment, operations};
 use super::own_route::{OwnRequest, OwnRoute};
-use super::pages::Pages;
+use super::pages::{OwnPage, Pages};
 use super::problem::{Kind, Problem};
 use super::route::Route;
 use super::router::Router;
@@ -43,6 +43,8 @@ pub struct RestOptions {
     pub log: Log,
     /// How long an answer may take.
     pub answer_time: Duration,
+    /// Pages for anybody to see.
+    pub pages: Vec<OwnPage>,
 }
 
 impl Default for RestOptions {
@@ -52,6 +54,7 @@ impl Default for RestOptions {
             clock: Arc::new(SystemClock),
             log: Log { level: LogLevel::Nothing, write: Arc::new(|_| {}) },
             answer_time: Duration::from_secs(30),
+            pages: vec![],
         }
     }
 }
@@ -84,7 +87,8 @@ impl Rest {
     /// # Errors
     ///
     /// If a route of the application is not a method and a path that begins with a word, has the
-    /// place or the name of another one, or its answer is no JSON Schema.
+    /// place or the name of another one, or its answer is no JSON Schema; if a page has the place
+    /// of a route.
     pub fn new(
         db: Db,
         tokens: Tokens,
@@ -104,9 +108,16 @@ impl Rest {
             }
             operations.push(operation);
         }
-        let pages = Pages::new(&options.name, &model, &own, &operations)?;
+        let pages = Pages::new(&options.name, &model, &own, &operations, &options.pages)?;
         let metrics = Metrics::new(operations.iter().map(|operation| operation.name.clone()));
         let (router, request_ids) = (Router::new(operations), RequestIds::new());
+        let is_taken = |page: &&OwnPage| {
+            let segments = uri::segments(&page.path);
+            segments.is_ok_and(|segments| router.find(&Method::GET, &segments).is_ok())
+        };
+        if let Some(page) = options.pages.iter().find(is_taken) {
+            return Err(format!("The page `{}` has the place of a route.", page.path));
+        }
         Ok(Rest { db, model, tokens, options, own, router, pages, metrics, request_ids })
     }
 
@@ -142,6 +153,11 @@ impl Rest {
         trail: &mut Trail,
     ) -> Result<Reply, Problem> {
         let (head, body) = request.into_parts();
+        if [Method::GET, Method::HEAD].contains(&head.method)
+            && let Some(page) = self.pages.own(head.uri.path())
+        {
+            return Ok(page.reply(&head.headers));
+        }
         let segments = uri::segments(head.uri.path())?;
         let found = self.router.find(&head.method, &segments)?;
         trail.operation = Some(found.index);
