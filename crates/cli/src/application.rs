@@ -25,7 +25,8 @@ impl Application {
     pub fn run(self) -> ExitCode {
         let command = clap::Command::new(self.name).about(self.about);
         let arguments = serve::arguments(command).get_matches();
-        let served = Served { name: self.name, model: self.model, routes: self.routes };
+        let served =
+            Served { name: self.name, model: self.model, routes: self.routes, pages: vec![] };
         exit(self.name, serve::serve(served, &arguments))
     }
 }

@@ -7,6 +7,7 @@
 mod deferred;
 mod lines;
 mod pipeline;
+mod producer;
 mod tally;
 
 use std::fs::File;
@@ -25,9 +26,12 @@ use crate::model_file::{
 };
 use crate::progress::ProgressBar;
 
-use lines::{Batches, Source};
-use pipeline::{OnProblem, Pipeline};
+use lines::Source;
+use pipeline::Pipeline;
+use producer::{NobodyListens, Producer};
 use tally::Tally;
+
+pub(crate) use pipeline::OnProblem;
 
 pub(crate) const COMMAND: Command = Command { name: "import", describe, run };
 
@@ -78,27 +82,43 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let layout = Layout::new(file.model.clone(), 1, &Item::new());
     let tally = block_on(async {
         let db = database(&file, &engine).await?;
-        import(&db, &layout, source, (existing, on_problem)).await
+        let lines = source.lines;
+        let produce = Box::new(move |to: &mut Producer| lines::read(lines, to));
+        let produced = Produced { total: source.bytes, produce };
+        take_in(&db, &layout, produced, (existing, on_problem)).await
     })?;
     close(engine)?;
     say(&if arguments.get_flag("json") { tally.to_json() + "\n" } else { tally.to_string() })?;
     tally.outcome()
 }
 
-async fn import(
+/// Entries that are made while others are taken in.
+pub(crate) struct Produced {
+    /// How many parts of the whole there are, if that is known.
+    pub(crate) total: Option<u64>,
+    /// Makes them, in a thread of its own, until nobody listens.
+    pub(crate) produce: Box<Produce>,
+}
+
+pub(crate) type Produce = dyn FnOnce(&mut Producer) -> Result<(), NobodyListens> + Send;
+
+/// Takes entries in, whoever makes them, and tells how far it has come.
+pub(crate) async fn take_in(
     db: &Db,
     layout: &Layout,
-    source: Source,
+    produced: Produced,
     (existing, on_problem): (Existing, OnProblem),
 ) -> Result<Tally, String> {
     let bar = ProgressBar::new("entities");
-    let mut pipeline = Pipeline::new(db.clone(), existing, on_problem, source.bytes, bar);
+    let mut pipeline = Pipeline::new(db.clone(), existing, on_problem, produced.total, bar);
     let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
-    let batches = Batches::new(layout);
+    let mut producer = Producer::new(layout, sender);
     // When nobody listens any more, it ends with the next thing that it has to say.
-    let reading = std::thread::Builder::new().name("read-lines".to_owned());
-    let reading = reading.spawn(move || lines::read(source.lines, &batches, &sender));
-    let reading = reading.map_err(|error| format!("no thread could be started: {error}."))?;
+    let producing = std::thread::Builder::new().name("make-entries".to_owned());
+    let producing = producing.spawn(move || {
+        let _ = (produced.produce)(&mut producer).and_then(|()| producer.finish());
+    });
+    let producing = producing.map_err(|error| format!("no thread could be started: {error}."))?;
     while let Ok(work) = receiver.recv() {
         pipeline.push(work).await?;
         if pipeline.is_stopped() {
@@ -108,7 +128,7 @@ async fn import(
     drop(receiver);
     // Whoever writes the lines to standard input may never end: do not wait for that.
     if !pipeline.is_stopped() {
-        reading.join().map_err(|_| "reading the lines failed.".to_owned())?;
+        producing.join().map_err(|_| "making the entries failed.".to_owned())?;
     }
     pipeline.finish(layout).await
 }

@@ -30,6 +30,13 @@ impl ModelFile {
         ModelFile::read(arguments.get_one::<PathBuf>("model").ok_or("name a model file.")?)
     }
 
+    /// A model that this program brings along.
+    pub(crate) fn of_text(name: &str, text: &str) -> Result<ModelFile, String> {
+        let model = keyloom_model::check(text).map_err(Unusable::Wrong);
+        let model = model.map_err(|unusable| unusable.told(Path::new(name)))?;
+        Ok(ModelFile { text: text.to_owned(), model })
+    }
+
     pub(crate) fn read(path: &Path) -> Result<ModelFile, String> {
         ModelFile::try_read(path).map_err(|unusable| unusable.told(path))
     }

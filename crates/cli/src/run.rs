@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use crate::command::Command;
 use crate::{
-    backup, chart, check, completions, dynamodb, export, import, restore, serve, token, verify,
+    backup, chart, check, completions, demo, dynamodb, export, import, restore, serve, token,
+    verify,
 };
 
 /// Every command, in the order in which `--help` lists them: from the model to serving it, to what
@@ -14,6 +15,7 @@ const COMMANDS: &[Command] = &[
     check::COMMAND,
     chart::COMMAND,
     serve::COMMAND,
+    demo::COMMAND,
     token::COMMAND,
     dynamodb::COMMAND,
     import::COMMAND,

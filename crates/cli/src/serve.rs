@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::Db;
-use keyloom_server::{Limits, Log, LogLevel, OwnRoute, Rest, RestOptions};
+use keyloom_server::{Limits, Log, LogLevel, OwnPage, OwnRoute, Rest, RestOptions};
 
 use crate::command::Command;
 use crate::model_file::{ModelFile, close};
+use crate::pages;
 use crate::place::{self, Opened};
 use crate::serving::{self, tell};
 
@@ -47,6 +48,8 @@ pub(crate) struct Served<'a> {
     pub(crate) model: &'a str,
     /// The routes that it adds to those of the model.
     pub(crate) routes: Vec<OwnRoute>,
+    /// The pages that it adds to those that the arguments name.
+    pub(crate) pages: Vec<OwnPage>,
 }
 
 fn describe(command: clap::Command) -> clap::Command {
@@ -65,14 +68,15 @@ pub(crate) fn arguments(command: clap::Command) -> clap::Command {
     let log = log
         .value_parser(["all", "failures", "nothing"])
         .help("Which requests are told of on standard error, in JSON\n");
-    let command = serving::arguments(command.arg(data), "127.0.0.1:8080").arg(log);
+    let command =
+        serving::arguments(command.arg(data), "127.0.0.1:8080").arg(log).arg(pages::argument());
     place::remote_arguments(command)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let path = arguments.get_one::<PathBuf>("model").ok_or("Name a model file.")?;
     let file = ModelFile::named(arguments)?;
-    let served = Served { name: &name_of(path), model: &file.text, routes: vec![] };
+    let served = Served { name: &name_of(path), model: &file.text, routes: vec![], pages: vec![] };
     serve(served, arguments)
 }
 
@@ -82,15 +86,16 @@ pub(crate) fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), St
 }
 
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
-    let default = PathBuf::from(format!("{}-data", served.name));
+    let default = directory_of(served.name);
+    let pages = [served.pages, pages::named(arguments)?].concat();
     let opened = place::open_or_make(arguments, default, serving::options(arguments)).await?;
     let Opened { place, name, flag, engine } = opened;
     let tokens = place.tokens().await?;
     let db = place.database(served.model).await?;
     let is_open = tokens.is_open();
     let chores = tokio::spawn(chores(db.clone()));
-    let options =
-        RestOptions { name: served.name.to_owned(), log: log(arguments), ..RestOptions::default() };
+    let (service, log) = (served.name.to_owned(), log(arguments));
+    let options = RestOptions { name: service, log, pages, ..RestOptions::default() };
     let rest = Rest::new(db, tokens, served.routes, options)?;
     let greeting = rest.greeting();
     let limits = Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() };
@@ -114,6 +119,11 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let _ = chores.await;
     tell("Stopped.");
     engine.map_or(Ok(()), close)
+}
+
+/// Where the data of a model is, if nothing is said.
+pub(crate) fn directory_of(name: &str) -> PathBuf {
+    PathBuf::from(format!("{name}-data"))
 }
 
 /// What goes on while requests are answered: rows that a changed model needs, and expiry.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use keyloom::{Entry, Value};
 use keyloom_model::Layout;
 
-use super::lines::Numbered;
+use super::producer::Numbered;
 
 /// As many bytes of lines as are held in memory.
 const BYTES_MAX: usize = 512 << 20;

@@ -1,22 +1,15 @@
-//! Reading lines, and putting as many of them together as fit into one transaction. Refuses lines
-//! that no entity can have: too long, not UTF-8, no JSON.
+//! Reading lines. Refuses those that no entity can have: too long, not UTF-8, no JSON.
 
-use std::collections::HashMap;
 use std::io::{BufRead, Read};
-use std::sync::mpsc::SyncSender;
 
 use keyloom::{Entry, Error};
-use keyloom_model::Layout;
 
+use super::producer::{NobodyListens, Numbered, Producer};
 use super::tally::Problem;
 
 /// As many bytes as a line can have: an entity has at most 320 KB, and JSON may take six bytes
 /// for one.
 const LINE_BYTES_MAX: u64 = 4 << 20;
-/// As many rows as a transaction can touch.
-const ROWS_MAX: usize = 100;
-/// As many bytes of lines as are put in one transaction, which can have 4 MB; a child counts twice.
-const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// Where lines come from.
 pub(super) struct Source {
@@ -25,80 +18,18 @@ pub(super) struct Source {
     pub(super) bytes: Option<u64>,
 }
 
-/// An entry and the line that it is from.
-#[derive(Clone, Debug)]
-pub(super) struct Numbered {
-    pub(super) line: u64,
-    /// Of the line.
-    pub(super) bytes: usize,
-    pub(super) entry: Entry,
-}
-
-/// What was read, in the order of the lines.
-#[derive(Debug)]
-pub(super) enum Work {
-    /// Entries for one transaction, and how many bytes were read when they were.
-    Batch(Vec<Numbered>, u64),
-    /// A line that holds no entry.
-    Bad(Problem),
-    /// The lines cannot be read.
-    Unreadable(String),
-}
-
-/// How many rows a change of each kind can touch.
-pub(super) struct Batches {
-    rows: HashMap<String, usize>,
-}
-
-impl Batches {
-    pub(super) fn new(layout: &Layout) -> Batches {
-        let kinds = layout.model().entities();
-        Batches { rows: kinds.map(|(id, kind)| (kind.name.clone(), layout.rows_max(id))).collect() }
-    }
-
-    /// The most rows that an entry can touch. One of no kind touches none, and is refused later.
-    pub(super) fn rows(&self, entry: &Entry) -> usize {
-        self.rows.get(&entry.entity).copied().unwrap_or(1)
-    }
-}
-
-/// A batch that is being put together.
-#[derive(Default)]
-pub(super) struct Batch {
-    entries: Vec<Numbered>,
-    rows: usize,
-    bytes: usize,
-}
-
-impl Batch {
-    /// Adds an entry; returns those before it if there is no room.
-    pub(super) fn add(&mut self, entry: Numbered, batches: &Batches) -> Option<Vec<Numbered>> {
-        let (rows, bytes) = (batches.rows(&entry.entry), entry.bytes);
-        let is_full = self.rows + rows > ROWS_MAX || self.bytes + bytes > BATCH_BYTES_MAX;
-        let full = if is_full { self.take() } else { None };
-        self.rows += rows;
-        self.bytes += bytes;
-        self.entries.push(entry);
-        full
-    }
-
-    /// What is in it, if anything is.
-    pub(super) fn take(&mut self) -> Option<Vec<Numbered>> {
-        let batch = std::mem::take(self);
-        (!batch.entries.is_empty()).then_some(batch.entries)
-    }
-}
-
 /// Reads all lines and sends what is in them, until nobody listens.
-pub(super) fn read(mut lines: Box<dyn BufRead + Send>, batches: &Batches, to: &SyncSender<Work>) {
-    let (mut batch, mut text) = (Batch::default(), Vec::new());
-    let (mut line, mut bytes) = (0, 0);
+pub(super) fn read(
+    mut lines: Box<dyn BufRead + Send>,
+    to: &mut Producer,
+) -> Result<(), NobodyListens> {
+    let (mut text, mut line) = (Vec::new(), 0);
     loop {
         line += 1;
         let entry = match next_line(&mut *lines, &mut text) {
-            Ok(Line::End) => break,
+            Ok(Line::End) => return Ok(()),
             Ok(Line::Whole) if text.trim_ascii().is_empty() => {
-                bytes += text.len() as u64;
+                to.done += text.len() as u64;
                 continue;
             }
             Ok(Line::Whole) => Entry::from_json(text.trim_ascii_end()).map_err(no_entry),
@@ -106,31 +37,13 @@ pub(super) fn read(mut lines: Box<dyn BufRead + Send>, batches: &Batches, to: &S
                 "The line has more than {} MiB, and no entity is that large.",
                 LINE_BYTES_MAX >> 20
             )),
-            Err(error) => {
-                let _ = to.send(Work::Unreadable(format!("line {line} cannot be read: {error}.")));
-                return;
-            }
+            Err(error) => return to.unreadable(format!("line {line} cannot be read: {error}.")),
         };
-        let before = bytes;
-        bytes += text.len() as u64;
-        let sent = match entry {
-            Ok(entry) => {
-                let numbered = Numbered { line, bytes: text.len(), entry };
-                let full = batch.add(numbered, batches);
-                full.map_or(Ok(()), |full| to.send(Work::Batch(full, before)))
-            }
-            Err(reason) => {
-                let full = batch.take().map(|full| Work::Batch(full, before));
-                let bad = Work::Bad(Problem { line, reason });
-                full.into_iter().chain([bad]).try_for_each(|work| to.send(work))
-            }
-        };
-        if sent.is_err() {
-            return;
+        match entry {
+            Ok(entry) => to.entry(Numbered { line, bytes: text.len(), entry })?,
+            Err(reason) => to.bad(Problem { line, reason })?,
         }
-    }
-    if let Some(rest) = batch.take() {
-        let _ = to.send(Work::Batch(rest, bytes));
+        to.done += text.len() as u64;
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use crate::progress::{ProgressBar, Step};
 
 use super::deferred::{Component, Deferred};
-use super::lines::{Batch, Batches, Numbered, Work};
+use super::producer::{Batch, Batches, Numbered, Work};
 use super::tally::{Problem, Tally};
 
 /// Transactions that are under way together.
@@ -19,7 +19,7 @@ const IN_FLIGHT_MAX: usize = 64;
 
 /// What a line does that cannot be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OnProblem {
+pub(crate) enum OnProblem {
     /// It ends the import.
     Stop,
     /// It is told.

@@ -20,7 +20,7 @@ pub(super) struct Problem {
 
 /// How many entries became what.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     pub(super) created: u64,
     pub(super) unchanged: u64,
     pub(super) replaced: u64,
@@ -69,7 +69,7 @@ impl Tally {
     }
 
     /// An error if something was not imported.
-    pub(super) fn outcome(&self) -> Result<(), String> {
+    pub(crate) fn outcome(&self) -> Result<(), String> {
         match self.not_imported {
             0 => Ok(()),
             1 => Err("one line was not imported: see above.".to_owned()),

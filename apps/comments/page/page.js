@@ -1,0 +1,145 @@
+// The comments of a product: by language and rating in any combination, newest first, with how many
+// there are of each, and the products that are loved the most.
+
+import { ask, count, make, path, tell, visit } from "/api.js";
+
+const PAGE = 20;
+const LEADERS = 10;
+const RATINGS = [5, 4, 3, 2, 1];
+
+/** What the address asks for. */
+function asked() {
+  const query = new URLSearchParams(location.search);
+  const list = (name) => (query.get(name) ?? "").split(",").filter((value) => value !== "");
+  return {
+    product: query.get("product") ?? "42",
+    language: list("language"),
+    rating: list("rating"),
+    cursor: query.get("cursor"),
+  };
+}
+
+function go(parameters) {
+  const { product, language, rating, cursor } = { ...asked(), cursor: null, ...parameters };
+  visit({ product, language: language.join(","), rating: rating.join(","), cursor });
+  refresh();
+}
+
+/** The values without one that is among them, with it otherwise. */
+function toggled(values, value) {
+  return values.includes(value) ? values.filter((other) => other !== value) : [...values, value];
+}
+
+function stars(rating) {
+  const text = "★".repeat(rating) + "☆".repeat(5 - rating);
+  return make("span", { className: "stars", role: "img", "aria-label": `${rating} of 5` }, text);
+}
+
+async function refresh() {
+  await tell(async () => {
+    const { product, language, rating, cursor } = asked();
+    document.getElementById("product").textContent = product;
+    const at = `/products/${encodeURIComponent(product)}/comments`;
+    const filter = { language: language.join(","), rating: rating.join(",") };
+    const [list, facets, leaders] = await Promise.all([
+      ask("GET", path(at, { ...filter, cursor, limit: PAGE, total: "true" })),
+      ask("GET", path(`${at}/facets`, filter)),
+      ask("GET", path("/boards/leaders", { limit: LEADERS })),
+    ]);
+    document.getElementById("total").textContent =
+      `${count(list.total)} ${list.total === 1 ? "comment" : "comments"}`;
+    document.getElementById("comments").replaceChildren(...list.items.map(commentCard));
+    turn("previous", list.previous);
+    turn("next", list.next);
+    showRatings(facets.facets.rating.items, rating);
+    showLanguages(facets.facets.language.items, language);
+    showLeaders(leaders.items, product);
+  });
+}
+
+function turn(id, cursor) {
+  const button = document.getElementById(id);
+  button.disabled = cursor === undefined;
+  button.onclick = () => go({ cursor });
+}
+
+/** How many comments have each rating, under the languages that are chosen. */
+function showRatings(counts, chosen) {
+  const of = new Map(counts.map(({ value, count: number }) => [value, number]));
+  const most = Math.max(1, ...of.values());
+  const row = (rating) => {
+    const number = of.get(rating) ?? 0;
+    const properties = {
+      className: "rating",
+      type: "button",
+      "aria-pressed": String(chosen.includes(String(rating))),
+      "aria-label": `Rating ${rating}: ${count(number)}`,
+      onclick: () => go({ rating: toggled(chosen, String(rating)) }),
+    };
+    const meter = make("meter", { min: 0, max: most, value: number });
+    return make("li", {}, make("button", properties, stars(rating), meter, make("b", {}, count(number))));
+  };
+  document.getElementById("ratings").replaceChildren(...RATINGS.map(row));
+}
+
+function showLanguages(counts, chosen) {
+  const chip = ({ value, count: number }) => {
+    const properties = {
+      className: "chip",
+      type: "button",
+      "aria-pressed": String(chosen.includes(value)),
+      onclick: () => go({ language: toggled(chosen, value) }),
+    };
+    return make("li", {}, make("button", properties, value, " ", make("b", {}, count(number))));
+  };
+  document.getElementById("languages").replaceChildren(...counts.map(chip));
+}
+
+function showLeaders(leaders, product) {
+  const row = (leader) => {
+    const link = make("a", {
+      href: path(location.pathname, { product: leader.product }),
+      onclick: (event) => {
+        event.preventDefault();
+        go({ product: leader.product, language: [], rating: [] });
+      },
+    }, leader.product);
+    const properties = { className: "leader", "aria-current": String(leader.product === product) };
+    const rank = make("span", { className: "quiet" }, `${leader.rank}.`);
+    return make("li", properties, rank, link, make("b", {}, count(leader.score)));
+  };
+  document.getElementById("leaders").replaceChildren(...leaders.map(row));
+}
+
+function commentCard(comment) {
+  const text = typeof comment.body === "string" ? comment.body : JSON.stringify(comment.body);
+  const about = ` ${comment.language} · ${new Date(comment.created).toLocaleString()}`;
+  return make(
+    "li",
+    { className: "card comment" },
+    stars(comment.rating),
+    make("span", { className: "quiet" }, about),
+    make("p", { className: "body" }, text),
+  );
+}
+
+document.getElementById("open").onsubmit = (event) => {
+  event.preventDefault();
+  go({ product: event.target.elements.product.value.trim(), language: [], rating: [] });
+  event.target.reset();
+};
+document.getElementById("new").onsubmit = async (event) => {
+  event.preventDefault();
+  const { body, rating, language } = event.target.elements;
+  const comment = {
+    product: asked().product,
+    language: language.value,
+    rating: Number(rating.value),
+    body: body.value,
+  };
+  if ((await tell(() => ask("POST", "/comments", comment))) === undefined) return;
+  event.target.reset();
+  await refresh();
+};
+window.onpopstate = refresh;
+refresh();

@@ -1,0 +1,161 @@
+// Tasks by their tags: every chip narrows the list, and every count says what would be left.
+
+import { ask, count, make, path, tell, visit } from "/api.js";
+
+const KEYS_SHOWN = 8;
+const VALUES_SHOWN = 8;
+const PAGE = 20;
+
+/** What the address asks for. */
+function asked() {
+  const query = new URLSearchParams(location.search);
+  return { tag: query.getAll("tag"), cursor: query.get("cursor") };
+}
+
+/** `key:value` as the server reads it: signs that mean something are told apart by a backslash. */
+function tagText(key, value) {
+  const plain = (text) => text.replace(/[\\!:|*,]/g, "\\$&");
+  return `${plain(key)}:${plain(value)}`;
+}
+
+/** For people: without the backslashes. */
+function shown(tag) {
+  return tag.replace(/\\(.)/g, "$1");
+}
+
+function choose(tags) {
+  visit({ tag: tags });
+  refresh();
+}
+
+function chip(label, tag, tags) {
+  const isChosen = tags.includes(tag);
+  const others = tags.filter((other) => other !== tag);
+  return make(
+    "button",
+    {
+      className: "chip",
+      type: "button",
+      "aria-pressed": String(isChosen),
+      onclick: () => choose(isChosen ? others : [...others, tag]),
+    },
+    ...label,
+  );
+}
+
+async function refresh() {
+  await tell(async () => {
+    const { tag, cursor } = asked();
+    const list = await ask("GET", path("/tasks", { tag, cursor, limit: PAGE, reverse: "true", total: "true" }));
+    document.getElementById("total").textContent =
+      `${count(list.total)} ${list.total === 1 ? "task" : "tasks"}${tag.length ? " with these tags" : ""}`;
+    document.getElementById("chosen").replaceChildren(
+      ...tag.map((one) => make("li", {}, chip([shown(one), " ×"], one, tag))),
+    );
+    document.getElementById("tasks").replaceChildren(...list.items.map((task) => taskCard(task, tag)));
+    turn("previous", list.previous, tag);
+    turn("next", list.next, tag);
+    await refreshKeys(tag);
+  });
+}
+
+function turn(id, cursor, tag) {
+  const button = document.getElementById(id);
+  button.disabled = cursor === undefined;
+  button.onclick = () => {
+    visit({ tag, cursor });
+    refresh();
+  };
+}
+
+/** The values of each key, and how many of the tasks that are listed have them. */
+async function refreshKeys(tag) {
+  const prefix = document.getElementById("prefix").value.trim();
+  const keys = await ask("GET", path("/tasks/tags", { tag, limit: KEYS_SHOWN }));
+  const parts = await Promise.all(
+    keys.items.map(async ({ key }) => {
+      const at = path(`/tasks/tags/${encodeURIComponent(key)}`, { tag, prefix, limit: VALUES_SHOWN });
+      const values = await ask("GET", at);
+      if (values.items.length === 0) return null;
+      const chips = values.items.map(({ value, count: number }) =>
+        make("li", {}, chip([value, " ", make("b", {}, count(number))], tagText(key, value), tag)),
+      );
+      const more = values.next === undefined ? null : make("li", { className: "quiet" }, "…");
+      return make("div", {}, make("h2", {}, key), make("ul", { className: "chips" }, ...chips, more));
+    }),
+  );
+  document.getElementById("keys").replaceChildren(...parts.filter((part) => part !== null));
+}
+
+function taskCard(task, tags) {
+  const done = make("input", {
+    type: "checkbox",
+    checked: task.done,
+    "aria-label": `Done: ${task.name}`,
+    onchange: () => change(task, { done: done.checked }),
+  });
+  const chips = Object.entries(task.tags).map(([key, value]) =>
+    make("li", {}, chip([`${key}:${value}`], tagText(key, value), tags)),
+  );
+  return make(
+    "li",
+    { className: task.done ? "card task done" : "card task" },
+    done,
+    make("span", { className: "name" }, task.name),
+    make(
+      "span",
+      { className: "tools" },
+      make("button", { type: "button", onclick: () => retag(task) }, "Tags"),
+      make("button", { type: "button", onclick: () => remove(task) }, "Delete"),
+    ),
+    make("ul", { className: "chips" }, ...chips),
+  );
+}
+
+/** `priority:high, project:garden`; the first `:` ends the key. */
+function parseTags(text) {
+  const pairs = text.split(",").map((pair) => pair.trim()).filter((pair) => pair !== "");
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf(":");
+      if (at < 1) throw new Error(`A tag is a key and a value, as in priority:high, and “${pair}” is not.`);
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    }),
+  );
+}
+
+/** Changes a task, if nobody else did meanwhile. */
+async function change(task, patch) {
+  await tell(() => ask("PATCH", `/tasks/${task.id}`, patch, { "If-Match": `"${task.version}"` }));
+  await refresh();
+}
+
+async function retag(task) {
+  const before = Object.entries(task.tags).map(([key, value]) => `${key}:${value}`).join(", ");
+  const text = prompt("Tags of this task:", before);
+  if (text === null) return;
+  await tell(async () => {
+    const tags = parseTags(text);
+    const gone = Object.keys(task.tags).filter((key) => !(key in tags));
+    await change(task, { tags: { ...tags, ...Object.fromEntries(gone.map((key) => [key, null])) } });
+  });
+}
+
+async function remove(task) {
+  await tell(() => ask("DELETE", `/tasks/${task.id}`));
+  await refresh();
+}
+
+document.getElementById("new").onsubmit = async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  const made = await tell(() =>
+    ask("POST", "/tasks", { name: form.elements.name.value, tags: parseTags(form.elements.tags.value) }),
+  );
+  if (made === undefined) return;
+  form.reset();
+  await refresh();
+};
+document.getElementById("prefix").oninput = () => tell(() => refreshKeys(asked().tag));
+window.onpopstate = refresh;
+refresh();
