@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::{Request, Response, StatusCode};
+
+use crate::body::Body;
 
 /// Something that answers requests: made from what a server can serve, such as
 /// [`DynamoDb`](crate::DynamoDb).
@@ -16,7 +17,7 @@ pub struct App {
 }
 
 /// The answer to a request, to be waited for.
-pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Response<Full<Bytes>>> + Send + 'a>>;
+pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
 /// Answers requests whose bodies have arrived.
 pub(crate) trait Service: Send + Sync + 'static {
@@ -24,9 +25,11 @@ pub(crate) trait Service: Send + Sync + 'static {
     fn is_open(&self) -> bool;
     /// The answer.
     fn answer(&self, request: Request<Bytes>) -> Answer<'_>;
+    /// The server stops: answers that have no end by themselves come to one.
+    fn stop(&self) {}
     /// The answer to a request whose body has not arrived.
-    fn refuse(&self, refusal: Refusal) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::default());
+    fn refuse(&self, refusal: Refusal) -> Response<Body> {
+        let mut response = Response::new(Bytes::new().into());
         *response.status_mut() = refusal.status();
         response
     }

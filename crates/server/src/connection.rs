@@ -6,9 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::{Body, Incoming};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
 use hyper::header::CONNECTION;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -19,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::app::Refusal;
+use crate::body::Body;
 use crate::{App, Limits};
 
 /// Room for bodies is given out in pieces of so many bytes.
@@ -79,7 +79,7 @@ pub(crate) async fn serve(
     .await;
 }
 
-async fn answer(host: &Host, request: Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(host: &Host, request: Request<Incoming>) -> Response<Body> {
     let limits = &host.limits;
     let (head, body) = request.into_parts();
     if body.size_hint().lower() > limits.body_bytes as u64 {
@@ -102,7 +102,7 @@ async fn answer(host: &Host, request: Request<Incoming>) -> Response<Full<Bytes>
 }
 
 /// An answer to what was not read to its end: the connection cannot be used again.
-fn refuse(host: &Host, refusal: Refusal) -> Response<Full<Bytes>> {
+fn refuse(host: &Host, refusal: Refusal) -> Response<Body> {
     let mut response = host.app.service.refuse(refusal);
     response.headers_mut().insert(CONNECTION, hyper::header::HeaderValue::from_static("close"));
     response

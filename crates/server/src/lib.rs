@@ -13,6 +13,7 @@
 //! answered, idle connections are closed.
 
 mod app;
+mod body;
 mod config;
 mod connection;
 mod dynamodb;

@@ -3,10 +3,12 @@
 mod access;
 mod bulk;
 mod call;
+mod changes;
 mod docs;
 mod entity;
 mod example;
 mod greeting;
+mod jobs;
 mod list;
 mod log;
 mod metrics;

@@ -59,6 +59,7 @@ impl Server {
             drop(self.listener);
             // Who no longer listens has ended already.
             let _ = stopping.send(Stop::Yes);
+            self.host.app.service.stop();
             let ended = async { while connections.join_next().await.is_some() {} };
             let _ = timeout(self.host.limits.stop_time, ended).await;
         }

@@ -85,6 +85,8 @@ fn conforms(app: &str) {
         .arg("--config-file")
         .arg(clients.join("schemathesis.toml"))
         .args(["run", &format!("{}/openapi.json", served.url)])
+        // An answer that never ends is not for a tool that waits for the end.
+        .args(["--exclude-path", "/changes"])
         .args(["--header", &format!("Authorization: Bearer {token}")])
         .args(["--header", "Keyloom-Tenant: acme"])
         .args(["--seed", "2026", "--generation-database", "none", "--warnings", "off"])

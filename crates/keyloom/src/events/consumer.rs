@@ -14,7 +14,6 @@ use keyloom_store::{Error as StoreError, FeedStart, Get, Put, SeqNo, ShardId, Ta
 use keyloom_store::{Query, TransactAction};
 use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
 
-use super::event::change_word;
 use super::{Event, Handlers};
 use crate::db::{Db, unknown};
 use crate::error::Error;
@@ -57,7 +56,7 @@ impl Consumer {
                 Target::Handler(name) => name.clone(),
                 Target::Webhook(_) | Target::Job(_) => {
                     let entity = &model.entity(handler.entity).name;
-                    format!("{entity}.{}", change_word(handler.change))
+                    format!("{entity}.{}", handler.change.word())
                 }
             };
             match all.iter_mut().find(|consumer| consumer.name == name) {

@@ -46,7 +46,7 @@ impl Event {
             ("entity", Value::from(self.entity.as_str())),
             ("id", Value::from(self.id.as_str())),
             ("tenant", self.tenant.clone().unwrap_or(Value::Null)),
-            ("change", Value::from(change_word(self.change))),
+            ("change", Value::from(self.change.word())),
             ("old", image(&self.old)),
             ("new", image(&self.new)),
             ("position", Value::from(self.position.to_string())),
@@ -185,15 +185,6 @@ fn read_image(
     Ok(Some(Record::new(schema, Image { key: key.clone(), version, number: None, fields })))
 }
 
-pub(crate) fn change_word(change: TriggeringChange) -> &'static str {
-    match change {
-        TriggeringChange::Insert => "insert",
-        TriggeringChange::Update => "update",
-        TriggeringChange::Delete => "delete",
-    }
-}
-
 fn read_change(word: &str) -> Option<TriggeringChange> {
-    let all = [TriggeringChange::Insert, TriggeringChange::Update, TriggeringChange::Delete];
-    all.into_iter().find(|change| change_word(*change) == word)
+    TriggeringChange::ALL.into_iter().find(|change| change.word() == word)
 }

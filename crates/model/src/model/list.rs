@@ -156,3 +156,18 @@ pub enum TriggeringChange {
     /// It was deleted.
     Delete,
 }
+
+impl TriggeringChange {
+    /// All of them.
+    pub const ALL: [TriggeringChange; 3] =
+        [TriggeringChange::Insert, TriggeringChange::Update, TriggeringChange::Delete];
+
+    /// What it is called in a model file, and in what is told of it.
+    pub fn word(self) -> &'static str {
+        match self {
+            TriggeringChange::Insert => "insert",
+            TriggeringChange::Update => "update",
+            TriggeringChange::Delete => "delete",
+        }
+    }
+}

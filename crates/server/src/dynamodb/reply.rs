@@ -1,10 +1,10 @@
 //! Answers with the headers that clients check.
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::body::Body;
 use crate::gzip::{Gzip, compressed};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
@@ -21,12 +21,12 @@ pub(super) struct Reply<'a> {
 
 impl Reply<'_> {
     /// The answer to a request with these headers. The checksum is of the bytes that are sent.
-    pub(super) fn response(self, asked: &HeaderMap) -> Response<Full<Bytes>> {
+    pub(super) fn response(self, asked: &HeaderMap) -> Response<Body> {
         let compressed = compressed(&self.body, Gzip::of(asked));
         let is_compressed = compressed.is_some();
         let body = compressed.unwrap_or(self.body);
         let checksum = HeaderValue::from(crc32fast::hash(&body));
-        let mut response = Response::new(Full::new(Bytes::from(body)));
+        let mut response = Response::new(Bytes::from(body).into());
         *response.status_mut() =
             StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();

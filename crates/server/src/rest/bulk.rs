@@ -148,6 +148,11 @@ fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
         return Err(Wrong::Shape(format!("There is no entity `{entity}`: there are `{known}`.")));
     };
     call.caller.check_jobs(model, kind).map_err(Wrong::Denied)?;
+    if model.jobs() == Some(kind) && !["get", "delete"].contains(&verb) {
+        let detail =
+            format!("A `{entity}` is not written: `/docs` says what can be done with one.");
+        return Err(Wrong::Shape(detail));
+    }
     if verb != "get" {
         call.caller.check_change(model.entity(kind)).map_err(Wrong::Denied)?;
     }

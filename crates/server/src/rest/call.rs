@@ -9,6 +9,7 @@ use hyper::header::{
 };
 use hyper::{Method, StatusCode};
 use keyloom::{Db, Item, Record, json_to_item};
+use tokio::sync::mpsc;
 
 use super::access::Caller;
 use super::problem::{Kind, Problem};
@@ -202,12 +203,14 @@ pub(crate) fn cut(text: &str) -> String {
 }
 
 /// An answer in the making.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) media_type: &'static str,
     pub(crate) headers: Vec<(HeaderName, String)>,
     pub(crate) body: Vec<u8>,
+    /// What comes about by and by, instead of the body.
+    pub(crate) pieces: Option<mpsc::Receiver<Bytes>>,
     /// The code of a problem, for the log.
     pub(crate) code: Option<&'static str>,
     /// What is wrong inside, for the log alone.
@@ -223,7 +226,15 @@ impl Reply {
     }
 
     pub(crate) fn empty(status: StatusCode) -> Reply {
-        Reply { status, media_type: "", headers: vec![], body: vec![], code: None, cause: None }
+        Reply {
+            status,
+            media_type: "",
+            headers: vec![],
+            body: vec![],
+            pieces: None,
+            code: None,
+            cause: None,
+        }
     }
 
     /// An entity, with its version as a tag.

@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
+use keyloom::events::{Backlog, Lag};
+
 /// The upper bounds of the histogram's buckets, in microseconds.
 const BUCKETS_US: [u64; 14] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000,
@@ -82,6 +84,43 @@ impl Metrics {
         self.operations.iter().for_each(|measured| measured.write_histogram(&mut text, name));
         text
     }
+}
+
+/// What is left to do after changes, in the same format.
+pub(crate) fn backlog_text(backlog: &Backlog) -> String {
+    let mut text = String::new();
+    let mut gauge = |name: &str, help: &str, values: &[(String, f64)]| {
+        if values.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "# HELP keyloom_{name} {help}");
+        let _ = writeln!(text, "# TYPE keyloom_{name} gauge");
+        for (labels, value) in values {
+            let _ = writeln!(text, "keyloom_{name}{{{labels}}} {value}");
+        }
+    };
+    let of_consumers = |value: &dyn Fn(&Lag) -> f64| -> Vec<(String, f64)> {
+        let consumers = backlog.consumers.iter();
+        consumers.map(|lag| (format!("consumer=\"{}\"", lag.consumer), value(lag))).collect()
+    };
+    let behind = of_consumers(&|lag| lag.events.into());
+    gauge("consumer_events_behind", "Events not handled, of the next 1,000 changes.", &behind);
+    let age = of_consumers(&|lag| lag.age_ms as f64 / 1000.0);
+    gauge("consumer_age_seconds", "How old the oldest event is that is not handled.", &age);
+    let lost = of_consumers(&|lag| f64::from(lag.is_lost));
+    gauge("consumer_lost", "1 if changes are lost to it: it has stopped.", &lost);
+    let states = [
+        ("due", backlog.due),
+        ("waiting", backlog.waiting),
+        ("running", backlog.running),
+        ("queued", backlog.queued),
+        ("failed", backlog.failed),
+    ];
+    let states = states.map(|(state, count)| (format!("state=\"{state}\""), f64::from(count)));
+    gauge("jobs", "Jobs, up to 1,000 of each state; failed ones are dead letters.", &states);
+    let late = [(String::new(), backlog.late_ms as f64 / 1000.0)];
+    gauge("jobs_late_seconds", "For how long the oldest job has been due.", &late);
+    text
 }
 
 impl Measured {

@@ -7,6 +7,7 @@ use hyper::Method;
 use keyloom_model::{Entity, EntityId, FieldId, ListId, Model, PathPart, UniqueId};
 
 use super::access::Role;
+use super::jobs::JobStep;
 
 /// A method of a path.
 #[derive(Clone, Debug)]
@@ -41,6 +42,10 @@ pub(crate) enum Action {
     },
     /// Whatever lists and uniques answer under one path.
     Ask(Asked),
+    /// Something that is done with a job.
+    Job(EntityId, JobStep),
+    /// What happens, as it happens.
+    Changes,
     Batch,
     Transaction,
     ListTokens,
@@ -82,9 +87,11 @@ impl Action {
             | Action::Replace(entity)
             | Action::Change(entity)
             | Action::Delete(entity)
+            | Action::Job(entity, _)
             | Action::Children { child: entity, .. } => Some(*entity),
             Action::Ask(asked) => Some(asked.entity),
-            Action::Batch
+            Action::Changes
+            | Action::Batch
             | Action::Transaction
             | Action::ListTokens
             | Action::CreateToken
@@ -102,17 +109,21 @@ impl Operation {
     pub(crate) fn access(&self) -> Access {
         match self.action {
             Action::OpenApi | Action::Docs | Action::Health => Access::Anybody,
-            Action::Read(_) | Action::Children { .. } | Action::Ask(_) | Action::Batch => {
-                Access::Role(Role::Reader)
-            }
+            Action::Read(_)
+            | Action::Children { .. }
+            | Action::Ask(_)
+            | Action::Changes
+            | Action::Batch => Access::Role(Role::Reader),
             Action::Create(_)
             | Action::Replace(_)
             | Action::Change(_)
             | Action::Delete(_)
             | Action::Transaction => Access::Role(Role::Writer),
-            Action::ListTokens | Action::CreateToken | Action::RevokeToken | Action::Metrics => {
-                Access::Role(Role::Admin)
-            }
+            Action::Job(..)
+            | Action::ListTokens
+            | Action::CreateToken
+            | Action::RevokeToken
+            | Action::Metrics => Access::Role(Role::Admin),
             Action::Own(_) if self.method == Method::GET => Access::Role(Role::Reader),
             Action::Own(_) => Access::Role(Role::Writer),
         }
@@ -165,13 +176,23 @@ fn of_entity(model: &Model, id: EntityId, entity: &Entity) -> Vec<Operation> {
         path: path.to_vec(),
         action,
     };
-    let mut operations = vec![
-        operation(format!("create_{name}"), Method::POST, &all, Action::Create(id)),
-        operation(format!("read_{name}"), Method::GET, &one, Action::Read(id)),
-        operation(format!("replace_{name}"), Method::PUT, &one, Action::Replace(id)),
-        operation(format!("change_{name}"), Method::PATCH, &one, Action::Change(id)),
-        operation(format!("delete_{name}"), Method::DELETE, &one, Action::Delete(id)),
-    ];
+    let read = operation(format!("read_{name}"), Method::GET, &one, Action::Read(id));
+    let delete = operation(format!("delete_{name}"), Method::DELETE, &one, Action::Delete(id));
+    let mut operations = if model.jobs() == Some(id) {
+        let step = |step: JobStep| {
+            let path = [&one[..], &[Segment::Text(step.word().to_owned())]].concat();
+            operation(format!("{}_{name}", step.word()), Method::POST, &path, Action::Job(id, step))
+        };
+        [read, delete].into_iter().chain(JobStep::ALL.map(step)).collect()
+    } else {
+        vec![
+            operation(format!("create_{name}"), Method::POST, &all, Action::Create(id)),
+            read,
+            operation(format!("replace_{name}"), Method::PUT, &one, Action::Replace(id)),
+            operation(format!("change_{name}"), Method::PATCH, &one, Action::Change(id)),
+            delete,
+        ]
+    };
     for (relation, child) in model.children(id) {
         let below = [Segment::Text("with".to_owned()), Segment::Text(relation.clone())];
         let path = [&one[..], &below].concat();
@@ -254,6 +275,7 @@ fn of_server() -> Vec<Operation> {
     vec![
         operation("transaction", Method::POST, "/transaction", Action::Transaction),
         operation("batch", Method::POST, "/batch", Action::Batch),
+        operation("changes", Method::GET, "/changes", Action::Changes),
         operation("list_tokens", Method::GET, "/tokens", Action::ListTokens),
         operation("create_token", Method::POST, "/tokens", Action::CreateToken),
         revoke,

@@ -60,6 +60,8 @@ kinds! {
     InUse            409 "in-use"             "Others refer to it."
     VersionConflict  409 "version-conflict"   "It has another version than the body says."
     KeyReused        409 "key-reused"         "The idempotency key was used for another request."
+    JobState         409 "job-state"          "The job is in no state for this."
+    ChangesGone      410 "changes-gone"       "Changes after the position are not kept any more."
     VersionMismatch  412 "version-mismatch"   "It has another version than was expected."
     BodyTooLarge     413 "body-too-large"     "The body is larger than the server takes."
     BadMediaType     415 "bad-media-type"     "The body is not JSON."

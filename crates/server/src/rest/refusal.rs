@@ -43,6 +43,8 @@ fn kind(error: &Error) -> Kind {
         | Error::KeyTooLong(_) => Kind::TooLarge,
         Error::KeyReused { .. } => Kind::KeyReused,
         Error::KeyUnfit { .. } => Kind::BadHeader,
+        Error::JobState { .. } => Kind::JobState,
+        Error::Store(keyloom_store::Error::ChangesGone { .. }) => Kind::ChangesGone,
         Error::Building { .. } => Kind::Building,
         Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,
         Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::Busy,
@@ -75,6 +77,10 @@ fn detail(error: &Error) -> String {
             "Another request was made with this `Idempotency-Key`: use another key for this one."
                 .to_owned()
         }
+        (Kind::ChangesGone, _) => "What happened after this position is not kept any more, so it \
+                                   would be skipped: read anew what you need, and begin without \
+                                   a position."
+            .to_owned(),
         (Kind::Invalid, Error::Fields { entity, errors }) => match &errors[..] {
             [error] => format!("This is no `{entity}`: {}", sentence(error)),
             errors => {

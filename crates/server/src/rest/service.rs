@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{ALLOW, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use keyloom::{Clock, Db, SystemClock};
 use keyloom_model::Model;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::access::{self, Caller};
 use super::call::{Call, Reply};
 use super::greeting::greeting;
 use super::log::{Entry, Log, LogLevel};
-use super::metrics::Metrics;
+use super::metrics::{Metrics, backlog_text};
 use super::operation::{Access, Action, Operation, Segment, operations};
 use super::own_route::{OwnRequest, OwnRoute};
 use super::pages::{OwnPage, Pages};
@@ -24,9 +24,10 @@ use super::problem::{Kind, Problem};
 use super::route::Route;
 use super::router::Router;
 use super::tokens::Tokens;
-use super::{bulk, entity, list, token_routes, uri};
+use super::{bulk, changes, entity, jobs, list, token_routes, uri};
 use crate::App;
 use crate::app::{Answer, Refusal, Service};
+use crate::body::Body;
 use crate::gzip::{Gzip, compressed};
 use crate::request_id::RequestIds;
 
@@ -71,6 +72,7 @@ pub struct Rest {
     pages: Pages,
     metrics: Metrics,
     request_ids: RequestIds,
+    is_stopped: watch::Sender<bool>,
 }
 
 /// What became of a request, for those who keep count.
@@ -118,7 +120,19 @@ impl Rest {
         if let Some(page) = options.pages.iter().find(is_taken) {
             return Err(format!("The page `{}` has the place of a route.", page.path));
         }
-        Ok(Rest { db, model, tokens, options, own, router, pages, metrics, request_ids })
+        let is_stopped = watch::Sender::new(false);
+        Ok(Rest {
+            db,
+            model,
+            tokens,
+            options,
+            own,
+            router,
+            pages,
+            metrics,
+            request_ids,
+            is_stopped,
+        })
     }
 
     /// What to try first, as a shell takes it; `URL` stands for the server's.
@@ -206,13 +220,18 @@ impl Rest {
             Action::ListTokens => token_routes::list(call, &self.tokens).await,
             Action::CreateToken => token_routes::create(call, &self.tokens).await,
             Action::RevokeToken => token_routes::revoke(call, &self.tokens).await,
-            Action::Metrics => Ok(Reply {
-                media_type: "text/plain; version=0.0.4",
-                ..Reply::json(StatusCode::OK, self.metrics.text())
-            }),
+            Action::Changes => changes::stream(call, model, &self.is_stopped.subscribe()).await,
+            Action::Job(_, step) => jobs::step(call, *step).await,
+            Action::Metrics => self.measurements().await,
             Action::Own(index) => self.own_reply(call, *index).await,
             Action::OpenApi | Action::Docs | Action::Health => Ok(Reply::empty(StatusCode::OK)),
         }
+    }
+
+    async fn measurements(&self) -> Result<Reply, Problem> {
+        let text = self.metrics.text() + &backlog_text(&self.db.backlog().await?);
+        let media_type = "text/plain; version=0.0.4";
+        Ok(Reply { media_type, ..Reply::json(StatusCode::OK, text) })
     }
 
     async fn own_reply(&self, call: &Call, index: usize) -> Result<Reply, Problem> {
@@ -238,6 +257,10 @@ impl Rest {
 impl Service for Rest {
     fn is_open(&self) -> bool {
         self.tokens.is_open()
+    }
+
+    fn stop(&self) {
+        self.is_stopped.send_replace(true);
     }
 
     fn answer(&self, request: Request<Bytes>) -> Answer<'_> {
@@ -271,7 +294,7 @@ impl Service for Rest {
         })
     }
 
-    fn refuse(&self, refusal: Refusal) -> Response<Full<Bytes>> {
+    fn refuse(&self, refusal: Refusal) -> Response<Body> {
         let (kind, detail) = match refusal {
             Refusal::TooLarge => {
                 (Kind::BodyTooLarge, "The body is larger than the server takes: send less at once.")
@@ -327,14 +350,18 @@ fn problem_reply(problem: &Problem, id: &str) -> Reply {
     }
 }
 
-fn response(reply: Reply, id: &str, gzip: Gzip) -> Response<Full<Bytes>> {
+fn response(reply: Reply, id: &str, gzip: Gzip) -> Response<Body> {
     let mut headers: Vec<(HeaderName, HeaderValue)> = reply.header_values().collect();
     let compressed = compressed(&reply.body, gzip);
     if compressed.is_some() {
         headers.push((CONTENT_ENCODING, HeaderValue::from_static("gzip")));
     }
     headers.push((VARY, HeaderValue::from_static("accept-encoding")));
-    let mut response = Response::new(Full::new(Bytes::from(compressed.unwrap_or(reply.body))));
+    let body = match reply.pieces {
+        Some(pieces) => Body::Pieces(pieces),
+        None => Bytes::from(compressed.unwrap_or(reply.body)).into(),
+    };
+    let mut response = Response::new(body);
     *response.status_mut() = reply.status;
     // What is answered to one may not be kept for another, nor be taken for a page.
     headers.push((CACHE_CONTROL, HeaderValue::from_static("private, no-cache")));

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bulk;
+mod changes;
 mod entities;
 mod garbage;
 mod lists;

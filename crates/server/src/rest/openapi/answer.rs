@@ -56,6 +56,8 @@ pub(super) fn answers(
         Action::Delete(_) => vec![Answer::empty(204, "It was deleted.").with(&[Replayed])],
         Action::Children { child, .. } => vec![page(child)],
         Action::Ask(asked) => vec![page(&asked.entity)],
+        Action::Job(id, _) => vec![shown(id, 200, "The job as it is now.").with(&[ETag])],
+        Action::Changes => vec![text("text/event-stream")],
         Action::Batch => vec![Answer::json(200, "The results.", bulk::batch_answer())],
         Action::Transaction => {
             let schema = bulk::transaction_answer(model);

@@ -4,6 +4,7 @@ use keyloom_model::{Entity, EntityId, Field, FieldId, FieldOrigin, FieldType, Mo
 use serde_json::{Map, Value as Json, json};
 
 use super::super::example;
+use super::super::jobs::JobStep;
 use super::super::operation::{Action, Operation};
 use super::entity::reference;
 use super::{bulk, token};
@@ -45,10 +46,21 @@ pub(super) fn body(model: &Model, operation: &Operation) -> Option<Body> {
             let example = json!({ "name": "the shop's till", "role": "writer" });
             Some(Body::json(token::request(), Some(example)))
         }
+        Action::Job(_, JobStep::Reschedule) => {
+            let schema = json!({
+                "type": "object",
+                "properties": { "due": { "type": "string", "format": "date-time" } },
+                "required": ["due"],
+                "additionalProperties": false,
+            });
+            Some(Body::json(schema, Some(json!({ "due": "2030-01-01T00:00:00Z" }))))
+        }
         Action::Own(_) if operation.method != hyper::Method::GET => {
             Some(Body { is_required: false, ..Body::json(json!({}), None) })
         }
         Action::Own(_)
+        | Action::Job(..)
+        | Action::Changes
         | Action::Read(_)
         | Action::Delete(_)
         | Action::Children { .. }

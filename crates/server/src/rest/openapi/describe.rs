@@ -80,12 +80,15 @@ fn group(operation: &Operation) -> Group {
         | Action::Read(id)
         | Action::Replace(id)
         | Action::Change(id)
-        | Action::Delete(id) => Group::Entity(*id),
+        | Action::Delete(id)
+        | Action::Job(id, _) => Group::Entity(*id),
         Action::Children { parent, .. } => Group::Entity(*parent),
         Action::Ask(asked) => Group::Entity(asked.entity),
         Action::Batch | Action::Transaction => Group::Together,
         Action::ListTokens | Action::CreateToken | Action::RevokeToken => Group::Tokens,
-        Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => Group::Service,
+        Action::Changes | Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => {
+            Group::Service
+        }
         Action::Own(_) => Group::Application,
     }
 }

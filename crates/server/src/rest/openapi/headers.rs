@@ -42,6 +42,8 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         | Action::ListTokens
         | Action::CreateToken
         | Action::RevokeToken
+        | Action::Job(..)
+        | Action::Changes
         | Action::Health
         | Action::Metrics
         | Action::Own(_) => {}

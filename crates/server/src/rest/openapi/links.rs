@@ -55,6 +55,8 @@ fn of_operation(model: &Model, made: EntityId, operation: &Operation) -> Option<
         | Action::ListTokens
         | Action::CreateToken
         | Action::RevokeToken
+        | Action::Job(..)
+        | Action::Changes
         | Action::OpenApi
         | Action::Docs
         | Action::Health

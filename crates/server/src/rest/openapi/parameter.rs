@@ -58,7 +58,9 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
             }
             all.extend(with_others(model, asked.entity));
         }
-        Action::Create(_)
+        Action::Changes => all.extend(of_changes(model)),
+        Action::Job(..)
+        | Action::Create(_)
         | Action::Replace(_)
         | Action::Change(_)
         | Action::Delete(_)
@@ -80,7 +82,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
 /// The entity whose tenant field says what a tenant is, if the data of an operation has tenants.
 pub(super) fn tenant_field<'m>(model: &'m Model, operation: &Operation) -> Option<&'m Field> {
     match &operation.action {
-        Action::Batch | Action::Transaction | Action::Own(_) => {
+        Action::Changes | Action::Batch | Action::Transaction | Action::Own(_) => {
             model.entities().find_map(|(id, _)| model.tenant_field(id))
         }
         action => model.tenant_field(action.entity()?),
@@ -110,6 +112,27 @@ fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
         }
     };
     operation.path.iter().filter_map(parameter).collect()
+}
+
+fn of_changes(model: &Model) -> [Parameter; 3] {
+    let told = model.entities().filter(|(id, _)| model.jobs() != Some(*id));
+    let names: Vec<&str> = told.map(|(_, entity)| entity.name.as_str()).collect();
+    let parameter = |name: &str, place, about: &str, schema| {
+        let (name, about) = (name.to_owned(), about.to_owned());
+        Parameter { name, place, is_required: false, about, schema }
+    };
+    let kinds = json!({ "type": "array", "items": { "enum": names } });
+    let position = json!({ "type": "string" });
+    [
+        parameter("entity", Place::Query, "Only events of this kind; may be repeated.", kinds),
+        parameter(
+            "after",
+            Place::Query,
+            "Only what happened after this position.",
+            position.clone(),
+        ),
+        parameter("Last-Event-ID", Place::Header, "The same, as browsers say it.", position),
+    ]
 }
 
 /// What the questions of a path take as parameters of the query.

@@ -2,6 +2,7 @@
 
 use keyloom_model::{Entity, EntityId, FieldType, IdSource, Model};
 
+use super::super::jobs::JobStep;
 use super::super::operation::{Access, Action, Operation};
 use super::super::problem::Kind;
 use super::parameter::tenant_field;
@@ -48,6 +49,13 @@ fn of_action(model: &Model, action: &Action) -> Vec<Kind> {
             let of_entities: Vec<Kind> = of_entities.collect();
             [BODY, &CHANGE, &VERSIONED, &of_entities, &[Kind::InUse]].concat()
         }
+        Action::Job(_, JobStep::Reschedule) => {
+            [BODY, &[Kind::BadParameter, Kind::Invalid, Kind::NotFound, Kind::JobState]].concat()
+        }
+        Action::Job(_, JobStep::Replay | JobStep::Cancel) => {
+            vec![Kind::BadParameter, Kind::NotFound, Kind::JobState]
+        }
+        Action::Changes => vec![Kind::BadParameter, Kind::ChangesGone],
         Action::CreateToken => [BODY, &[Kind::BadParameter, Kind::Invalid]].concat(),
         Action::RevokeToken => vec![Kind::BadParameter, Kind::NotFound],
         Action::ListTokens => vec![Kind::BadParameter],

@@ -6,6 +6,7 @@ use keyloom_model::{
 };
 
 use super::super::example::{default_of, literal_of};
+use super::super::jobs::JobStep;
 use super::super::operation::{Action, Asked, Operation};
 use super::super::own_route::OwnRoute;
 
@@ -24,6 +25,10 @@ pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) ->
         }
         Action::Ask(asked) => return asked_for(model.entity(asked.entity), asked),
         Action::Own(index) => own[*index].summary,
+        Action::Job(_, JobStep::Replay) => "Run a job again that has failed or was called off",
+        Action::Job(_, JobStep::Cancel) => "Call a job off",
+        Action::Job(_, JobStep::Reschedule) => "Give a job that waits another time",
+        Action::Changes => "What happens, as server-sent events",
         Action::Batch => "Make several requests, each for itself",
         Action::Transaction => "Make several changes, together or not at all",
         Action::ListTokens => "List all tokens",
@@ -55,7 +60,16 @@ pub(crate) fn details(model: &Model, operation: &Operation) -> Vec<String> {
                                   afterwards: null if it is deleted."],
         Action::CreateToken => &["The member `token` of the answer is shown this once. With the \
                                   first token, whoever has none is not let in any more."],
-        Action::Create(_)
+        Action::Changes => {
+            &["An event is a change of one entity: `event` is what changed and how, as in \
+             `task.update`; `data` is JSON with the entity before (`old`) and after (`new`); `id` \
+             is its position. Whoever comes back with the last position in `Last-Event-ID`, as a \
+             browser does by itself, or in `after`, goes on after it; without one, with what \
+             happens from now on."]
+        }
+        Action::Job(_, JobStep::Reschedule) => &["The body says when: `due`."],
+        Action::Job(..)
+        | Action::Create(_)
         | Action::Read(_)
         | Action::Own(_)
         | Action::ListTokens

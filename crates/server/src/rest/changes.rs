@@ -1,0 +1,145 @@
+//! `GET /changes`: what happens to entities, as server-sent events, while it happens.
+//!
+//! Whoever comes back with the id of the last event that it has seen goes on after it. What is not
+//! kept any more is refused with a word, never skipped.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::{Method, StatusCode};
+use keyloom::Db;
+use keyloom::events::{Event, EventPage, Position};
+use keyloom_model::Model;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::call::{Call, Reply, bad_parameter, cut};
+use super::problem::Problem;
+use crate::race::race;
+
+/// How many changes of rows are looked at together.
+const LOOKED: usize = 256;
+/// Pieces that wait for a client that reads slowly.
+const WAITING_MAX: usize = 16;
+/// How often is looked for something new.
+const EVERY: Duration = Duration::from_millis(100);
+/// After so long without an event a sign of life is sent, so that nobody in between hangs up.
+const QUIET_MAX: Duration = Duration::from_secs(15);
+/// A client that takes nothing for so long has gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A stream that is being sent.
+struct Stream {
+    db: Db,
+    /// Only events of these kinds; all, if there are none.
+    entities: Vec<String>,
+    to: mpsc::Sender<Bytes>,
+    stopped: watch::Receiver<bool>,
+}
+
+pub(super) async fn stream(
+    call: &Call,
+    model: &Model,
+    stopped: &watch::Receiver<bool>,
+) -> Result<Reply, Problem> {
+    call.check_parameters(&["entity", "after"])?;
+    let entities = entities(call, model)?;
+    let after = match position(call)? {
+        Some(after) => after,
+        None => call.db.newest_position().await?,
+    };
+    // What is wrong is an answer of its own; later it could only end the stream.
+    let first = call.db.events(&after, LOOKED).await?;
+    let reply = Reply { media_type: "text/event-stream", ..Reply::empty(StatusCode::OK) };
+    if call.method == Method::HEAD {
+        return Ok(reply);
+    }
+    let (to, pieces) = mpsc::channel(WAITING_MAX);
+    let stream = Stream { db: call.db.clone(), entities, to, stopped: stopped.clone() };
+    tokio::spawn(stream.run(first));
+    Ok(Reply { pieces: Some(pieces), ..reply })
+}
+
+fn entities(call: &Call, model: &Model) -> Result<Vec<String>, Problem> {
+    let mut entities = vec![];
+    for (_, value) in call.parameters.iter().filter(|(name, _)| name == "entity") {
+        // Jobs are told to nobody, so there is nothing to ask for.
+        match model.find(value).filter(|entity| model.jobs() != Some(*entity)) {
+            Some(_) => entities.push(value.clone()),
+            None => {
+                let value = cut(value);
+                return Err(bad_parameter(format!("There is no entity `{value}` to tell of.")));
+            }
+        }
+    }
+    Ok(entities)
+}
+
+/// Where to go on: what a browser says by itself when it comes back, or what a client says.
+fn position(call: &Call) -> Result<Option<Position>, Problem> {
+    let header = call.headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
+    let text = match (header, call.parameter("after")?) {
+        (Some(text), _) | (None, Some(text)) => text,
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(text.parse().map_err(Problem::from)?))
+}
+
+impl Stream {
+    async fn run(mut self, first: EventPage) {
+        let mut page = first;
+        // How long a client waits before it comes back.
+        let mut said = self.send("retry: 1000\n\n".to_owned()).await.then(Instant::now);
+        while let Some(last) = said {
+            let (position, is_full) = (page.next.clone(), page.is_full);
+            if !self.tell(page, &mut said).await {
+                return;
+            }
+            if !is_full {
+                let stop = async { self.stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
+                if let crate::race::Either::Right(_) = race(sleep(EVERY), stop).await {
+                    return;
+                }
+                if last.elapsed() >= QUIET_MAX {
+                    // The position goes along, so that whoever comes back looks at less.
+                    let alive = self.send(format!("id: {position}\n: nothing new\n\n")).await;
+                    said = alive.then(Instant::now);
+                }
+            }
+            page = match self.db.events(&position, LOOKED).await {
+                Ok(page) => page,
+                // Coming back, the client is told why.
+                Err(_) => return,
+            };
+        }
+    }
+
+    /// Sends the events of a page; whether there is somebody to send to.
+    async fn tell(&self, page: EventPage, said: &mut Option<Instant>) -> bool {
+        for event in page.events {
+            let is_wanted = self.entities.is_empty() || self.entities.contains(&event.entity);
+            if is_wanted {
+                if !self.send(frame(&event)).await {
+                    return false;
+                }
+                *said = Some(Instant::now());
+            }
+        }
+        !self.to.is_closed()
+    }
+
+    async fn send(&self, text: String) -> bool {
+        matches!(timeout(PATIENCE, self.to.send(Bytes::from(text))).await, Ok(Ok(())))
+    }
+}
+
+/// JSON has no line breaks of its own, so an event is three lines.
+fn frame(event: &Event) -> String {
+    let change = event.change.word();
+    format!(
+        "id: {}\nevent: {}.{change}\ndata: {}\n\n",
+        event.position,
+        event.entity,
+        event.to_json()
+    )
+}
