@@ -16,8 +16,7 @@ use crate::command::Command;
 use crate::import::{OnProblem, Produced, take_in};
 use crate::model_file::{ModelFile, block_on, close, database, open};
 use crate::pages;
-use crate::serve::{self, Served};
-use crate::serving::tell;
+use crate::serve::{self, Served, complain};
 
 pub(crate) const COMMAND: Command = Command { name: "demo", describe, run };
 
@@ -115,7 +114,7 @@ impl Demo {
             if is_there.is_some() {
                 return Ok(());
             }
-            tell(&format!("{size} {} are made in {}.", self.name, directory.display()));
+            complain(&format!("{size} {} are made in {}.", self.name, directory.display()));
             let produced = Produced {
                 total: Some(size),
                 produce: Box::new(move |to| {

@@ -15,6 +15,7 @@ mod demo;
 mod dynamodb;
 mod export;
 mod import;
+mod jobs;
 mod model_file;
 mod pages;
 mod place;

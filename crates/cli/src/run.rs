@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::command::Command;
 use crate::{
-    backup, chart, check, completions, demo, dynamodb, export, import, restore, serve, token,
+    backup, chart, check, completions, demo, dynamodb, export, import, jobs, restore, serve, token,
     verify,
 };
 
@@ -17,6 +17,7 @@ const COMMANDS: &[Command] = &[
     serve::COMMAND,
     demo::COMMAND,
     token::COMMAND,
+    jobs::COMMAND,
     dynamodb::COMMAND,
     import::COMMAND,
     export::COMMAND,

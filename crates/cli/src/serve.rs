@@ -152,7 +152,7 @@ fn log(arguments: &ArgMatches) -> Log {
     Log { level, write: Arc::new(complain) }
 }
 
-fn complain(line: &str) {
+pub(crate) fn complain(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

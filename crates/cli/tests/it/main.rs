@@ -12,6 +12,7 @@ mod help;
 mod hostile_lines;
 mod http;
 mod imports;
+mod jobs;
 mod kill;
 mod killed_import;
 mod models;
