@@ -15,6 +15,7 @@ import {
   GetShardIteratorCommand,
 } from "@aws-sdk/client-dynamodb-streams";
 import {
+  BatchGetCommand,
   BatchWriteCommand,
   DynamoDBDocumentClient,
   GetCommand,
@@ -36,28 +37,45 @@ const client = new DynamoDBClient(options);
 const documents = DynamoDBDocumentClient.from(client);
 const send = (command) => documents.send(command);
 
-async function makeTable(TableName, index, more = {}) {
+// Tables are keyed by pk and sk. Indexes: their names, each with the names of its key.
+async function makeTable(TableName, indexes = {}, more = {}) {
   const key = (names) => names.map((AttributeName, n) => ({ AttributeName, KeyType: n ? "RANGE" : "HASH" }));
-  const names = ["pk", "sk", ...(index ?? [])];
+  const names = new Set(["pk", "sk", ...Object.values(indexes).flat()]);
+  const GlobalSecondaryIndexes = Object.entries(indexes).map(([IndexName, names]) => ({
+    IndexName,
+    KeySchema: key(names),
+    Projection: { ProjectionType: "ALL" },
+  }));
   await client.send(
     new CreateTableCommand({
       TableName,
       BillingMode: "PAY_PER_REQUEST",
       KeySchema: key(["pk", "sk"]),
-      AttributeDefinitions: names.map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
-      ...(index && {
-        GlobalSecondaryIndexes: [
-          { IndexName: "gsi", KeySchema: key(index), Projection: { ProjectionType: "ALL" } },
-        ],
-      }),
+      AttributeDefinitions: [...names].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+      ...(GlobalSecondaryIndexes.length && { GlobalSecondaryIndexes }),
       ...more,
     }),
   );
   await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 1, maxDelay: 1 }, { TableName });
 }
 
+async function putAll(TableName, items) {
+  for (let first = 0; first < items.length; first += 25) {
+    const puts = items.slice(first, first + 25).map((Item) => ({ PutRequest: { Item } }));
+    const { UnprocessedItems } = await send(new BatchWriteCommand({ RequestItems: { [TableName]: puts } }));
+    assert.deepEqual(UnprocessedItems, {});
+  }
+}
+
+// What a query finds. The condition has its values in the order of `:0`, `:1` and so on.
+async function find(TableName, IndexName, KeyConditionExpression, values, more = {}) {
+  const named = Object.fromEntries(values.map((value, n) => [`:${n}`, value]));
+  const request = { TableName, IndexName, KeyConditionExpression, ExpressionAttributeValues: named, ...more };
+  return (await send(new QueryCommand(request))).Items;
+}
+
 const TableName = "recipes";
-await makeTable(TableName, ["gpk", "gsk"]);
+await makeTable(TableName, { gsi: ["gpk", "gsk"] });
 
 // Document 002: a transactional put with a unique name.
 const ingredient = (id, name) =>
@@ -99,17 +117,78 @@ const byName = await send(
 );
 assert.deepEqual(byName.Items, [{ name: "tomatoes" }]);
 
-// The comments series: newest first, one more than a page has, and pages to the end.
-await makeTable("comments", ["product", "cd"]);
-for (let first = 0; first < 50; first += 25) {
-  const puts = Array.from({ length: 25 }, (_, n) => ({
-    PutRequest: {
-      Item: { pk: `C#${first + n}`, sk: "x", product: "42", cd: String(100 + ((first + n) % 10)), n: first + n },
-    },
-  }));
-  const { UnprocessedItems } = await send(new BatchWriteCommand({ RequestItems: { comments: puts } }));
-  assert.deepEqual(UnprocessedItems, {});
+// Document 000: tasks and their tags as an adjacency list with a sparse index.
+await makeTable("tagging", { tasks: ["kind", "sk"] });
+const tasks = Array.from({ length: 30 }, (_, n) => `task#${String(n).padStart(3, "0")}`);
+const project = (n) => (n % 2 ? "alpha" : "beta");
+await putAll("tagging", [
+  ...tasks.map((task, n) => ({ pk: task, sk: task, kind: "task", project: project(n) })),
+  ...tasks.map((task, n) => ({ pk: "tag#project", sk: `${project(n)}#${task}` })),
+]);
+const all = [];
+const byKind = { IndexName: "tasks", KeyConditionExpression: "kind = :k", ExpressionAttributeValues: { ":k": "task" } };
+for await (const page of paginateQuery({ client: documents, pageSize: 7 }, { TableName: "tagging", ...byKind })) {
+  all.push(...page.Items.map((item) => item.sk));
 }
+assert.deepEqual(all, tasks);
+const tagged = await find("tagging", undefined, "pk = :0 AND begins_with(sk, :1)", ["tag#project", "alpha#"]);
+const Keys = tagged.map(({ sk }) => ({ pk: sk.slice("alpha#".length), sk: sk.slice("alpha#".length) }));
+const got = await send(new BatchGetCommand({ RequestItems: { tagging: { Keys } } }));
+assert.deepEqual(got.Responses.tagging.map((task) => task.project), Array(15).fill("alpha"));
+
+// The comments series: four indexes by language and rating, newest first.
+const questions = { gsi1: ["gsi1pk", "cd"], gsi2: ["gsi2pk", "cd"], gsi3: ["gsi3pk", "cd"], gsi4: ["gsi4pk", "cd"] };
+await makeTable("ratings", questions);
+await putAll("ratings", Array.from({ length: 45 }, (_, n) => {
+  const [language, rating] = [["en", "de", "fr"][n % 3], (n % 5) + 1];
+  return {
+    pk: `COMMENT#${n}`, sk: "PRODUCT#42", cd: `2020-11-09 12:${String(n).padStart(2, "0")}`,
+    gsi1pk: `42/${language}/${rating}`, gsi2pk: `42/${language}/~`, gsi3pk: `42/~/${rating}`, gsi4pk: "42/~/~",
+  };
+}));
+for (const [index, value, count] of [["gsi1", "42/en/1", 3], ["gsi2", "42/de/~", 15], ["gsi3", "42/~/5", 9], ["gsi4", "42/~/~", 45]]) {
+  const found = await find("ratings", index, `${index}pk = :0`, [value], { ScanIndexForward: false });
+  const dates = found.map((comment) => comment.cd);
+  assert.equal(dates.length, count);
+  assert.deepEqual(dates, [...dates].sort().reverse());
+}
+
+// Document 003: contacts, searches and every query that it lists.
+await makeTable("manhunt", { gsi1: ["gsi1pk", "gsi1sk"], gsi2: ["gsi2pk", "gsi1sk"] });
+const search = (n, status, date) => [
+  { pk: `s${n}`, sk: "search", gsi1pk: "c1", gsi1sk: date, gsi2pk: `${status}#c1` },
+  { pk: `s${n}`, sk: "searchAttempt#1" },
+];
+await putAll("manhunt", [
+  { pk: "c1", sk: "contact", gsi1pk: "d1", gsi1sk: "Zoe" },
+  { pk: "c2", sk: "contact", gsi1pk: "d1", gsi1sk: "Adam" },
+  { pk: "c1", sk: "contactMethod#1" },
+  { pk: "c1", sk: "contactMethod#2" },
+  ...search(1, "active", "2019-03-01"),
+  ...search(2, "done", "2019-01-01"),
+  ...search(3, "active", "2019-02-01"),
+]);
+for (const [index, condition, values, expected] of [
+  [undefined, "pk = :0 AND sk = :1", ["s1", "search"], "s1/search"],
+  [undefined, "pk = :0", ["s1"], "s1/search s1/searchAttempt#1"],
+  [undefined, "pk = :0 AND sk = :1", ["c1", "contact"], "c1/contact"],
+  [undefined, "pk = :0", ["c1"], "c1/contact c1/contactMethod#1 c1/contactMethod#2"],
+  ["gsi1", "gsi1pk = :0", ["d1"], "c2/contact c1/contact"],
+  ["gsi1", "gsi1pk = :0", ["c1"], "s2/search s3/search s1/search"],
+  ["gsi1", "gsi1pk = :0 AND gsi1sk < :1", ["c1", "2019-03-01"], "s2/search s3/search"],
+  ["gsi1", "gsi1pk = :0 AND gsi1sk > :1", ["c1", "2019-01-01"], "s3/search s1/search"],
+  ["gsi2", "gsi2pk = :0", ["active#c1"], "s3/search s1/search"],
+  ["gsi2", "gsi2pk = :0 AND gsi1sk < :1", ["active#c1", "2019-03-01"], "s3/search"],
+]) {
+  const found = await find("manhunt", index, condition, values);
+  assert.equal(found.map((item) => `${item.pk}/${item.sk}`).join(" "), expected);
+}
+
+// The comments series: newest first, one more than a page has, and pages to the end.
+await makeTable("comments", { gsi: ["product", "cd"] });
+await putAll("comments", Array.from({ length: 50 }, (_, n) => (
+  { pk: `C#${n}`, sk: "x", product: "42", cd: String(100 + (n % 10)), n }
+)));
 const newest = {
   TableName: "comments",
   IndexName: "gsi",
@@ -162,7 +241,7 @@ await assert.rejects(client.send(new DescribeTableCommand({ TableName: "nowhere"
 });
 
 // A stream.
-await makeTable("streamed", undefined, {
+await makeTable("streamed", {}, {
   StreamSpecification: { StreamEnabled: true, StreamViewType: "NEW_IMAGE" },
 });
 const streams = new DynamoDBStreamsClient(options);
