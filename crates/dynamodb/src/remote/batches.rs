@@ -12,7 +12,8 @@ use keyloom_value::Item;
 
 use super::expressions::Expressions;
 use super::refusal::{failed, incomplete, unreadable, write_failed};
-use super::service::Service;
+use super::retry::{Backoff, Fate};
+use super::service::{Service, repeat};
 use super::specs::Rules;
 use super::values::{attributes, item};
 
@@ -42,14 +43,18 @@ impl Service {
     async fn batch_get_alike(&self, gets: &[&Get]) -> Result<BatchGot, Error> {
         let mut backoff = self.backoff();
         loop {
-            let got = self.batch_get_once(gets).await?;
+            let got = self.batch_get_part(gets, &mut backoff).await?;
             if !got.items.is_empty() || got.unprocessed.is_empty() || !backoff.wait().await {
                 return Ok(got);
             }
         }
     }
 
-    async fn batch_get_once(&self, gets: &[&Get]) -> Result<BatchGot, Error> {
+    async fn batch_get_part(
+        &self,
+        gets: &[&Get],
+        backoff: &mut Backoff,
+    ) -> Result<BatchGot, Error> {
         const OPERATION: &str = "BatchGetItem";
         let mut asked: HashMap<String, KeysAndAttributes> = HashMap::new();
         for table in tables(gets.iter().map(|get| &get.table)) {
@@ -57,9 +62,11 @@ impl Service {
                 gets.iter().copied().filter(|get| get.table == *table).collect();
             asked.insert(table.to_string(), keys(&of_table)?);
         }
-        let request = self.connection.repeating.batch_get_item().set_request_items(Some(asked));
-        let sent = request.return_consumed_capacity(ReturnConsumedCapacity::Total).send();
-        let output = sent.await.map_err(|error| failed(OPERATION, &error))?;
+        let request = self.connection.tables.batch_get_item().set_request_items(Some(asked));
+        let request = request.return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let is_again = |error: &_| Fate::of(error).passes();
+        let sent = repeat(backoff, || request.clone().send(), is_again).await;
+        let output = sent.map_err(|error| failed(OPERATION, &error))?;
         self.meter.read(output.consumed_capacity());
         let mut got = BatchGot::default();
         for (table, items) in output.responses.unwrap_or_default() {
@@ -89,22 +96,34 @@ impl Service {
             writes.entry(place(action).0.to_string()).or_default().push(request);
         }
         let mut backoff = self.backoff();
+        let mut is_begun = false;
         loop {
-            match self.batch_write_once(writes).await {
+            match self.batch_write_part(&writes, &mut backoff).await {
                 Ok(left) if left.is_empty() => return Ok(BatchWrite::default()),
                 Ok(left) => writes = left,
+                // Some of the batch is written, so it was not refused: the rest is left.
+                Err(Error::Refused(_)) if is_begun => return left_over(&batch, &writes),
                 Err(error) => return Err(self.explain(&rules, error).await),
             }
+            is_begun = true;
             if !backoff.wait().await {
                 return left_over(&batch, &writes);
             }
         }
     }
 
-    async fn batch_write_once(&self, writes: Writes) -> Result<Writes, Error> {
-        let request = self.connection.once.batch_write_item().set_request_items(Some(writes));
-        let sent = request.return_consumed_capacity(ReturnConsumedCapacity::Total).send();
-        let output = sent.await.map_err(|error| write_failed("BatchWriteItem", error))?;
+    async fn batch_write_part(
+        &self,
+        writes: &Writes,
+        backoff: &mut Backoff,
+    ) -> Result<Writes, Error> {
+        let request = self.connection.tables.batch_write_item();
+        let request = request
+            .set_request_items(Some(writes.clone()))
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let is_again = |error: &_| Fate::of(error) == Fate::Postponed;
+        let sent = repeat(backoff, || request.clone().send(), is_again).await;
+        let output = sent.map_err(|error| write_failed("BatchWriteItem", error))?;
         self.meter.written(output.consumed_capacity());
         Ok(output.unprocessed_items.unwrap_or_default())
     }

@@ -1,7 +1,5 @@
 //! From options to clients of the service.
 
-use std::time::Duration;
-
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
@@ -11,20 +9,14 @@ use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 
 use super::RemoteOptions;
-use super::retry::{DELAY_MAX, DELAY_MIN, NotTwice};
 
-/// How long an answer may take: longer than the service ever takes for one.
-const ATTEMPT_TIME_MAX: Duration = Duration::from_secs(30);
 /// An endpoint of one's own has no regions; signatures name one all the same.
 const REGION_OF_ENDPOINT: &str = "us-east-1";
 
-/// Clients that share their connections.
+/// Clients that share their connections. They send everything once: `retry.rs` says what is repeated.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Sends again whatever had no answer: for what can be done twice.
-    pub(super) repeating: aws_sdk_dynamodb::Client,
-    /// Sends again only what was surely not done: for writes.
-    pub(super) once: aws_sdk_dynamodb::Client,
+    pub(super) tables: aws_sdk_dynamodb::Client,
     pub(super) streams: aws_sdk_dynamodbstreams::Client,
 }
 
@@ -32,10 +24,8 @@ impl Connection {
     /// Finds out how to reach the service. Nothing is sent to it yet.
     pub(super) async fn open(options: &RemoteOptions) -> Connection {
         let config = load(options).await;
-        let once = aws_sdk_dynamodb::config::Builder::from(&config).retry_classifier(NotTwice);
         Connection {
-            repeating: aws_sdk_dynamodb::Client::new(&config),
-            once: aws_sdk_dynamodb::Client::from_conf(once.build()),
+            tables: aws_sdk_dynamodb::Client::new(&config),
             streams: aws_sdk_dynamodbstreams::Client::new(&config),
         }
     }
@@ -43,14 +33,11 @@ impl Connection {
 
 async fn load(options: &RemoteOptions) -> SdkConfig {
     let http = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
-    let retries = RetryConfig::standard()
-        .with_max_attempts(options.attempts_max.max(1))
-        .with_initial_backoff(DELAY_MIN)
-        .with_max_backoff(DELAY_MAX);
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIME_MAX).build();
+    let timeouts =
+        TimeoutConfig::builder().operation_attempt_timeout(options.answer_time_max).build();
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(http)
-        .retry_config(retries)
+        .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts);
     if let Some(profile) = &options.profile {
         loader = loader.profile_name(profile);

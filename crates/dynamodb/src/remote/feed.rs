@@ -46,13 +46,16 @@ impl Service {
         let mut last = None;
         loop {
             let request = self.connection.streams.describe_stream().stream_arn(arn);
-            let sent = request.set_exclusive_start_shard_id(last).send();
-            let output =
-                sent.await.map_err(|error| no_feed(name, failed("DescribeStream", &error)))?;
+            let request = request.set_exclusive_start_shard_id(last);
+            let sent = self.ask(|| request.clone().send()).await;
+            let output = sent.map_err(|error| no_feed(name, failed("DescribeStream", &error)))?;
             let told = output.stream_description;
             let told = told.ok_or_else(|| incomplete("DescribeStream", "the stream"))?;
-            shards.extend(told.shards.unwrap_or_default());
             last = told.last_evaluated_shard_id;
+            if last.is_some() && shards.iter().any(|shard| shard.shard_id == last) {
+                return Err(incomplete("DescribeStream", "an end"));
+            }
+            shards.extend(told.shards.unwrap_or_default());
             if last.is_none() {
                 return Ok(shards);
             }
@@ -135,14 +138,15 @@ impl Service {
                 .shard_iterator_type(ShardIteratorType::AfterSequenceNumber)
                 .sequence_number(format!("{number:0digits$}")),
         };
-        let output = request.send().await.map_err(|error| failed("GetShardIterator", &error))?;
-        Ok(output.shard_iterator)
+        let sent = self.ask(|| request.clone().send()).await;
+        Ok(sent.map_err(|error| failed("GetShardIterator", &error))?.shard_iterator)
     }
 
     async fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {
         let limit = i32::try_from(limit.min(RECORDS_MAX)).unwrap_or(1);
         let request = self.connection.streams.get_records().shard_iterator(iterator).limit(limit);
-        request.send().await.map_err(|error| failed(RECORDS, &error))
+        let sent = self.ask(|| request.clone().send()).await;
+        sent.map_err(|error| failed(RECORDS, &error))
     }
 
     /// The table's stream. One that does not have both images is no feed.

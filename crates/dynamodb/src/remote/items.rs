@@ -9,7 +9,7 @@ use keyloom_store::{
 use keyloom_value::Item;
 
 use super::expressions::{Expressions, on_condition_failed, return_value};
-use super::refusal::{CONFLICT, VALIDATION, answered, failed, has_code, write_failed};
+use super::refusal::{VALIDATION, answered, failed, has_code, write_failed};
 use super::service::Service;
 use super::specs::Rules;
 use super::values::{Attributes, attributes};
@@ -19,16 +19,15 @@ impl Service {
         let rules = Rules { tables: vec![&get.table], check: &|specs| get.check(specs) };
         self.admit(&rules).await?;
         let mut expressions = Expressions::default();
-        let request = self.connection.repeating.get_item();
-        let sent = request
+        let request = self.connection.tables.get_item();
+        let request = request
             .table_name(get.table.as_str())
             .set_key(Some(attributes(get.key.clone())))
             .set_projection_expression(expressions.projection(get.projection.as_ref()))
             .set_expression_attribute_names(expressions.names())
             .consistent_read(get.consistency == Consistency::Strong)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send();
-        match sent.await {
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        match self.ask(|| request.clone().send()).await {
             Ok(output) => {
                 self.meter.read(&output.consumed_capacity);
                 answered("GetItem", output.item)
@@ -39,17 +38,17 @@ impl Service {
 
     pub(super) async fn put(&self, put: Put) -> Result<Option<Item>, Error> {
         let rules = Rules { tables: vec![&put.table], check: &|specs| put.check(specs) };
-        self.write(&rules, || self.put_once(&put)).await
+        self.image(&rules, self.put_item(&put)).await
     }
 
     pub(super) async fn delete(&self, delete: Delete) -> Result<Option<Item>, Error> {
         let rules = Rules { tables: vec![&delete.table], check: &|specs| delete.check(specs) };
-        self.write(&rules, || self.delete_once(&delete)).await
+        self.image(&rules, self.delete_item(&delete)).await
     }
 
     pub(super) async fn update(&self, update: UpdateItem) -> Result<Option<Item>, Error> {
         let rules = Rules { tables: vec![&update.table], check: &|specs| update.check(specs) };
-        match self.write(&rules, || self.update_once(&update)).await {
+        match self.image(&rules, self.update_item(&update)).await {
             Err(error) if has_code(&error, VALIDATION) => {
                 let reason = self.why_invalid(&TransactAction::Update(update)).await;
                 Err(reason.map_or(error, Error::from))
@@ -70,30 +69,23 @@ impl Service {
         matches!(reason, CancelReason::Invalid(_)).then_some(reason)
     }
 
-    /// Sends a write until no transaction is in its way.
-    async fn write<F>(&self, rules: &Rules<'_>, send: impl Fn() -> F) -> Result<Option<Item>, Error>
-    where
-        F: Future<Output = Result<Option<Item>, Error>>,
-    {
+    /// The image that a write returned, if the request keeps the rules.
+    async fn image(
+        &self,
+        rules: &Rules<'_>,
+        written: impl Future<Output = Result<Option<Item>, Error>>,
+    ) -> Result<Option<Item>, Error> {
         self.admit(rules).await?;
-        let mut backoff = self.backoff();
-        loop {
-            match send().await {
-                Err(error) if has_code(&error, CONFLICT) => {
-                    if !backoff.wait().await {
-                        return Err(error);
-                    }
-                }
-                Err(error) => return Err(self.explain(rules, error).await),
-                done => return done,
-            }
+        match written.await {
+            Err(error) => Err(self.explain(rules, error).await),
+            done => done,
         }
     }
 
-    async fn put_once(&self, put: &Put) -> Result<Option<Item>, Error> {
+    async fn put_item(&self, put: &Put) -> Result<Option<Item>, Error> {
         let mut expressions = Expressions::default();
-        let request = self.connection.once.put_item();
-        let sent = request
+        let request = self.connection.tables.put_item();
+        let request = request
             .table_name(put.table.as_str())
             .set_item(Some(attributes(put.item.clone())))
             .set_condition_expression(expressions.condition(put.condition.as_ref()))
@@ -101,17 +93,17 @@ impl Service {
             .set_expression_attribute_values(expressions.values())
             .return_values(return_value(put.returns))
             .return_values_on_condition_check_failure(on_condition_failed(put.on_failure))
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send();
-        let output = sent.await.map_err(|error| write_failed("PutItem", error))?;
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let sent = self.write(|| request.clone().send()).await;
+        let output = sent.map_err(|error| write_failed("PutItem", error))?;
         self.meter.written(&output.consumed_capacity);
         image("PutItem", output.attributes)
     }
 
-    async fn update_once(&self, update: &UpdateItem) -> Result<Option<Item>, Error> {
+    async fn update_item(&self, update: &UpdateItem) -> Result<Option<Item>, Error> {
         let mut expressions = Expressions::default();
-        let request = self.connection.once.update_item();
-        let sent = request
+        let request = self.connection.tables.update_item();
+        let request = request
             .table_name(update.table.as_str())
             .set_key(Some(attributes(update.key.clone())))
             .set_update_expression(expressions.update(&update.update))
@@ -120,17 +112,17 @@ impl Service {
             .set_expression_attribute_values(expressions.values())
             .return_values(return_value(update.returns))
             .return_values_on_condition_check_failure(on_condition_failed(update.on_failure))
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send();
-        let output = sent.await.map_err(|error| write_failed("UpdateItem", error))?;
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let sent = self.write(|| request.clone().send()).await;
+        let output = sent.map_err(|error| write_failed("UpdateItem", error))?;
         self.meter.written(&output.consumed_capacity);
         image("UpdateItem", output.attributes)
     }
 
-    async fn delete_once(&self, delete: &Delete) -> Result<Option<Item>, Error> {
+    async fn delete_item(&self, delete: &Delete) -> Result<Option<Item>, Error> {
         let mut expressions = Expressions::default();
-        let request = self.connection.once.delete_item();
-        let sent = request
+        let request = self.connection.tables.delete_item();
+        let request = request
             .table_name(delete.table.as_str())
             .set_key(Some(attributes(delete.key.clone())))
             .set_condition_expression(expressions.condition(delete.condition.as_ref()))
@@ -138,9 +130,9 @@ impl Service {
             .set_expression_attribute_values(expressions.values())
             .return_values(return_value(delete.returns))
             .return_values_on_condition_check_failure(on_condition_failed(delete.on_failure))
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send();
-        let output = sent.await.map_err(|error| write_failed("DeleteItem", error))?;
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let sent = self.write(|| request.clone().send()).await;
+        let output = sent.map_err(|error| write_failed("DeleteItem", error))?;
         self.meter.written(&output.consumed_capacity);
         image("DeleteItem", output.attributes)
     }

@@ -1,6 +1,7 @@
 //! How to reach the service.
 
 use std::fmt;
+use std::time::Duration;
 
 /// How to reach the service. What is not said here is found as AWS's own tools find it: in the
 /// environment (`AWS_REGION`, `AWS_PROFILE`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID`, …), in
@@ -16,14 +17,28 @@ pub struct RemoteOptions {
     /// The keys to sign with.
     pub keys: Option<Keys>,
     /// How often a request is sent, at most, before its refusal is told: the service throttles,
-    /// and transactions get into each other's way. Waits between double, with some chance.
+    /// and transactions get into each other's way.
     pub attempts_max: u32,
+    /// The longest wait before the second attempt. Waits double, up to a hundred times as long, and
+    /// each is cut at random.
+    pub delay: Duration,
+    /// How long an answer may take. Then there is none: what was asked may still be done.
+    pub answer_time_max: Duration,
 }
 
 impl Default for RemoteOptions {
     fn default() -> RemoteOptions {
-        // Ten attempts wait for up to 15 seconds together.
-        RemoteOptions { region: None, profile: None, endpoint: None, keys: None, attempts_max: 10 }
+        RemoteOptions {
+            region: None,
+            profile: None,
+            endpoint: None,
+            keys: None,
+            // They wait for up to 16 seconds together.
+            attempts_max: 10,
+            delay: Duration::from_millis(50),
+            // Longer than the service ever takes.
+            answer_time_max: Duration::from_secs(30),
+        }
     }
 }
 

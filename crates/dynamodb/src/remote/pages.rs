@@ -36,8 +36,8 @@ impl Service {
         let index = query.index.as_ref();
         let consistency = self.consistency(&query.table, index, query.consistency).await?;
         let mut expressions = Expressions::default();
-        let request = self.connection.repeating.query();
-        let sent = request
+        let request = self.connection.tables.query();
+        let request = request
             .table_name(query.table.as_str())
             .set_index_name(index.map(ToString::to_string))
             .key_condition_expression(expressions.key_condition(&query.key))
@@ -50,9 +50,8 @@ impl Service {
             .set_limit(limit(query.limit))
             .set_exclusive_start_key(query.start.clone().map(attributes))
             .consistent_read(consistency == Consistency::Strong)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send();
-        match sent.await {
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        match self.ask(|| request.clone().send()).await {
             Ok(output) => self.page(Told {
                 operation: "Query",
                 items: output.items,
@@ -76,8 +75,8 @@ impl Service {
         let index = scan.index.as_ref();
         let consistency = self.consistency(&scan.table, index, scan.consistency).await?;
         let mut expressions = Expressions::default();
-        let request = self.connection.repeating.scan();
-        let sent = request
+        let request = self.connection.tables.scan();
+        let request = request
             .table_name(scan.table.as_str())
             .set_index_name(index.map(ToString::to_string))
             .set_filter_expression(expressions.condition(scan.filter.as_ref()))
@@ -90,9 +89,8 @@ impl Service {
             .set_segment(scan.segment.and_then(|segment| i32::try_from(segment.number).ok()))
             .set_total_segments(scan.segment.and_then(|segment| i32::try_from(segment.of).ok()))
             .consistent_read(consistency == Consistency::Strong)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send();
-        match sent.await {
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        match self.ask(|| request.clone().send()).await {
             Ok(output) => self.page(Told {
                 operation: "Scan",
                 items: output.items,

@@ -1,7 +1,6 @@
 //! What the SDK reports, as errors of a store.
 
 use std::error::Error as StdError;
-use std::io;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Error as SdkFailure;
@@ -10,12 +9,14 @@ use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkErro
 use keyloom_store::{Error, Refusal};
 use keyloom_value::Item;
 
+use super::retry::Fate;
 use super::values::{Attributes, Unreadable, item};
 
 pub(super) const VALIDATION: &str = "ValidationException";
 pub(super) const NOT_FOUND: &str = "ResourceNotFoundException";
 pub(super) const IN_USE: &str = "ResourceInUseException";
 pub(super) const CONFLICT: &str = "TransactionConflictException";
+pub(super) const IN_PROGRESS: &str = "TransactionInProgressException";
 pub(super) const TOKEN_REUSED: &str = "IdempotentParameterMismatchException";
 pub(super) const TRIMMED: &str = "TrimmedDataAccessException";
 
@@ -24,38 +25,18 @@ pub(super) fn failed<E>(operation: &'static str, error: &SdkError<E, HttpRespons
 where
     E: ProvideErrorMetadata + StdError + 'static,
 {
-    let refusal = |code: Option<&str>, message: String| {
-        Arc::new(Refusal { operation, code: code.map(str::to_owned), message })
-    };
-    match error {
+    let (code, message) = match error {
         SdkError::ServiceError(context) => {
             let (code, message) = (context.err().code(), context.err().message());
-            let message = message.unwrap_or("it gave no reason").to_owned();
-            match context.raw().status().is_server_error() {
-                true => Error::Unanswered(refusal(code, message)),
-                false => Error::Refused(refusal(code, message)),
-            }
+            (code.map(str::to_owned), message.unwrap_or("it gave no reason").to_owned())
         }
-        // Nothing was sent: there are no credentials, or no region.
-        SdkError::ConstructionFailure(_) => Error::Refused(refusal(None, chain(error))),
-        SdkError::DispatchFailure(_) if is_not_there(error) => {
-            Error::Refused(refusal(None, chain(error)))
-        }
-        _ => Error::Unanswered(refusal(None, chain(error))),
+        _ => (None, chain(error)),
+    };
+    let refusal = Arc::new(Refusal { operation, code, message });
+    match Fate::of(error).may_be_done() {
+        true => Error::Unanswered(refusal),
+        false => Error::Refused(refusal),
     }
-}
-
-/// Whether nobody listens at the endpoint, so that nothing can have been done.
-fn is_not_there(error: &(dyn StdError + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        let io = error.downcast_ref::<io::Error>();
-        if io.is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }
 
 /// An error with all its causes, without the last part that is for programmers.

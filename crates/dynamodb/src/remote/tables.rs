@@ -2,6 +2,7 @@
 //! here they are done when the call returns.
 
 use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::update_table::builders::UpdateTableFluentBuilder as UpdateTable;
 use aws_sdk_dynamodb::types::{
     BillingMode, DeleteGlobalSecondaryIndexAction, GlobalSecondaryIndexUpdate,
     TableDescription as SdkTable, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
@@ -12,7 +13,6 @@ use keyloom_store::{
 use keyloom_value::Name;
 
 use super::refusal::{IN_USE, NOT_FOUND, failed, has_code, incomplete, write_failed};
-use super::retry::Backoff;
 use super::service::Service;
 use super::specs::Rules;
 use super::table_shape::{
@@ -24,16 +24,20 @@ const POLLS_MAX: u32 = 120;
 
 impl Service {
     pub(super) async fn list_tables(&self) -> Result<Vec<TableName>, Error> {
-        let mut names = Vec::new();
+        let mut names: Vec<TableName> = Vec::new();
         let mut last = None;
         loop {
-            let request = self.connection.repeating.list_tables();
-            let sent = request.set_exclusive_start_table_name(last).send();
-            let page = sent.await.map_err(|error| failed("ListTables", &error))?;
-            for name in page.table_names() {
-                names.push(TableName::new(name)?);
-            }
+            let request = self.connection.tables.list_tables();
+            let request = request.set_exclusive_start_table_name(last);
+            let sent = self.ask(|| request.clone().send()).await;
+            let page = sent.map_err(|error| failed("ListTables", &error))?;
             last = page.last_evaluated_table_name;
+            if last.as_deref().is_some_and(|last| names.iter().any(|name| name.as_str() == last)) {
+                return Err(incomplete("ListTables", "an end"));
+            }
+            for name in page.table_names.unwrap_or_default() {
+                names.push(TableName::new(&name)?);
+            }
             if last.is_none() {
                 names.sort();
                 return Ok(names);
@@ -53,8 +57,9 @@ impl Service {
     }
 
     pub(super) async fn sdk_table(&self, name: &TableName) -> Result<SdkTable, Error> {
-        let sent = self.connection.repeating.describe_table().table_name(name.as_str()).send();
-        let output = sent.await.map_err(|error| of_table(name, failed("DescribeTable", &error)))?;
+        let request = self.connection.tables.describe_table().table_name(name.as_str());
+        let sent = self.ask(|| request.clone().send()).await;
+        let output = sent.map_err(|error| of_table(name, failed("DescribeTable", &error)))?;
         output.table.ok_or_else(|| incomplete("DescribeTable", "the table"))
     }
 
@@ -65,17 +70,16 @@ impl Service {
         let globals = all(of_scope(IndexScope::Global), global_index);
         let keys = std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
         let feed = (spec.feed == Feed::Images).then(|| stream(spec.feed)).transpose();
-        let request = self.connection.once.create_table();
-        let sent = request
+        let request = self.connection.tables.create_table();
+        let request = request
             .table_name(spec.name.as_str())
             .billing_mode(BillingMode::PayPerRequest)
             .set_attribute_definitions(Some(built(definitions(keys))?))
             .set_key_schema(Some(built(key_schema(&spec.key))?))
             .set_local_secondary_indexes(built(locals)?)
             .set_global_secondary_indexes(built(globals)?)
-            .set_stream_specification(built(feed)?)
-            .send();
-        if let Err(error) = sent.await {
+            .set_stream_specification(built(feed)?);
+        if let Err(error) = self.write(|| request.clone().send()).await {
             let error = write_failed("CreateTable", error);
             return Err(match has_code(&error, IN_USE) {
                 true => Error::TableExists { table: spec.name },
@@ -115,10 +119,11 @@ impl Service {
 
     pub(super) async fn drop_table(&self, name: TableName) -> Result<TableDescription, Error> {
         let before = self.describe_table(&name).await?;
-        let sent = self.connection.once.delete_table().table_name(name.as_str()).send();
-        sent.await.map_err(|error| of_table(&name, write_failed("DeleteTable", error)))?;
+        let request = self.connection.tables.delete_table().table_name(name.as_str());
+        let sent = self.write(|| request.clone().send()).await;
+        sent.map_err(|error| of_table(&name, write_failed("DeleteTable", error)))?;
         self.specs.forget(&name);
-        let mut polls = Backoff::new(POLLS_MAX);
+        let mut polls = self.backoff_of(POLLS_MAX);
         loop {
             match self.sdk_table(&name).await {
                 Err(Error::TableNotFound { .. }) => return Ok(before),
@@ -130,7 +135,7 @@ impl Service {
     }
 
     async fn wait_until_active(&self, name: &TableName) -> Result<(), Error> {
-        let mut polls = Backoff::new(POLLS_MAX);
+        let mut polls = self.backoff_of(POLLS_MAX);
         loop {
             let now = self.sdk_table(name).await?;
             if now.table_status() == Some(&TableStatus::Active) {
@@ -144,21 +149,21 @@ impl Service {
 
     async fn add_index(&self, name: &TableName, index: &IndexSpec) -> Result<(), Error> {
         let added = GlobalSecondaryIndexUpdate::builder().create(built(added_index(index))?);
-        let request = self.connection.once.update_table().table_name(name.as_str());
-        let sent = request
-            .set_attribute_definitions(Some(built(definitions(std::iter::once(&index.key)))?))
-            .global_secondary_index_updates(added.build())
-            .send();
-        sent.await.map(drop).map_err(|error| of_table(name, write_failed("UpdateTable", error)))
+        let definitions = built(definitions(std::iter::once(&index.key)))?;
+        self.update_table(name, |request| {
+            request
+                .set_attribute_definitions(Some(definitions))
+                .global_secondary_index_updates(added.build())
+        })
+        .await
     }
 
     async fn drop_index(&self, name: &TableName, index: &TableName) -> Result<(), Error> {
         let action = DeleteGlobalSecondaryIndexAction::builder().index_name(index.as_str());
         let dropped = GlobalSecondaryIndexUpdate::builder().delete(built(action.build())?);
-        let request = self.connection.once.update_table().table_name(name.as_str());
-        let sent = request.global_secondary_index_updates(dropped.build()).send();
-        sent.await.map_err(|error| of_table(name, write_failed("UpdateTable", error)))?;
-        let mut polls = Backoff::new(POLLS_MAX);
+        let dropped = dropped.build();
+        self.update_table(name, |request| request.global_secondary_index_updates(dropped)).await?;
+        let mut polls = self.backoff_of(POLLS_MAX);
         while self.described(name).await?.spec.indexes.iter().any(|known| known.name == *index) {
             if !polls.wait().await {
                 return Err(incomplete("UpdateTable", "the end of the index"));
@@ -171,9 +176,19 @@ impl Service {
         if self.described(name).await?.spec.feed == feed {
             return Ok(());
         }
-        let request = self.connection.once.update_table().table_name(name.as_str());
-        let sent = request.stream_specification(built(stream(feed))?).send();
-        sent.await.map(drop).map_err(|error| of_table(name, write_failed("UpdateTable", error)))
+        let stream = built(stream(feed))?;
+        self.update_table(name, |request| request.stream_specification(stream)).await
+    }
+
+    async fn update_table(
+        &self,
+        name: &TableName,
+        change: impl FnOnce(UpdateTable) -> UpdateTable,
+    ) -> Result<(), Error> {
+        let request = self.connection.tables.update_table().table_name(name.as_str());
+        let request = change(request);
+        let sent = self.write(|| request.clone().send()).await;
+        sent.map(drop).map_err(|error| of_table(name, write_failed("UpdateTable", error)))
     }
 
     async fn set_ttl(&self, name: &TableName, attribute: &Name, is_on: bool) -> Result<(), Error> {
@@ -181,17 +196,16 @@ impl Service {
             .attribute_name(attribute.as_str())
             .enabled(is_on)
             .build();
-        let request = self.connection.once.update_time_to_live().table_name(name.as_str());
-        let sent = request.time_to_live_specification(built(specification)?).send();
-        let refused = |error| of_table(name, write_failed("UpdateTimeToLive", error));
-        sent.await.map(drop).map_err(refused)
+        let request = self.connection.tables.update_time_to_live().table_name(name.as_str());
+        let request = request.time_to_live_specification(built(specification)?);
+        let sent = self.write(|| request.clone().send()).await;
+        sent.map(drop).map_err(|error| of_table(name, write_failed("UpdateTimeToLive", error)))
     }
 
     async fn time_to_live(&self, name: &TableName) -> Result<Option<Name>, Error> {
-        let request = self.connection.repeating.describe_time_to_live();
-        let sent = request.table_name(name.as_str()).send();
-        let output =
-            sent.await.map_err(|error| of_table(name, failed("DescribeTimeToLive", &error)))?;
+        let request = self.connection.tables.describe_time_to_live().table_name(name.as_str());
+        let sent = self.ask(|| request.clone().send()).await;
+        let output = sent.map_err(|error| of_table(name, failed("DescribeTimeToLive", &error)))?;
         let told = output.time_to_live_description();
         let is_on = told.and_then(|told| told.time_to_live_status()).is_some_and(|status| {
             matches!(status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)

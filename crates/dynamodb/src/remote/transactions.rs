@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::Error as SdkFailure;
-use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     CancellationReason, ConditionCheck, Delete as SdkDelete, Get as SdkGet, Put as SdkPut,
     ReturnConsumedCapacity, TransactGetItem, TransactWriteItem, Update as SdkUpdate,
@@ -15,8 +17,9 @@ use keyloom_store::{
 use keyloom_value::{Item, Path, Update};
 
 use super::expressions::{Expressions, on_condition_failed};
-use super::refusal::{TOKEN_REUSED, answered, failed, has_code, incomplete};
-use super::service::Service;
+use super::refusal::{IN_PROGRESS, TOKEN_REUSED, answered, failed, has_code, incomplete};
+use super::retry::{Fate, new_token};
+use super::service::{Service, repeat};
 use super::specs::Rules;
 use super::values::attributes;
 
@@ -31,12 +34,6 @@ const PASSING: &[&str] =
 /// nothing, so such an update removes this.
 const NOBODYS: &str = "keyloom:nothing";
 
-/// What became of a transaction that was sent.
-enum Sent<T> {
-    Done(T),
-    Canceled(Vec<CancellationReason>),
-}
-
 impl Service {
     pub(super) async fn transact_get(
         &self,
@@ -45,42 +42,28 @@ impl Service {
         let tables = transaction.gets.iter().map(|get| &get.table).collect();
         let rules = Rules { tables, check: &|specs| transaction.check(specs) };
         self.admit(&rules).await?;
-        let mut backoff = self.backoff();
-        loop {
-            match self.transact_get_once(&transaction).await {
-                Ok(Sent::Done(items)) => return Ok(items),
-                Ok(Sent::Canceled(reasons)) => {
-                    if !pass(&reasons) || !backoff.wait().await {
-                        return Err(refused(GET, reasons));
-                    }
-                }
-                Err(error) => return Err(self.explain(&rules, error).await),
-            }
-        }
-    }
-
-    async fn transact_get_once(
-        &self,
-        transaction: &TransactGet,
-    ) -> Result<Sent<Vec<Option<Item>>>, Error> {
         let gets: Result<Vec<_>, _> = transaction.gets.iter().map(get_item).collect();
         let gets = gets.map_err(|error| incomplete(GET, &error.to_string()))?;
-        let request = self.connection.repeating.transact_get_items().set_transact_items(Some(gets));
-        let sent = request.return_consumed_capacity(ReturnConsumedCapacity::Total).send();
-        match sent.await {
+        let request = self.connection.tables.transact_get_items().set_transact_items(Some(gets));
+        let request = request.return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let is_again = |error: &SdkError<TransactGetItemsError, HttpResponse>| {
+            Fate::of(error).passes() || canceled_get(error).is_some_and(pass)
+        };
+        let sent = repeat(&mut self.backoff(), || request.clone().send(), is_again).await;
+        match sent {
             Ok(output) => {
                 self.meter.read(output.consumed_capacity());
                 let responses = output.responses.unwrap_or_default().into_iter();
-                let items = responses.map(|response| answered(GET, response.item));
-                Ok(Sent::Done(items.collect::<Result<_, _>>()?))
+                responses.map(|response| answered(GET, response.item)).collect()
             }
-            Err(error) => {
-                let plain = failed(GET, &error);
-                canceled(SdkFailure::from(error)).map(Sent::Canceled).ok_or(plain)
-            }
+            Err(error) => match canceled_get(&error) {
+                Some(reasons) => Err(refused(GET, reasons)),
+                None => Err(self.explain(&rules, failed(GET, &error)).await),
+            },
         }
     }
 
+    /// All attempts carry one token, so those that had no answer are repeated, and it happens once.
     pub(super) async fn transact_write(&self, transaction: TransactWrite) -> Result<(), Error> {
         if !transaction.sets.is_empty() {
             return Err(Error::Unsupported { what: "DynamoDB has no sets of numbers" });
@@ -88,54 +71,49 @@ impl Service {
         let tables = transaction.actions.iter().map(TransactAction::table).collect();
         let rules = Rules { tables, check: &|specs| transaction.check(specs) };
         self.admit(&rules).await?;
-        let mut backoff = self.backoff();
-        loop {
-            match self.transact_write_once(&transaction).await {
-                Ok(Sent::Done(())) => return Ok(()),
-                Ok(Sent::Canceled(reasons)) => {
-                    if !pass(&reasons) || !backoff.wait().await {
-                        return Err(self.reasons(&transaction, reasons).await);
-                    }
-                }
-                Err(error) if has_code(&error, TOKEN_REUSED) => {
-                    let token = transaction.token.clone().unwrap_or_default();
-                    return Err(Error::TokenReused { token });
-                }
-                Err(error) => return Err(self.explain(&rules, error).await),
-            }
-        }
-    }
-
-    /// Sends the transaction. Without a token the SDK makes one, so an attempt that had no answer
-    /// can be repeated.
-    async fn transact_write_once(&self, transaction: &TransactWrite) -> Result<Sent<()>, Error> {
         let actions: Result<Vec<_>, _> = transaction.actions.iter().map(write_item).collect();
         let actions = actions.map_err(|error| incomplete(WRITE, &error.to_string()))?;
-        let request = self.connection.repeating.transact_write_items();
-        let sent = request
+        let request = self.connection.tables.transact_write_items();
+        let request = request
             .set_transact_items(Some(actions))
-            .set_client_request_token(transaction.token.clone())
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send();
-        match sent.await {
+            .client_request_token(transaction.token.clone().unwrap_or_else(new_token))
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let mut may_be_done = false;
+        let is_again = |error: &SdkError<TransactWriteItemsError, HttpResponse>| {
+            let fate = Fate::of(error);
+            // Whoever has sent the same a moment ago may bring it to its end.
+            may_be_done |= fate.may_be_done() || error.code() == Some(IN_PROGRESS);
+            fate.passes() || canceled_write(error).is_some_and(pass)
+        };
+        let sent = repeat(&mut self.backoff(), || request.clone().send(), is_again).await;
+        let error = match sent {
             Ok(output) => {
                 self.meter.written(output.consumed_capacity());
-                Ok(Sent::Done(()))
+                return Ok(());
             }
-            Err(error) => {
-                let plain = failed(WRITE, &error);
-                canceled(SdkFailure::from(error)).map(Sent::Canceled).ok_or(plain)
+            Err(error) => error,
+        };
+        let plain = failed(WRITE, &error);
+        match canceled_write(&error) {
+            // It did not happen: the token of one that did is answered with success.
+            Some(reasons) if !may_be_done || !pass(reasons) => {
+                Err(self.reasons(&transaction, reasons).await)
             }
+            _ if has_code(&plain, TOKEN_REUSED) => {
+                Err(Error::TokenReused { token: transaction.token.unwrap_or_default() })
+            }
+            _ if may_be_done => Err(in_doubt(plain)),
+            _ => Err(self.explain(&rules, plain).await),
         }
     }
 
     /// Why the actions could not happen, in the order of the actions.
-    async fn reasons(&self, transaction: &TransactWrite, told: Vec<CancellationReason>) -> Error {
+    async fn reasons(&self, transaction: &TransactWrite, told: &[CancellationReason]) -> Error {
         let mut reasons = Vec::with_capacity(told.len());
         for (action, reason) in transaction.actions.iter().zip(told) {
             reasons.push(match reason.code.as_deref() {
                 None | Some("None") => None,
-                Some("ConditionalCheckFailed") => match answered(WRITE, reason.item) {
+                Some("ConditionalCheckFailed") => match answered(WRITE, reason.item.clone()) {
                     Ok(item) => Some(CancelReason::ConditionFailed { item: item.map(Box::new) }),
                     Err(error) => return error,
                 },
@@ -150,11 +128,35 @@ impl Service {
     }
 }
 
-/// The reasons of a canceled transaction.
-fn canceled(error: SdkFailure) -> Option<Vec<CancellationReason>> {
-    match error {
-        SdkFailure::TransactionCanceledException(canceled) => canceled.cancellation_reasons,
+/// The reasons of a write that was canceled.
+fn canceled_write(
+    error: &SdkError<TransactWriteItemsError, HttpResponse>,
+) -> Option<&[CancellationReason]> {
+    match error.as_service_error() {
+        Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
+            Some(canceled.cancellation_reasons()).filter(|reasons| !reasons.is_empty())
+        }
         _ => None,
+    }
+}
+
+/// The reasons of a read that was canceled.
+fn canceled_get(
+    error: &SdkError<TransactGetItemsError, HttpResponse>,
+) -> Option<&[CancellationReason]> {
+    match error.as_service_error() {
+        Some(TransactGetItemsError::TransactionCanceledException(canceled)) => {
+            Some(canceled.cancellation_reasons()).filter(|reasons| !reasons.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// A refusal of the last attempt, where an earlier one may have been done.
+fn in_doubt(error: Error) -> Error {
+    match error {
+        Error::Refused(refusal) => Error::Unanswered(refusal),
+        other => other,
     }
 }
 
@@ -165,17 +167,17 @@ fn pass(reasons: &[CancellationReason]) -> bool {
 }
 
 /// A read that was canceled: for the first of its reasons.
-fn refused(operation: &'static str, reasons: Vec<CancellationReason>) -> Error {
-    let first = reasons.into_iter().find(|reason| reason.code().is_some_and(|code| code != "None"));
+fn refused(operation: &'static str, reasons: &[CancellationReason]) -> Error {
+    let first = reasons.iter().find(|reason| reason.code().is_some_and(|code| code != "None"));
     match first {
         Some(reason) => Error::Refused(refusal(operation, reason)),
         None => incomplete(operation, "a reason for which it was canceled"),
     }
 }
 
-fn refusal(operation: &'static str, reason: CancellationReason) -> Arc<Refusal> {
-    let message = reason.message.unwrap_or_else(|| "it gave no reason".to_owned());
-    Arc::new(Refusal { operation, code: reason.code, message })
+fn refusal(operation: &'static str, reason: &CancellationReason) -> Arc<Refusal> {
+    let message = reason.message().unwrap_or("it gave no reason").to_owned();
+    Arc::new(Refusal { operation, code: reason.code.clone(), message })
 }
 
 fn get_item(get: &Get) -> Result<TransactGetItem, BuildError> {

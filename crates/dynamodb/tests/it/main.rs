@@ -9,6 +9,8 @@ mod hostile;
 mod items;
 mod paging;
 mod printing;
+#[cfg(feature = "remote")]
+mod remote;
 mod service;
 mod streams;
 mod tables;

@@ -1,5 +1,8 @@
 //! Tables, their settings, tags and time to live.
 
+use keyloom_store::Read;
+use pollster::block_on;
+
 use crate::service::{Service, member};
 
 #[test]
@@ -39,6 +42,25 @@ fn names_are_listed_in_pages_without_the_endpoints_own() {
         again.body.contains("ResourceInUseException")
             && again.body.contains("Table already exists: aaa")
     );
+}
+
+/// Suites of client libraries do this. What was dropped leaves nothing, so the next ones are as
+/// quick as the first.
+#[test]
+fn a_thousand_tables_come_and_go_without_a_trace() {
+    let service = Service::new();
+    let named = |n: usize| format!("table-{n:04}");
+    for n in 0..1000 {
+        service.ok("CreateTable", &small(&named(n), r#","Tags":[{"Key":"k","Value":"v"}]"#));
+    }
+    let last = service.ok("ListTables", r#"{"ExclusiveStartTableName":"table-0998"}"#);
+    assert_eq!(last, r#"{"TableNames":["table-0999"]}"#);
+    for n in 0..1000 {
+        service.ok("DeleteTable", &format!(r#"{{"TableName":"{}"}}"#, named(n)));
+    }
+    assert_eq!(service.ok("ListTables", "{}"), r#"{"TableNames":[]}"#);
+    let own = keyloom_store::TableName::new("keyloom.dynamodb.tables").unwrap();
+    assert_eq!(block_on(service.store.describe_table(own)).unwrap().items, 0);
 }
 
 fn small(name: &str, rest: &str) -> String {
