@@ -1,5 +1,6 @@
 //! DynamoDBs that we did not write, installed from npm and PyPI below the target folder.
 
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
@@ -24,16 +25,24 @@ impl Foreign {
             std::fs::write(folder.join("package.json"), "{\"private\": true}").unwrap();
             succeed("Installing from npm", Command::new("npm").args(install).current_dir(&folder));
         });
-        let mut binary = Command::new(folder.join("node_modules/@dynoxide/linux-x64/dynoxide"));
-        Foreign::start(&mut binary, |command, port| {
-            command.args(["--port", &port.to_string()]);
-        })
+        let binary = folder.join("node_modules/@dynoxide/linux-x64/dynoxide");
+        let start = || {
+            Foreign::start(Command::new(&binary).stderr(Stdio::piped()), |command, port| {
+                command.args(["--port", &port.to_string()]);
+            })
+        };
+        loop {
+            let mut server = start();
+            if server.says_that_it_listens() {
+                return server;
+            }
+        }
     }
 
     pub(crate) fn ministack() -> Foreign {
         let python = python_with(MINISTACK);
         let mut ministack = Command::new(python.with_file_name("ministack"));
-        Foreign::start(&mut ministack, |command, port| {
+        Foreign::start(ministack.stderr(Stdio::null()), |command, port| {
             command
                 .env("SERVICES", "dynamodb,dynamodbstreams")
                 .env("GATEWAY_PORT", port.to_string());
@@ -47,9 +56,18 @@ impl Foreign {
         drop(free);
         listen(command, port);
         let shown = format!("{command:?}");
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let child = command.stdout(Stdio::null()).spawn();
         let child = child.unwrap_or_else(|error| panic!("{shown} did not start: {error}"));
         Foreign { child, url: format!("http://127.0.0.1:{port}") }
+    }
+
+    /// False if somebody has taken its port meanwhile.
+    fn says_that_it_listens(&mut self) -> bool {
+        let mut line = String::new();
+        let errors = self.child.stderr.as_mut().expect("its errors are read");
+        BufReader::new(errors).read_line(&mut line).unwrap();
+        assert!(line.contains("listening") || line.contains("in use"), "it says: {line}");
+        line.contains("listening")
     }
 }
 

@@ -8,6 +8,7 @@ use keyloom_testkit::{ManualClock, Subject};
 use pollster::block_on;
 
 use super::endpoint::{OwnEndpoint, remote};
+use crate::foreign::Foreign;
 
 /// Nobody throttles here: what fails twice fails.
 pub(crate) const ATTEMPTS_MAX: u32 = 2;
@@ -68,6 +69,31 @@ impl Subject for Theirs {
 
     fn clock(&self) -> &ManualClock {
         &self.clock
+    }
+
+    fn settle(&self) {}
+}
+
+/// The remote store over a foreign server of its own.
+pub(crate) struct Alone {
+    theirs: Theirs,
+    _server: Foreign,
+}
+
+impl Alone {
+    pub(crate) fn on(server: Foreign) -> Alone {
+        let remote = Arc::new(remote(&server.url, ATTEMPTS_MAX));
+        Alone { theirs: Theirs { remote, clock: ManualClock::new() }, _server: server }
+    }
+}
+
+impl Subject for Alone {
+    fn store(&self) -> Arc<dyn Store> {
+        self.theirs.store()
+    }
+
+    fn clock(&self) -> &ManualClock {
+        self.theirs.clock()
     }
 
     fn settle(&self) {}
