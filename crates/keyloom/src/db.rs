@@ -9,6 +9,7 @@ use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::error::{Error, TenantProblem};
+use crate::explain::Watch;
 use crate::numbers::Numbers;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
@@ -26,6 +27,8 @@ use crate::upkeep::Upkeep;
 pub struct Db {
     pub(crate) shared: Arc<Shared>,
     pub(crate) tenant: Option<Value>,
+    /// Who keeps count of reads, if anybody does.
+    pub(crate) watch: Option<Arc<Watch>>,
 }
 
 /// How a database is opened.
@@ -149,7 +152,7 @@ impl Db {
             text: model.to_owned(),
             schema: RwLock::new(Arc::new(opened.schema)),
         };
-        let db = Db { shared: Arc::new(shared), tenant: None };
+        let db = Db { shared: Arc::new(shared), tenant: None, watch: None };
         db.resume_deletions().await?;
         db.begin_consumers().await?;
         Ok(db)
@@ -160,7 +163,7 @@ impl Db {
     /// other tenants keep, if the model says so.
     #[must_use]
     pub fn tenant(&self, tenant: impl Into<Value>) -> Db {
-        Db { shared: self.shared.clone(), tenant: Some(tenant.into()) }
+        Db { tenant: Some(tenant.into()), ..self.clone() }
     }
 
     /// The model as it was opened.

@@ -69,6 +69,18 @@ impl Filter {
         self
     }
 
+    /// Whether it is about nothing but one facet.
+    pub(crate) fn is_by_facet(&self, name: &str) -> bool {
+        match &self.0 {
+            Kind::Facet { field, .. } => field == name,
+            Kind::Tag { .. } => false,
+            Kind::All(filters) | Kind::Any(filters) => {
+                !filters.is_empty() && filters.iter().all(|filter| filter.is_by_facet(name))
+            }
+            Kind::Not(filter) => filter.is_by_facet(name),
+        }
+    }
+
     /// The same in the terms of an entity.
     pub(crate) fn resolved(&self, entity: &Entity) -> Result<query::Filter, Error> {
         let all = |filters: &[Filter]| {

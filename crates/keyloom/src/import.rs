@@ -78,7 +78,8 @@ impl Db {
             errors: vec![error],
         })?;
         let tenant = entry.tenant.or_else(|| self.tenant.clone());
-        let key = Db { shared: self.shared.clone(), tenant }.key(schema, kind, entry.id)?;
+        let db = Db { tenant, ..self.clone() };
+        let key = db.key(schema, kind, entry.id)?;
         Ok(Intent::Import { key, document: entry.fields, existing })
     }
 }

@@ -80,6 +80,7 @@
 //!   [`Db::import`] to take them in with their ids.
 //! - What happens after a change: [`events`] with handlers, and jobs at any time ([`Db::work`],
 //!   [`Db::schedule`]).
+//! - [`Db::explained`]: how lists are found, and what reads cost ([`explain`]).
 //! - [`Db::backfill`] after the model was changed, [`Db::expire`] from time to time, [`Db::verify`]
 //!   to be sure; all of them while the service runs.
 //!
@@ -105,6 +106,8 @@ mod entry;
 mod error;
 // A public module, so that what belongs to events and jobs is found in one place.
 pub mod events;
+// A public module, for the same reason.
+pub mod explain;
 mod export;
 mod filter;
 mod import;
@@ -130,13 +133,15 @@ pub use export::Export;
 pub use filter::Filter;
 pub use import::{Existing, Imported};
 pub use keyloom_model::{Code, FieldError, FieldErrorKind, ModelError, Refusal};
-pub use keyloom_query::{Budget, CursorError, Effort, End, RequestError, Strategy, Total};
+pub use keyloom_query::{
+    Budget, CursorError, Effort, End, RequestError, Strategy, Total, ValueCount, ValuePage,
+};
 pub use keyloom_store::{Clock, Store, SystemClock};
 pub use keyloom_value::{Item, Number, Value};
 pub use once::Once;
 pub use read::{Family, ListQuery, Page};
 pub use record::Record;
 pub use stamp::{Entropy, SystemEntropy};
-pub use tags::{FindTags, TagCount};
+pub use tags::FindTags;
 pub use tree::{Branch, Tree};
 pub use verify::{Finding, Problem, Remedy, Repair, VerifyPage};

@@ -24,6 +24,8 @@ pub struct Page {
     pub items: Vec<Record>,
     /// Where the next page begins; absent if nothing follows.
     pub next: Option<String>,
+    /// Where the page before begins; absent on the first page, and on pages of children.
+    pub previous: Option<String>,
     /// Why the page ends where it does.
     pub end: End,
     /// What was read of the list for it.
@@ -56,17 +58,17 @@ pub struct Family {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ListQuery {
-    db: Db,
-    entity: String,
-    list: String,
+    pub(crate) db: Db,
+    pub(crate) entity: String,
+    pub(crate) list: String,
     by: Vec<(String, Value)>,
     range: Vec<(String, Side, Value)>,
     direction: Direction,
     limit: u32,
     budget: Budget,
-    filters: Vec<Filter>,
+    pub(crate) filters: Vec<Filter>,
     strategy: Strategy,
-    after: Option<String>,
+    pub(crate) after: Option<String>,
 }
 
 /// What a value of an order field bounds.
@@ -92,7 +94,7 @@ impl Db {
         let schema = self.shared.schema();
         let (entity, _) = find_entity(&schema, entity)?;
         let key = self.key(&schema, entity, id)?;
-        let row = self.shared.reader(&schema).get(&key).await?;
+        let row = self.reader(&schema).get(&key).await?;
         Ok(row.map(|row| record(&schema, row)))
     }
 
@@ -118,7 +120,7 @@ impl Db {
         let (id, declared) = find_entity(&schema, entity)?;
         let (unique, values) = find_unique(declared, values)?;
         let tenant = self.tenant_of(&schema, id)?;
-        let reader = self.shared.reader(&schema);
+        let reader = self.reader(&schema);
         let row = reader.find(id, tenant.as_ref(), unique, &values).await?;
         Ok(row.map(|row| record(&schema, row)))
     }
@@ -154,7 +156,7 @@ impl Db {
     ) -> Result<Option<Family>, Error> {
         let schema = self.shared.schema();
         let request = self.family_request(&schema, (entity, id), (children, limit))?;
-        let family = self.shared.reader(&schema).family(&request, &self.shared.cursor_key).await?;
+        let family = self.reader(&schema).family(&request, &self.shared.cursor_key).await?;
         Ok(family.map(|family| Family {
             parent: record(&schema, family.parent),
             children: family.children.into_iter().map(|row| record(&schema, row)).collect(),
@@ -177,12 +179,13 @@ impl Db {
     ) -> Result<Option<Page>, Error> {
         let schema = self.shared.schema();
         let request = self.family_request(&schema, (entity, id), (children, limit))?;
-        let reader = self.shared.reader(&schema);
+        let reader = self.reader(&schema);
         let page = reader.children(&request, &self.shared.cursor_key, after).await?;
         Ok(page.map(|page| Page {
             items: page.children.into_iter().map(|row| record(&schema, row)).collect(),
             end: if page.next.is_some() { End::Limit } else { End::Exhausted },
             next: page.next,
+            previous: None,
             read: page.read,
         }))
     }
@@ -298,7 +301,13 @@ impl ListQuery {
         self
     }
 
-    /// The page after this cursor, which a page before had as `next`.
+    /// The page before the one that has this cursor as `previous`.
+    pub fn before(self, cursor: impl Into<String>) -> ListQuery {
+        // A cursor says itself which way it leads.
+        self.after(cursor)
+    }
+
+    /// The page after the one that has this cursor as `next`.
     pub fn after(mut self, cursor: impl Into<String>) -> ListQuery {
         self.after = Some(cursor.into());
         self
@@ -313,11 +322,14 @@ impl ListQuery {
     pub async fn read(&self) -> Result<Page, Error> {
         let schema = self.ready_schema().await?;
         let request = self.request(&schema)?;
-        let shared = &self.db.shared;
-        let reader = shared.reader(&schema);
-        let page = reader.list(&request, &shared.cursor_key, self.after.as_deref()).await?;
-        let items = page.rows.into_iter().map(|row| record(&schema, row)).collect();
-        Ok(Page { items, next: page.next, end: page.end, read: page.read })
+        let reader = self.db.reader(&schema);
+        let page = reader.list(&request, &self.db.shared.cursor_key, self.after.as_deref()).await?;
+        if let Some(watch) = &self.db.watch {
+            watch.tell(self.db.shared.reader(&schema).explain(&request).await?);
+        }
+        let keyloom_query::ListPage { rows, next, previous, end, read } = page;
+        let items = rows.into_iter().map(|row| record(&schema, row)).collect();
+        Ok(Page { items, next, previous, end, read })
     }
 
     /// How many entities pass the filters, of all that are in the list. Those that have expired
@@ -329,10 +341,10 @@ impl ListQuery {
     pub async fn total(&self) -> Result<Total, Error> {
         let schema = self.ready_schema().await?;
         let request = self.request(&schema)?;
-        Ok(self.db.shared.reader(&schema).total(&request).await?)
+        Ok(self.db.reader(&schema).total(&request).await?)
     }
 
-    async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {
+    pub(crate) async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {
         let schema = self.db.schema_for(|schema| {
             let (entity, declared) = find_entity(schema, &self.entity)?;
             let list = self.find_list(declared)?;
@@ -345,7 +357,7 @@ impl ListQuery {
         })
     }
 
-    fn request(&self, schema: &Schema) -> Result<ListRequest, Error> {
+    pub(crate) fn request(&self, schema: &Schema) -> Result<ListRequest, Error> {
         let (entity, declared) = find_entity(schema, &self.entity)?;
         let list = self.find_list(declared)?;
         let filters = self.filters.iter().map(|filter| filter.resolved(declared));
@@ -363,7 +375,7 @@ impl ListQuery {
         })
     }
 
-    fn find_list(&self, entity: &Entity) -> Result<ListId, Error> {
+    pub(crate) fn find_list(&self, entity: &Entity) -> Result<ListId, Error> {
         entity.find_list(&self.list).ok_or_else(|| {
             let what = format!("`{}` has no list `{}`", entity.name, self.list);
             unknown(what, &self.list, entity.lists.iter().map(|list| list.name.as_str()))

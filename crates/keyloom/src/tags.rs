@@ -1,14 +1,15 @@
-//! Which tags there are, and how many entities have each.
+//! Which tags and which values of facets entities have, and how many have each: for lists to choose
+//! from, to complete what is typed, and for counts that narrow with the filter.
 
-use keyloom_model::{Group, Matching};
-use keyloom_store::{ListSets, SetName};
-use keyloom_value::KeyBytes;
+use keyloom_query::{Counted, ValuePage};
 
-use crate::db::{Db, find_entity};
+use crate::db::{find_entity, unknown};
 use crate::error::Error;
 use crate::filter::tag_field;
+use crate::read::ListQuery;
+use crate::schema::Schema;
 
-/// Which tags to look for, with [`Db::tags`]: keys, if nothing is said.
+/// Which tags to look for, with [`ListQuery::tags`]: keys, if nothing is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FindTags {
     /// The field that holds the tags, if the entity has several such.
@@ -17,68 +18,66 @@ pub struct FindTags {
     pub key: Option<String>,
     /// What they begin with.
     pub prefix: String,
-    /// Only those after this one, in the order of their bytes.
-    pub after: Option<String>,
 }
 
-/// A key or a value of tags.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TagCount {
-    /// The key or value.
-    pub text: String,
-    /// How many entities have it.
-    pub count: u64,
-}
-
-impl Db {
-    /// Keys of tags, or values of a key, that entities have, in the order of their bytes, at most
-    /// `limit` of them: for lists to choose from, and to complete what is typed.
+impl ListQuery {
+    /// Keys of tags, or values of a key, that those have who are in the list and pass the filters, in
+    /// the order of their bytes, each with how many have it. At most [`limit`](ListQuery::limit) of
+    /// them; the others follow [`after`](ListQuery::after) the cursor.
     ///
     /// # Errors
     ///
-    /// If there is no such kind of entity or it has no such tags, if tags are kept as rows, or if
-    /// the store fails.
-    pub async fn tags(
+    /// If the entity has no such tags, a range is given, or the cursor is not one of this question;
+    /// and as [`ListQuery::read`].
+    pub async fn tags(&self, find: &FindTags) -> Result<ValuePage, Error> {
+        self.count_values(|schema| {
+            let (_, entity) = find_entity(schema, &self.entity)?;
+            let (field, prefix) = (tag_field(entity, find.field.as_deref())?, find.prefix.clone());
+            Ok(match find.key.clone() {
+                Some(key) => Counted::TagValues(field, key, prefix),
+                None => Counted::TagKeys(field, prefix),
+            })
+        })
+        .await
+    }
+
+    /// The values of a facet that those have who are in the list and pass the filters, each with how
+    /// many have it. Filters by this very facet are left out: they say which values are chosen, and
+    /// this tells what there is to choose from.
+    ///
+    /// # Errors
+    ///
+    /// If the list has no such facet; and as [`ListQuery::tags`].
+    pub async fn facet_values(&self, field: &str) -> Result<ValuePage, Error> {
+        let mut others = self.clone();
+        others.filters.retain(|filter| !filter.is_by_facet(field));
+        others
+            .count_values(|schema| {
+                let (_, entity) = find_entity(schema, &self.entity)?;
+                let facets = entity.list(self.find_list(entity)?).facets.iter();
+                let mut facets = facets.map(|facet| (*facet, entity.field(*facet).name.as_str()));
+                let found = facets.clone().find(|(_, name)| *name == field);
+                let (facet, _) = found.ok_or_else(|| {
+                    let what = format!("The list `{}` has no facet `{field}`", self.list);
+                    unknown(what, field, facets.by_ref().map(|(_, name)| name))
+                })?;
+                Ok(Counted::Facet(facet))
+            })
+            .await
+    }
+
+    async fn count_values(
         &self,
-        entity: &str,
-        find: &FindTags,
-        limit: u32,
-    ) -> Result<Vec<TagCount>, Error> {
-        let schema =
-            self.schema_for(|schema| Ok(schema.is_matching_ready(find_entity(schema, entity)?.0)));
-        let building = || Error::Building { what: format!("The tags of `{entity}`") };
-        let schema = schema.await?.ok_or_else(building)?;
-        let (id, declared) = find_entity(&schema, entity)?;
-        let field = tag_field(declared, find.field.as_deref())?;
-        let tenant = self.tenant_of(&schema, id)?;
-        let layout = &schema.layouts.current;
-        let sets = self.shared.store.sets().filter(|_| layout.matching() == Matching::Sets);
-        let sets = sets.ok_or_else(|| Error::Unknown {
-            what: format!("Which tags `{entity}` has is not known: they are kept as rows"),
-            help: Some("use a store that has sets".to_owned()),
-        })?;
-        let group = |text: &str| {
-            let group = match &find.key {
-                Some(key) => Group::Tag(field, key, text),
-                None => Group::TagKey(field, text),
-            };
-            layout.group_name(id, tenant.as_ref(), &group)
-        };
-        let after = find.after.as_deref().map(group).transpose()?;
-        let after = after.map(|name| SetName::new(name.into_vec())).transpose();
-        let list = ListSets {
-            table: self.shared.table.clone(),
-            // A text ends with bytes of its own, which what only begins with it lacks.
-            prefix: KeyBytes::before(KeyBytes::before(group(&find.prefix)?.as_bytes())).to_vec(),
-            after: after.map_err(keyloom_store::Error::from)?,
-            limit: limit.max(1),
-        };
-        let found = sets.list_sets(list).await?.into_iter();
-        let count = |size: keyloom_store::SetSize| {
-            let parts = KeyBytes::decode(size.set.as_bytes()).ok()?;
-            let text = parts.last()?.as_s()?.to_owned();
-            Some(TagCount { text, count: size.members })
-        };
-        Ok(found.filter_map(count).collect())
+        counted: impl Fn(&Schema) -> Result<Counted, Error>,
+    ) -> Result<ValuePage, Error> {
+        let schema = self.ready_schema().await?;
+        let (entity, _) = find_entity(&schema, &self.entity)?;
+        if !schema.is_matching_ready(entity) {
+            return Err(Error::Building { what: format!("What `{}` has in common", self.entity) });
+        }
+        let (request, counted) = (self.request(&schema)?, counted(&schema)?);
+        let shared = &self.db.shared;
+        let cursor = (&shared.cursor_key, self.after.as_deref());
+        Ok(self.db.reader(&schema).count_values(&request, &counted, cursor).await?)
     }
 }

@@ -55,7 +55,7 @@ pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
     EntityKey, Group, Image, KeyPart, KeyTemplate, KeyTooLong, Layout, Link, Matching, OwnRow,
-    Reason, Row, RowKey, RowName, Slot, Unreadable, attribute,
+    Reason, Row, RowKey, RowName, Slot, Unreadable, attribute, entry_place,
 };
 pub use model::{
     Board, CaseMode, Count, DefaultValue, Direction, Entity, EntityId, Field, FieldId, FieldOrigin,

@@ -5,12 +5,14 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use keyloom_model::{Matching, attribute};
-use keyloom_store::{Direction, Members, Query, ReadSet, SetName, Sets};
-use keyloom_value::{KeyBytes, KeyCondition, KeyTest, Value};
+use keyloom_model::{Matching, attribute, entry_place};
+use keyloom_store::{Direction, Members, ReadSet, SetName, Sets};
+use keyloom_value::{KeyBytes, Name, Value};
 
 use crate::fetch::unreadable;
+use crate::number::number_of;
 use crate::plan::Node;
+use crate::span::{Place, Span};
 use crate::{Budget, Effort, Error, Reader};
 
 /// Rows that are read at once where groups are rows.
@@ -197,28 +199,26 @@ impl<'c> Combiner<'c> {
 
     /// Members of a group whose members are rows.
     async fn entries(&mut self, name: &KeyBytes, from: u32, limit: u32) -> Result<Batch, Error> {
-        let key = KeyCondition::equal(attribute::PARTITION, name.as_bytes().to_vec());
-        let mut sort = KeyBytes::new();
-        let pushed = sort.push(&Value::from(u64::from(from)));
-        debug_assert!(pushed.is_ok(), "a number can be part of a key");
-        let sort = Value::B(sort.into_vec());
-        let test = match self.direction {
-            Direction::Forward => KeyTest::GreaterOrEqual(sort),
-            Direction::Backward => KeyTest::LessOrEqual(sort),
+        let (partition, prefix) = entry_place(name.as_bytes());
+        let place = Place {
+            index: None,
+            partition: (Name::from(attribute::PARTITION), partition),
+            sort: Name::from(attribute::SORT),
         };
-        let mut query = Query::new(self.reader.table, key.and(attribute::SORT, test));
-        query.direction = self.direction;
-        query.limit = Some(limit.max(1));
-        let page = self.reader.store.query(query).await?;
+        let mut number = KeyBytes::new();
+        let pushed = number.push(&Value::from(u64::from(from)));
+        debug_assert!(pushed.is_ok(), "a number can be part of a key");
+        let at = [prefix, number.as_bytes()].concat();
+        let span = match self.direction {
+            Direction::Forward => Span::new(Some(at), KeyBytes::after_prefix(prefix)),
+            Direction::Backward => Span::new(Some(prefix.to_vec()), Some(at)),
+        };
+        let page = self.reader.page(&place, &span, self.direction, limit.max(1) as usize).await?;
         self.effort.rows += page.scanned;
         self.effort.bytes += page.scanned_bytes;
         let number = |row: &keyloom_value::Item| {
-            let parts = row.get(attribute::SORT).and_then(Value::as_b).map(KeyBytes::decode);
-            let number = match parts {
-                Some(Ok(parts)) => parts.first().and_then(|part| part.as_n()?.to_i64()),
-                Some(Err(_)) | None => None,
-            };
-            let number = number.and_then(|number| u32::try_from(number).ok());
+            let sort = row.get(attribute::SORT).and_then(Value::as_b);
+            let number = sort.and_then(|sort| number_of(sort.get(prefix.len()..)?));
             let reason = keyloom_model::Unreadable { attribute: attribute::SORT };
             number.ok_or_else(|| unreadable(row, reason))
         };
@@ -271,7 +271,7 @@ impl<'c> Combiner<'c> {
         }
     }
 
-    fn sets(&self) -> Option<&'c dyn Sets> {
+    pub(crate) fn sets(&self) -> Option<&'c dyn Sets> {
         match self.reader.layout.matching() {
             Matching::Sets => self.reader.store.sets(),
             Matching::Rows => None,

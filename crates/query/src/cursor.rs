@@ -1,11 +1,11 @@
 //! Cursors: a position in a list as a text that a client can keep and cannot make.
 //!
 //! ```text
-//! 01 | fingerprint of the question: 16 bytes | position | tag: 16 bytes      in base64url
+//! 01 | fingerprint of the question: 16 bytes | place | tag: 16 bytes      in base64url
 //! ```
 //!
-//! The position is the sort key of the last row that was read. The tag is the beginning of the
-//! HMAC-SHA256 of everything before it under a [`CursorKey`].
+//! The place is where to go on: of lists, which way and on which side of which sort key (`cut.rs`).
+//! The tag is the beginning of the HMAC-SHA256 of everything before it under a [`CursorKey`].
 
 use std::fmt;
 
@@ -19,8 +19,11 @@ use crate::fingerprint::Fingerprint;
 const VERSION: u8 = 1;
 const TAG_LEN: usize = 16;
 const HEAD_LEN: usize = 1 + Fingerprint::LEN;
+/// A sort key with a byte more, or a value as part of a key, which again is part of one: every byte
+/// can become two each time.
+const PLACE_LEN_MAX: usize = 5 * RowKey::SORT_BYTES_MAX;
 /// As long as a cursor's text can be.
-const TEXT_LEN_MAX: usize = (HEAD_LEN + RowKey::SORT_BYTES_MAX + TAG_LEN).div_ceil(3) * 4;
+const TEXT_LEN_MAX: usize = (HEAD_LEN + PLACE_LEN_MAX + TAG_LEN).div_ceil(3) * 4;
 
 /// The secret with which cursors are authenticated. All who serve one store have the same.
 #[derive(Clone)]
@@ -41,11 +44,12 @@ impl fmt::Display for CursorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             CursorError::NotACursor => {
-                "This is not a cursor: give the text of `next` as it was, or none for the start."
+                "This is not a cursor: give the text of `next` or `previous` as it was, or \
+                 none for the start."
             }
             CursorError::Changed => {
-                "The cursor was changed, or made by another store: give the text of `next` as it \
-                 was, or none for the start."
+                "The cursor was changed, or made by another store: give the text of `next` or \
+                 `previous` as it was, or none for the start."
             }
             CursorError::OtherQuery => {
                 "The cursor is of another query, of another tenant, or from before the model \
@@ -70,18 +74,18 @@ impl CursorKey {
         CursorKey(secret)
     }
 
-    /// A cursor at a position of the list that the fingerprint is of.
-    pub(crate) fn seal(&self, fingerprint: &Fingerprint, position: &[u8]) -> String {
-        let mut bytes = Vec::with_capacity(HEAD_LEN + position.len() + TAG_LEN);
+    /// A cursor at a place of the answer that the fingerprint is of.
+    pub(crate) fn seal(&self, fingerprint: &Fingerprint, place: &[u8]) -> String {
+        let mut bytes = Vec::with_capacity(HEAD_LEN + place.len() + TAG_LEN);
         bytes.push(VERSION);
         bytes.extend_from_slice(fingerprint.as_bytes());
-        bytes.extend_from_slice(position);
+        bytes.extend_from_slice(place);
         let tag = self.mac(&bytes).finalize().into_bytes();
         bytes.extend_from_slice(&tag[..TAG_LEN]);
         Base64UrlUnpadded::encode_string(&bytes)
     }
 
-    /// The position of a cursor of this list.
+    /// The place of a cursor of this answer.
     pub(crate) fn open(
         &self,
         text: &str,
@@ -93,7 +97,7 @@ impl CursorKey {
         let bytes = Base64UrlUnpadded::decode_vec(text).map_err(|_| CursorError::NotACursor)?;
         let split = bytes.len().checked_sub(TAG_LEN).filter(|len| *len >= HEAD_LEN);
         let (content, tag) = bytes.split_at(split.ok_or(CursorError::NotACursor)?);
-        let (head, position) = content.split_at(HEAD_LEN);
+        let (head, place) = content.split_at(HEAD_LEN);
         if head[0] != VERSION {
             return Err(CursorError::NotACursor);
         }
@@ -102,7 +106,7 @@ impl CursorKey {
         if head[1..] != fingerprint.as_bytes()[..] {
             return Err(CursorError::OtherQuery);
         }
-        Ok(position.to_vec())
+        Ok(place.to_vec())
     }
 
     fn mac(&self, content: &[u8]) -> Hmac<Sha256> {

@@ -1,6 +1,6 @@
 //! What an entity must have to be on a page: tags and values of facets, combined.
 
-use keyloom_model::{Entity, FieldId, FieldType, Image, ListId};
+use keyloom_model::{Entity, Field, FieldId, FieldType, Image, ListId, Presence};
 use keyloom_value::Value;
 
 use crate::RequestError;
@@ -43,6 +43,10 @@ pub enum Filter {
 /// How deep filters can be in each other, and how many tests they can have in all.
 const DEPTH_MAX: usize = 16;
 const TESTS_MAX: usize = 300;
+
+/// What everything passes, and what nothing does.
+pub(crate) const EVERYTHING: Filter = Filter::All(vec![]);
+const NOTHING: Filter = Filter::Any(vec![]);
 
 impl Filter {
     /// Whether the filter can be asked of a list.
@@ -110,6 +114,35 @@ impl Filter {
         }
     }
 
+    /// The same in as few words as it takes: nothing twice, and no test that everything passes. What
+    /// names all values of a facet that is never absent is no test.
+    pub(crate) fn simplified(&self, entity: &Entity) -> Filter {
+        match self {
+            Filter::Tag { .. } | Filter::TagKey { .. } | Filter::Facet { .. } => self.clone(),
+            Filter::All(filters) => {
+                let all = pieces(entity, filters, |filter| match filter {
+                    Filter::All(inner) => Ok(inner),
+                    other => Err(other),
+                });
+                one_or(if all.contains(&NOTHING) { vec![NOTHING] } else { all }, Filter::All)
+            }
+            Filter::Any(filters) => {
+                let any = pieces(entity, filters, |filter| match filter {
+                    Filter::Any(inner) => Ok(inner),
+                    other => Err(other),
+                });
+                let is_all = any.contains(&EVERYTHING) || names_all_values(entity, &any);
+                one_or(if is_all { vec![EVERYTHING] } else { any }, Filter::Any)
+            }
+            Filter::Not(filter) => match filter.simplified(entity) {
+                Filter::Not(inner) => *inner,
+                everything if everything == EVERYTHING => NOTHING,
+                nothing if nothing == NOTHING => EVERYTHING,
+                other => Filter::Not(Box::new(other)),
+            },
+        }
+    }
+
     /// A text that is the same for filters that say the same, but for order and repetition.
     pub(crate) fn canonical(&self, entity: &Entity) -> String {
         let name = |field: &FieldId| &entity.field(*field).name;
@@ -137,4 +170,59 @@ impl Filter {
             Filter::Not(filter) => format!("not({})", filter.canonical(entity)),
         }
     }
+}
+
+/// Filters in as few words as it takes, each once; those that `inner` opens are their own parts.
+fn pieces(
+    entity: &Entity,
+    filters: &[Filter],
+    inner: fn(Filter) -> Result<Vec<Filter>, Filter>,
+) -> Vec<Filter> {
+    let mut pieces = vec![];
+    for filter in filters {
+        let parts = inner(filter.simplified(entity)).unwrap_or_else(|other| vec![other]);
+        for part in parts {
+            if !pieces.contains(&part) {
+                pieces.push(part);
+            }
+        }
+    }
+    pieces
+}
+
+fn one_or(mut filters: Vec<Filter>, several: fn(Vec<Filter>) -> Filter) -> Filter {
+    match filters.len() {
+        1 => filters.remove(0),
+        _ => several(filters),
+    }
+}
+
+/// Whether every entity has one of these values of some facet.
+fn names_all_values(entity: &Entity, any: &[Filter]) -> bool {
+    let named = |wanted: FieldId| {
+        let declared = entity.field(wanted);
+        let is_one = |filter: &&Filter| match filter {
+            Filter::Facet { field, value } => *field == wanted && declared.check(value).is_ok(),
+            _ => false,
+        };
+        any.iter().filter(is_one).count() as u64
+    };
+    let mut fields = any.iter().filter_map(|filter| match filter {
+        Filter::Facet { field, .. } => Some(*field),
+        _ => None,
+    });
+    fields.any(|field| value_count(entity.field(field)) == Some(named(field)))
+}
+
+/// How many values a field can have, if they are countable and one is always there.
+fn value_count(field: &Field) -> Option<u64> {
+    let count = match &field.of {
+        FieldType::Bool => Some(2),
+        FieldType::Enum(members) => Some(members.len() as u64),
+        FieldType::Int(limits) => {
+            limits.low.zip(limits.high).map(|(low, high)| high.abs_diff(low).saturating_add(1))
+        }
+        _ => None,
+    };
+    count.filter(|_| field.presence == Presence::Required)
 }

@@ -25,7 +25,7 @@ impl Fingerprint {
         (span, direction): (&Span, Direction),
         filter: Option<&str>,
     ) -> Fingerprint {
-        let mut pieces = Pieces::new("list");
+        let mut pieces = Pieces::new("pages");
         pieces.add(partition);
         pieces.add_count(list.by.len());
         for field in &list.by {
@@ -56,6 +56,16 @@ impl Fingerprint {
         });
         // Numbers are part of positions.
         pieces.add(if entity.is_numbered() { "numbered" } else { "" });
+        pieces.add_count(usize::from(filter.is_some()));
+        pieces.add(filter.unwrap_or_default());
+        pieces.finish()
+    }
+
+    /// Of the values that are counted in a part of a list, which is called by the name of its group.
+    pub(crate) fn of_values(list: &[u8], what: &[&str], filter: Option<&str>) -> Fingerprint {
+        let mut pieces = Pieces::new("values");
+        pieces.add(list);
+        what.iter().for_each(|word| pieces.add(word));
         pieces.add_count(usize::from(filter.is_some()));
         pieces.add(filter.unwrap_or_default());
         pieces.finish()

@@ -5,8 +5,10 @@
 //! - [`Reader::get`], [`Reader::get_many`]: entities by their keys;
 //! - [`Reader::find`]: the entity that has a unique value;
 //! - [`Reader::list`]: a page of an ordered list, in either direction, between bounds, of all or of
-//!   what passes a [`Filter`]; [`Reader::total`]: how many that are;
+//!   what passes a [`Filter`]; [`Reader::total`]: how many that are; [`Reader::count_values`]: which
+//!   tags and values of facets they have;
 //! - [`Reader::family`], [`Reader::children`], [`Reader::first_children`]: a parent with its children;
+//! - [`Reader::explain`]: how a page is found; with a [`Tally`] as the store, what is read for it;
 //! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
 //!
 //! Entities that have expired, or that a deletion is taking away, are not seen ([`Reader::get_any`]
@@ -72,9 +74,11 @@
 
 mod combine;
 mod cursor;
+mod cut;
 mod deletion;
 mod error;
 mod expired;
+mod explain;
 mod family;
 mod fetch;
 mod filter;
@@ -90,12 +94,15 @@ mod range;
 mod reader;
 mod request_error;
 mod span;
+mod tally;
+mod values;
 mod visible;
 
 pub use cursor::{CursorError, CursorKey};
 pub use deletion::{DeletionState, deletion_key};
 pub use error::Error;
 pub use expired::ExpiredPage;
+pub use explain::{Explanation, ListReads, OneByOne, Plan};
 pub use family::{Children, ChildrenPage, Family, FamilyRequest};
 pub use filter::Filter;
 pub use links::{LinkRow, LinksPage};
@@ -104,3 +111,5 @@ pub use matched::{Strategy, Total};
 pub use range::Range;
 pub use reader::Reader;
 pub use request_error::RequestError;
+pub use tally::{StoreRead, Tally};
+pub use values::{Counted, ValueCount, ValuePage};

@@ -8,7 +8,9 @@ use keyloom_model::{EntityId, ListId, OwnRow, Unreadable, attribute};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{Item, KeyBytes, Value};
 
+use crate::cut::{Cut, Turn};
 use crate::fetch::{BATCH_MAX, Fetched, RawKey, unreadable};
+use crate::filter::EVERYTHING;
 use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::span::{Place, Span};
@@ -66,7 +68,9 @@ pub struct ListPage {
     pub rows: Vec<OwnRow>,
     /// The cursor of the next page; absent if nothing follows for sure.
     pub next: Option<String>,
-    /// Why the page ends.
+    /// The cursor of the page before; absent on the first page.
+    pub previous: Option<String>,
+    /// Why the page ends; of one that a cursor `previous` led to, why it begins.
     pub end: End,
     /// What was read for it.
     pub read: Effort,
@@ -95,10 +99,12 @@ pub(crate) struct Walk<'w> {
     pub(crate) reader: &'w Reader<'w>,
     pub(crate) request: &'w ListRequest,
     pub(crate) place: Place<'w>,
+    /// Which way it is walked along: against that of the request for a page before another.
+    pub(crate) direction: Direction,
     /// What is left to be read.
     pub(crate) span: Span,
-    /// Of the last entity that was looked at.
-    position: Option<Vec<u8>>,
+    /// Behind the last entity that was looked at.
+    cut: Option<Cut>,
     found: Vec<OwnRow>,
     pub(crate) effort: Effort,
 }
@@ -133,8 +139,9 @@ impl ListRequest {
 }
 
 impl Reader<'_> {
-    /// A page of a list: the first one, or that after a cursor that the same question was answered
-    /// with. What is in the list all the time is on exactly one page, whatever is written between.
+    /// A page of a list: the first one, or that after or before a page that the same question was
+    /// answered with, as its cursor says. What is in the list all the time is on exactly one page of
+    /// a walk, whatever is written between.
     ///
     /// # Errors
     ///
@@ -146,44 +153,69 @@ impl Reader<'_> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<ListPage, Error> {
-        let ListRequest { entity: id, list, direction, .. } = *request;
         let partition = self.list_partition(request)?;
-        let span = request.range.span(self.layout, (id, list))?;
-        let entity = self.layout.model().entity(id);
+        let request = &self.simplified(request);
+        let span = request.range.span(self.layout, (request.entity, request.list))?;
         // A partition that does not fit into a key has no entities, and no cursors.
         let partition_bytes = partition.as_ref().map_or(&[][..], KeyBytes::as_bytes);
-        let filter = request.filter.as_ref().map(|filter| filter.canonical(entity));
-        let fingerprint = Fingerprint::of_list(
-            (entity, entity.list(list)),
-            partition_bytes,
-            (&span, direction),
-            filter.as_deref(),
-        );
-        let position = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
-        let span = match (&partition, &position) {
-            (None, _) => Span::empty(),
-            (Some(_), None) => span,
-            (Some(_), Some(position)) => span.after(position, direction),
+        let fingerprint = self.list_fingerprint(request, partition_bytes, &span);
+        let place = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
+        let mark = place.map(|place| Cut::from_bytes(&place)).transpose()?;
+        let (turn, begin) = mark.map_or((Turn::On, None), |(turn, cut)| (turn, Some(cut)));
+        let direction = turn.of(request.direction);
+        let span = match &begin {
+            Some(cut) => span.beyond(cut, direction),
+            None => span,
         };
-        let slot = self.layout.list_slot(id, list);
+        let slot = self.layout.list_slot(request.entity, request.list);
         let place = Place {
             index: Some(TableName::new(&slot.name()).map_err(keyloom_store::Error::from)?),
             partition: (slot.partition(), partition_bytes),
             sort: slot.sort(),
         };
-        let (found, effort) = (vec![], Effort::default());
-        let mut walk = Walk { reader: self, request, place, span, position: None, found, effort };
+        let (cut, found, effort) = (None, vec![], Effort::default());
+        let mut walk = Walk { reader: self, request, place, direction, span, cut, found, effort };
         let end = match &request.filter {
             _ if partition.is_none() => End::Exhausted,
             None => walk.go().await?,
-            Some(_) => walk.go_matched(position.as_deref()).await?,
+            Some(_) => walk.go_matched(begin.as_ref()).await?,
         };
-        let next = match end {
+        let last = match end {
             End::Exhausted => None,
-            End::Limit | End::Budget => walk.position,
+            End::Limit | End::Budget => walk.cut,
         };
-        let next = next.map(|position| cursors.seal(&fingerprint, &position));
-        Ok(ListPage { rows: walk.found, next, end, read: walk.effort })
+        let (mut rows, read) = (walk.found, walk.effort);
+        let (first, last) = match turn {
+            Turn::On => (begin, last),
+            Turn::Back => {
+                rows.reverse();
+                (last, begin)
+            }
+        };
+        let seal = |turn, cut: Cut| cursors.seal(&fingerprint, &cut.to_bytes(turn));
+        let next = last.map(|cut| seal(Turn::On, cut));
+        let previous = first.map(|cut| seal(Turn::Back, cut));
+        Ok(ListPage { rows, next, previous, end, read })
+    }
+
+    /// The same request, with a filter in as few words as it takes.
+    pub(crate) fn simplified(&self, request: &ListRequest) -> ListRequest {
+        let entity = self.layout.model().entity(request.entity);
+        let filter = request.filter.as_ref().map(|filter| filter.simplified(entity));
+        ListRequest { filter: filter.filter(|filter| *filter != EVERYTHING), ..request.clone() }
+    }
+
+    fn list_fingerprint(
+        &self,
+        request: &ListRequest,
+        partition: &[u8],
+        span: &Span,
+    ) -> Fingerprint {
+        let entity = self.layout.model().entity(request.entity);
+        let filter = request.filter.as_ref().map(|filter| filter.canonical(entity));
+        let list = entity.list(request.list);
+        let part = (span, request.direction);
+        Fingerprint::of_list((entity, list), partition, part, filter.as_deref())
     }
 
     fn list_partition(&self, request: &ListRequest) -> Result<Option<KeyBytes>, Error> {
@@ -220,9 +252,8 @@ impl Walk<'_> {
         let affordable = self.request.budget.rows.saturating_sub(self.effort.rows) / 2;
         let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
         let wanted = self.wanted().min(affordable);
-        let direction = self.request.direction;
         // One more, to know whether there is one.
-        let page = self.reader.page(&self.place, &self.span, direction, wanted + 1).await?;
+        let page = self.reader.page(&self.place, &self.span, self.direction, wanted + 1).await?;
         self.effort.rows += page.scanned;
         self.effort.bytes += page.scanned_bytes;
         let rest = match page.last_key {
@@ -237,7 +268,7 @@ impl Walk<'_> {
         }
         for batch in entries.chunks(BATCH_MAX) {
             let is_enough = self.effort.bytes >= self.request.budget.bytes;
-            if is_enough && self.position.is_some() {
+            if is_enough && self.cut.is_some() {
                 return Ok(Rest::Maybe);
             }
             if self.look_at(batch).await? < batch.len() {
@@ -293,19 +324,20 @@ impl Walk<'_> {
             && bytes(self.place.sort.as_str()) == Some(position)
     }
 
+    /// Everything up to a position was looked at.
     pub(crate) fn pass(&mut self, position: Vec<u8>) {
+        self.pass_cut(Cut::behind(position, self.direction));
+    }
+
+    /// Everything up to a cut was looked at.
+    pub(crate) fn pass_cut(&mut self, cut: Cut) {
         let span = std::mem::replace(&mut self.span, Span::empty());
-        self.span = span.after(&position, self.request.direction);
-        self.position = Some(position);
+        self.span = span.beyond(&cut, self.direction);
+        self.cut = Some(cut);
     }
 
     /// How many more entities are asked for.
     pub(crate) fn wanted(&self) -> usize {
         (self.request.limit as usize).saturating_sub(self.found.len())
-    }
-
-    pub(crate) fn list(&self) -> &keyloom_model::List {
-        let entity = self.reader.layout.model().entity(self.request.entity);
-        entity.list(self.request.list)
     }
 }

@@ -6,9 +6,9 @@ use keyloom_store::{Direction, Members};
 use keyloom_value::{KeyBytes, Value};
 
 use crate::combine::{Batch, Combiner};
+use crate::cut::Cut;
 use crate::fetch::{BATCH_MAX, RawKey};
 use crate::list::{Entry, Walk};
-use crate::number::number_of;
 use crate::plan::{Node, Scope};
 use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::{Effort, End, Error, Filter, ListRequest, Range, Reader, RequestError};
@@ -29,6 +29,18 @@ pub enum Strategy {
     Match,
 }
 
+/// How a page is found.
+pub(crate) enum Choice {
+    /// Nothing matches.
+    Nothing,
+    /// Along the list, looking at each; with what matches, if that was looked for.
+    Walk(Option<Node>),
+    /// Along the numbers, which the list is in the order of.
+    Numbers(Node),
+    /// By sorting these few.
+    Sort(Node, Members),
+}
+
 /// How many entities there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
@@ -47,15 +59,8 @@ impl Reader<'_> {
     /// If entities of the kind are not looked for by tags or facets, or a range is given; and as
     /// [`Reader::list`].
     pub async fn total(&self, request: &ListRequest) -> Result<Total, Error> {
-        let entity = self.layout.model().entity(request.entity);
-        let list = entity.list(request.list);
-        if !entity.is_numbered() || request.range != Range::ALL {
-            return Err(RequestError::NoTotal { list: list.name.clone() }.into());
-        }
-        check_limit(request.limit)?;
-        check_tenant(self.layout, request.entity, request.tenant.as_ref())?;
-        check_values(entity, || format!("The list `{}`", list.name), &list.by, &request.by)?;
-        request.filter.iter().try_for_each(|filter| filter.check(entity, request.list))?;
+        self.check_countable(request)?;
+        let request = &self.simplified(request);
         let mut effort = Effort::default();
         let (direction, budget) = (Direction::Forward, request.budget);
         let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
@@ -78,9 +83,24 @@ impl Reader<'_> {
     }
 }
 
+impl Reader<'_> {
+    /// Whether it is known how many entities a request finds.
+    pub(crate) fn check_countable(&self, request: &ListRequest) -> Result<(), RequestError> {
+        let entity = self.layout.model().entity(request.entity);
+        let list = entity.list(request.list);
+        if !entity.is_numbered() || request.range != Range::ALL {
+            return Err(RequestError::NoTotal { list: list.name.clone() });
+        }
+        check_limit(request.limit)?;
+        check_tenant(self.layout, request.entity, request.tenant.as_ref())?;
+        check_values(entity, || format!("The list `{}`", list.name), &list.by, &request.by)?;
+        request.filter.iter().try_for_each(|filter| filter.check(entity, request.list))
+    }
+}
+
 impl Combiner<'_> {
     /// What a request is looked for by, and how many are in its part of the list.
-    async fn sized_node(&mut self, request: &ListRequest) -> Result<(Node, u64), Error> {
+    pub(crate) async fn sized_node(&mut self, request: &ListRequest) -> Result<(Node, u64), Error> {
         let scope = Scope {
             layout: self.reader.layout,
             entity: request.entity,
@@ -102,6 +122,31 @@ impl Combiner<'_> {
         Ok((node.sized(&size_of), of_list))
     }
 
+    /// How a page is found.
+    pub(crate) async fn choose(&mut self, request: &ListRequest) -> Result<Choice, Error> {
+        let is_numbered = self.reader.layout.number_slot(request.entity).is_some();
+        if request.filter.is_none() || request.strategy == Strategy::Walk || !is_numbered {
+            return Ok(Choice::Walk(None));
+        }
+        let (node, of_list) = self.sized_node(request).await?;
+        if node == Node::Nothing {
+            return Ok(Choice::Nothing);
+        }
+        let entity = self.reader.layout.model().entity(request.entity);
+        if entity.list(request.list).order.is_empty() {
+            return Ok(Choice::Numbers(node));
+        }
+        let few = self.few(&node, SORT_MAX).await?;
+        let is_cheaper = |few: &Members| {
+            let walked = u64::from(request.limit).saturating_mul(of_list);
+            request.strategy == Strategy::Match || few.len().saturating_mul(few.len()) <= walked
+        };
+        Ok(match few {
+            Some(few) if is_cheaper(&few) => Choice::Sort(node, few),
+            Some(_) | None => Choice::Walk(Some(node)),
+        })
+    }
+
     /// All members, if they are few.
     async fn few(&mut self, node: &Node, count_max: u64) -> Result<Option<Members>, Error> {
         let (mut from, mut all) = (self.start(), Members::default());
@@ -121,53 +166,38 @@ impl Combiner<'_> {
 }
 
 impl Walk<'_> {
-    /// Reads a page of what passes a filter, after a position.
-    pub(crate) async fn go_matched(&mut self, after: Option<&[u8]>) -> Result<End, Error> {
-        let request = self.request;
-        let is_by_number = self.list().order.is_empty();
-        let is_numbered = self.reader.layout.number_slot(request.entity).is_some();
-        if request.strategy == Strategy::Walk || !is_numbered {
-            return self.go().await;
-        }
-        let (node, of_list) = self.combiner().sized_node(request).await?;
-        if node == Node::Nothing {
-            return Ok(End::Exhausted);
-        }
-        if is_by_number {
-            return self.go_by_numbers(&node, after).await;
-        }
-        let few = self.combiner().few(&node, SORT_MAX).await?;
-        match few {
-            Some(few) if self.is_sorting_cheaper(&few, of_list) => self.go_sorted(&few).await,
-            Some(_) | None => self.go().await,
+    /// Reads a page of what passes a filter, beyond a cut.
+    pub(crate) async fn go_matched(&mut self, begin: Option<&Cut>) -> Result<End, Error> {
+        match self.choose().await? {
+            Choice::Nothing => Ok(End::Exhausted),
+            Choice::Walk(_) => self.go().await,
+            Choice::Numbers(node) => self.go_by_numbers(&node, begin).await,
+            Choice::Sort(_, few) => self.go_sorted(&few).await,
         }
     }
 
-    fn is_sorting_cheaper(&self, few: &Members, of_list: u64) -> bool {
-        let walked = u64::from(self.request.limit).saturating_mul(of_list);
-        self.request.strategy == Strategy::Match || few.len().saturating_mul(few.len()) <= walked
+    async fn choose(&mut self) -> Result<Choice, Error> {
+        let request = self.request;
+        self.combiner().choose(request).await
     }
 
     fn combiner(&mut self) -> Combiner<'_> {
-        let (direction, budget) = (self.request.direction, self.request.budget);
+        let (direction, budget) = (self.direction, self.request.budget);
         Combiner { reader: self.reader, direction, budget, effort: &mut self.effort }
     }
 
     /// Along the numbers, which the list is in the order of.
-    async fn go_by_numbers(&mut self, node: &Node, after: Option<&[u8]>) -> Result<End, Error> {
-        let start = self.combiner().start();
-        let from = match after.map(number_of) {
-            None => Some(start),
-            // A position of another kind is not sealed by anyone.
-            Some(None) => None,
-            Some(Some(number)) => self.combiner().after(number),
+    async fn go_by_numbers(&mut self, node: &Node, begin: Option<&Cut>) -> Result<End, Error> {
+        let from = match begin {
+            None => Some(self.combiner().start()),
+            Some(cut) => cut.number_beyond(self.direction),
         };
         let Some(mut from) = from else { return Ok(End::Exhausted) };
         loop {
             let Batch { members, through } = self.combiner().next(node, from).await?;
             let next = through.and_then(|through| self.combiner().after(through));
             let mut numbers: Vec<u32> = members.iter().collect();
-            if self.request.direction == Direction::Backward {
+            if self.direction == Direction::Backward {
                 numbers.reverse();
             }
             let mut left = &numbers[..];
@@ -187,7 +217,7 @@ impl Walk<'_> {
             }
             let (Some(next), Some(through)) = (next, through) else { return Ok(End::Exhausted) };
             from = next;
-            self.pass(number_position(through));
+            self.pass_cut(Cut::behind_number(through, self.direction));
             if self.combiner().is_enough() {
                 return Ok(End::Budget);
             }
@@ -200,7 +230,7 @@ impl Walk<'_> {
         ascending.sort_unstable();
         let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
         let mut keys = self.reader.numbered_keys(of, &ascending, &mut self.effort).await?;
-        if self.request.direction == Direction::Backward {
+        if self.direction == Direction::Backward {
             keys.reverse();
         }
         let entry = |numbered: crate::number::Numbered| Entry {
@@ -215,7 +245,7 @@ impl Walk<'_> {
         }
         // Those that are gone meanwhile were looked at too.
         if let Some(last) = numbers.last().filter(|_| entries.is_empty()) {
-            self.pass(number_position(*last));
+            self.pass_cut(Cut::behind_number(*last, self.direction));
         }
         Ok(true)
     }
@@ -232,7 +262,7 @@ impl Walk<'_> {
             self.span.has(&position).then_some(Entry { position, key })
         };
         let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(place).collect();
-        entries.sort_by(|left, right| match self.request.direction {
+        entries.sort_by(|left, right| match self.direction {
             Direction::Forward => left.position.cmp(&right.position),
             Direction::Backward => right.position.cmp(&left.position),
         });
@@ -256,14 +286,4 @@ impl Walk<'_> {
         let holds = |filter: &Filter| filter.holds(entity, image);
         self.request.filter.as_ref().is_none_or(holds)
     }
-}
-
-/// A place in the order of numbers at which no entity is.
-fn number_position(number: u32) -> Vec<u8> {
-    let mut key = KeyBytes::new();
-    for part in [Value::from(u64::from(number)), Value::from("")] {
-        let pushed = key.push(&part);
-        debug_assert!(pushed.is_ok(), "numbers and texts can be parts of a key");
-    }
-    key.into_vec()
 }

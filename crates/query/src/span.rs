@@ -4,6 +4,7 @@ use keyloom_model::RowKey;
 use keyloom_store::{Direction, Page, Query};
 use keyloom_value::{KeyBytes, KeyCondition, KeyTest, Name, Value};
 
+use crate::cut::{Cut, Side};
 use crate::{Error, Reader};
 
 /// Sort keys from one to another, both included; none that is empty ends anything. The ends are
@@ -52,19 +53,26 @@ impl Span {
     /// What is left of it after the row at a position, which was the last one read. Positions end
     /// with an id, which is a text.
     pub(crate) fn after(self, position: &[u8], direction: Direction) -> Span {
-        match direction {
-            Direction::Forward => match KeyBytes::after_prefix(position) {
-                Some(from) => {
-                    let from = self.from.clone().map_or(from.clone(), |least| least.max(from));
-                    Span { from: Some(from), ..self }
-                }
-                None => Span { is_empty: true, ..self },
-            },
-            Direction::Backward => {
-                let to = KeyBytes::before(position).to_vec();
-                let to = self.to.clone().map_or(to.clone(), |greatest| greatest.min(to));
+        self.beyond(&Cut::behind(position.to_vec(), direction), direction)
+    }
+
+    /// What of it lies beyond a cut.
+    pub(crate) fn beyond(self, cut: &Cut, direction: Direction) -> Span {
+        let end = match cut.side {
+            Side::Before => Some(KeyBytes::before(&cut.position).to_vec()),
+            Side::After => KeyBytes::after_prefix(&cut.position),
+        };
+        match (direction, end) {
+            (Direction::Forward, Some(end)) => {
+                let from = self.from.clone().map_or(end.clone(), |least| least.max(end));
+                Span { from: Some(from), ..self }
+            }
+            (Direction::Forward, None) => Span { is_empty: true, ..self },
+            (Direction::Backward, Some(end)) => {
+                let to = self.to.clone().map_or(end.clone(), |greatest| greatest.min(end));
                 Span { to: Some(to), ..self }
             }
+            (Direction::Backward, None) => self,
         }
         .settled()
     }

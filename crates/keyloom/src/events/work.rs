@@ -44,7 +44,7 @@ impl Db {
     /// If the model calls something that nobody handles, or the store fails.
     pub async fn work(&self, handlers: &Handlers) -> Result<Work, Error> {
         handlers.check(self)?;
-        let db = Db { shared: self.shared.clone(), tenant: None };
+        let db = Db { shared: self.shared.clone(), tenant: None, watch: None };
         let mut work = Work { events: 0, jobs: 0, failures: 0, problems: vec![], next: Next::Idle };
         let schema = db.shared.schema();
         for consumer in Consumer::all(schema.model()) {

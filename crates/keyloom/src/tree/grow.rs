@@ -45,7 +45,7 @@ struct Page {
 
 impl<'a> Grower<'a> {
     pub(super) fn new(db: &'a Db, schema: &'a Arc<Schema>, limit: u32) -> Grower<'a> {
-        let reader = db.shared.reader(schema);
+        let reader = db.reader(schema);
         let (met, pages) = (BTreeMap::new(), BTreeMap::new());
         Grower { db, schema, reader, limit, left: ENTITIES_MAX, met, pages }
     }

@@ -6,7 +6,7 @@ use keyloom_query::DeletionState;
 use keyloom_store::{Check, OnFailure, Put, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, Path, Value};
 
-use super::{Finding, Problem, Remedy, Repair, Verifier, show_name, unmarked};
+use super::{Finding, Problem, Remedy, Repair, Verifier, show_key, unmarked};
 use crate::error::Error;
 use crate::upkeep::{Intent, as_read};
 
@@ -169,7 +169,7 @@ impl Verifier<'_> {
                 (Problem::LinkMissing { field }, self.write(own, row, None).await?)
             }
             Reason::Entry => {
-                let group = show_name(row.key.partition.as_bytes());
+                let group = show_key(&row.item);
                 (Problem::GroupMissing { group }, self.write(own, row, None).await?)
             }
         };

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use keyloom::{Budget, Db, End, Filter, ListQuery, MatchingUse, Options, Strategy};
+use keyloom::{
+    Budget, Db, End, Filter, FindTags, ListQuery, MatchingUse, Options, Page, Strategy, ValueCount,
+};
 use keyloom_store::Store;
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use keyloom_value::Value;
@@ -34,7 +36,7 @@ const ASKED_KEYS: [&str; 4] = ["a", "b", "c", "d"];
 const VALUES: [&str; 2] = ["x", "y"];
 const COLORS: [&str; 3] = ["red", "green", "blue"];
 
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 8;
 const STEPS: usize = 60;
 
 /// A task as a test remembers it; tasks are numbered in order of creation.
@@ -46,6 +48,19 @@ struct Task {
     hot: bool,
     team: Option<&'static str>,
     tags: BTreeMap<&'static str, &'static str>,
+}
+
+impl Task {
+    /// What is counted of it: its value of a facet, its tag of a key, or all of its keys.
+    fn values(&self, facet: Option<&str>, key: Option<&str>) -> Vec<String> {
+        match (facet, key) {
+            (Some("color"), _) => vec![self.color.to_owned()],
+            (Some("hot"), _) => vec![Value::Bool(self.hot).to_string()],
+            (Some(_), _) => vec![Value::from(self.rank).to_string()],
+            (None, Some(key)) => self.tags.get(key).map(|v| (*v).to_owned()).into_iter().collect(),
+            (None, None) => self.tags.keys().map(|key| (*key).to_owned()).collect(),
+        }
+    }
 }
 
 /// A filter that a test can judge by itself.
@@ -95,6 +110,20 @@ impl Wish {
             Wish::All(wishes) => Filter::all(wishes.iter().map(Wish::filter)),
             Wish::Any(wishes) => Filter::any(wishes.iter().map(Wish::filter)),
             Wish::Not(wish) => wish.filter().not(),
+        }
+    }
+
+    /// Whether it is about nothing but one facet.
+    fn is_by(&self, facet: &str) -> bool {
+        match self {
+            Wish::Tag(..) | Wish::HasTag(_) => false,
+            Wish::Color(_) => facet == "color",
+            Wish::Hot(_) => facet == "hot",
+            Wish::Rank(_) => facet == "rank",
+            Wish::All(wishes) | Wish::Any(wishes) => {
+                !wishes.is_empty() && wishes.iter().all(|wish| wish.is_by(facet))
+            }
+            Wish::Not(wish) => wish.is_by(facet),
         }
     }
 
@@ -218,40 +247,158 @@ impl World {
             before.reverse();
         }
         if self.random.chance(1, 2) {
-            let found = self.walk(query, |_| {});
-            assert_eq!(found, before, "{story}");
+            let pages = self.walk(&query, |_| {});
+            assert_eq!(ids(&pages), before, "{story}");
+            let back = self.walk_back(&query, pages.last(), |_| {});
+            assert_eq!(ids(&back), before, "back: {story}");
+            // Only what was read for a page can cut it short.
+            if rows == 5_000 {
+                assert_eq!(shapes(&back), shapes(&pages), "{story}");
+            }
         } else {
-            self.ask_beside_changes(query, &before, &story);
+            self.ask_beside_changes(&query, &before, &story);
+            let pages = self.walk(&query, |_| {});
+            let before = ids(&pages);
+            self.ask_back_beside_changes(&query, (pages.last(), &before), &story);
         }
     }
 
-    /// What is not touched while it is read is on exactly one page, in order.
-    fn ask_beside_changes(&mut self, query: ListQuery, before: &[String], story: &str) {
-        let mut touched = BTreeSet::new();
-        let found = self.walk(query, |world| touched.extend(world.change()));
-        let steady = |ids: &[String]| {
-            ids.iter().filter(|id| !touched.contains(*id)).cloned().collect::<Vec<_>>()
+    /// What those have in common who pass is what a naive count says, in pieces of any size.
+    fn count(&mut self) {
+        let list = *self.random.pick(&["all", "ranked", "by_team", "cool"]);
+        let team = *self.random.pick(&["one", "two"]);
+        let wish = Wish::draw(&mut self.random, list, 0);
+        let facet = match list {
+            "ranked" => Some(*self.random.pick(&["color", "hot"])),
+            "by_team" => Some(*self.random.pick(&["color", "rank"])),
+            "cool" => Some("color"),
+            _ => None,
         };
-        let known: BTreeSet<&String> = before.iter().collect();
-        let mut kept = steady(&found);
-        // What is new may be on a page or not.
-        kept.retain(|id| known.contains(id));
-        assert_eq!(kept, steady(before), "{story}\nfound {found:?}");
+        let facet = facet.filter(|_| self.random.chance(1, 2));
+        let key = *self.random.pick(&[None, Some("a"), Some("b"), Some("d")]);
+        let prefix = *self.random.pick(&["", "a", "x", "xy"]);
+        let (limit, rows) = (1 + self.random.below(4) as u32, *self.random.pick(&[3, 30, 5_000]));
+        let mut query = self.db.list("task", list).filter(wish.filter()).limit(limit);
+        query = query.budget(Budget { rows, ..Budget::STANDARD });
+        if list == "by_team" {
+            query = query.by("team", team);
+        }
+        let mut expected: BTreeMap<String, u64> = BTreeMap::new();
+        // A filter by the facet alone is no filter of its counts.
+        let is_left_out = facet.is_some_and(|facet| wish.is_by(facet));
+        let counted = if is_left_out { Wish::All(vec![]) } else { wish.clone() };
+        for id in self.expected(list, &counted, team) {
+            for value in self.tasks[&id].values(facet, key) {
+                if facet.is_some() || value.starts_with(prefix) {
+                    *expected.entry(value).or_default() += 1;
+                }
+            }
+        }
+        let find = FindTags {
+            key: key.map(str::to_owned),
+            prefix: prefix.to_owned(),
+            ..FindTags::default()
+        };
+        let story = format!("{list} {team} {wish:?} {facet:?} {find:?} {limit} {rows}");
+        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        for _ in 0..10_000 {
+            let page = match facet {
+                Some(facet) => block_on(query.facet_values(facet)),
+                None => block_on(query.tags(&find)),
+            };
+            let page = page.expect("it is counted");
+            assert!(page.counts.len() <= limit as usize, "{story}");
+            for ValueCount { value, count } in page.counts {
+                let value = value.as_s().map_or_else(|| value.to_string(), str::to_owned);
+                assert_eq!(found.insert(value, count), None, "{story}");
+            }
+            match page.next {
+                None => {
+                    assert_eq!(found, expected, "{story}");
+                    return;
+                }
+                Some(next) => query = query.after(next),
+            }
+        }
+        panic!("a count ends");
     }
 
-    fn walk(&mut self, query: ListQuery, mut between: impl FnMut(&mut World)) -> Vec<String> {
-        let (mut found, mut query) = (vec![], query);
+    /// What is not touched while it is read is on exactly one page, in order.
+    fn ask_beside_changes(&mut self, query: &ListQuery, before: &[String], story: &str) {
+        let mut touched = BTreeSet::new();
+        let pages = self.walk(query, |world| touched.extend(world.change()));
+        assert_steady((before, &ids(&pages)), &touched, story);
+    }
+
+    /// The same on the way back from the last page.
+    fn ask_back_beside_changes(
+        &mut self,
+        query: &ListQuery,
+        (last, before): (Option<&Page>, &[String]),
+        story: &str,
+    ) {
+        let mut touched = BTreeSet::new();
+        let pages = self.walk_back(query, last, |world| touched.extend(world.change()));
+        assert_steady((before, &ids(&pages)), &touched, &format!("back: {story}"));
+    }
+
+    fn walk(&mut self, query: &ListQuery, mut between: impl FnMut(&mut World)) -> Vec<Page> {
+        let (mut pages, mut query) = (vec![], query.clone());
         for _ in 0..10_000 {
             let page = block_on(query.read()).expect("a page is read");
-            found.extend(page.items.iter().map(|item| item.id().to_owned()));
-            match page.next {
-                None => return found,
+            assert_eq!(page.previous.is_some(), !pages.is_empty());
+            let next = page.next.clone();
+            pages.push(page);
+            match next {
+                None => return pages,
                 Some(next) => query = query.after(next),
             }
             between(self);
         }
         panic!("a walk ends");
     }
+
+    /// All pages up to one that was read just now.
+    fn walk_back(
+        &mut self,
+        query: &ListQuery,
+        last: Option<&Page>,
+        mut between: impl FnMut(&mut World),
+    ) -> Vec<Page> {
+        let mut pages: Vec<Page> = last.into_iter().cloned().collect();
+        for _ in 0..10_000 {
+            let Some(previous) = pages.last().and_then(|page| page.previous.clone()) else {
+                pages.reverse();
+                return pages;
+            };
+            between(self);
+            let page = block_on(query.clone().before(previous).read()).expect("a page is read");
+            assert!(page.next.is_some(), "there is a page after it");
+            pages.push(page);
+        }
+        panic!("a walk ends");
+    }
+}
+
+fn assert_steady((before, found): (&[String], &[String]), touched: &BTreeSet<String>, story: &str) {
+    let steady = |ids: &[String]| {
+        ids.iter().filter(|id| !touched.contains(*id)).cloned().collect::<Vec<_>>()
+    };
+    let known: BTreeSet<&String> = before.iter().collect();
+    let mut kept = steady(found);
+    // What is new may be on a page or not.
+    kept.retain(|id| known.contains(id));
+    assert_eq!(kept, steady(before), "{story}\nfound {found:?}");
+}
+
+fn ids(pages: &[Page]) -> Vec<String> {
+    let items = pages.iter().flat_map(|page| &page.items);
+    items.map(|item| item.id().to_owned()).collect()
+}
+
+/// How much is on each page, but for those at which a walk met nothing that fits.
+fn shapes(pages: &[Page]) -> Vec<usize> {
+    pages.iter().map(|page| page.items.len()).filter(|items| *items > 0).collect()
 }
 
 fn document(task: &Task) -> serde_json::Value {
@@ -263,13 +410,15 @@ fn play(make: impl Fn() -> Arc<dyn Store>, matching: MatchingUse) {
     for seed in 0..SEEDS {
         let mut world = World::new(make(), matching, seed);
         for _ in 0..STEPS {
-            match world.random.below(3) {
+            match world.random.below(4) {
                 0 => world.ask(),
+                1 => world.count(),
                 _ => drop(world.change()),
             }
         }
         for _ in 0..10 {
             world.ask();
+            world.count();
         }
         assert_clean(&world.db);
     }

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use keyloom::{Change, Db, Error, Filter, FindTags, MatchingUse, Options, Repair};
+use keyloom::{
+    Change, Db, Error, Filter, FindTags, ListQuery, MatchingUse, Options, Repair, ValueCount,
+};
 use keyloom_store::{ListSets, Membership, SetChange, SetName, Store, TableName, TransactWrite};
 use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
@@ -169,27 +171,34 @@ fn tags_are_listed_with_how_many_have_them() {
         for tags in [json!({ "a": "x", "ab": "z" }), json!({ "a": "xy" }), json!({ "a": "x" })] {
             note(&db, "a note", tags);
         }
-        let find = |find: FindTags, limit| {
-            let found = block_on(db.tags("note", &find, limit)).expect("tags are listed");
-            found.into_iter().map(|tag| (tag.text, tag.count)).collect::<Vec<_>>()
-        };
-        let counted = |tags: &[(&str, u64)]| {
-            tags.iter().map(|(text, count)| ((*text).to_owned(), *count)).collect::<Vec<_>>()
-        };
-        let keys = FindTags::default();
-        assert_eq!(find(keys.clone(), 9), counted(&[("a", 3), ("ab", 1)]));
-        assert_eq!(find(keys.clone(), 1), counted(&[("a", 3)]));
-        let after = FindTags { after: Some("a".to_owned()), ..keys.clone() };
-        assert_eq!(find(after, 9), counted(&[("ab", 1)]));
-        let values = FindTags { key: Some("a".to_owned()), ..keys };
-        assert_eq!(find(values.clone(), 9), counted(&[("x", 2), ("xy", 1)]));
-        let typed = FindTags { prefix: "xy".to_owned(), ..values };
-        assert_eq!(find(typed, 9), counted(&[("xy", 1)]));
+        assert_tags_listed(&db);
         let rows = keeping(TAGGED, store, MatchingUse::Rows);
         block_on(rows.backfill(|_| {})).expect("it is filled");
-        let error = block_on(rows.tags("note", &FindTags::default(), 9)).expect_err("unknown");
-        assert!(error.to_string().contains("kept as rows"), "{error}");
+        assert_tags_listed(&rows);
     });
+}
+
+fn assert_tags_listed(db: &Db) {
+    let query = |limit| db.list("note", "all").limit(limit);
+    let found = |query: ListQuery, find: &FindTags| {
+        let page = block_on(query.tags(find)).expect("tags are listed");
+        let text = |count: &ValueCount| format!("{} {}", count.value, count.count);
+        (page.counts.iter().map(text).collect::<Vec<_>>(), page.next)
+    };
+    let keys = FindTags::default();
+    assert_eq!(found(query(9), &keys), (vec!["\"a\" 3".to_owned(), "\"ab\" 1".to_owned()], None));
+    let (first, next) = found(query(1), &keys);
+    assert_eq!(first, ["\"a\" 3"]);
+    let after = query(1).after(next.expect("there is more"));
+    assert_eq!(found(after.clone(), &keys), (vec!["\"ab\" 1".to_owned()], None));
+    let values = FindTags { key: Some("a".to_owned()), ..keys };
+    assert_eq!(found(query(9), &values).0, ["\"x\" 2", "\"xy\" 1"]);
+    let typed = FindTags { prefix: "xy".to_owned(), ..values.clone() };
+    assert_eq!(found(query(9), &typed).0, ["\"xy\" 1"]);
+    let within = query(9).filter(Filter::has_tag("ab"));
+    assert_eq!(found(within, &values).0, ["\"x\" 1"]);
+    let error = block_on(after.tags(&values)).expect_err("a cursor of another question");
+    assert!(matches!(error, Error::Cursor(_)), "{error}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ const LENGTH_MAX: usize = 60;
 
 /// Names that fields cannot have, because requests and answers use them for something else.
 pub(crate) const RESERVED: &[&str] =
-    &["id", "version", "limit", "cursor", "reverse", "with", "explain", "tag"];
+    &["id", "version", "limit", "cursor", "reverse", "with", "explain", "tag", "total", "prefix"];
 
 /// The entities of a file by name.
 pub(crate) struct Entities<'d> {

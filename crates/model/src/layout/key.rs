@@ -176,7 +176,7 @@ impl Layout {
             _ => {
                 let entity = self.group_entity(partition)?;
                 let is_entry = self.matching() == Matching::Rows
-                    && matches!(&KeyBytes::decode(sort).ok()?[..], [Value::N(_)]);
+                    && matches!(&KeyBytes::decode(sort).ok()?[..], [.., Value::N(_)]);
                 is_entry.then_some(RowName::Entry { entity })
             }
         }

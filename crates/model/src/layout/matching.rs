@@ -10,6 +10,9 @@
 //! any tag of a key               "k", entity, [tenant], field, key
 //! tags of declared keys          "c", entity, [tenant], field, keys, values
 //! ```
+//!
+//! As rows, "f", "t" and "k" have their last part in the sort key, before the number: which values
+//! of a facet, values of a tag and keys there are is seen in one partition.
 
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -47,6 +50,8 @@ pub enum Group<'g> {
 
 /// The beginnings of names.
 const LETTERS: [&str; 6] = ["a", "l", "f", "t", "k", "c"];
+/// Those of groups that are together in a partition, where groups are rows.
+const TOGETHER: [&str; 3] = ["f", "t", "k"];
 
 impl Entity {
     /// Whether entities of this kind are looked for by what they have in common, and numbered for
@@ -161,13 +166,18 @@ impl Layout {
     /// The rows by which an entity is in groups.
     pub(super) fn entries(&self, image: &Image, owner: &Value) -> Result<Vec<Row>, KeyTooLong> {
         let Some(number) = self.number(image) else { return Ok(vec![]) };
-        let entry = |partition: KeyBytes| {
-            let key = RowKey { partition, sort: number_key(number) };
+        let entry = |name: KeyBytes| {
+            let (partition, sort) = entry_place(name.as_bytes());
+            let parts = |bytes| KeyBytes::decode(bytes).unwrap_or_default();
+            let sort = [parts(sort), vec![Value::from(u64::from(number))]].concat();
+            let key = RowKey { partition: bytes(&parts(partition)), sort: bytes(&sort) };
+            let what = || format!("a list of `{}`", self.model().entity(image.key.entity).name);
+            check_len(&key.sort, RowKey::SORT_BYTES_MAX, what)?;
             let mut item = key.to_item();
             item.insert(OWNER, owner.clone());
-            Row { key, reason: Reason::Entry, item }
+            Ok(Row { key, reason: Reason::Entry, item })
         };
-        Ok(self.groups(image)?.into_iter().map(entry).collect())
+        self.groups(image)?.into_iter().map(entry).collect()
     }
 
     /// The kind of entities that a group is of.
@@ -203,6 +213,21 @@ impl Layout {
         push_tenant(&mut key, tenant);
         key
     }
+}
+
+/// Where the rows of a group are, if groups are rows: their partition, and what their sort keys begin
+/// with, before the number.
+pub fn entry_place(name: &[u8]) -> (&[u8], &[u8]) {
+    let is_together =
+        |(letter, _): (Value, _)| letter.as_s().is_some_and(|l| TOGETHER.contains(&l));
+    if !KeyBytes::decode_part(name).is_ok_and(is_together) {
+        return (name, &[]);
+    }
+    let mut last = name;
+    while let Some(rest) = KeyBytes::skip_part(last).ok().filter(|rest| !rest.is_empty()) {
+        last = rest;
+    }
+    name.split_at(name.len() - last.len())
 }
 
 /// A number as a sort key, or as the beginning of one.

@@ -177,9 +177,9 @@ fn a_cursor_does_not_outlive_what_its_list_means() {
 fn refusals_say_what_to_do() {
     let texts = [CursorError::NotACursor, CursorError::Changed, CursorError::OtherQuery];
     let expected = [
-        "This is not a cursor: give the text of `next` as it was, or none for the start.",
-        "The cursor was changed, or made by another store: give the text of `next` as it was, or \
-         none for the start.",
+        "This is not a cursor: give the text of `next` or `previous` as it was, or none for the start.",
+        "The cursor was changed, or made by another store: give the text of `next` or `previous` as \
+         it was, or none for the start.",
         "The cursor is of another query, of another tenant, or from before the model changed: ask \
          what was asked when it was given, or start without a cursor.",
     ];

@@ -30,6 +30,19 @@ pub(crate) fn pages(rig: &Rig, request: &ListRequest) -> Vec<ListPage> {
     }
 }
 
+/// The pages before a page, from there to the first one.
+pub(crate) fn pages_before(rig: &Rig, request: &ListRequest, page: &ListPage) -> Vec<ListPage> {
+    let (mut cursor, mut pages) = (page.previous.clone(), Vec::new());
+    while let Some(text) = cursor {
+        let page: ListPage =
+            rig.reader().list(request, &rig.cursors, Some(&text)).block_on().unwrap();
+        cursor = page.previous.clone();
+        pages.push(page);
+        assert!(pages.len() < 10_000, "there is no end");
+    }
+    pages
+}
+
 /// The ids of what is on pages.
 pub(crate) fn ids(pages: &[ListPage]) -> Vec<&str> {
     let rows = pages.iter().flat_map(|page| &page.rows);
@@ -49,6 +62,14 @@ fn check(rig: &Rig, images: &[Image], request: &ListRequest) {
     assert!(full.iter().all(|page| page.end == End::Limit));
     assert_eq!(last.end, End::Exhausted);
     assert_eq!(pages.len(), expected.len().div_ceil(request.limit as usize).max(1));
+    // The way back has the same pages.
+    assert_eq!(pages[0].previous, None);
+    let back = pages_before(rig, request, last);
+    assert_eq!(back.len(), full.len(), "{request:?}");
+    for (there, back) in full.iter().rev().zip(&back) {
+        assert_eq!(back.rows, there.rows, "{request:?}");
+        assert!(back.next.is_some(), "{request:?}");
+    }
 }
 
 fn check_all(images: &[AnyImage], requests: &[AnyRequest]) {

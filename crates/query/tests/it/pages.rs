@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::Image;
-use keyloom_query::{Budget, ListRequest};
+use keyloom_query::{Budget, ListPage, ListRequest};
 use keyloom_store::Direction;
 use keyloom_value::Value;
 use pollster::FutureExt;
@@ -157,35 +157,78 @@ fn check(rig: Rig, case: &Case) {
     for (id, (group, rank)) in &case.start {
         world.insert(*id, *group, *rank);
     }
-    let start = world.images.clone();
-    let (mut cursor, mut read, mut pages) = (None, Vec::new(), 0);
     let mut steps = case.steps.iter();
+    let start = world.images.clone();
+    let (there, last) =
+        walk(&mut world, &request, (None, (|page| page.next.as_ref()) as Follow), &mut steps);
+    assert_walked(&world, &request, &start, &there);
+    // The way back begins at the last page, as it is now.
+    let start = world.images.clone();
+    world.disturbed.clear();
+    if let Some(cursor) = &last.previous {
+        let back = (Some(cursor.clone()), (|page| page.previous.as_ref()) as Follow);
+        let (mut read, _) = walk(&mut world, &request, back, &mut steps);
+        read.reverse();
+        read.extend(last.rows.into_iter().map(|row| row.image));
+        assert_walked(&world, &request, &start, &read);
+    }
+}
+
+/// Which cursor leads to the next page of a walk.
+type Follow = fn(&ListPage) -> Option<&String>;
+
+/// Everything on the pages of a walk, as it comes, with steps between pages; and the last page. Of
+/// a page before another, the last entity comes first.
+fn walk<'s>(
+    world: &mut World,
+    request: &ListRequest,
+    (mut cursor, follow): (Option<String>, Follow),
+    steps: &mut impl Iterator<Item = &'s Vec<Step>>,
+) -> (Vec<Image>, ListPage) {
+    let (mut read, mut pages) = (Vec::new(), 0);
+    let is_back = cursor.is_some();
     loop {
         let (reader, cursors) = (world.rig.reader(), &world.rig.cursors);
-        let page = reader.list(&request, cursors, cursor.as_deref()).block_on().unwrap();
-        for row in page.rows {
-            assert_eq!(world.images.get(&row.image.key.id), Some(&row.image), "it is as it is now");
-            read.push(row.image);
+        let page = reader.list(request, cursors, cursor.as_deref()).block_on().unwrap();
+        let mut images: Vec<Image> = page.rows.iter().map(|row| row.image.clone()).collect();
+        for image in &images {
+            assert_eq!(world.images.get(&image.key.id), Some(image), "it is as it is now");
         }
+        if is_back {
+            images.reverse();
+        }
+        read.extend(images);
         pages += 1;
         assert!(pages < 10_000, "there is no end");
-        let Some(next) = page.next else { break };
-        cursor = Some(next);
+        cursor = match follow(&page) {
+            None => return (read, page),
+            next => next.cloned(),
+        };
         // There is always an end: insertions stop.
         steps.next().into_iter().flatten().for_each(|step| world.take(*step));
     }
+}
+
+/// What was there from the start of a walk to its end was read once, and all of it in order.
+fn assert_walked(
+    world: &World,
+    request: &ListRequest,
+    start: &BTreeMap<String, Image>,
+    read: &[Image],
+) {
     let ids: Vec<&str> = read.iter().map(|image| image.key.id.as_str()).collect();
     let stayed = |id: &&str| !world.disturbed.contains(*id);
-    let expected = naive::list(&world.rig.layout, start.values(), &request);
+    let expected = naive::list(&world.rig.layout, start.values(), request);
     let expected: Vec<&str> = expected.into_iter().filter(stayed).collect();
     assert_eq!(ids.into_iter().filter(stayed).collect::<Vec<_>>(), expected);
 
-    let entity = world.rig.layout.model().entity(entity);
-    let onward = match case.direction {
+    let entity = world.rig.layout.model().entity(request.entity);
+    let onward = match request.direction {
         Direction::Forward => Ordering::Less,
         Direction::Backward => Ordering::Greater,
     };
-    let order = |pair: &[Image]| naive::place_order(entity, entity.list(list), &pair[0], &pair[1]);
+    let list = entity.list(request.list);
+    let order = |pair: &[Image]| naive::place_order(entity, list, &pair[0], &pair[1]);
     assert!(read.windows(2).all(|pair| order(pair) == onward), "a page went back");
 }
 

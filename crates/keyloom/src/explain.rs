@@ -1,0 +1,83 @@
+//! What answers cost: how they are found, and what is really read for them.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use keyloom_store::{Reference, SystemClock};
+//! # let model = "[entity.task]\nfields.tags = \"tags = {}\"\nlist.all = {}\n";
+//! # pollster::block_on(async {
+//! # let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+//! # let db = keyloom::Db::open(model, store).await?;
+//! let (watched, explained) = db.explained();
+//! watched.list("task", "all").tag("priority", "high").read().await?;
+//! for explanation in explained.explanations() {
+//!     print!("{}", explanation.plan);
+//! }
+//! let rows: u64 = explained.reads().iter().map(|read| read.rows).sum();
+//! # assert!(rows > 0);
+//! # Ok::<(), keyloom::Error>(())
+//! # }).expect("the example runs");
+//! ```
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use keyloom_query::{Explanation, ListReads, OneByOne, Plan, StoreRead};
+use keyloom_query::{Reader, Tally};
+use keyloom_store::Store;
+
+use crate::db::Db;
+use crate::schema::Schema;
+
+/// What is known about the answers of a database that [`Db::explained`] made.
+#[derive(Clone)]
+pub struct Explained(Arc<Watch>);
+
+/// Keeps count for a database.
+pub(crate) struct Watch {
+    tally: Tally<dyn Store>,
+    explanations: Mutex<Vec<Explanation>>,
+}
+
+impl Db {
+    /// The same database, which keeps count of everything that reads of it read, and says how lists
+    /// are found.
+    pub fn explained(&self) -> (Db, Explained) {
+        let tally = Tally::new(self.shared.store.clone());
+        let watch = Arc::new(Watch { tally, explanations: Mutex::default() });
+        let db = Db { watch: Some(watch.clone()), ..self.clone() };
+        (db, Explained(watch))
+    }
+
+    /// Reads for a caller.
+    pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
+        let reader = self.shared.reader(schema);
+        match &self.watch {
+            Some(watch) => Reader { store: &watch.tally, ..reader },
+            None => reader,
+        }
+    }
+}
+
+impl Watch {
+    pub(crate) fn tell(&self, explanation: Explanation) {
+        self.explanations.lock().unwrap_or_else(PoisonError::into_inner).push(explanation);
+    }
+}
+
+impl Explained {
+    /// Every request to the store so far, in order. What it took to explain is not among them.
+    pub fn reads(&self) -> Vec<StoreRead> {
+        self.0.tally.reads()
+    }
+
+    /// How each list that was read so far was found.
+    pub fn explanations(&self) -> Vec<Explanation> {
+        self.0.explanations.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl fmt::Debug for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Explained").field("reads", &self.reads()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,243 @@
+//! How a question is answered, as a tree: which lists are combined, how large they are, and what the
+//! algorithm of the document on item tagging would have read.
+
+use std::fmt;
+
+use keyloom_model::Group;
+use keyloom_value::{KeyBytes, Value};
+
+use crate::combine::Combiner;
+use crate::cut::Turn;
+use crate::matched::Choice;
+use crate::plan::Node;
+use crate::{Budget, Effort, Error, Filter, ListRequest, Reader};
+
+/// A step of an answer, and what it is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What is done, or which list is looked at.
+    pub step: String,
+    /// How many are in the list; where lists are rows, up to 100 are counted.
+    pub members: Option<u64>,
+    /// What it is done with.
+    pub parts: Vec<Plan>,
+}
+
+/// Everything that is known about an answer before it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// How it is found.
+    pub plan: Plan,
+    /// How much may be read for it.
+    pub bound: Budget,
+    /// What taking one id after the other of every list would read, if all are tags.
+    pub one_by_one: Option<OneByOne>,
+}
+
+/// What the document's algorithm reads: every list from its start, until the page is full. It
+/// depends on where those are that match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneByOne {
+    /// Of the lists of all single tags.
+    pub tags: ListReads,
+    /// Of the lists that are looked at here: a declared combination is one.
+    pub planned: ListReads,
+    /// Entities, after that.
+    pub entities: u64,
+}
+
+/// Rows of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListReads {
+    /// If all that match are on the first page of each.
+    pub best: u64,
+    /// If they are at the end of each.
+    pub worst: u64,
+}
+
+impl ListReads {
+    /// Of lists of these sizes, with pages of so many rows.
+    pub fn of(sizes: &[u64], page: u64) -> ListReads {
+        let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
+        let best = sum(&mut sizes.iter().map(|size| (*size).min(page)));
+        ListReads { best, worst: sum(&mut sizes.iter().copied()) }
+    }
+}
+
+impl Reader<'_> {
+    /// How a page of a list would be found: its first, or any that follows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::list`].
+    pub async fn explain(&self, request: &ListRequest) -> Result<Explanation, Error> {
+        let request = &self.simplified(request);
+        let entity = self.layout.model().entity(request.entity);
+        let list = format!("the list `{}` of `{}`", entity.list(request.list).name, entity.name);
+        let mut effort = Effort::default();
+        let direction = Turn::On.of(request.direction);
+        let budget = request.budget;
+        let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
+        let choice = combiner.choose(request).await?;
+        let limit = request.limit;
+        let leaf = |step: String| Plan { step, members: None, parts: vec![] };
+        let plan = match &choice {
+            Choice::Nothing => leaf("nothing matches: one of the lists is empty".to_owned()),
+            Choice::Walk(None) => leaf(format!("walk along {list} until {limit} are found")),
+            Choice::Walk(Some(node)) => Plan {
+                step: format!("walk along {list}, look at each, until {limit} match"),
+                members: None,
+                parts: vec![self.tree(request, node)],
+            },
+            Choice::Numbers(node) => Plan {
+                step: format!(
+                    "go through what matches in order of creation until {limit} are found"
+                ),
+                members: None,
+                parts: vec![self.tree(request, node)],
+            },
+            Choice::Sort(node, few) => Plan {
+                step: format!("take the {} that match and sort them as {list} is", few.len()),
+                members: None,
+                parts: vec![self.tree(request, node)],
+            },
+        };
+        let one_by_one = combiner.one_by_one(request, &choice).await?;
+        Ok(Explanation { plan, bound: request.budget, one_by_one })
+    }
+
+    fn tree(&self, request: &ListRequest, node: &Node) -> Plan {
+        let all = |nodes: &[Node]| nodes.iter().map(|node| self.tree(request, node)).collect();
+        match node {
+            Node::Nothing => Plan { step: "nobody".to_owned(), members: Some(0), parts: vec![] },
+            Node::Group { name, size } => Plan {
+                step: self.in_words(request, name.as_bytes()),
+                members: Some(*size),
+                parts: vec![],
+            },
+            Node::Any(nodes) => {
+                Plan { step: "any of".to_owned(), members: None, parts: all(nodes) }
+            }
+            Node::All(with, without) => {
+                let mut parts: Vec<Plan> = all(with);
+                if !without.is_empty() {
+                    let step = "in none of".to_owned();
+                    parts.push(Plan { step, members: None, parts: all(without) });
+                }
+                Plan { step: "in all of, the rarest first".to_owned(), members: None, parts }
+            }
+        }
+    }
+
+    /// The name of a group as people say it.
+    fn in_words(&self, request: &ListRequest, name: &[u8]) -> String {
+        let parts = KeyBytes::decode(name).unwrap_or_default();
+        let texts: Vec<String> = parts.iter().map(text_of).collect();
+        let entity = self.layout.model().entity(request.entity);
+        let (letter, rest) = match texts.split_first() {
+            Some((letter, rest)) => (letter.as_str(), rest),
+            None => return String::new(),
+        };
+        // After the entity, and the tenant if there is one.
+        let at = 1 + usize::from(request.tenant.is_some());
+        match (letter, rest) {
+            ("t", [.., _, key, value]) => format!("the tag `{key}:{value}`"),
+            ("k", [.., key]) => format!("any tag `{key}`"),
+            ("f", [.., field, value]) => format!("`{field}` is `{value}`"),
+            ("c", rest) => {
+                let rest = rest.get(at + 1..).unwrap_or_default();
+                let (keys, values) = rest.split_at(rest.len() / 2);
+                let pairs = keys.iter().zip(values).map(|(key, value)| format!("{key}:{value}"));
+                format!("the declared combination `{}`", pairs.collect::<Vec<_>>().join("` + `"))
+            }
+            ("l", _) => format!("everything in the list `{}`", entity.list(request.list).name),
+            _ => format!("every `{}`", entity.name),
+        }
+    }
+}
+
+impl Combiner<'_> {
+    /// None if the filter is no AND of tags.
+    async fn one_by_one(
+        &mut self,
+        request: &ListRequest,
+        choice: &Choice,
+    ) -> Result<Option<OneByOne>, Error> {
+        let tags = match &request.filter {
+            Some(tag @ Filter::Tag { .. }) => std::slice::from_ref(tag),
+            Some(Filter::All(filters)) => &filters[..],
+            Some(_) | None => return Ok(None),
+        };
+        let name = |filter: &Filter| match filter {
+            Filter::Tag { field, key, value } => {
+                let group = Group::Tag(*field, key, value);
+                let tenant = request.tenant.as_ref();
+                self.reader.layout.group_name(request.entity, tenant, &group).ok()
+            }
+            _ => None,
+        };
+        let Some(names) = tags.iter().map(name).collect::<Option<Vec<KeyBytes>>>() else {
+            return Ok(None);
+        };
+        let (page, sizes) = (u64::from(request.limit), self.sizes(&names).await?);
+        let mut planned = vec![];
+        if let Choice::Walk(Some(node)) | Choice::Numbers(node) | Choice::Sort(node, _) = choice {
+            node.names(&mut planned);
+        }
+        let planned = self.sizes(&planned).await?;
+        let matching = self.reader.total(request).await?.count;
+        Ok(Some(OneByOne {
+            tags: ListReads::of(&sizes, page),
+            planned: ListReads::of(&planned, page),
+            entities: matching.min(page),
+        }))
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_s().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The tree as a drawing.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.draw(f, "", "")
+    }
+}
+
+impl Plan {
+    fn draw(&self, f: &mut fmt::Formatter<'_>, first: &str, rest: &str) -> fmt::Result {
+        let members = self.members.map(|members| format!(" ({members})")).unwrap_or_default();
+        writeln!(f, "{first}{}{members}", self.step)?;
+        let last = self.parts.len().saturating_sub(1);
+        for (index, part) in self.parts.iter().enumerate() {
+            let (branch, below) =
+                if index == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            part.draw(f, &format!("{rest}{branch}"), &format!("{rest}{below}"))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The figures of the document on item tagging, with pages of 20.
+    #[test]
+    fn one_by_one_reads_what_the_document_says() {
+        let good = ListReads::of(&[50, 80, 20], 20);
+        assert_eq!(good, ListReads { best: 60, worst: 150 });
+        let bad = ListReads::of(&[1_000_000, 9_000_000, 2_000_000], 20);
+        assert_eq!(bad, ListReads { best: 60, worst: 12_000_000 });
+        assert_eq!(ListReads::of(&[3], 20), ListReads { best: 3, worst: 3 });
+    }
+
+    #[test]
+    fn a_plan_is_drawn_as_a_tree() {
+        let leaf = |step: &str, members| Plan { step: step.to_owned(), members, parts: vec![] };
+        let inner = Plan { parts: vec![leaf("c", Some(1)), leaf("d", None)], ..leaf("b", None) };
+        let plan = Plan { parts: vec![inner, leaf("e", Some(2))], ..leaf("a", None) };
+        assert_eq!(plan.to_string(), "a\n├─ b\n│  ├─ c (1)\n│  └─ d\n└─ e (2)\n");
+    }
+}

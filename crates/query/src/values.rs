@@ -1,0 +1,361 @@
+//! Which tags and which values of a facet those have that pass a filter, and how many have each.
+//!
+//! Values come in the order of their bytes as keys. A call counts until it has as many values as are
+//! asked for, or has read as much as it may; where it goes on is a value, a number, and how many
+//! were counted up to there, so that a value that very many have is counted over several calls.
+
+use keyloom_model::{Entity, FieldId, FieldType, Group, attribute, entry_place};
+use keyloom_store::{Direction, ListSets, SetName};
+use keyloom_value::{KeyBytes, Name, Value};
+
+use crate::combine::{Batch, Combiner};
+use crate::fetch::unreadable;
+use crate::fingerprint::Fingerprint;
+use crate::plan::Node;
+use crate::span::{Place, Span};
+use crate::{CursorError, CursorKey, Effort, Error, ListRequest, Reader, RequestError};
+
+/// What of entities is counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// The values of a facet of the list.
+    Facet(FieldId),
+    /// The keys of tags in a field that begin with a text.
+    TagKeys(FieldId, String),
+    /// The values of a key of tags in a field that begin with a text.
+    TagValues(FieldId, String, String),
+}
+
+/// A value, or the key of a tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueCount {
+    /// It.
+    pub value: Value,
+    /// How many entities have it: one at least.
+    pub count: u64,
+}
+
+/// Some of the values that entities have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValuePage {
+    /// In the order of their bytes as keys.
+    pub counts: Vec<ValueCount>,
+    /// The cursor of those that follow; absent if nothing follows for sure.
+    pub next: Option<String>,
+    /// What was read for them.
+    pub read: Effort,
+}
+
+/// The groups of all values of one thing.
+struct Family {
+    /// What their names begin with, and after it the value.
+    base: Vec<u8>,
+    /// What the bytes of those that count begin with.
+    begin: Vec<u8>,
+}
+
+/// The group of one value.
+struct Member {
+    /// The value as a part of a key.
+    part: Vec<u8>,
+    /// How many are in it, if that is known.
+    size: Option<u64>,
+}
+
+/// Where counting goes on.
+#[derive(Default)]
+struct Progress {
+    /// The value that was counted last.
+    part: Option<Vec<u8>>,
+    /// If it was not counted to its end: from which number on, and how many were before.
+    within: Option<(u32, u64)>,
+}
+
+impl Reader<'_> {
+    /// How many entities of a list that pass a filter have each value, at most `request.limit`
+    /// values. Those that have expired count until they are put away.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such facet or no tags, a range is given, the cursor is not one of this
+    /// question, the store fails, or a row is damaged.
+    pub async fn count_values(
+        &self,
+        request: &ListRequest,
+        counted: &Counted,
+        (cursors, cursor): (&CursorKey, Option<&str>),
+    ) -> Result<ValuePage, Error> {
+        self.check_countable(request)?;
+        self.check_counted(request, counted)?;
+        let request = &self.simplified(request);
+        let fingerprint = self.values_fingerprint(request, counted);
+        let opened = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
+        let from =
+            opened.map(|place| Progress::from_bytes(&place)).transpose()?.unwrap_or_default();
+        let Some(family) = self.family_of(request, counted) else {
+            return Ok(ValuePage::default());
+        };
+        let mut effort = Effort::default();
+        let (direction, budget) = (Direction::Forward, request.budget);
+        let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
+        let (node, _) = combiner.sized_node(request).await?;
+        let entity = self.layout.model().entity(request.entity);
+        let mut counts = vec![];
+        let mut stopped = None;
+        if node != Node::Nothing {
+            let is_all = self.is_all(request, counted);
+            let mut counting = Counting { family: &family, node: &node, is_all, combiner };
+            stopped = counting.run(from, request.limit, &mut counts).await?;
+        }
+        let show = |(part, count): (Vec<u8>, u64)| {
+            let value = shown(entity, counted, &part)?;
+            Some(ValueCount { value, count })
+        };
+        let counts = counts.into_iter().filter_map(show).collect();
+        let next = stopped.map(|place| cursors.seal(&fingerprint, &place.to_bytes()));
+        Ok(ValuePage { counts, next, read: effort })
+    }
+
+    fn check_counted(&self, request: &ListRequest, counted: &Counted) -> Result<(), RequestError> {
+        let entity = self.layout.model().entity(request.entity);
+        let list = entity.list(request.list);
+        let name = |field: &FieldId| entity.field(*field).name.clone();
+        match counted {
+            Counted::Facet(field) if !list.facets.contains(field) => {
+                Err(RequestError::NotAFacet { list: list.name.clone(), field: name(field) })
+            }
+            Counted::TagKeys(field, _) | Counted::TagValues(field, ..)
+                if entity.field(*field).of != FieldType::Tags =>
+            {
+                Err(RequestError::NotTags { field: name(field) })
+            }
+            Counted::Facet(_) | Counted::TagKeys(..) | Counted::TagValues(..) => Ok(()),
+        }
+    }
+
+    fn values_fingerprint(&self, request: &ListRequest, counted: &Counted) -> Fingerprint {
+        let entity = self.layout.model().entity(request.entity);
+        let name = |field: &FieldId| entity.field(*field).name.as_str();
+        let what: [&str; 4] = match counted {
+            Counted::Facet(field) => ["facet", name(field), "", ""],
+            Counted::TagKeys(field, prefix) => ["keys", name(field), prefix, ""],
+            Counted::TagValues(field, key, prefix) => ["values", name(field), key, prefix],
+        };
+        let list = Group::List(request.list, &request.by);
+        let list = self.layout.group_name(request.entity, request.tenant.as_ref(), &list);
+        let filter = request.filter.as_ref().map(|filter| filter.canonical(entity));
+        Fingerprint::of_values(
+            list.as_ref().map_or(&[][..], KeyBytes::as_bytes),
+            &what,
+            filter.as_deref(),
+        )
+    }
+
+    /// Whether everything that has a value is in the list and passes: then its group alone counts.
+    fn is_all(&self, request: &ListRequest, counted: &Counted) -> bool {
+        let name = |group: &Group<'_>| {
+            self.layout.group_name(request.entity, request.tenant.as_ref(), group).ok()
+        };
+        let is_in_list = match counted {
+            Counted::Facet(_) => true,
+            Counted::TagKeys(..) | Counted::TagValues(..) => {
+                name(&Group::List(request.list, &request.by)) == name(&Group::All)
+            }
+        };
+        is_in_list && request.filter.is_none()
+    }
+
+    /// None if no key has room for what is asked for.
+    fn family_of(&self, request: &ListRequest, counted: &Counted) -> Option<Family> {
+        let nothing = Value::from("");
+        let group = match counted {
+            Counted::Facet(field) => Group::Facet(request.list, &request.by, *field, &nothing),
+            Counted::TagKeys(field, prefix) => Group::TagKey(*field, prefix),
+            Counted::TagValues(field, key, prefix) => Group::Tag(*field, key, prefix),
+        };
+        let name = self.layout.group_name(request.entity, request.tenant.as_ref(), &group).ok()?;
+        let (base, part) = entry_place(name.as_bytes());
+        let begin: &[u8] = match counted {
+            Counted::Facet(_) => &[],
+            // A text ends with two bytes, which what only begins with it lacks.
+            Counted::TagKeys(..) | Counted::TagValues(..) => {
+                KeyBytes::before(KeyBytes::before(part))
+            }
+        };
+        Some(Family { base: base.to_vec(), begin: begin.to_vec() })
+    }
+}
+
+/// A value as it was before it became a part of a key.
+fn shown(entity: &Entity, counted: &Counted, part: &[u8]) -> Option<Value> {
+    let (value, _) = KeyBytes::decode_part(part).ok()?;
+    let Counted::Facet(field) = counted else { return Some(value) };
+    match entity.field(*field).of {
+        FieldType::Bool => Some(Value::Bool(value.as_n()?.to_i64()? != 0)),
+        _ => Some(value),
+    }
+}
+
+/// The key that has these bytes.
+fn key_of(bytes: &[u8]) -> KeyBytes {
+    let mut key = KeyBytes::new();
+    for part in KeyBytes::decode(bytes).unwrap_or_default() {
+        let pushed = key.push(&part);
+        debug_assert!(pushed.is_ok(), "what was part of a key can be");
+    }
+    key
+}
+
+/// A count that goes on from value to value.
+struct Counting<'c> {
+    family: &'c Family,
+    /// Who counts.
+    node: &'c Node,
+    /// Whether everybody who has one of the values does.
+    is_all: bool,
+    combiner: Combiner<'c>,
+}
+
+impl Counting<'_> {
+    /// Counts from a place on; returns where to go on if it stops before the end.
+    async fn run(
+        &mut self,
+        mut place: Progress,
+        limit: u32,
+        counts: &mut Vec<(Vec<u8>, u64)>,
+    ) -> Result<Option<Progress>, Error> {
+        loop {
+            let (resumed, looked) = match (place.within.take(), place.part.take()) {
+                (Some(within), Some(part)) => (Some(within), vec![Member { part, size: None }]),
+                (_, after) => (None, self.members(after.as_deref(), limit).await?),
+            };
+            let Some(last) = looked.last().map(|member| member.part.clone()) else {
+                return Ok(None);
+            };
+            for member in looked {
+                let (count, rest) = self.count(&member, resumed).await?;
+                if let Some(number) = rest {
+                    let within = Some((number, count));
+                    return Ok(Some(Progress { part: Some(member.part), within }));
+                }
+                let is_last = member.part == last;
+                let part = member.part.clone();
+                if count > 0 {
+                    counts.push((member.part, count));
+                }
+                let is_full = counts.len() >= limit as usize || self.combiner.is_enough();
+                if is_full && !(is_last && self.members(Some(&part), 1).await?.is_empty()) {
+                    return Ok(Some(Progress { part: Some(part), within: None }));
+                }
+            }
+            place.part = Some(last);
+        }
+    }
+
+    /// Values after one.
+    async fn members(&mut self, after: Option<&[u8]>, limit: u32) -> Result<Vec<Member>, Error> {
+        match self.combiner.sets() {
+            Some(sets) => {
+                let Family { base, begin } = self.family;
+                let set = |part: &[u8]| SetName::new([&base[..], part].concat());
+                let after = after.map(set).transpose().map_err(keyloom_store::Error::from)?;
+                let (table, prefix) =
+                    (self.combiner.reader.table.clone(), [&base[..], begin].concat());
+                let list = ListSets { table, prefix, after, limit: limit.max(1) };
+                let found = sets.list_sets(list).await?;
+                self.combiner.effort.rows += found.len() as u64;
+                let member = |found: keyloom_store::SetSize| Member {
+                    part: found.set.as_bytes().get(base.len()..).unwrap_or_default().to_vec(),
+                    size: Some(found.members),
+                };
+                Ok(found.into_iter().map(member).collect())
+            }
+            None => self.next_row(after).await.map(|found| found.into_iter().collect()),
+        }
+    }
+
+    /// The next value, where groups are rows: the first row after all of one value.
+    async fn next_row(&mut self, after: Option<&[u8]>) -> Result<Option<Member>, Error> {
+        let Family { base, begin } = self.family;
+        let from = match after {
+            None => Some(begin.clone()),
+            Some(after) => KeyBytes::after_prefix(after),
+        };
+        let Some(from) = from else { return Ok(None) };
+        let place = Place {
+            index: None,
+            partition: (Name::from(attribute::PARTITION), base),
+            sort: Name::from(attribute::SORT),
+        };
+        let span = Span::new(Some(from), KeyBytes::after_prefix(begin));
+        let page = self.combiner.reader.page(&place, &span, Direction::Forward, 1).await?;
+        self.combiner.effort.rows += page.scanned;
+        self.combiner.effort.bytes += page.scanned_bytes;
+        let Some(row) = page.items.first() else { return Ok(None) };
+        let sort = row.get(attribute::SORT).and_then(Value::as_b).unwrap_or_default();
+        let rest = KeyBytes::skip_part(sort).map_err(|_| {
+            unreadable(row, keyloom_model::Unreadable { attribute: attribute::SORT })
+        })?;
+        let part = sort[..sort.len() - rest.len()].to_vec();
+        Ok(Some(Member { part, size: None }))
+    }
+
+    /// How many have a value, or how many of them up to a number.
+    async fn count(
+        &mut self,
+        member: &Member,
+        resumed: Option<(u32, u64)>,
+    ) -> Result<(u64, Option<u32>), Error> {
+        if let (true, Some(size)) = (self.is_all, member.size) {
+            return Ok((size, None));
+        }
+        let name = key_of(&[&self.family.base[..], &member.part].concat());
+        let group = Node::Group { name, size: member.size.unwrap_or(0) };
+        let mut with = vec![group];
+        with.extend((!self.is_all).then(|| self.node.clone()));
+        with.sort_by_key(Node::size);
+        let node = Node::All(with, vec![]);
+        let (mut from, mut count) = resumed.unwrap_or((self.combiner.start(), 0));
+        loop {
+            let Batch { members, through } = self.combiner.next(&node, from).await?;
+            count += members.len();
+            match through.and_then(|through| self.combiner.after(through)) {
+                None => return Ok((count, None)),
+                Some(next) if self.combiner.is_enough() => return Ok((count, Some(next))),
+                Some(next) => from = next,
+            }
+        }
+    }
+}
+
+impl Progress {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = KeyBytes::new();
+        let mut push = |value: Value| {
+            let pushed = bytes.push(&value);
+            debug_assert!(pushed.is_ok(), "bytes and numbers can be parts of a key");
+        };
+        push(Value::B(self.part.clone().unwrap_or_default()));
+        if let Some((number, count)) = self.within {
+            push(Value::from(u64::from(number)));
+            push(Value::from(count));
+        }
+        bytes.into_vec()
+    }
+
+    /// Bytes that are authentic are never refused.
+    fn from_bytes(bytes: &[u8]) -> Result<Progress, CursorError> {
+        let parts = KeyBytes::decode(bytes).map_err(|_| CursorError::NotACursor)?;
+        let number = |value: &Value| value.as_n().and_then(keyloom_value::Number::to_i64);
+        let (part, within) = match &parts[..] {
+            [Value::B(part)] => (part, None),
+            [Value::B(part), from, count] => {
+                let from = number(from).and_then(|from| u32::try_from(from).ok());
+                let count = number(count).and_then(|count| u64::try_from(count).ok());
+                (part, Some(from.zip(count).ok_or(CursorError::NotACursor)?))
+            }
+            _ => return Err(CursorError::NotACursor),
+        };
+        Ok(Progress { part: Some(part.clone()), within })
+    }
+}
