@@ -7,6 +7,8 @@ mod changes;
 mod docs;
 mod entity;
 mod example;
+mod explain;
+mod filter;
 mod greeting;
 mod jobs;
 mod list;
@@ -26,6 +28,7 @@ mod token;
 mod token_routes;
 mod tokens;
 mod uri;
+mod values;
 
 pub use access::Role;
 pub use log::{Log, LogLevel};

@@ -55,6 +55,12 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// Whoever runs the server.
+    pub(crate) fn owner(tenant: Option<&str>) -> Caller {
+        let tenant = tenant.map(str::to_owned);
+        Caller { token: None, role: Role::Admin, tenant, is_bound: false }
+    }
+
     /// Somebody, where no token is asked for.
     fn anybody(headers: &HeaderMap) -> Result<Caller, Problem> {
         let tenant = tenant_header(headers)?;

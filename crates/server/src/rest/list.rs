@@ -1,17 +1,17 @@
 //! Pages of lists and of children, and what has a unique value.
 
 use hyper::StatusCode;
-use keyloom::{Page, Record, Tree, Value};
+use keyloom::{End, ListQuery, Page, Record, Total, Tree, Value};
 use keyloom_model::Entity;
 
 use super::call::{Call, Reply};
 use super::entity::not_found;
 use super::operation::Asked;
 use super::problem::{Kind, Problem};
-use super::question::Question;
+use super::question::{Listed, Question};
 
 pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<Reply, Problem> {
-    match asked.question(entity, call)? {
+    match asked.question(entity, call, &asked.paging(entity))? {
         Question::Find(values) => {
             // There is one page, from either end.
             call.limit()?;
@@ -23,27 +23,47 @@ pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<R
             let values: Vec<(&str, Value)> =
                 values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             let found = call.db.find(&entity.name, &values).await?;
-            page(call, entity, (found.into_iter().collect(), None)).await
+            let total = Total { count: u64::from(found.is_some()), end: End::Exhausted };
+            let total = wants_total(call)?.then_some(total);
+            let items: Vec<Record> = found.into_iter().collect();
+            page(call, entity, PageParts { items, total, ..PageParts::default() }).await
         }
-        Question::List { list, by, bounds } => {
-            let mut query = call.db.list(&entity.name, &entity.list(list).name);
-            for (name, value) in by {
-                query = query.by(&name, value);
-            }
-            query = bounds.into_iter().fold(query, |query, bound| bound.narrow(query));
-            if call.is_reversed()? {
-                query = query.backward();
-            }
-            if let Some(limit) = call.limit()? {
-                query = query.limit(limit);
-            }
-            if let Some(cursor) = call.parameter("cursor")? {
-                query = query.after(cursor);
-            }
-            let Page { items, next, .. } = query.read().await?;
-            page(call, entity, (items, next)).await
+        Question::List(listed) => {
+            let query = paged(call, query_of(call, entity, listed))?;
+            let total = match wants_total(call)? {
+                true => Some(query.total().await?),
+                false => None,
+            };
+            let Page { items, next, previous, .. } = query.read().await?;
+            page(call, entity, PageParts { items, next, previous, total }).await
         }
     }
+}
+
+/// The question to a list.
+pub(super) fn query_of(call: &Call, entity: &Entity, listed: Listed) -> ListQuery {
+    let query = call.db.list(&entity.name, &entity.list(listed.list).name);
+    let query = listed.by.into_iter().fold(query, |query, (name, value)| query.by(&name, value));
+    let query = listed.bounds.into_iter().fold(query, |query, bound| bound.narrow(query));
+    listed.filters.into_iter().fold(query, ListQuery::filter)
+}
+
+/// Which page is asked for.
+fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
+    if call.is_reversed()? {
+        query = query.backward();
+    }
+    if let Some(limit) = call.limit()? {
+        query = query.limit(limit);
+    }
+    Ok(match call.parameter("cursor")? {
+        Some(cursor) => query.after(cursor),
+        None => query,
+    })
+}
+
+fn wants_total(call: &Call) -> Result<bool, Problem> {
+    Ok(call.parsed("total", "`true` or `false`")?.unwrap_or(false))
 }
 
 pub(super) async fn children(
@@ -56,28 +76,37 @@ pub(super) async fn children(
     let span = (call.limit()?.unwrap_or(20), call.parameter("cursor")?);
     let found = call.db.children(&parent.name, id, Some(&child.name), span).await?;
     let Page { items, next, .. } = found.ok_or_else(|| not_found(parent, id))?;
-    page(call, child, (items, next)).await
+    page(call, child, PageParts { items, next, ..PageParts::default() }).await
 }
 
-/// `{"items": [...], "next": "..."}`, each with what is to come with it; without `next` nothing
-/// follows.
-async fn page(
-    call: &Call,
-    entity: &Entity,
-    (records, next): (Vec<Record>, Option<String>),
-) -> Result<Reply, Problem> {
+/// What a page is answered with.
+#[derive(Debug, Default)]
+struct PageParts {
+    items: Vec<Record>,
+    next: Option<String>,
+    previous: Option<String>,
+    total: Option<Total>,
+}
+
+/// `{"items": [...], "next": "...", "previous": "...", "total": 3}`, each item with what is to come
+/// with it; without `next` nothing follows, without `previous` nothing comes before.
+async fn page(call: &Call, entity: &Entity, parts: PageParts) -> Result<Reply, Problem> {
     let items: Vec<String> = match call.parameter("with")? {
-        None => records.iter().map(Record::to_json).collect(),
+        None => parts.items.iter().map(Record::to_json).collect(),
         Some(with) => {
-            let trees = call.db.trees(&entity.name, records, with, None).await?;
+            let trees = call.db.trees(&entity.name, parts.items, with, None).await?;
             trees.iter().map(Tree::to_json).collect()
         }
     };
     let mut body = format!("{{\"items\":[{}]", items.join(","));
-    if let Some(next) = next {
+    for (name, cursor) in [("next", parts.next), ("previous", parts.previous)] {
         // A cursor has no character that JSON would escape.
-        body.push_str(&format!(",\"next\":\"{next}\""));
+        body.extend(cursor.map(|cursor| format!(",\"{name}\":\"{cursor}\"")));
     }
+    body.extend(parts.total.map(|total| match total.end {
+        End::Exhausted => format!(",\"total\":{}", total.count),
+        End::Limit | End::Budget => format!(",\"total_at_least\":{}", total.count),
+    }));
     body.push('}');
     Ok(Reply::json(StatusCode::OK, body))
 }

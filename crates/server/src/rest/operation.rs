@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 
 use hyper::Method;
-use keyloom_model::{Entity, EntityId, FieldId, ListId, Model, PathPart, UniqueId};
+use keyloom_model::{Entity, EntityId, FieldId, IdSource, ListId, Model, PathPart, UniqueId};
 
 use super::access::Role;
+use super::filter::tag_parameters;
 use super::jobs::JobStep;
+use super::values::ValuesOf;
 
 /// A method of a path.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub(crate) enum Action {
     Job(EntityId, JobStep),
     /// What happens, as it happens.
     Changes,
+    /// What those have in common that lists find.
+    Values(Asked, ValuesOf),
     Batch,
     Transaction,
     ListTokens,
@@ -67,6 +71,16 @@ pub(crate) struct Asked {
     pub(crate) in_path: Vec<FieldId>,
     pub(crate) lists: Vec<ListId>,
     pub(crate) uniques: Vec<UniqueId>,
+    pub(crate) wanted: Wanted,
+}
+
+/// What is asked for of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A page, which bounds of the order can narrow.
+    Page,
+    /// Counts.
+    Counts,
 }
 
 /// Who may do something.
@@ -89,7 +103,7 @@ impl Action {
             | Action::Delete(entity)
             | Action::Job(entity, _)
             | Action::Children { child: entity, .. } => Some(*entity),
-            Action::Ask(asked) => Some(asked.entity),
+            Action::Ask(asked) | Action::Values(asked, _) => Some(asked.entity),
             Action::Changes
             | Action::Batch
             | Action::Transaction
@@ -113,6 +127,7 @@ impl Operation {
             | Action::Children { .. }
             | Action::Ask(_)
             | Action::Changes
+            | Action::Values(..)
             | Action::Batch => Access::Role(Role::Reader),
             Action::Create(_)
             | Action::Replace(_)
@@ -205,9 +220,52 @@ fn of_entity(model: &Model, id: EntityId, entity: &Entity) -> Vec<Operation> {
             [first, ..] => format!("list_{name}_{}", entity.list(*first).name),
             [] => format!("find_{name}"),
         };
+        let counts = values(entity, (&all, &path), &asked);
+        let list = called.trim_start_matches("list_").to_owned();
         operations.push(operation(called, Method::GET, &path, Action::Ask(asked)));
+        for (word, path, asked, of) in counts {
+            let called = format!("{word}_{list}");
+            operations.push(operation(called, Method::GET, &path, Action::Values(asked, of)));
+        }
     }
     operations
+}
+
+/// What can be counted of the lists of a path: the beginning of its name, where, and what.
+fn values(
+    entity: &Entity,
+    (own, path): (&[Segment], &[Segment]),
+    asked: &Asked,
+) -> Vec<(String, Vec<Segment>, Asked, ValuesOf)> {
+    let Some(first) = asked.lists.first() else { return vec![] };
+    let text = |text: &str| Segment::Text(text.to_owned());
+    // Where ids are anything, what follows the entity's own path is an id.
+    let path = match path == own && entity.id_source == IdSource::Given {
+        true => [own, &[text("lists"), text(&entity.list(*first).name)]].concat(),
+        false => path.to_vec(),
+    };
+    let asked = |is_counted: &dyn Fn(&ListId) -> bool| Asked {
+        lists: asked.lists.iter().copied().filter(is_counted).collect(),
+        uniques: vec![],
+        wanted: Wanted::Counts,
+        ..asked.clone()
+    };
+    let at = |more: &[Segment]| [&path[..], more].concat();
+    let of_facets = asked(&|list| !entity.list(*list).facets.is_empty());
+    let mut all = vec![];
+    if !of_facets.lists.is_empty() {
+        let one = [text("facets"), Segment::Parameter("facet".to_owned())];
+        all.push(("facets".to_owned(), at(&one[..1]), of_facets.clone(), ValuesOf::Facets));
+        all.push(("facet".to_owned(), at(&one), of_facets, ValuesOf::Facet));
+    }
+    for (parameter, field) in tag_parameters(entity) {
+        let word = if parameter == "tag" { "tags" } else { parameter };
+        let one = [text(word), Segment::Parameter("key".to_owned())];
+        let lists = asked(&|_| true);
+        all.push((word.to_owned(), at(&one[..1]), lists.clone(), ValuesOf::TagKeys(field)));
+        all.push((format!("{word}_of_key"), at(&one), lists, ValuesOf::TagValues(field)));
+    }
+    all
 }
 
 /// The questions of an entity by the path under which they are asked: lists at theirs, uniques at
@@ -217,7 +275,8 @@ fn questions(id: EntityId, entity: &Entity, own: &[Segment]) -> Vec<(Vec<Segment
     let mut at = |path: Vec<Segment>, in_path: Vec<FieldId>| -> usize {
         let place = paths.iter().position(|(other, _)| *other == path);
         place.unwrap_or_else(|| {
-            paths.push((path, Asked { entity: id, in_path, lists: vec![], uniques: vec![] }));
+            let (lists, uniques, wanted) = (vec![], vec![], Wanted::Page);
+            paths.push((path, Asked { entity: id, in_path, lists, uniques, wanted }));
             paths.len() - 1
         })
     };

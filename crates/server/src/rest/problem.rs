@@ -118,6 +118,10 @@ impl Problem {
         self.kind
     }
 
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(super) fn allow(&self) -> Option<&str> {
         self.allow.as_deref()
     }

@@ -1,22 +1,25 @@
 //! From the parameters of a request to the question that the model declares: a list, with bounds
-//! of its order, or a unique value.
+//! of its order and filters, or a unique value.
 //!
 //! ```text
-//! parameter = field "=" [ operator ] value
+//! parameter = field "=" [ operator ] value | field "=" facet | "tag=" tag       (`filter.rs`)
 //! operator  = "<" | "<=" | ">" | ">=" | "="
 //! ```
 //!
 //! A value that begins with an operator itself is written with `=` before it: `name==<b>`.
 
-use keyloom::{ListQuery, Value};
+use keyloom::{Filter, ListQuery, Value};
 use keyloom_model::{Entity, Field, FieldId, FieldType, List, ListId, UniqueId};
 
 use super::call::{Call, bad_parameter, cut, unknown_parameter};
-use super::operation::Asked;
+use super::filter::{facet_values, tag_filter, tag_parameters};
+use super::operation::{Asked, Wanted};
 use super::problem::Problem;
 
 /// Parameters of every list that are no fields.
-pub(crate) const PAGING: [&str; 4] = ["limit", "cursor", "reverse", "with"];
+const PAGING: [&str; 4] = ["limit", "cursor", "reverse", "with"];
+/// That of lists whose entities are counted.
+const TOTAL: &str = "total";
 
 /// What a request asks.
 #[derive(Debug, PartialEq)]
@@ -24,7 +27,25 @@ pub(crate) enum Question {
     /// The entity that has these values of a unique.
     Find(Vec<(String, Value)>),
     /// A page of a list.
-    List { list: ListId, by: Vec<(String, Value)>, bounds: Vec<Bound> },
+    List(Listed),
+}
+
+/// A list, and what narrows it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Listed {
+    pub(crate) list: ListId,
+    pub(crate) by: Vec<(String, Value)>,
+    pub(crate) bounds: Vec<Bound>,
+    pub(crate) filters: Vec<Filter>,
+}
+
+/// What a request says, before it is known which question it asks.
+#[derive(Debug, Default)]
+struct Given {
+    /// Everything about fields; of a facet, one for each value.
+    bounds: Vec<Bound>,
+    /// Everything about tags.
+    tags: Vec<Filter>,
 }
 
 /// What a request says about a field.
@@ -46,21 +67,40 @@ pub(crate) enum Operator {
 
 impl Asked {
     /// The question of a request: of all that are answered under its path, the one whose fields
-    /// the request names.
-    pub(crate) fn question(&self, entity: &Entity, call: &Call) -> Result<Question, Problem> {
+    /// the request names. Parameters that are no fields are not looked at.
+    pub(crate) fn question(
+        &self,
+        entity: &Entity,
+        call: &Call,
+        paging: &[&str],
+    ) -> Result<Question, Problem> {
         let known = self.parameters(entity);
-        let given = self.given(entity, call, &known)?;
+        let given = self.given(entity, call, (&known, paging))?;
         let find = self.uniques.iter().find_map(|unique| self.find(entity, *unique, &given));
         if let Some(values) = find {
             return Ok(Question::Find(values));
         }
-        let lists = self.lists.iter().filter_map(|list| self.list(entity, *list, &given));
-        // The one that takes the most of what is named as its own.
-        let best = lists.max_by_key(|question| match question {
-            Question::List { by, .. } => by.len(),
-            Question::Find(_) => 0,
-        });
-        best.ok_or_else(|| self.no_question(entity, &known))
+        self.listed(entity, &given)
+            .map(Question::List)
+            .ok_or_else(|| self.no_question(entity, &known))
+    }
+
+    /// The list that a request is about.
+    pub(crate) fn list_of(
+        &self,
+        entity: &Entity,
+        call: &Call,
+        paging: &[&str],
+    ) -> Result<Listed, Problem> {
+        let known = self.parameters(entity);
+        let given = self.given(entity, call, (&known, paging))?;
+        self.listed(entity, &given).ok_or_else(|| self.no_question(entity, &known))
+    }
+
+    /// The list that takes the most of what is named as its own.
+    fn listed(&self, entity: &Entity, given: &Given) -> Option<Listed> {
+        let lists = self.lists.iter().filter_map(|list| self.list(entity, *list, given));
+        lists.max_by_key(|listed| listed.by.len())
     }
 
     /// The names of all parameters that some question of this path takes.
@@ -68,38 +108,72 @@ impl Asked {
         let mut fields: Vec<FieldId> = vec![];
         for list in self.lists.iter().map(|list| entity.list(*list)) {
             fields.extend(&list.by);
-            fields.extend(list.order.iter().map(|order| order.field));
+            let orders = list.order.iter().map(|order| order.field);
+            fields.extend(orders.filter(|_| self.wanted == Wanted::Page));
         }
         for unique in self.uniques.iter().map(|unique| entity.unique(*unique)) {
             fields.extend(unique.within.iter().chain(&unique.fields));
         }
+        fields.extend(self.facets(entity));
         let names = fields.iter().filter(|field| !self.in_path.contains(field));
         let mut names: Vec<&str> = names.map(|field| entity.field(*field).name.as_str()).collect();
+        names.extend(self.tags(entity).into_iter().map(|(name, _)| name));
         names.sort_unstable();
         names.dedup();
         names
     }
 
-    /// Everything that the request says about fields, in its path and in its query.
-    fn given(&self, entity: &Entity, call: &Call, known: &[&str]) -> Result<Vec<Bound>, Problem> {
-        let mut given = vec![];
+    /// The parameters that are neither fields nor tags.
+    pub(crate) fn paging(&self, entity: &Entity) -> Vec<&'static str> {
+        let total = (entity.is_numbered() && !self.lists.is_empty()).then_some(TOTAL);
+        PAGING.into_iter().chain(total).collect()
+    }
+
+    /// The facets of all lists of this path.
+    pub(crate) fn facets(&self, entity: &Entity) -> Vec<FieldId> {
+        self.lists.iter().flat_map(|list| &entity.list(*list).facets).copied().collect()
+    }
+
+    /// The parameters that take tags.
+    pub(crate) fn tags<'e>(&self, entity: &'e Entity) -> Vec<(&'e str, FieldId)> {
+        if self.lists.is_empty() { vec![] } else { tag_parameters(entity) }
+    }
+
+    /// Everything that the request says, in its path and in its query.
+    fn given(
+        &self,
+        entity: &Entity,
+        call: &Call,
+        (known, paging): (&[&str], &[&str]),
+    ) -> Result<Given, Problem> {
+        let mut given = Given::default();
         for (field, text) in self.in_path.iter().zip(&call.values) {
             let field = entity.field(*field);
             let value = value(field, text)?;
-            given.push(Bound { field: field.name.clone(), operator: Operator::Equal, value });
+            let field = field.name.clone();
+            given.bounds.push(Bound { field, operator: Operator::Equal, value });
         }
+        let (tags, facets) = (self.tags(entity), self.facets(entity));
         for (name, text) in &call.parameters {
-            if PAGING.contains(&name.as_str()) {
+            if paging.contains(&name.as_str()) {
+                continue;
+            }
+            if let Some((name, field)) = tags.iter().find(|(tag, _)| tag == name) {
+                given.tags.push(tag_filter(name, text, entity.field(*field))?);
                 continue;
             }
             let field = entity.find_field(name).filter(|_| known.contains(&name.as_str()));
             let Some(field) = field else {
-                let known: Vec<&str> = known.iter().copied().chain(PAGING).collect();
+                let known: Vec<&str> = known.iter().chain(paging).copied().collect();
                 return Err(unknown_parameter(name, &known));
             };
             let (operator, text) = operator(text);
-            let value = value(entity.field(field), text)?;
-            given.push(Bound { field: name.clone(), operator, value });
+            let values = match operator == Operator::Equal && facets.contains(&field) {
+                true => facet_values(entity.field(field), text)?,
+                false => vec![value(entity.field(field), text)?],
+            };
+            let bound = |value| Bound { field: name.clone(), operator, value };
+            given.bounds.extend(values.into_iter().map(bound));
         }
         Ok(given)
     }
@@ -109,23 +183,45 @@ impl Asked {
         &self,
         entity: &Entity,
         unique: UniqueId,
-        given: &[Bound],
+        given: &Given,
     ) -> Option<Vec<(String, Value)>> {
         let unique = entity.unique(unique);
         let fields: Vec<FieldId> = unique.within.iter().chain(&unique.fields).copied().collect();
-        let values = equals(entity, &fields, given)?;
-        (values.len() == given.len()).then_some(values)
+        let values = equals(entity, &fields, &given.bounds)?;
+        (values.len() == given.bounds.len() && given.tags.is_empty()).then_some(values)
     }
 
-    /// The question to a list, if all that it needs is given, and nothing else but its order.
-    fn list(&self, entity: &Entity, id: ListId, given: &[Bound]) -> Option<Question> {
-        let List { by, order, .. } = entity.list(id);
-        let by_values = equals(entity, by, given)?;
+    /// The question to a list, if all that it needs is given, and nothing else but what bounds its
+    /// order and narrows it.
+    fn list(&self, entity: &Entity, id: ListId, given: &Given) -> Option<Listed> {
+        let List { by, order, facets, .. } = entity.list(id);
+        let by_values = equals(entity, by, &given.bounds)?;
         let is_by = |bound: &&Bound| by_values.iter().any(|(name, _)| *name == bound.field);
-        let bounds: Vec<Bound> = given.iter().filter(|bound| !is_by(bound)).cloned().collect();
-        let orders =
-            |bound: &Bound| order.iter().any(|order| entity.field(order.field).name == bound.field);
-        bounds.iter().all(orders).then_some(Question::List { list: id, by: by_values, bounds })
+        let is_of = |bound: &Bound, field: FieldId| entity.field(field).name == bound.field;
+        let place = |bound: &Bound| order.iter().position(|order| is_of(bound, order.field));
+        let narrows = |bound: &Bound| {
+            let is_facet = facets.iter().any(|facet| is_of(bound, *facet));
+            is_facet && bound.operator == Operator::Equal
+        };
+        let rest: Vec<&Bound> = given.bounds.iter().filter(|bound| !is_by(bound)).collect();
+        // A value of a field that does both is a filter, unless bounds of a field after it need it.
+        let last =
+            rest.iter().filter(|bound| !narrows(bound)).filter_map(|bound| place(bound)).max();
+        let is_needed = |bound: &Bound| place(bound).is_some_and(|at| Some(at) < last);
+        let (values, bounds): (Vec<&Bound>, Vec<&Bound>) =
+            rest.into_iter().partition(|bound| narrows(bound) && !is_needed(bound));
+        if !bounds.iter().all(|bound| place(bound).is_some()) {
+            return None;
+        }
+        let facet = |field: &FieldId| {
+            let values = values.iter().filter(|bound| is_of(bound, *field));
+            let values: Vec<Filter> =
+                values.map(|bound| Filter::facet(&bound.field, bound.value.clone())).collect();
+            (!values.is_empty()).then(|| Filter::any(values))
+        };
+        let filters = facets.iter().filter_map(facet).chain(given.tags.iter().cloned()).collect();
+        let bounds = bounds.into_iter().cloned().collect();
+        Some(Listed { list: id, by: by_values, bounds, filters })
     }
 
     fn no_question(&self, entity: &Entity, known: &[&str]) -> Problem {

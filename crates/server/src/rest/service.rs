@@ -24,7 +24,7 @@ use super::problem::{Kind, Problem};
 use super::route::Route;
 use super::router::Router;
 use super::tokens::Tokens;
-use super::{bulk, changes, entity, jobs, list, token_routes, uri};
+use super::{bulk, changes, entity, explain, jobs, list, token_routes, uri, values};
 use crate::App;
 use crate::app::{Answer, Refusal, Service};
 use crate::body::Body;
@@ -182,7 +182,7 @@ impl Rest {
         let Some(caller) = caller else { return Ok(self.say(found.operation, &head.headers)) };
         trail.caller = Some(caller.clone());
         caller.check(found.operation, &self.model)?;
-        let call = Call {
+        let mut call = Call {
             db: caller.db(&self.db, &self.model),
             caller,
             method: head.method,
@@ -191,7 +191,52 @@ impl Rest {
             headers: head.headers,
             body,
         };
-        self.act(&call, &found.operation.action, id).await
+        self.explained(&mut call, &found.operation.action, id).await
+    }
+
+    /// Acts, and tells what it cost if that was asked for.
+    async fn explained(
+        &self,
+        call: &mut Call,
+        action: &Action,
+        id: &str,
+    ) -> Result<Reply, Problem> {
+        let watch = if action.is_explained() { explain::watch(call)? } else { None };
+        let reply = self.act(call, action, id).await?;
+        Ok(match watch {
+            Some(explained) => explain::tell(reply, &explained),
+            None => reply,
+        })
+    }
+
+    /// What a `GET` request costs, as JSON; or why it is refused. Whoever runs the server may know.
+    ///
+    /// # Errors
+    ///
+    /// If the request is none that can be explained, or is refused.
+    pub async fn explain(&self, request: &str, tenant: Option<&str>) -> Result<String, String> {
+        let (path, query) = request.split_once('?').unwrap_or((request, ""));
+        let refuse = |problem: Problem| problem.detail().to_owned();
+        let segments = uri::segments(path).map_err(refuse)?;
+        let found = self.router.find(&Method::GET, &segments).map_err(refuse)?;
+        if !found.operation.action.is_explained() {
+            return Err(format!("`{path}` reads no data: there is nothing to explain."));
+        }
+        let caller = Caller::owner(tenant);
+        let mut call = Call {
+            db: caller.db(&self.db, &self.model),
+            caller,
+            method: Method::GET,
+            values: found.values,
+            parameters: uri::parameters(query).map_err(refuse)?,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        };
+        call.parameters.retain(|(name, _)| name != explain::EXPLAIN);
+        let (db, explained) = call.db.explained();
+        call.db = db;
+        self.act(&call, &found.operation.action, "").await.map_err(refuse)?;
+        Ok(explain::cost(&explained).to_string())
     }
 
     /// What anybody may know.
@@ -215,6 +260,9 @@ impl Rest {
                 list::children(call, model.entity(*parent), model.entity(*child)).await
             }
             Action::Ask(asked) => list::ask(call, model.entity(asked.entity), asked).await,
+            Action::Values(asked, of) => {
+                values::count(call, model.entity(asked.entity), (asked, *of)).await
+            }
             Action::Batch => bulk::batch(call, model, id).await,
             Action::Transaction => bulk::transaction(call, model).await,
             Action::ListTokens => token_routes::list(call, &self.tokens).await,

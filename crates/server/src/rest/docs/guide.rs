@@ -36,8 +36,8 @@ const IDEMPOTENCY: Chapter = (
 );
 const PAGING: Chapter = (
     "Pages",
-    "A list is answered as `items` and, if more follow, `next`. Give that back as `cursor`, with \
-     everything else the same. Page 10,000 costs what the first one costs, and what is written \
+    "A list is answered as `items` and, if more follow, `next`; from the second page on also \
+     `previous`. Give one of them back as `cursor`, with everything else the same. Page 10,000 costs what the first one costs, and what is written \
      meanwhile makes no page repeat or skip. `limit` is 20 unless said, and at most 1000; \
      `reverse=true` begins at the end.",
     "curl '…?limit=100&cursor=NEXT'",
@@ -49,12 +49,23 @@ const BOUNDS: Chapter = (
     "curl -G … -d 'created=>=2026-01-01T00:00:00Z'",
 );
 
+const FILTERS: Chapter = (
+    "Tags and facets",
+    "`tag=key:value` finds what has a tag; several are all of them. `key:a|b` is any of the values, \
+     `key:*` any value at all, `!key:value` is without it. A facet takes values with commas between \
+     them. A backslash stands before a sign that is meant. `total=true` adds how many there are, and \
+     what there is to choose from is told below the path of each list.",
+    "curl -G … -d 'tag=priority:high' -d 'tag=!severity:low|none' -d total=true",
+);
+
 /// Everything that is to be known before the first request.
 pub(super) fn chapters(html: &mut Html, model: &Model) {
     let has_tenants = model.entities().any(|(_, entity)| entity.has_tenant());
     let tenants = has_tenants.then_some(TENANTS);
     let chapters = [TOKENS].into_iter().chain(tenants);
+    let is_filtered = model.entities().any(|(_, entity)| entity.is_numbered());
     let chapters = chapters.chain([VERSIONS, IDEMPOTENCY, PAGING, BOUNDS]);
+    let chapters = chapters.chain(is_filtered.then_some(FILTERS));
     html.within("div", &[("class", "chapters")], |html| {
         for (heading, text, line) in chapters {
             html.within("article", &[], |html| {

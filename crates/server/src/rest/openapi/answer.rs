@@ -1,12 +1,14 @@
 //! What operations answer when they are done.
 
-use keyloom_model::{Entity, EntityId, IdSource, Model};
-use serde_json::{Value as Json, json};
+use keyloom_model::{Entity, EntityId, FieldId, IdSource, Model};
+use serde_json::{Map, Value as Json, json};
 
 use super::super::example;
-use super::super::operation::{Action, Operation};
+use super::super::operation::{Action, Asked, Operation};
 use super::super::own_route::OwnRoute;
-use super::entity::reference;
+use super::super::values::ValuesOf;
+use super::entity::{explained, reference};
+use super::field::{Form, schema};
 use super::headers::AnswerHeader;
 use super::{bulk, token};
 
@@ -58,6 +60,10 @@ pub(super) fn answers(
         Action::Ask(asked) => vec![page(&asked.entity)],
         Action::Job(id, _) => vec![shown(id, 200, "The job as it is now.").with(&[ETag])],
         Action::Changes => vec![text("text/event-stream")],
+        Action::Values(asked, of) => {
+            let schema = counts(model.entity(asked.entity), asked, *of);
+            vec![Answer::json(200, "The counts.", schema)]
+        }
         Action::Batch => vec![Answer::json(200, "The results.", bulk::batch_answer())],
         Action::Transaction => {
             let schema = bulk::transaction_answer(model);
@@ -90,6 +96,47 @@ pub(super) fn answers(
         }
     };
     Ok(answers)
+}
+
+/// Values, each with how many have it.
+fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
+    let page = |word: &str, value: Json| {
+        let count = json!({ "type": "integer", "minimum": 1 });
+        let item = json!({
+            "type": "object", "properties": { word: value, "count": count },
+            "required": [word, "count"], "additionalProperties": false,
+        });
+        let next = "The `cursor` of those that follow; absent at the end.";
+        json!({
+            "type": "object",
+            "properties": {
+                "items": { "type": "array", "items": item },
+                "next": { "type": "string", "description": next },
+                "explain": explained(),
+            },
+            "required": ["items"], "additionalProperties": false,
+        })
+    };
+    let text = || json!({ "type": "string" });
+    match of {
+        ValuesOf::TagKeys(_) => page("key", text()),
+        ValuesOf::TagValues(_) => page("value", text()),
+        ValuesOf::Facet => page("value", json!({ "type": ["string", "integer", "boolean"] })),
+        ValuesOf::Facets => {
+            let facet = |field: FieldId| {
+                let field = entity.field(field);
+                (field.name.clone(), page("value", schema(&field.of, Form::Shown)))
+            };
+            let facets: Map<String, Json> = asked.facets(entity).into_iter().map(facet).collect();
+            json!({
+                "type": "object",
+                "properties": { "facets": {
+                    "type": "object", "properties": facets, "additionalProperties": false,
+                }, "explain": explained() },
+                "required": ["facets"], "additionalProperties": false,
+            })
+        }
+    }
 }
 
 fn of_entity(model: &Model, entity: &Entity, status: u16, about: &'static str) -> Answer {

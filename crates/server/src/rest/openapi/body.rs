@@ -65,6 +65,7 @@ pub(super) fn body(model: &Model, operation: &Operation) -> Option<Body> {
         | Action::Delete(_)
         | Action::Children { .. }
         | Action::Ask(_)
+        | Action::Values(..)
         | Action::ListTokens
         | Action::RevokeToken
         | Action::OpenApi

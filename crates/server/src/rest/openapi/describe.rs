@@ -83,7 +83,7 @@ fn group(operation: &Operation) -> Group {
         | Action::Delete(id)
         | Action::Job(id, _) => Group::Entity(*id),
         Action::Children { parent, .. } => Group::Entity(*parent),
-        Action::Ask(asked) => Group::Entity(asked.entity),
+        Action::Ask(asked) | Action::Values(asked, _) => Group::Entity(asked.entity),
         Action::Batch | Action::Transaction => Group::Together,
         Action::ListTokens | Action::CreateToken | Action::RevokeToken => Group::Tokens,
         Action::Changes | Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => {

@@ -10,7 +10,7 @@ use super::body::Body;
 use super::describe::{Described, Group};
 use super::headers::AnswerHeader;
 use super::links::links;
-use super::parameter::{Parameter, Place};
+use super::parameter::{Parameter, Place, Values};
 use super::{entity, field};
 
 const ABOUT: &str = "\
@@ -104,7 +104,7 @@ impl Parameter {
         }
         if self.place == Place::Query && self.schema["type"] == json!("array") {
             parameter["style"] = json!("form");
-            parameter["explode"] = json!(true);
+            parameter["explode"] = json!(self.values == Values::Repeated);
         }
         parameter
     }

@@ -30,6 +30,7 @@ fn shown(model: &Model, entity: &Entity) -> Json {
         ("id".to_owned(), with(with(id(), "readOnly", true), "description", "Which one it is.")),
         ("version".to_owned(), version_shown()),
         ("with".to_owned(), with_others()),
+        ("explain".to_owned(), explained()),
     ]);
     let mut required = vec!["id", "version"];
     for field in settable(entity) {
@@ -72,12 +73,20 @@ fn patch(model: &Model, entity: &Entity) -> Json {
 }
 
 fn page(entity: &Entity) -> Json {
-    let next = json!({ "type": "string", "description": "The `cursor` of the next page; absent \
-                       at the end." });
-    let properties = Map::from_iter([
+    let cursor = |about: &str| json!({ "type": "string", "description": about });
+    let count = |about: &str| json!({ "type": "integer", "minimum": 0, "description": about });
+    let mut properties = Map::from_iter([
         ("items".to_owned(), json!({ "type": "array", "items": reference(entity, "") })),
-        ("next".to_owned(), next),
+        ("next".to_owned(), cursor("The `cursor` of the next page; absent at the end.")),
+        ("previous".to_owned(), cursor("The `cursor` of the page before; absent on the first.")),
     ]);
+    properties.insert("explain".to_owned(), explained());
+    if entity.is_numbered() {
+        properties.extend([
+            ("total".to_owned(), count("How many there are on all pages, if asked for.")),
+            ("total_at_least".to_owned(), count("As many as were counted, if it is not all.")),
+        ]);
+    }
     object(properties, &["items"])
 }
 
@@ -111,6 +120,14 @@ fn version_expected() -> Json {
     json!({
         "type": ["string", "null"],
         "description": "Happens only if the entity has this version; `If-Match` says the same.",
+    })
+}
+
+/// What was asked for with the parameter `explain`.
+pub(super) fn explained() -> Json {
+    json!({
+        "type": "object", "readOnly": true,
+        "description": "How it was found, what was read, and what that costs on DynamoDB, if asked for.",
     })
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::operation::{Action, Operation};
 use super::field::{Form, schema};
-use super::parameter::{Parameter, Place, tenant_field};
+use super::parameter::{Parameter, Place, Values, tenant_field};
 
 /// A list of tags, or `*`.
 const TAGS_PATTERN: &str = r#"^(\*|(W/)?"[!#-+\x2d-~]*"( *, *(W/)?"[!#-+\x2d-~]*")*)$"#;
@@ -37,6 +37,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         Action::Create(_)
         | Action::Children { .. }
         | Action::Ask(_)
+        | Action::Values(..)
         | Action::Batch
         | Action::Transaction
         | Action::ListTokens
@@ -72,7 +73,7 @@ fn tenant(of: &FieldType) -> Parameter {
 
 fn header(name: &str, about: &str, schema: Json) -> Parameter {
     let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Header);
-    Parameter { name, place, is_required: false, about, schema }
+    Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
 }
 
 /// A header of an answer.

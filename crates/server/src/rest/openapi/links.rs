@@ -35,7 +35,7 @@ fn of_operation(model: &Model, made: EntityId, operation: &Operation) -> Option<
         Action::Children { parent, .. } if *parent == made => {
             Some(("parameters".to_owned(), json!({ "id": ID })))
         }
-        Action::Ask(asked) => {
+        Action::Ask(asked) | Action::Values(asked, _) => {
             let mut fields = asked.in_path.iter();
             let field = *fields.find(|field| refers(asked.entity, **field))?;
             Some(("parameters".to_owned(), json!({ name(asked.entity, field): ID })))

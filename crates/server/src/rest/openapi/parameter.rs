@@ -4,6 +4,7 @@ use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model};
 use serde_json::{Value as Json, json};
 
 use super::super::operation::{Action, Asked, Operation, Segment};
+use super::super::values::{self, ValuesOf};
 use super::field::{Form, id, schema, with};
 use super::headers;
 use super::sentence::spoken;
@@ -11,6 +12,8 @@ use super::sentence::spoken;
 /// A date and a time of day, as RFC 3339 has them.
 const TIME: &str = "[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?\
                     ([Zz]|[+-][0-9]{2}:[0-9]{2})";
+/// A tag, or several values of one.
+const TAG: &str = r"^!?([^\\:]|\\[\\!:|*,])*:([^\\]|\\[\\!:|*,])*$";
 const NUMBER: &str = "[+-]?([0-9]{1,38}(\\.[0-9]*)?|\\.[0-9]{1,38})([eE][+-]?[0-9]{1,2})?";
 
 /// Something that an operation takes beside its body.
@@ -22,6 +25,16 @@ pub(crate) struct Parameter {
     /// What it is for, in sentences.
     pub(crate) about: String,
     pub(crate) schema: Json,
+    pub(crate) values: Values,
+}
+
+/// How several values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// The parameter is there once for each, if it takes several at all.
+    Repeated,
+    /// With commas between them.
+    Joined,
 }
 
 /// Where a parameter stands.
@@ -52,13 +65,23 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
             all.extend(with_others(model, *child));
         }
         Action::Ask(asked) => {
-            all.extend(of_question(model.entity(asked.entity), asked));
+            let entity = model.entity(asked.entity);
+            all.extend(of_question(entity, asked));
+            all.extend(of_tags(entity, asked));
             if !asked.lists.is_empty() {
                 all.extend([limit(), cursor(), reverse()]);
+                all.extend(entity.is_numbered().then(total));
             }
             all.extend(with_others(model, asked.entity));
         }
         Action::Changes => all.extend(of_changes(model)),
+        Action::Values(asked, of) => {
+            let entity = model.entity(asked.entity);
+            all.extend(of_question(entity, asked));
+            all.extend(of_tags(entity, asked));
+            let paging = [limit_of(values::LIMIT), cursor(), prefix()];
+            all.extend(paging.into_iter().filter(|one| of.paging().contains(&one.name.as_str())));
+        }
         Action::Job(..)
         | Action::Create(_)
         | Action::Replace(_)
@@ -75,6 +98,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         | Action::Metrics
         | Action::Own(_) => {}
     }
+    all.extend(operation.action.is_explained().then(explain));
     all.extend(headers::parameters(model, operation));
     all
 }
@@ -92,6 +116,10 @@ pub(super) fn tenant_field<'m>(model: &'m Model, operation: &Operation) -> Optio
 fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
     let (entity, which) = match &operation.action {
         Action::Ask(asked) => (Some(model.entity(asked.entity)), id()),
+        Action::Values(asked, of) => {
+            let entity = model.entity(asked.entity);
+            (Some(entity), named(entity, asked, *of))
+        }
         Action::Own(_) | Action::RevokeToken => (None, json!({ "type": "string" })),
         _ => (None, id()),
     };
@@ -108,7 +136,8 @@ fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
                 false => schema,
             };
             let (name, place) = (name.clone(), Place::Path);
-            Some(Parameter { name, place, is_required: true, about, schema })
+            let values = Values::Repeated;
+            Some(Parameter { name, place, is_required: true, about, schema, values })
         }
     };
     operation.path.iter().filter_map(parameter).collect()
@@ -119,7 +148,7 @@ fn of_changes(model: &Model) -> [Parameter; 3] {
     let names: Vec<&str> = told.map(|(_, entity)| entity.name.as_str()).collect();
     let parameter = |name: &str, place, about: &str, schema| {
         let (name, about) = (name.to_owned(), about.to_owned());
-        Parameter { name, place, is_required: false, about, schema }
+        Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
     };
     let kinds = json!({ "type": "array", "items": { "enum": names } });
     let position = json!({ "type": "string" });
@@ -146,14 +175,62 @@ fn of_question(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
         let is_value = |fields: &[FieldId]| fields.contains(&id);
         let is_required = lists().all(|list| is_value(&list.by))
             && uniques().all(|unique| is_value(&unique.fields) || unique.within == Some(id));
-        let (about, schema) = match orders {
-            true => (bounds_about(field), bounds(field)),
-            false => (format!("The {}.{}", spoken(name), sign_rule(field)), query_value(field)),
+        let is_tags = field.of == FieldType::Tags;
+        let (about, schema, values) = match (orders, asked.facets(entity).contains(&id)) {
+            (true, false) => (bounds_about(field), bounds(field), Values::Repeated),
+            (false, true) => (facet_about(field), facet(field), Values::Joined),
+            // Bounds, or values with commas between them: more than a schema can say.
+            (true, true) => {
+                let about = format!("{} {}", facet_about(field), bounds_about(field));
+                (about, json!({ "type": "array", "items": { "type": "string" } }), Values::Repeated)
+            }
+            (false, false) => {
+                let about = format!("The {}.{}", spoken(name), sign_rule(field));
+                (about, query_value(field), Values::Repeated)
+            }
         };
         let (name, place) = ((*name).to_owned(), Place::Query);
-        Some(Parameter { name, place, is_required, about, schema })
+        (!is_tags).then_some(Parameter { name, place, is_required, about, schema, values })
     };
     asked.parameters(entity).iter().filter_map(parameter).collect()
+}
+
+/// What lists take about tags.
+pub(super) fn of_tags(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
+    let parameter = |(name, field): (&str, FieldId)| {
+        let field = &entity.field(field).name;
+        let about = format!(
+            "A tag in `{field}` that it has: `key:value`. `key:a|b` is any of several values, `key:*` any \
+             value, `!key:value` is without it. Several parameters are all of them. The first `:` \
+             ends the key. A backslash stands before `\\`, `!`, `:`, `|` or `*` that are meant."
+        );
+        let item = json!({ "type": "string", "pattern": TAG });
+        query(name, &about, json!({ "type": "array", "items": item }))
+    };
+    asked.tags(entity).into_iter().map(parameter).collect()
+}
+
+/// Values of a facet.
+fn facet(field: &Field) -> Json {
+    let item = match &field.of {
+        FieldType::Text(_) | FieldType::Ref(..) => {
+            json!({ "type": "string", "pattern": r"^(?![<>=])[^\\,]*$" })
+        }
+        FieldType::Int(_) | FieldType::Number(_) => schema(&field.of, Form::Given),
+        _ => one_value(field),
+    };
+    json!({ "type": "array", "items": item, "minItems": 1 })
+}
+
+fn facet_about(field: &Field) -> String {
+    let name = spoken(&field.name);
+    let signs = match field.of {
+        FieldType::Text(_) | FieldType::Ref(..) => {
+            " A backslash stands before a comma or a backslash that is meant."
+        }
+        _ => "",
+    };
+    format!("The {name}: any of these values, with commas between them.{signs}{}", sign_rule(field))
 }
 
 /// A value of a field in a path.
@@ -216,7 +293,7 @@ fn bounds_about(field: &Field) -> String {
 
 fn query(name: &str, about: &str, schema: Json) -> Parameter {
     let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Query);
-    Parameter { name, place, is_required: false, about, schema }
+    Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
 }
 
 /// What can come with entities of a kind. The pattern has the first steps of paths alone: those
@@ -237,16 +314,49 @@ fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
     (!names.is_empty()).then(|| query("with", &about, schema))
 }
 
+/// What a path can name to count.
+fn named(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
+    match of {
+        ValuesOf::Facet => {
+            let names = asked.facets(entity).into_iter().map(|id| entity.field(id).name.as_str());
+            let names: std::collections::BTreeSet<&str> = names.collect();
+            json!({ "type": "string", "enum": names })
+        }
+        ValuesOf::Facets | ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => {
+            json!({ "type": "string" })
+        }
+    }
+}
+
+fn prefix() -> Parameter {
+    query("prefix", "What they begin with.", json!({ "type": "string" }))
+}
+
 fn limit() -> Parameter {
-    let schema = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 20 });
+    limit_of(20)
+}
+
+fn limit_of(default: u32) -> Parameter {
+    let schema = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": default });
     query("limit", "How many at most.", schema)
 }
 
 fn cursor() -> Parameter {
-    let about = "Where to go on: the `next` of the page before, with everything else the same.";
+    let about =
+        "Where to go on: `next` or `previous` of another page, with everything else the same.";
     query("cursor", about, json!({ "type": "string" }))
 }
 
 fn reverse() -> Parameter {
     query("reverse", "From the end.", json!({ "type": "boolean", "default": false }))
+}
+
+fn explain() -> Parameter {
+    let about = "Whether to say how it was found and what it cost, under `explain`.";
+    query("explain", about, json!({ "type": "boolean", "default": false }))
+}
+
+fn total() -> Parameter {
+    let about = "Whether to say how many there are on all pages.";
+    query("total", about, json!({ "type": "boolean", "default": false }))
 }

@@ -42,7 +42,9 @@ fn of_action(model: &Model, action: &Action) -> Vec<Kind> {
             [&CHANGE[..], &[Kind::NotFound, Kind::VersionMismatch, Kind::InUse]].concat()
         }
         Action::Children { .. } => vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound],
-        Action::Ask(_) => vec![Kind::BadParameter, Kind::BadCursor, Kind::Building],
+        Action::Ask(_) | Action::Values(..) => {
+            vec![Kind::BadParameter, Kind::BadCursor, Kind::Building]
+        }
         Action::Batch => [BODY, &[Kind::BadParameter, Kind::Invalid, Kind::TooLarge]].concat(),
         Action::Transaction => {
             let of_entities = model.entities().flat_map(|(_, entity)| of_new(entity));

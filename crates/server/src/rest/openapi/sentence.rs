@@ -9,6 +9,7 @@ use super::super::example::{default_of, literal_of};
 use super::super::jobs::JobStep;
 use super::super::operation::{Action, Asked, Operation};
 use super::super::own_route::OwnRoute;
+use super::super::values::ValuesOf;
 
 /// What an operation does, in a few words.
 pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) -> String {
@@ -24,6 +25,7 @@ pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) ->
             return format!("List every {child} of {parent}");
         }
         Action::Ask(asked) => return asked_for(model.entity(asked.entity), asked),
+        Action::Values(asked, of) => return counted(model.entity(asked.entity), asked, *of),
         Action::Own(index) => own[*index].summary,
         Action::Job(_, JobStep::Replay) => "Run a job again that has failed or was called off",
         Action::Job(_, JobStep::Cancel) => "Call a job off",
@@ -46,6 +48,12 @@ pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) ->
 pub(crate) fn details(model: &Model, operation: &Operation) -> Vec<String> {
     let texts: &[&str] = match &operation.action {
         Action::Ask(asked) => return questions(model.entity(asked.entity), asked),
+        Action::Values(_, ValuesOf::Facets | ValuesOf::Facet) => {
+            &["Under all filters but those by the facet itself. Values that none has are left out."]
+        }
+        Action::Values(_, ValuesOf::TagKeys(_) | ValuesOf::TagValues(_)) => {
+            &["Of those that pass the filters. In the order of their bytes."]
+        }
         Action::Change(_) => &["A merge patch (RFC 7396): null takes a field away, what is not \
                                 named stays."],
         Action::Replace(id) if model.entity(*id).id_source == IdSource::Given => {
@@ -149,6 +157,17 @@ fn asked_for(entity: &Entity, asked: &Asked) -> String {
         [] => format!("Find {}", with_article(&entity.name)),
         [first, ..] => format!("List every {name}: {}", spoken(&entity.list(*first).name)),
     }
+}
+
+fn counted(entity: &Entity, asked: &Asked, of: ValuesOf) -> String {
+    let list = asked.lists.first().map(|list| spoken(&entity.list(*list).name)).unwrap_or_default();
+    let what = match of {
+        ValuesOf::Facets => "the values of each facet",
+        ValuesOf::Facet => "the values of a facet",
+        ValuesOf::TagKeys(_) => "the keys of tags",
+        ValuesOf::TagValues(_) => "the values of a tag",
+    };
+    format!("Count {what} of every {}: {list}", spoken(&entity.name))
 }
 
 /// A sentence for each question that is answered under one path.

@@ -172,19 +172,39 @@ fn never(id: &str) -> String {
 
 /// The lists and uniques of an entity that a route answers, asked for what a thing has.
 fn questions(entity: &Entity, route: &Route, thing: &Thing) -> Vec<Ask> {
-    let lists = entity.lists().filter(|(_, list)| path_of(entity, list) == route.path);
-    let mut wanted: Vec<Vec<FieldId>> = lists.map(|(_, list)| list.by.clone()).collect();
+    let lists = entity.lists().filter(|(_, list)| answers(entity, list, route));
+    let mut wanted: Vec<(Vec<FieldId>, String)> = lists
+        .map(|(_, list)| {
+            let facet = list.facets.first().map(|facet| entity.field(*facet).name.as_str());
+            let path = route.path.replace("{facet}", facet.unwrap_or("none"));
+            (list.by.clone(), path.replace("{key}", "a"))
+        })
+        .collect();
     if route.path == entity.path {
         let fields = |unique: &keyloom_model::Unique| {
             unique.within.iter().chain(&unique.fields).copied().collect()
         };
-        wanted.extend(entity.uniques().map(|(_, unique)| fields(unique)));
+        wanted.extend(entity.uniques().map(|(_, unique)| (fields(unique), route.path.clone())));
     }
-    wanted.iter().filter_map(|fields| question(entity, route, (thing, fields))).collect()
+    wanted.iter().filter_map(|(fields, path)| question(entity, path, (thing, fields))).collect()
 }
 
-fn question(entity: &Entity, route: &Route, (thing, fields): (&Thing, &[FieldId])) -> Option<Ask> {
-    let (mut path, mut query) = (route.path.clone(), vec![]);
+/// Whether a route answers a list, or counts what its entities have in common.
+fn answers(entity: &Entity, list: &List, route: &Route) -> bool {
+    let tags = entity.tag_fields().map(|field| entity.field(field).name.as_str());
+    let words: Vec<&str> = ["facets", "tags"].into_iter().chain(tags).collect();
+    let paths = [path_of(entity, list), format!("{}/lists/{}", entity.path, list.name)];
+    let mut rests = paths.iter().filter_map(|path| route.path.strip_prefix(path.as_str()));
+    rests.any(|rest| {
+        let mut segments = rest.split('/').skip(1);
+        let (word, last) = (segments.next(), segments.next());
+        let is_counted = word.is_some_and(|word| words.contains(&word));
+        rest.is_empty() || is_counted && [None, Some("{facet}"), Some("{key}")].contains(&last)
+    })
+}
+
+fn question(entity: &Entity, path: &str, (thing, fields): (&Thing, &[FieldId])) -> Option<Ask> {
+    let (mut path, mut query) = (path.to_owned(), vec![]);
     for field in fields {
         let name = &entity.field(*field).name;
         let text = text_of(&thing.document[name]).filter(|text| !text.is_empty())?;

@@ -1,0 +1,95 @@
+//! What a read costs, as a member of its answer.
+
+use keyloom::explain::{Explained, Explanation, ListReads, Plan, StoreRead};
+use serde_json::{Value as Json, json};
+
+use super::call::{Call, Reply};
+use super::operation::Action;
+use super::problem::Problem;
+
+/// The parameter that asks for it.
+pub(crate) const EXPLAIN: &str = "explain";
+
+impl Action {
+    /// Whether it can be explained.
+    pub(crate) fn is_explained(&self) -> bool {
+        matches!(
+            self,
+            Action::Read(_) | Action::Children { .. } | Action::Ask(_) | Action::Values(..)
+        )
+    }
+}
+
+/// Takes the wish out of a call, whose reads are watched from then on.
+pub(super) fn watch(call: &mut Call) -> Result<Option<Explained>, Problem> {
+    let is_wanted = call.parsed(EXPLAIN, "`true` or `false`")?.unwrap_or(false);
+    call.parameters.retain(|(name, _)| name != EXPLAIN);
+    Ok(is_wanted.then(|| {
+        let (db, explained) = call.db.explained();
+        call.db = db;
+        explained
+    }))
+}
+
+/// The answer with the member `explain`. One without a body stays as it is.
+pub(super) fn tell(mut reply: Reply, explained: &Explained) -> Reply {
+    if reply.body.last() == Some(&b'}') {
+        reply.body.pop();
+        reply.body.extend_from_slice(format!(",\"explain\":{}}}", cost(explained)).as_bytes());
+    }
+    reply
+}
+
+pub(super) fn cost(explained: &Explained) -> Json {
+    let reads = explained.reads();
+    let sum = |of: fn(&StoreRead) -> u64| reads.iter().map(of).sum::<u64>();
+    let request = |read: &StoreRead| {
+        json!({
+            "call": read.call, "index": read.index, "rows": read.rows, "bytes": read.bytes,
+            "read_units": units(read.half_units),
+        })
+    };
+    json!({
+        "lists": explained.explanations().iter().map(list).collect::<Vec<_>>(),
+        "rows": sum(|read| read.rows),
+        "bytes": sum(|read| read.bytes),
+        "requests": reads.iter().map(request).collect::<Vec<_>>(),
+        "dynamodb": {
+            "read_units": units(sum(|read| read.half_units)),
+            "dollars": StoreRead::dollars(&reads),
+        },
+    })
+}
+
+fn units(halves: u64) -> f64 {
+    halves as f64 / 2.0
+}
+
+fn list(explanation: &Explanation) -> Json {
+    let reads = |reads: ListReads| json!({ "best": reads.best, "worst": reads.worst });
+    let one_by_one = explanation.one_by_one.map(|one_by_one| {
+        json!({
+            "tags": reads(one_by_one.tags), "planned": reads(one_by_one.planned),
+            "entities": one_by_one.entities,
+        })
+    });
+    let mut list = json!({
+        "plan": plan(&explanation.plan),
+        "bound": { "rows": explanation.bound.rows, "bytes": explanation.bound.bytes },
+    });
+    if let Some(one_by_one) = one_by_one {
+        list["one_by_one"] = one_by_one;
+    }
+    list
+}
+
+fn plan(of: &Plan) -> Json {
+    let mut json = json!({ "step": of.step });
+    if let Some(members) = of.members {
+        json["members"] = json!(members);
+    }
+    if !of.parts.is_empty() {
+        json["parts"] = of.parts.iter().map(plan).collect();
+    }
+    json
+}

@@ -1,0 +1,157 @@
+//! From parameters to filters: tags, and values of facets.
+//!
+//! ```text
+//! tag    = [ "!" ] key ":" ( value { "|" value } )
+//! value  = "*" | text                                  "*": any value of the key
+//! facet  = text { "," text }
+//! ```
+//!
+//! The first `:` ends a key. A backslash takes the special meaning from `\ ! : | * ,` after it, and
+//! stands before nothing else.
+
+use keyloom::{Filter, Value};
+use keyloom_model::{Entity, Field, FieldId, FieldType};
+
+use super::call::{bad_parameter, cut};
+use super::problem::Problem;
+use super::question::value;
+
+/// What a backslash can stand before.
+const SIGNS: &str = "\\!:|*,";
+
+/// The parameters that take tags, with the fields that they look in: `tag`, or if there are several
+/// such fields, the name of each.
+pub(crate) fn tag_parameters(entity: &Entity) -> Vec<(&str, FieldId)> {
+    let fields: Vec<FieldId> = entity.tag_fields().collect();
+    match fields[..] {
+        [only] => vec![("tag", only)],
+        _ => fields.into_iter().map(|id| (entity.field(id).name.as_str(), id)).collect(),
+    }
+}
+
+/// What a request says about tags in a field.
+pub(crate) fn tag_filter(parameter: &str, text: &str, field: &Field) -> Result<Filter, Problem> {
+    let (is_denied, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    let (key, values) = split_once(rest, ':').ok_or_else(|| {
+        let text = cut(text);
+        bad_parameter(format!(
+            "`{parameter}` is a key and a value, as in `key:value`: `{text}` is not."
+        ))
+    })?;
+    let key = plain(parameter, key)?;
+    let filter = |value: &str| {
+        let filter = match value {
+            "*" => Filter::has_tag(&key),
+            value => Filter::tag(&key, plain(parameter, value)?),
+        };
+        Ok(filter.in_field(&field.name))
+    };
+    let any = split(values, '|').into_iter().map(filter).collect::<Result<Vec<_>, Problem>>()?;
+    let any = Filter::any(any);
+    Ok(if is_denied { any.not() } else { any })
+}
+
+/// The values of a facet that a request names, with commas between them.
+pub(crate) fn facet_values(field: &Field, text: &str) -> Result<Vec<Value>, Problem> {
+    let value = |text: &str| {
+        let text = plain(&field.name, text)?;
+        let value = value(field, &text)?;
+        let is_number = matches!(field.of, FieldType::Int(_) | FieldType::Number(_));
+        match is_number && field.check(&value).is_err() {
+            true => {
+                let (name, words) = (&field.name, field.of.in_words());
+                Err(bad_parameter(format!("`{name}` is {words}, and `{}` is not.", cut(&text))))
+            }
+            false => Ok(value),
+        }
+    };
+    split(text, ',').into_iter().map(value).collect()
+}
+
+/// The parts of a text at the first sign that no backslash stands before.
+fn split_once(text: &str, sign: char) -> Option<(&str, &str)> {
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices() {
+        match character {
+            '\\' => is_escaped = !is_escaped,
+            _ if character == sign && !is_escaped => {
+                return Some((&text[..at], &text[at + sign.len_utf8()..]));
+            }
+            _ => is_escaped = false,
+        }
+    }
+    None
+}
+
+fn split(text: &str, sign: char) -> Vec<&str> {
+    let (mut parts, mut rest) = (vec![], text);
+    while let Some((part, after)) = split_once(rest, sign) {
+        parts.push(part);
+        rest = after;
+    }
+    parts.push(rest);
+    parts
+}
+
+/// A text without its backslashes.
+fn plain(parameter: &str, text: &str) -> Result<String, Problem> {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        plain.push(match character {
+            '\\' => characters.next().filter(|sign| SIGNS.contains(*sign)).ok_or_else(|| {
+                bad_parameter(format!(
+                    "In `{parameter}` a backslash stands before one of `{SIGNS}`: write `\\\\` for one \
+                     that is meant."
+                ))
+            })?,
+            character => character,
+        });
+    }
+    Ok(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field() -> Field {
+        let model = keyloom_model::check("[entity.task]\nfields.tags = \"tags\"\n").unwrap();
+        let (_, entity) = model.entities().next().unwrap();
+        entity.field(entity.find_field("tags").unwrap()).clone()
+    }
+
+    fn tag(key: &str, value: &str) -> Filter {
+        Filter::tag(key, value).in_field("tags")
+    }
+
+    #[test]
+    fn tags_are_read_as_the_grammar_says() {
+        let has = |key: &str| Filter::has_tag(key).in_field("tags");
+        let cases = [
+            ("a:b", Filter::any([tag("a", "b")])),
+            ("url:http://x", Filter::any([tag("url", "http://x")])),
+            ("a:", Filter::any([tag("a", "")])),
+            ("a:b|c", Filter::any([tag("a", "b"), tag("a", "c")])),
+            ("!a:b|c", Filter::any([tag("a", "b"), tag("a", "c")]).not()),
+            ("a:*", Filter::any([has("a")])),
+            ("!a:*", Filter::any([has("a")]).not()),
+            (r"a:\*", Filter::any([tag("a", "*")])),
+            ("a:b*", Filter::any([tag("a", "b*")])),
+            (r"\!a:!b", Filter::any([tag("!a", "!b")])),
+            (r"a\:b:c", Filter::any([tag("a:b", "c")])),
+            (r"a:b\|c|d\\|\,", Filter::any([tag("a", "b|c"), tag("a", "d\\"), tag("a", ",")])),
+            ("ä:ö|😀", Filter::any([tag("ä", "ö"), tag("ä", "😀")])),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(tag_filter("tag", text, &field()).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_tag_is_refused() {
+        for text in ["", "a", "!", "!a", r"a\:b", r"a:\b", r"a:b\", r"\", r"a\b:c"] {
+            tag_filter("tag", text, &field()).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What reads cost, as `explain` tells it: the figures of the document on item tagging, and that
+//! nothing that is read is forgotten.
+
+use keyloom_server::Rest;
+use pollster::block_on;
+use serde_json::{Value, json};
+
+use super::ask::Ask;
+use super::served::{Served, app};
+
+/// The document's good case: lists of 50, 80 and 20 tasks, of which three are in all.
+fn tasks() -> Served {
+    let served = Served::open(&app("tasks"));
+    for number in 0..141 {
+        let mut tags = json!({});
+        if number < 50 {
+            tags["project"] = json!("self improvement");
+        }
+        if (47..127).contains(&number) {
+            tags["priority"] = json!("high");
+        }
+        if (47..50).contains(&number) || (124..141).contains(&number) {
+            tags["severity"] = json!("low");
+        }
+        let task = json!({ "name": format!("{number}"), "tags": tags });
+        block_on(served.db.create("task", &task)).unwrap();
+    }
+    served
+}
+
+const ALL_THREE: &str = "/tasks?tag=project:self+improvement&tag=priority:high&tag=severity:low";
+
+#[test]
+fn the_figures_of_item_tagging_are_told() {
+    let served = tasks();
+    let page = served.ask(&Ask::get(&format!("{ALL_THREE}&explain=true"))).expect_json(200);
+    assert_eq!(page["items"].as_array().unwrap().len(), 3);
+    let list = &page["explain"]["lists"][0];
+    let expected = json!({
+        "tags": { "best": 60, "worst": 150 }, "planned": { "best": 3, "worst": 3 }, "entities": 3,
+    });
+    assert_eq!(list["one_by_one"], expected);
+    let plan = json!({
+        "step": "go through what matches in order of creation until 20 are found",
+        "parts": [{
+            "step": "the declared combination `priority:high` + `project:self improvement` + \
+                     `severity:low`",
+            "members": 3,
+        }],
+    });
+    assert_eq!(list["plan"], plan);
+    assert_eq!(list["bound"], json!({ "rows": 5000, "bytes": 16 << 20 }));
+    // Two of the three tags are no declared combination.
+    let path = "/tasks?tag=project:self+improvement&tag=priority:high&explain=true";
+    let page = served.ask(&Ask::get(path)).expect_json(200);
+    let list = &page["explain"]["lists"][0];
+    let expected = json!({
+        "tags": { "best": 40, "worst": 130 }, "planned": { "best": 40, "worst": 130 },
+        "entities": 3,
+    });
+    assert_eq!(list["one_by_one"], expected);
+    let plan = &list["plan"]["parts"][0];
+    assert_eq!(plan["step"], "in all of, the rarest first");
+    let sizes: Vec<&Value> =
+        plan["parts"].as_array().unwrap().iter().map(|p| &p["members"]).collect();
+    assert_eq!(sizes, [&json!(50), &json!(80)]);
+}
+
+#[test]
+fn every_read_can_be_explained_and_answers_the_same() {
+    let served = tasks();
+    let made = served.ask(&Ask::get("/tasks?limit=1")).expect_json(200)["items"][0].clone();
+    let one = format!("/tasks/{}", made["id"].as_str().unwrap());
+    for path in [&one, "/tasks", "/open-tasks", ALL_THREE, "/tasks/tags", "/tasks/tags/priority"] {
+        let plain = served.ask(&Ask::get(path)).expect_json(200);
+        let sign = if path.contains('?') { '&' } else { '?' };
+        let asked = format!("{path}{sign}explain=true");
+        let mut explained = served.ask(&Ask::get(&asked)).expect_json(200);
+        let cost = explained.as_object_mut().unwrap().remove("explain").unwrap();
+        assert_eq!(explained, plain, "{path}");
+        let requests = cost["requests"].as_array().unwrap();
+        let sum =
+            |name: &str| requests.iter().map(|read| read[name].as_u64().unwrap()).sum::<u64>();
+        assert_eq!((&cost["rows"], &cost["bytes"]), (&json!(sum("rows")), &json!(sum("bytes"))));
+        assert!(!requests.is_empty(), "{path}");
+        let units = requests.iter().map(|read| read["read_units"].as_f64().unwrap()).sum::<f64>();
+        assert_eq!(cost["dynamodb"]["read_units"], json!(units), "{path}");
+        let dollars = cost["dynamodb"]["dollars"].as_f64().unwrap();
+        assert!((dollars - units * 0.125e-6).abs() < 1e-12, "{path}");
+        let not_asked = format!("{path}{sign}explain=false");
+        assert_eq!(served.ask(&Ask::get(&not_asked)).expect_json(200), plain, "{path}");
+    }
+    // One row of less than 4 KB, read strongly.
+    let cost = served.ask(&Ask::get(&format!("{one}?explain=true"))).expect_json(200);
+    let read = &cost["explain"]["requests"][0];
+    assert_eq!((&read["call"], &read["rows"]), (&json!("get"), &json!(1)));
+    assert_eq!(cost["explain"]["dynamodb"]["read_units"], json!(1.0));
+    let refused = served.ask(&Ask::get("/tasks?explain=maybe"));
+    assert_eq!(refused.outcome(), "400 bad-parameter");
+    let rest = Rest::new(served.db.clone(), tokens(&served), vec![], Default::default()).unwrap();
+    let explained = block_on(rest.explain(ALL_THREE, None)).unwrap();
+    assert!(explained.contains("declared combination"), "{explained}");
+    for path in ["/docs", "/nowhere", "/tasks?limit=0"] {
+        block_on(rest.explain(path, None)).unwrap_err();
+    }
+}
+
+fn tokens(served: &Served) -> keyloom_server::Tokens {
+    let (clock, entropy) = (served.rig.clock.clone(), keyloom::SystemEntropy);
+    let (clock, entropy) = (std::sync::Arc::new(clock), std::sync::Arc::new(entropy));
+    block_on(keyloom_server::Tokens::open(served.store.clone(), clock, entropy)).unwrap()
+}
