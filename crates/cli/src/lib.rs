@@ -13,6 +13,7 @@ mod completions;
 mod copy;
 mod demo;
 mod dynamodb;
+mod explain;
 mod export;
 mod import;
 mod jobs;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use crate::command::Command;
 use crate::{
-    backup, chart, check, completions, demo, dynamodb, export, import, jobs, restore, serve, token,
-    verify,
+    backup, chart, check, completions, demo, dynamodb, explain, export, import, jobs, restore,
+    serve, token, verify,
 };
 
 /// Every command, in the order in which `--help` lists them: from the model to serving it, to what
@@ -22,6 +22,7 @@ const COMMANDS: &[Command] = &[
     import::COMMAND,
     export::COMMAND,
     verify::COMMAND,
+    explain::COMMAND,
     backup::COMMAND,
     restore::COMMAND,
     completions::COMMAND,

@@ -7,6 +7,7 @@ mod arguments;
 mod charts;
 mod clients;
 mod copies;
+mod explain;
 mod foreign;
 mod help;
 mod hostile_lines;

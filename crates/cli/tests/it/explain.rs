@@ -1,0 +1,58 @@
+//! `keyloom explain`: what a person sees, what a program gets, and what is refused.
+
+use serde_json::Value;
+
+use crate::process::{Folder, app, told};
+
+/// Lists of 50, 80 and 20 tasks, of which three are in all.
+fn tasks(folder: &Folder) -> String {
+    let tag = |is_there: bool, tag: &'static str| if is_there { tag } else { "" };
+    let line = |number: i32| {
+        let tags = [
+            tag(number < 50, "\"project\":\"self improvement\""),
+            tag((47..127).contains(&number), "\"priority\":\"high\""),
+            tag((47..50).contains(&number) || number >= 124, "\"severity\":\"low\""),
+        ];
+        let tags: Vec<&str> = tags.into_iter().filter(|tag| !tag.is_empty()).collect();
+        let fields = format!("{{\"name\":\"task\",\"tags\":{{{}}}}}", tags.join(","));
+        format!("{{\"entity\":\"task\",\"id\":\"t{number:03}\",\"fields\":{fields}}}\n")
+    };
+    let lines: String = (0..141).map(line).collect();
+    let (data, file) = (folder.path("data"), folder.write("lines", lines));
+    let (success, out, err) = told(&["import", &app("tasks"), "--data", &data, &file]);
+    assert!(success, "{out}{err}");
+    data
+}
+
+const REQUEST: &str = "/tasks?tag=project:self+improvement&tag=priority:high&tag=severity:low";
+
+#[test]
+fn a_plan_is_drawn_with_the_figures_of_item_tagging() {
+    let folder = Folder::new("explain");
+    let data = tasks(&folder);
+    let (success, out, err) = told(&["explain", &app("tasks"), "--data", &data, REQUEST]);
+    assert!(success, "{out}{err}");
+    let drawn = "go through what matches in order of creation until 20 are found\n\
+                 └─ the declared combination `priority:high` + `project:self improvement` + \
+                 `severity:low` (3)\n\
+                 \n\
+                 At most 5000 rows or 16777216 bytes.\n\
+                 One id after the other would read 60 to 150 rows of lists, 3 to 3 of those above, \
+                 and 3 entities.\n\
+                 \n\
+                 Read: ";
+    assert!(out.starts_with(drawn), "{out}");
+    assert!(out.contains("On DynamoDB: "), "{out}");
+    let (success, out, err) = told(&["explain", &app("tasks"), "--data", &data, REQUEST, "--json"]);
+    assert!(success, "{out}{err}");
+    let explained: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(explained["lists"][0]["one_by_one"]["entities"], 3);
+    for (request, words) in [
+        ("/tasks?tag=project", "as in `key:value`"),
+        ("/docs", "nothing to explain"),
+        ("/nowhere", "Nothing is served"),
+    ] {
+        let (success, _, err) = told(&["explain", &app("tasks"), "--data", &data, request]);
+        assert!(!success && err.contains(words), "{request}: {err}");
+    }
+}
