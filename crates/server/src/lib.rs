@@ -9,28 +9,36 @@
 //!   verifies signatures (SigV4) before it looks into a request; without, it takes any, and the
 //!   server refuses to listen anywhere but on the machine itself.
 //!
+//! [`Post`] is the way out: it posts to other servers, signed with a [`WebhookSecret`].
+//!
 //! It runs on a tokio runtime that its caller made. Stopping is graceful: requests under way are
 //! answered, idle connections are closed.
 
 mod app;
+mod base64;
 mod body;
 mod config;
 mod connection;
 mod dynamodb;
 mod error;
 mod gzip;
+mod post;
 mod race;
 mod request_id;
 mod rest;
 mod server;
 mod tls;
+mod webhook_secret;
 
 pub use app::App;
 pub use config::{Config, Limits, TlsFiles};
 pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
+pub use post::{Letter, Post, PostError, PostOptions, Posted, Reach};
 pub use rest::{
     Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnPage, OwnRequest, OwnRoute, Problem, Rest,
     RestOptions, Role, Route, Token, TokenRequest, Tokens,
 };
 pub use server::Server;
+pub use tls::client_tls;
+pub use webhook_secret::WebhookSecret;

@@ -1,12 +1,13 @@
-//! TLS from files.
+//! TLS: of this server with its certificate, and of others whose certificates are trusted.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 use crate::{ServerError, TlsFiles};
@@ -27,6 +28,33 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ServerError> {
     let mut config = config.map_err(|error| refused(&files.certificate, error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// How others are spoken to over TLS: those are trusted whom this machine trusts, and those in a
+/// file in PEM.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn client_tls(trusted: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(file) = trusted {
+        let unread = |why: &dyn fmt::Display| {
+            format!("The certificates in {} cannot be trusted: {why}.", file.display())
+        };
+        let found = CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))?;
+        for certificate in found {
+            let certificate = certificate.map_err(|error| unread(&error))?;
+            roots.add(certificate).map_err(|error| unread(&error))?;
+        }
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS cannot be used: {error}."))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
 }
 
 fn refused(file: &Path, why: impl ToString) -> ServerError {

@@ -79,6 +79,7 @@ const LAYERS: &[Layer] = &[
             "hyper-util",
             "ring",
             "rustls",
+            "rustls-native-certs",
             "serde_json",
             "tokio",
             "tokio-rustls",

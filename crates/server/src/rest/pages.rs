@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_SECURITY_POLICY, ETAG, HeaderMap, HeaderName};
-use keyloom::Value;
-use keyloom_model::{FieldType, Limits, Model};
+use keyloom_model::Model;
 use ring::digest::{SHA256, digest};
 
 use super::call::{JSON, Reply, Tags, if_none_match};
@@ -14,6 +13,7 @@ use super::docs;
 use super::openapi::{describe, document};
 use super::operation::Operation;
 use super::own_route::OwnRoute;
+use crate::base64;
 
 /// All that can be read without a token.
 #[derive(Debug)]
@@ -64,8 +64,8 @@ impl Pages {
         let policy = format!(
             "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; \
              connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            base64(&sha256(docs::STYLE.as_bytes())),
-            base64(&sha256(docs::SCRIPT.as_bytes())),
+            base64::encode(&sha256(docs::STYLE.as_bytes())),
+            base64::encode(&sha256(docs::SCRIPT.as_bytes())),
         );
         let docs = Page::new("text/html; charset=utf-8", page.into_bytes());
         Ok(Pages {
@@ -118,9 +118,4 @@ impl Page {
 
 fn sha256(bytes: &[u8]) -> Vec<u8> {
     digest(&SHA256, bytes).as_ref().to_vec()
-}
-
-fn base64(bytes: &[u8]) -> String {
-    let shown = FieldType::Bytes(Limits::NONE).show(&Value::B(bytes.to_vec()));
-    shown.as_s().unwrap_or_default().to_owned()
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod limits;
+mod post;
 mod protocol;
 mod rest;
 mod rig;
