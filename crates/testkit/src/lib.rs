@@ -19,6 +19,8 @@ pub mod history;
 pub mod linearizable;
 // A public module, so that `model::draft` says what it drafts.
 pub mod model;
+// A public module, so that `pausing::go_on` says what goes on.
+pub mod pausing;
 mod random;
 // A public module, so that `readme::run` says what it runs.
 pub mod readme;

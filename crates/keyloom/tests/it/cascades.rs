@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use keyloom::{Error, Repair};
 use keyloom_store::Store;
+use keyloom_testkit::pausing::{Pausing, go_on};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -13,7 +14,6 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::histories::cases;
-use crate::pausing::{Pausing, go_on};
 use crate::rig::reference_at;
 use crate::world::{Depth, Marks, What, Wish, World, open};
 

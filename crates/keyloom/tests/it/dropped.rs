@@ -7,12 +7,12 @@ use std::sync::Arc;
 use keyloom::{Change, Db, Error, Problem, Repair};
 use keyloom_store::{Clock, Reference, Store};
 use keyloom_testkit::ManualClock;
+use keyloom_testkit::pausing::{Pausing, interleave, stop_after};
 use pollster::block_on;
 use serde_json::json;
 
 use crate::contents::{Contents, Look, first_layout, is_between};
 use crate::crash::{ROOMS, held_family, large_family, small_family};
-use crate::pausing::{Pausing, interleave, stop_after};
 use crate::rig::{assert_clean, open};
 
 /// The same database twice: one that stops before every step, one that does not.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use keyloom::{Db, Error, Options};
 use keyloom_store::{Clock, Reference, Store};
+use keyloom_testkit::pausing::{Pausing, interleave, stop_after};
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::Value;
 use pollster::block_on;
 use serde_json::json;
 
 use crate::contents::raw_rows;
-use crate::pausing::{Pausing, interleave, stop_after};
 use crate::rig::{assert_clean, engine, open, open_at};
 
 const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use keyloom::Error;
 use keyloom_store::{Engine, Store};
 use keyloom_testkit::model::{Draft, Edit, EditKind, Verdict, drafts};
+use keyloom_testkit::pausing::{Pausing, stop_after};
 use keyloom_testkit::{ManualClock, Random};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::histories::{cases, take_step};
-use crate::pausing::{Pausing, stop_after};
 use crate::rig::{engine_at, reference_at};
 use crate::world::{Depth, Naive, Readable, World};
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use keyloom::{Db, Error, Record};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
+use keyloom_testkit::pausing::{Pausing, go_on};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::Value;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::histories::{cases, take_step};
-use crate::pausing::{Pausing, go_on};
 use crate::rig::reference_at;
 use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, What, Wish, World, kind_of};
 

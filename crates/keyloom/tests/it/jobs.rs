@@ -7,11 +7,11 @@ use std::time::Duration;
 use keyloom::events::{Effects, Failure, Handlers, Job, Next, Retry};
 use keyloom::{Change, Clock, Db, Error, Record};
 use keyloom_store::Store;
+use keyloom_testkit::pausing::{Pausing, go_on, interleave};
 use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::pausing::{Pausing, go_on, interleave};
 use crate::rig::{assert_clean, each_store, engine_on, open, open_at, reference_at};
 
 const MODEL: &str = r#"

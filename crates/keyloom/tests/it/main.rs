@@ -26,7 +26,6 @@ mod once;
 mod once_random;
 mod pages;
 mod parts;
-mod pausing;
 mod power;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]

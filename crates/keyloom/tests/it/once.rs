@@ -6,6 +6,7 @@ use std::sync::Arc;
 use keyloom::{Change, Db, Error, Once, Problem, Record, Repair};
 use keyloom_model::attribute::EXPIRY;
 use keyloom_store::{Alteration, Put, Store};
+use keyloom_testkit::pausing::{Pausing, interleave, stop_after};
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -13,7 +14,6 @@ use serde_json::json;
 
 use crate::contents::{raw_rows, table};
 use crate::crash::{ROOMS, large_family, small_family};
-use crate::pausing::{Pausing, interleave, stop_after};
 use crate::power::engine as engine_after_crash;
 use crate::rig::{
     assert_clean, each_store, engine, engine_at, findings, open, open_at, reference_at,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use keyloom::{Change, Db, Error, Once};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
+use keyloom_testkit::pausing::{Pausing, go_on};
 use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use proptest::prelude::*;
@@ -14,7 +15,6 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::histories::{cases, take_step};
 use crate::interleavings::{Call, explain};
-use crate::pausing::{Pausing, go_on};
 use crate::rig::reference_at;
 use crate::world::{Depth, Draw, Marks, Readable, Wish, World};
 

@@ -9,6 +9,7 @@ use keyloom::{Branch, Db, Error, Record, Tree};
 use keyloom_model::{EntityId, FieldType, Model};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
+use keyloom_testkit::pausing::{Pausing, interleave};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::Value;
 use pollster::block_on;
@@ -17,7 +18,6 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
 use crate::histories::{cases, take_step};
-use crate::pausing::{Pausing, interleave};
 use crate::rig::{each_store, open, open_at, reference_at};
 use crate::world::{Readable, World};
 

@@ -12,13 +12,13 @@ use keyloom::events::{
 };
 use keyloom::{Change, Clock, Db, Entropy, Error, Options, Record};
 use keyloom_store::Store;
+use keyloom_testkit::pausing::{Pausing, go_on, interleave};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use keyloom_value::Value;
 use pollster::block_on;
 use serde_json::json;
 
 use crate::histories::cases;
-use crate::pausing::{Pausing, go_on, interleave};
 use crate::rig::{assert_clean, engine_on, reference_at};
 
 const MODEL: &str = r#"

@@ -13,11 +13,14 @@ use keyloom_store::{
 use keyloom_value::Item;
 
 /// A store that makes its caller wait before every call.
-pub(crate) struct Pausing(pub(crate) Arc<dyn Store>);
+pub struct Pausing(
+    /// Who answers then.
+    pub Arc<dyn Store>,
+);
 
 /// Is not ready once.
-#[derive(Default)]
-struct Pause {
+#[derive(Debug, Default)]
+pub struct Pause {
     is_over: bool,
 }
 
@@ -34,7 +37,7 @@ impl Future for Pause {
 }
 
 /// Lets work go on to its next pause; its answer if it is done.
-pub(crate) fn go_on<T>(work: Pin<&mut (dyn Future<Output = T> + '_)>) -> Option<T> {
+pub fn go_on<T>(work: Pin<&mut (dyn Future<Output = T> + '_)>) -> Option<T> {
     match work.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer),
         Poll::Pending => None,
@@ -42,13 +45,13 @@ pub(crate) fn go_on<T>(work: Pin<&mut (dyn Future<Output = T> + '_)>) -> Option<
 }
 
 /// Lets work go on so many times and then drops it; its answer if it was done before.
-pub(crate) fn stop_after<T>(pauses: u64, work: impl Future<Output = T>) -> Option<T> {
+pub fn stop_after<T>(pauses: u64, work: impl Future<Output = T>) -> Option<T> {
     let mut work = std::pin::pin!(work);
     (0..=pauses).find_map(|_| go_on(work.as_mut()))
 }
 
 /// Lets work go on to its end, with something between every two calls.
-pub(crate) fn interleave<T>(work: impl Future<Output = T>, mut between: impl FnMut(usize)) -> T {
+pub fn interleave<T>(work: impl Future<Output = T>, mut between: impl FnMut(usize)) -> T {
     let mut work = std::pin::pin!(work);
     let mut step = 0;
     loop {
