@@ -6,7 +6,7 @@ mod shopping_list;
 
 use std::process::ExitCode;
 
-use keyloom_cli::Application;
+use keyloom_cli::{Application, Parts};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -16,7 +16,8 @@ fn main() -> ExitCode {
         name: "kitchen",
         about: "Menus, recipes and shopping lists over HTTP.",
         model: include_str!("../model.toml"),
-        routes: vec![shopping_list::route()],
+        settings: &[],
+        parts: |_| Ok(Parts { routes: vec![shopping_list::route()], ..Parts::default() }),
     };
     application.run()
 }

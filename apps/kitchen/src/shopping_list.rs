@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom::{Error, Item, Number, Record, Tree, Value, item_to_json};
-use keyloom_server::{Kind, OwnAnswer, OwnRequest, OwnRoute, Problem};
+use keyloom_server::{Kind, OwnAnswer, OwnReply, OwnRequest, OwnRoute, OwnShape, Problem, Role};
 
 use crate::amount::for_servings;
 
@@ -45,7 +45,8 @@ pub(crate) fn route() -> OwnRoute {
         method: "GET",
         path: "/menus/{id}/shopping-list",
         summary: "What to buy for a menu, in the order of the shop.",
-        answer: ANSWER,
+        role: Some(Role::Reader),
+        answer: OwnShape::Json(ANSWER),
         handler: Arc::new(|request: OwnRequest| -> OwnAnswer {
             Box::pin(async move { answer(&request).await })
         }),
@@ -55,12 +56,12 @@ pub(crate) fn route() -> OwnRoute {
 /// What is to be bought, by category in the order of the shop, then by ingredient and unit.
 type ShoppingList = BTreeMap<(i64, String), BTreeMap<(String, String), Number>>;
 
-async fn answer(request: &OwnRequest) -> Result<String, Problem> {
-    let id = request.values.first().map_or("", String::as_str);
+async fn answer(request: &OwnRequest) -> Result<OwnReply, Problem> {
+    let id = request.value(0);
     let menu = request.db.tree("menu", id, EVERYTHING, Some(LIMIT)).await?;
     let menu = menu.ok_or(Error::NotFound { entity: "menu".to_owned(), id: id.to_owned() })?;
     let list = shopping_list(&menu)?;
-    Ok(item_to_json(&shown(&text(&menu.record, "name"), list)))
+    Ok(OwnReply::new(item_to_json(&shown(&text(&menu.record, "name"), list))))
 }
 
 fn shopping_list(menu: &Tree) -> Result<ShoppingList, Problem> {

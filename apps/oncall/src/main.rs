@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use keyloom_cli::Application;
+use keyloom_cli::{Application, Parts};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -12,7 +12,8 @@ fn main() -> ExitCode {
         name: "oncall",
         about: "Finds whoever is on call: contacts, searches and attempts over HTTP.",
         model: include_str!("../model.toml"),
-        routes: vec![],
+        settings: &[],
+        parts: |_| Ok(Parts::default()),
     };
     application.run()
 }

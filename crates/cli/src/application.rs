@@ -1,13 +1,15 @@
-//! Applications: a model with routes of its own, as a program that serves it.
+//! Applications: a model with routes, handlers and settings of its own, as a program that serves it.
 
 use std::process::ExitCode;
 
-use keyloom_server::OwnRoute;
+use keyloom::events::Handlers;
+use keyloom_server::{OwnPage, OwnRoute};
 
 use crate::run::exit;
 use crate::serve::{self, Served};
+use crate::settings::{Setting, Settings};
 
-/// A model that is served together with routes that only code can answer.
+/// A model that is served together with what only code can do.
 #[derive(Debug)]
 pub struct Application {
     /// The name of its program.
@@ -16,17 +18,39 @@ pub struct Application {
     pub about: &'static str,
     /// The text of its model.
     pub model: &'static str,
+    /// The arguments that its program takes beside those of every one.
+    pub settings: &'static [Setting],
+    /// Makes what is its own, by its settings.
+    pub parts: fn(&Settings) -> Result<Parts, String>,
+}
+
+/// What is an application's own.
+#[derive(Debug, Default)]
+pub struct Parts {
     /// The routes beside those of the model.
     pub routes: Vec<OwnRoute>,
+    /// Operations of the model that are not served, because the application has its own rules for
+    /// what they would do: `change_search`.
+    pub closed: &'static [&'static str],
+    /// What is called after changes, and what runs jobs. Without it, nothing is.
+    pub handlers: Option<Handlers>,
+    /// Pages for anybody to see.
+    pub pages: Vec<OwnPage>,
 }
 
 impl Application {
     /// Serves it, by the arguments of this process, until the process is told to stop.
     pub fn run(self) -> ExitCode {
         let command = clap::Command::new(self.name).about(self.about);
+        let command = command.args(self.settings.iter().map(Setting::argument));
         let arguments = serve::arguments(command).get_matches();
-        let served =
-            Served { name: self.name, model: self.model, routes: self.routes, pages: vec![] };
-        exit(self.name, serve::serve(served, &arguments))
+        exit(self.name, self.serve(&arguments))
+    }
+
+    fn serve(&self, arguments: &clap::ArgMatches) -> Result<(), String> {
+        let settings = Settings::of(self.name, self.settings, arguments)?;
+        let parts = (self.parts)(&settings)?;
+        let (name, model, url) = (self.name, self.model, settings.url);
+        serve::serve(Served { name, model, parts, url }, arguments)
     }
 }

@@ -5,6 +5,7 @@ mod random;
 mod tasks;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::{Entry, Existing};
@@ -12,6 +13,7 @@ use keyloom_model::Layout;
 use keyloom_server::OwnPage;
 use keyloom_value::Item;
 
+use crate::application::Parts;
 use crate::command::Command;
 use crate::import::{OnProblem, Produced, take_in};
 use crate::model_file::{ModelFile, block_on, close, database, open};
@@ -94,7 +96,8 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let directory = given.unwrap_or_else(|| serve::directory_of(&name));
     let size = arguments.get_one::<u64>("size").copied().unwrap_or(1);
     demo.fill(&directory, size)?;
-    let served = Served { name: &name, model: demo.model, routes: vec![], pages: demo.pages()? };
+    let parts = Parts { pages: demo.pages()?, ..Parts::default() };
+    let served = Served { name: &name, model: demo.model, parts, url: Arc::default() };
     serve::serve(served, arguments)
 }
 

@@ -25,8 +25,11 @@ mod restore;
 mod run;
 mod serve;
 mod serving;
+mod settings;
 mod token;
 mod verify;
+mod worker;
 
-pub use application::Application;
+pub use application::{Application, Parts};
 pub use run::run;
+pub use settings::{Setting, Settings, Takes};

@@ -2,18 +2,20 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::Db;
-use keyloom_server::{Limits, Log, LogLevel, OwnPage, OwnRoute, Rest, RestOptions};
+use keyloom_server::{Limits, Log, LogLevel, Rest, RestOptions};
 
+use crate::application::Parts;
 use crate::command::Command;
 use crate::model_file::{ModelFile, close};
 use crate::pages;
 use crate::place::{self, Opened};
 use crate::serving::{self, tell};
+use crate::worker::Workers;
 
 pub(crate) const COMMAND: Command = Command { name: "serve", describe, run };
 
@@ -46,10 +48,10 @@ pub(crate) struct Served<'a> {
     pub(crate) name: &'a str,
     /// The text of its model.
     pub(crate) model: &'a str,
-    /// The routes that it adds to those of the model.
-    pub(crate) routes: Vec<OwnRoute>,
-    /// The pages that it adds to those that the arguments name.
-    pub(crate) pages: Vec<OwnPage>,
+    /// What it adds to the model.
+    pub(crate) parts: Parts,
+    /// Takes the address under which it is served.
+    pub(crate) url: Arc<OnceLock<String>>,
 }
 
 fn describe(command: clap::Command) -> clap::Command {
@@ -76,7 +78,8 @@ pub(crate) fn arguments(command: clap::Command) -> clap::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let path = arguments.get_one::<PathBuf>("model").ok_or("Name a model file.")?;
     let file = ModelFile::named(arguments)?;
-    let served = Served { name: &name_of(path), model: &file.text, routes: vec![], pages: vec![] };
+    let (parts, url) = (Parts::default(), Arc::default());
+    let served = Served { name: &name_of(path), model: &file.text, parts, url };
     serve(served, arguments)
 }
 
@@ -87,16 +90,17 @@ pub(crate) fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), St
 
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
     let default = directory_of(served.name);
-    let pages = [served.pages, pages::named(arguments)?].concat();
     let opened = place::open_or_make(arguments, default, serving::options(arguments)).await?;
     let Opened { place, name, flag, engine } = opened;
     let tokens = place.tokens().await?;
     let db = place.database(served.model).await?;
     let is_open = tokens.is_open();
     let chores = tokio::spawn(chores(db.clone()));
+    let Parts { routes, closed, handlers, pages } = served.parts;
+    let pages = [pages, pages::named(arguments)?].concat();
     let (service, log) = (served.name.to_owned(), log(arguments));
-    let options = RestOptions { name: service, log, pages, ..RestOptions::default() };
-    let rest = Rest::new(db, tokens, served.routes, options)?;
+    let options = RestOptions { name: service, log, closed, pages, ..RestOptions::default() };
+    let rest = Rest::new(db.clone(), tokens, routes, options)?;
     let greeting = rest.greeting();
     let limits = Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() };
     let config = serving::config(arguments, limits)?;
@@ -107,6 +111,9 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
         ));
     }
     let (server, url) = serving::bind(config, rest.into()).await?;
+    let _ = served.url.set(url.clone());
+    let workers = handlers.map(|handlers| Workers::start(&db, handlers));
+    drop(db);
     let stop = serving::stop_signal()?;
     tell(&format!("Serving {} from {name} on {url}", served.name));
     if is_open {
@@ -117,6 +124,9 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     chores.abort();
     // What it held is let go of before the engine is closed.
     let _ = chores.await;
+    if let Some(workers) = workers {
+        workers.stop().await;
+    }
     tell("Stopped.");
     engine.map_or(Ok(()), close)
 }

@@ -36,8 +36,8 @@ pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
 pub use post::{Letter, Post, PostError, PostOptions, Posted, Reach};
 pub use rest::{
-    Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnPage, OwnRequest, OwnRoute, Problem, Rest,
-    RestOptions, Role, Route, Token, TokenRequest, Tokens,
+    Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest, OwnRoute, OwnShape,
+    Problem, Rest, RestOptions, Role, Route, Token, TokenRequest, Tokens,
 };
 pub use server::Server;
 pub use tls::client_tls;

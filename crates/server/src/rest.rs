@@ -32,7 +32,7 @@ mod values;
 
 pub use access::Role;
 pub use log::{Log, LogLevel};
-pub use own_route::{OwnAnswer, OwnHandler, OwnRequest, OwnRoute};
+pub use own_route::{OwnAnswer, OwnHandler, OwnReply, OwnRequest, OwnRoute, OwnShape};
 pub use pages::OwnPage;
 pub use problem::{Kind, Problem};
 pub use route::Route;

@@ -153,6 +153,7 @@ fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
             format!("A `{entity}` is not written: `/docs` says what can be done with one.");
         return Err(Wrong::Shape(detail));
     }
+    check_open(call, verb, &entity).map_err(Wrong::Denied)?;
     if verb != "get" {
         call.caller.check_change(model.entity(kind)).map_err(Wrong::Denied)?;
     }
@@ -179,6 +180,22 @@ fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
         // A condition that nothing heeds would be worse than none.
         (_, Some(_)) => Err(Wrong::Shape(format!("`{verb}` takes no `version`."))),
     }
+}
+
+/// What requests cannot do one by one, they cannot do together.
+fn check_open(call: &Call, verb: &str, entity: &str) -> Result<(), Problem> {
+    let operation = match verb {
+        "update" => "change",
+        "put" => "replace",
+        "get" => "read",
+        verb => verb,
+    };
+    let name = format!("{operation}_{entity}");
+    if !call.closed.contains(&name.as_str()) {
+        return Ok(());
+    }
+    let detail = format!("`{verb}` is not for requests here: `{entity}` changes by its own rules.");
+    Err(Problem::new(Kind::Forbidden, detail))
 }
 
 /// A part of these members; none if others are needed.

@@ -27,6 +27,8 @@ pub(crate) struct Call {
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// Operations on entities that are not served.
+    pub(crate) closed: &'static [&'static str],
 }
 
 /// Versions that a client names as a condition.

@@ -59,8 +59,8 @@ pub(crate) enum Action {
     Docs,
     Health,
     Metrics,
-    /// A route that an application added: which one.
-    Own(usize),
+    /// A route that an application added: which one, and for whom.
+    Own(usize, Access),
 }
 
 /// The questions that are answered under one path, all of one entity.
@@ -86,7 +86,7 @@ pub(crate) enum Wanted {
 /// Who may do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Anybody: it says nothing about data.
+    /// Anybody: it says nothing about data, or knows itself whom it tells what.
     Anybody,
     /// Whoever has at least this role.
     Role(Role),
@@ -114,7 +114,7 @@ impl Action {
             | Action::Docs
             | Action::Health
             | Action::Metrics
-            | Action::Own(_) => None,
+            | Action::Own(..) => None,
         }
     }
 }
@@ -139,8 +139,7 @@ impl Operation {
             | Action::CreateToken
             | Action::RevokeToken
             | Action::Metrics => Access::Role(Role::Admin),
-            Action::Own(_) if self.method == Method::GET => Access::Role(Role::Reader),
-            Action::Own(_) => Access::Role(Role::Writer),
+            Action::Own(_, access) => access,
         }
     }
 

@@ -42,8 +42,8 @@ fn kind(error: &Error) -> Kind {
         | Error::TreeTooLarge { .. }
         | Error::KeyTooLong(_) => Kind::TooLarge,
         Error::KeyReused { .. } => Kind::KeyReused,
+        Error::JobState { .. } => Kind::WrongState,
         Error::KeyUnfit { .. } => Kind::BadHeader,
-        Error::JobState { .. } => Kind::JobState,
         Error::Store(keyloom_store::Error::ChangesGone { .. }) => Kind::ChangesGone,
         Error::Building { .. } => Kind::Building,
         Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,

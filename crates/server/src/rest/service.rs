@@ -18,7 +18,7 @@ use super::greeting::greeting;
 use super::log::{Entry, Log, LogLevel};
 use super::metrics::{Metrics, backlog_text};
 use super::operation::{Access, Action, Operation, Segment, operations};
-use super::own_route::{OwnRequest, OwnRoute};
+use super::own_route::{OwnRequest, OwnRoute, OwnShape};
 use super::pages::{OwnPage, Pages};
 use super::problem::{Kind, Problem};
 use super::route::Route;
@@ -46,6 +46,9 @@ pub struct RestOptions {
     pub answer_time: Duration,
     /// Pages for anybody to see.
     pub pages: Vec<OwnPage>,
+    /// Operations on entities that are not served, by their names, such as `change_search`: what
+    /// they would do, the application's own routes and handlers do by their rules.
+    pub closed: &'static [&'static str],
 }
 
 impl Default for RestOptions {
@@ -56,6 +59,7 @@ impl Default for RestOptions {
             log: Log { level: LogLevel::Nothing, write: Arc::new(|_| {}) },
             answer_time: Duration::from_secs(30),
             pages: vec![],
+            closed: &[],
         }
     }
 }
@@ -90,7 +94,7 @@ impl Rest {
     ///
     /// If a route of the application is not a method and a path that begins with a word, has the
     /// place or the name of another one, or its answer is no JSON Schema; if a page has the place
-    /// of a route.
+    /// of a route; or if there is no operation of a name that is to be closed.
     pub fn new(
         db: Db,
         tokens: Tokens,
@@ -99,6 +103,7 @@ impl Rest {
     ) -> Result<Rest, String> {
         let model = db.model();
         let mut operations = operations(&model);
+        close(&mut operations, options.closed)?;
         for (index, route) in own.iter().enumerate() {
             let operation = own_operation(index, route)?;
             let is_taken = |other: &Operation| {
@@ -179,7 +184,16 @@ impl Rest {
             Access::Anybody => None,
             Access::Role(_) => Some(access::identify(&self.tokens, &head.headers).await?),
         };
-        let Some(caller) = caller else { return Ok(self.say(found.operation, &head.headers)) };
+        let parameters = uri::parameters(head.uri.query().unwrap_or_default())?;
+        let Some(caller) = caller else {
+            let Action::Own(index, _) = found.operation.action else {
+                return Ok(self.say(found.operation, &head.headers));
+            };
+            let (db, values) = (self.db.clone(), found.values);
+            let headers = texts(&head.headers);
+            let request = OwnRequest { db, values, parameters, headers, body: body.to_vec() };
+            return self.own_reply(request, index).await;
+        };
         trail.caller = Some(caller.clone());
         caller.check(found.operation, &self.model)?;
         let mut call = Call {
@@ -187,9 +201,10 @@ impl Rest {
             caller,
             method: head.method,
             values: found.values,
-            parameters: uri::parameters(head.uri.query().unwrap_or_default())?,
+            parameters,
             headers: head.headers,
             body,
+            closed: self.options.closed,
         };
         self.explained(&mut call, &found.operation.action, id).await
     }
@@ -231,6 +246,7 @@ impl Rest {
             parameters: uri::parameters(query).map_err(refuse)?,
             headers: HeaderMap::new(),
             body: Bytes::new(),
+            closed: self.options.closed,
         };
         call.parameters.retain(|(name, _)| name != explain::EXPLAIN);
         let (db, explained) = call.db.explained();
@@ -271,7 +287,16 @@ impl Rest {
             Action::Changes => changes::stream(call, model, &self.is_stopped.subscribe()).await,
             Action::Job(_, step) => jobs::step(call, *step).await,
             Action::Metrics => self.measurements().await,
-            Action::Own(index) => self.own_reply(call, *index).await,
+            Action::Own(index, _) => {
+                let request = OwnRequest {
+                    db: call.db.clone(),
+                    values: call.values.clone(),
+                    parameters: call.parameters.clone(),
+                    headers: texts(&call.headers),
+                    body: call.body.to_vec(),
+                };
+                self.own_reply(request, *index).await
+            }
             Action::OpenApi | Action::Docs | Action::Health => Ok(Reply::empty(StatusCode::OK)),
         }
     }
@@ -282,15 +307,18 @@ impl Rest {
         Ok(Reply { media_type, ..Reply::json(StatusCode::OK, text) })
     }
 
-    async fn own_reply(&self, call: &Call, index: usize) -> Result<Reply, Problem> {
-        let request = OwnRequest {
-            db: call.db.clone(),
-            values: call.values.clone(),
-            parameters: call.parameters.clone(),
-            body: call.body.to_vec(),
-        };
-        let handler = self.own[index].handler.clone();
-        Ok(Reply::json(StatusCode::OK, handler.answer(request).await?))
+    async fn own_reply(&self, request: OwnRequest, index: usize) -> Result<Reply, Problem> {
+        let route = &self.own[index];
+        let answer = route.handler.answer(request).await?;
+        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+        let mut reply = Reply::json(status, answer.body);
+        if let OwnShape::Html = route.answer {
+            reply.media_type = "text/html; charset=utf-8";
+        }
+        let named = answer.headers.into_iter();
+        let named = named.filter_map(|(name, v)| Some((HeaderName::try_from(name).ok()?, v)));
+        reply.headers = named.collect();
+        Ok(reply)
     }
 
     /// The id that a client gave its request, or a new one.
@@ -364,6 +392,25 @@ impl From<Rest> for App {
     }
 }
 
+/// Takes operations on entities away.
+fn close(operations: &mut Vec<Operation>, closed: &[&str]) -> Result<(), String> {
+    for name in closed {
+        let place = operations.iter().position(|operation| operation.name == *name);
+        let place = place.filter(|place| operations[*place].action.entity().is_some());
+        let place = place.ok_or_else(|| format!("There is no operation `{name}` to close."))?;
+        operations.remove(place);
+    }
+    Ok(())
+}
+
+/// Those that are text, with their names in lower case.
+fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+    };
+    headers.iter().filter_map(text).collect()
+}
+
 fn own_operation(index: usize, route: &OwnRoute) -> Result<Operation, String> {
     let method = Method::from_bytes(route.method.as_bytes())
         .map_err(|_| format!("The route {route:?} has no method."))?;
@@ -377,7 +424,8 @@ fn own_operation(index: usize, route: &OwnRoute) -> Result<Operation, String> {
     let path: Vec<Segment> = route.path.trim_start_matches('/').split('/').map(segment).collect();
     match path.first() {
         Some(Segment::Text(first)) if !first.is_empty() => {
-            Ok(Operation { name: route.name.to_owned(), method, path, action: Action::Own(index) })
+            let action = Action::Own(index, route.role.map_or(Access::Anybody, Access::Role));
+            Ok(Operation { name: route.name.to_owned(), method, path, action })
         }
         _ => Err(format!("The path of the route {route:?} does not begin with a word.")),
     }

@@ -11,6 +11,7 @@ mod malformed;
 mod matching;
 mod matrix;
 mod once;
+mod own;
 mod pages;
 mod served;
 mod serving;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::super::example;
 use super::super::operation::{Action, Asked, Operation};
-use super::super::own_route::OwnRoute;
+use super::super::own_route::{OwnRoute, OwnShape};
 use super::super::values::ValuesOf;
 use super::entity::{explained, reference};
 use super::field::{Form, schema};
@@ -87,13 +87,7 @@ pub(super) fn answers(
             let answer = Answer::json(200, "It does.", schema);
             vec![answer.with_example(json!({ "status": "ok" }))]
         }
-        Action::Own(index) => {
-            let route = &own[*index];
-            let schema = serde_json::from_str(route.answer).map_err(|error| {
-                format!("The answer of the route {route:?} is no JSON: {error}")
-            })?;
-            vec![Answer::json(200, "The answer.", schema)]
-        }
+        Action::Own(index, _) => vec![of_own(&own[*index])?],
     };
     Ok(answers)
 }
@@ -137,6 +131,18 @@ fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
             })
         }
     }
+}
+
+fn of_own(route: &OwnRoute) -> Result<Answer, String> {
+    let schema = match route.answer {
+        OwnShape::Html => {
+            return Ok(Answer { media_type: "text/html", ..Answer::empty(200, "The page.") });
+        }
+        OwnShape::Json(schema) => schema,
+    };
+    let schema = serde_json::from_str(schema)
+        .map_err(|error| format!("The answer of the route {route:?} is no JSON: {error}"))?;
+    Ok(Answer::json(200, "The answer.", schema))
 }
 
 fn of_entity(model: &Model, entity: &Entity, status: u16, about: &'static str) -> Answer {

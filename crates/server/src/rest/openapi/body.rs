@@ -55,10 +55,10 @@ pub(super) fn body(model: &Model, operation: &Operation) -> Option<Body> {
             });
             Some(Body::json(schema, Some(json!({ "due": "2030-01-01T00:00:00Z" }))))
         }
-        Action::Own(_) if operation.method != hyper::Method::GET => {
+        Action::Own(..) if operation.method != hyper::Method::GET => {
             Some(Body { is_required: false, ..Body::json(json!({}), None) })
         }
-        Action::Own(_)
+        Action::Own(..)
         | Action::Job(..)
         | Action::Changes
         | Action::Read(_)

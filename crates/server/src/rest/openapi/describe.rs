@@ -89,6 +89,6 @@ fn group(operation: &Operation) -> Group {
         Action::Changes | Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => {
             Group::Service
         }
-        Action::Own(_) => Group::Application,
+        Action::Own(..) => Group::Application,
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         | Action::Changes
         | Action::Health
         | Action::Metrics
-        | Action::Own(_) => {}
+        | Action::Own(..) => {}
     }
     if operation.changes().is_some() || matches!(operation.action, Action::Transaction) {
         all.push(idempotency_key());

@@ -61,6 +61,6 @@ fn of_operation(model: &Model, made: EntityId, operation: &Operation) -> Option<
         | Action::Docs
         | Action::Health
         | Action::Metrics
-        | Action::Own(_) => None,
+        | Action::Own(..) => None,
     }
 }

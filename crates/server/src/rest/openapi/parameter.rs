@@ -96,7 +96,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         | Action::Docs
         | Action::Health
         | Action::Metrics
-        | Action::Own(_) => {}
+        | Action::Own(..) => {}
     }
     all.extend(operation.action.is_explained().then(explain));
     all.extend(headers::parameters(model, operation));
@@ -106,7 +106,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
 /// The entity whose tenant field says what a tenant is, if the data of an operation has tenants.
 pub(super) fn tenant_field<'m>(model: &'m Model, operation: &Operation) -> Option<&'m Field> {
     match &operation.action {
-        Action::Changes | Action::Batch | Action::Transaction | Action::Own(_) => {
+        Action::Changes | Action::Batch | Action::Transaction | Action::Own(..) => {
             model.entities().find_map(|(id, _)| model.tenant_field(id))
         }
         action => model.tenant_field(action.entity()?),
@@ -120,7 +120,7 @@ fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
             let entity = model.entity(asked.entity);
             (Some(entity), named(entity, asked, *of))
         }
-        Action::Own(_) | Action::RevokeToken => (None, json!({ "type": "string" })),
+        Action::Own(..) | Action::RevokeToken => (None, json!({ "type": "string" })),
         _ => (None, id()),
     };
     let parameter = |segment: &Segment| match segment {

@@ -10,6 +10,7 @@ use super::parameter::tenant_field;
 /// In the order of their statuses, each once.
 pub(super) fn problems(model: &Model, operation: &Operation) -> Vec<Kind> {
     let mut kinds = match operation.access() {
+        Access::Anybody if matches!(operation.action, Action::Own(..)) => vec![],
         Access::Anybody => return vec![],
         Access::Role(_) => vec![
             Kind::BadUri,
@@ -52,17 +53,17 @@ fn of_action(model: &Model, action: &Action) -> Vec<Kind> {
             [BODY, &CHANGE, &VERSIONED, &of_entities, &[Kind::InUse]].concat()
         }
         Action::Job(_, JobStep::Reschedule) => {
-            [BODY, &[Kind::BadParameter, Kind::Invalid, Kind::NotFound, Kind::JobState]].concat()
+            [BODY, &[Kind::BadParameter, Kind::Invalid, Kind::NotFound, Kind::WrongState]].concat()
         }
         Action::Job(_, JobStep::Replay | JobStep::Cancel) => {
-            vec![Kind::BadParameter, Kind::NotFound, Kind::JobState]
+            vec![Kind::BadParameter, Kind::NotFound, Kind::WrongState]
         }
         Action::Changes => vec![Kind::BadParameter, Kind::ChangesGone],
         Action::CreateToken => [BODY, &[Kind::BadParameter, Kind::Invalid]].concat(),
         Action::RevokeToken => vec![Kind::BadParameter, Kind::NotFound],
         Action::ListTokens => vec![Kind::BadParameter],
         // An application's own code answers with whatever it likes.
-        Action::Own(_) => Kind::ALL.to_vec(),
+        Action::Own(..) => Kind::ALL.to_vec(),
         Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => vec![],
     }
 }

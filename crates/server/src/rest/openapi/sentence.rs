@@ -26,7 +26,7 @@ pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) ->
         }
         Action::Ask(asked) => return asked_for(model.entity(asked.entity), asked),
         Action::Values(asked, of) => return counted(model.entity(asked.entity), asked, *of),
-        Action::Own(index) => own[*index].summary,
+        Action::Own(index, _) => own[*index].summary,
         Action::Job(_, JobStep::Replay) => "Run a job again that has failed or was called off",
         Action::Job(_, JobStep::Cancel) => "Call a job off",
         Action::Job(_, JobStep::Reschedule) => "Give a job that waits another time",
@@ -79,7 +79,7 @@ pub(crate) fn details(model: &Model, operation: &Operation) -> Vec<String> {
         Action::Job(..)
         | Action::Create(_)
         | Action::Read(_)
-        | Action::Own(_)
+        | Action::Own(..)
         | Action::ListTokens
         | Action::RevokeToken
         | Action::OpenApi

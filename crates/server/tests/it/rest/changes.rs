@@ -192,7 +192,7 @@ fn dead_letters_are_seen_counted_replayed_and_dropped() {
     }
     assert_eq!(step("replay", &admin).json()["status"], json!("waiting"));
     let twice = step("replay", &admin);
-    assert_eq!((twice.status, &twice.json()["code"]), (409, &json!("job-state")));
+    assert_eq!((twice.status, &twice.json()["code"]), (409, &json!("wrong-state")));
     let due = json!({ "due": "2040-01-01T00:00:00Z" });
     let put_off = Ask::post(&format!("{path}/reschedule"), &due).bearer(&admin);
     assert_eq!(served.ask(&put_off).json()["due"], due["due"]);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use keyloom::{Db, Options, Store, SystemEntropy};
 use keyloom_server::{
-    Limits, Log, LogLevel, Rest, RestOptions, Role, Route, TlsFiles, TokenRequest, Tokens,
+    Limits, Log, LogLevel, OwnRoute, Rest, RestOptions, Role, Route, TlsFiles, TokenRequest, Tokens,
 };
 use keyloom_store::{Background, Engine, Options as EngineOptions, Reference};
 use keyloom_testkit::{ManualClock, SimDisk};
@@ -40,12 +40,14 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) store: fn(&ManualClock) -> Arc<dyn Store>,
+    pub(crate) own: Vec<OwnRoute>,
+    pub(crate) closed: &'static [&'static str],
 }
 
 impl Setup {
     pub(crate) fn new(door: Door) -> Setup {
         let limits = Limits { body_bytes: 64 * 1024, ..short_limits() };
-        Setup { door, limits, tls: None, store: reference }
+        Setup { door, limits, tls: None, store: reference, own: vec![], closed: &[] }
     }
 }
 
@@ -84,8 +86,9 @@ impl Served {
             level: LogLevel::All,
             write: Arc::new(move |line| told.lock().unwrap().push(line.to_owned())),
         };
-        let options = RestOptions { clock: Arc::new(clock.clone()), log, ..RestOptions::default() };
-        let rest = Rest::new(db.clone(), open_tokens(), vec![], options).unwrap();
+        let (clock_of_log, closed) = (Arc::new(clock.clone()), setup.closed);
+        let options = RestOptions { clock: clock_of_log, log, closed, ..RestOptions::default() };
+        let rest = Rest::new(db.clone(), open_tokens(), setup.own, options).unwrap();
         let routes = rest.routes();
         let rig = Rig::serve(rest.into(), clock, (setup.limits, setup.tls));
         Served { rig, db, store, tokens, routes, lines }

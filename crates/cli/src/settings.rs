@@ -1,0 +1,112 @@
+//! What an application's program takes beside what every one does. Secrets come from a file or from
+//! the environment, never from the command line, which others on the machine can see.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+
+/// An argument of an application.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// `public-url` is given as `--public-url`.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// What it is for.
+    pub help: &'static str,
+}
+
+/// What an argument takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing: it is there or not.
+    Nothing,
+    /// A text, with the word that stands for it in the help.
+    Text(&'static str),
+    /// The name of a file that holds a secret. The name of the argument ends in `-file`: without
+    /// `--key-file`, the secret is in the variable `PROGRAM_KEY` of the environment.
+    Secret,
+}
+
+/// The arguments that were given.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    values: BTreeMap<&'static str, String>,
+    flags: BTreeSet<&'static str>,
+    /// Where the program listens, as an address that begins with `http`; there when it does.
+    pub url: Arc<OnceLock<String>>,
+}
+
+impl Settings {
+    /// The text or secret of this name, if it was given.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Whether the argument that takes nothing was given.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.flags.contains(name)
+    }
+
+    pub(crate) fn of(
+        program: &str,
+        settings: &'static [Setting],
+        arguments: &ArgMatches,
+    ) -> Result<Settings, String> {
+        let (mut values, mut flags) = (BTreeMap::new(), BTreeSet::new());
+        for setting in settings {
+            let name = setting.name;
+            match setting.takes {
+                Takes::Nothing => {
+                    if arguments.value_source(name) == Some(ValueSource::CommandLine) {
+                        flags.insert(name);
+                    }
+                }
+                Takes::Text(_) => {
+                    let given = arguments.get_one::<String>(name);
+                    values.extend(given.map(|value| (name, value.clone())));
+                }
+                Takes::Secret => {
+                    values.extend(secret(program, name, arguments)?.map(|secret| (name, secret)));
+                }
+            }
+        }
+        Ok(Settings { values, flags, url: Arc::default() })
+    }
+}
+
+fn secret(program: &str, name: &str, arguments: &ArgMatches) -> Result<Option<String>, String> {
+    let variable = variable(program, name);
+    let found = match (arguments.get_one::<PathBuf>(name), std::env::var(&variable)) {
+        (Some(file), _) => {
+            let read = std::fs::read_to_string(file);
+            read.map_err(|error| format!("{} cannot be read: {error}.", file.display()))?
+        }
+        (None, Ok(found)) => found,
+        (None, Err(std::env::VarError::NotPresent)) => return Ok(None),
+        (None, Err(std::env::VarError::NotUnicode(_))) => {
+            return Err(format!("The variable {variable} is not UTF-8."));
+        }
+    };
+    Ok(Some(found.trim().to_owned()))
+}
+
+fn variable(program: &str, name: &str) -> String {
+    format!("{program}_{}", name.trim_end_matches("-file")).replace('-', "_").to_uppercase()
+}
+
+impl Setting {
+    pub(crate) fn argument(&self) -> Arg {
+        let named = Arg::new(self.name).help(self.help);
+        match self.takes {
+            Takes::Nothing => named.long(self.name).action(ArgAction::SetTrue),
+            Takes::Text(word) => named.long(self.name).value_name(word),
+            Takes::Secret => {
+                named.long(self.name).value_name("FILE").value_parser(value_parser!(PathBuf))
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Workers: tasks that handle events and run jobs while requests are answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyloom::events::{Handlers, Next};
+use keyloom::{Clock, Db, SystemClock};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::serve::complain;
+
+/// Jobs wait for others outside, so there are more workers than cores: as many can wait at once.
+const WORKERS: u32 = 16;
+/// How long a worker rests when there is nothing to do: a change is noticed after that.
+const REST: Duration = Duration::from_millis(250);
+/// How long it rests after the store has failed.
+const REST_AFTER_ERROR: Duration = Duration::from_secs(5);
+
+/// How long workers may take for what they are at once they are told to stop.
+const STOP_TIME: Duration = Duration::from_secs(10);
+
+/// Workers that can be stopped.
+pub(crate) struct Workers {
+    stopping: watch::Sender<bool>,
+    tasks: JoinSet<()>,
+}
+
+impl Workers {
+    /// Starts all of them.
+    pub(crate) fn start(db: &Db, handlers: Handlers) -> Workers {
+        let handlers = Arc::new(handlers);
+        let (stopping, stopped) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        for number in 0..WORKERS {
+            // Not all at the same moment.
+            let first = REST * number / WORKERS;
+            tasks.spawn(work(db.clone(), handlers.clone(), (stopped.clone(), first)));
+        }
+        Workers { stopping, tasks }
+    }
+
+    /// Lets them end what they are at. A job that takes longer is taken over when its lease ends.
+    pub(crate) async fn stop(mut self) {
+        // Who no longer listens has ended already.
+        let _ = self.stopping.send(true);
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        let _ = timeout(STOP_TIME, ended).await;
+        self.tasks.shutdown().await;
+    }
+}
+
+async fn work(
+    db: Db,
+    handlers: Arc<Handlers>,
+    (mut stopped, first): (watch::Receiver<bool>, Duration),
+) {
+    let mut rest = first;
+    // A rest ends when its time is over, or when there is something to stop for.
+    while timeout(rest, stopped.wait_for(|is_stopping| *is_stopping)).await.is_err() {
+        rest = match db.work(&handlers).await {
+            Ok(work) => {
+                for problem in &work.problems {
+                    complain(&format!("What happens after changes is held up: {problem}"));
+                }
+                match work.next {
+                    Next::Now if work.problems.is_empty() => Duration::ZERO,
+                    Next::Now => REST_AFTER_ERROR,
+                    Next::At(time_ms) => until(time_ms).min(REST),
+                    Next::Idle => REST,
+                }
+            }
+            Err(error) => {
+                complain(&format!("Events and jobs are not handled: {error}"));
+                REST_AFTER_ERROR
+            }
+        };
+    }
+}
+
+fn until(time_ms: i64) -> Duration {
+    let time_ms = u64::try_from(time_ms).unwrap_or(0);
+    Duration::from_millis(time_ms.saturating_sub(SystemClock.now().0))
+}
