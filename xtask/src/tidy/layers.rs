@@ -104,7 +104,22 @@ const LAYERS: &[Layer] = &[
         package: "keyloom-kitchen",
         dependencies: &["keyloom", "keyloom-cli", "keyloom-server", "mimalloc"],
     },
-    Layer { package: "keyloom-oncall", dependencies: &["keyloom-cli", "mimalloc"] },
+    Layer {
+        package: "keyloom-oncall",
+        dependencies: &[
+            "keyloom",
+            "keyloom-cli",
+            "keyloom-model",
+            "keyloom-server",
+            "base64ct",
+            "mimalloc",
+            "rustls",
+            "serde",
+            "serde_json",
+            "sha2",
+            "tokio",
+        ],
+    },
     // What somebody would write instead of Keyloom: measured beside it, and no part of it.
     Layer {
         package: "comments-on-postgres",
@@ -134,6 +149,8 @@ const LAYERS: &[Layer] = &[
 /// What any package's tests and examples may use.
 const DEVELOPMENT: &[&str] = &[
     "keyloom-testkit",
+    // The stores that tests run on.
+    "keyloom-store",
     // As a client that talks to the endpoint.
     "aws-sdk-dynamodb",
     "aws-smithy-http-client",

@@ -1,3 +1,11 @@
-//! Tests of the application as a program, with real requests.
+//! Tests of the hunt in simulated worlds, and of the application as a program, with real requests.
+// Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod end_to_end;
+mod hunts;
+mod laws;
 mod readme;
+mod receivers;
+mod servers;
+mod world;

@@ -12,7 +12,7 @@ fn every_request_of_the_readme_is_answered_as_it_says() {
     let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oncall-readme");
     let _ = std::fs::remove_dir_all(&data);
     let mut command = Command::new(env!("CARGO_BIN_EXE_oncall"));
-    command.arg("--data").arg(data);
+    command.arg("--data").arg(data).arg("--private-webhooks");
     let server = Process::serve(command);
     assert!(readme::run(README, &server) > 10);
 }

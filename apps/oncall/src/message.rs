@@ -1,0 +1,65 @@
+//! What an attempt says: the text of its search, with what its kind needs to be answered.
+
+use keyloom::Value;
+use keyloom::events::Failure;
+
+use crate::carry::Message;
+use crate::rows::{Attempt, Kind, Search};
+use crate::service::Service;
+use crate::template::{fill, lines};
+
+/// As long as the line is that says what a message is about.
+const SUBJECT_CHARACTERS_MAX: usize = 100;
+
+/// The message of an attempt, with a link that answers it.
+pub(crate) fn compose(
+    service: &Service,
+    (search, subject): (&Search, Option<&Value>),
+    attempt: &Attempt,
+    token: &str,
+) -> Result<Message, Failure> {
+    let said = match &search.message {
+        Some(template) => fill(template, subject),
+        None => lines(subject),
+    };
+    let answer_url = service.address(&format!("/answer/{token}"))?;
+    let text = match attempt.kind {
+        Kind::Email => format!(
+            "{},\n\n{said}\n\nSay that you have seen it:\n{answer_url}\n\nThe link is for you alone.\n",
+            attempt.name
+        ),
+        Kind::Text => format!("{said}\nReply OK, or open {answer_url}"),
+        Kind::Call => format!("{said}\nPress 1 to say that you have heard it."),
+        Kind::Webhook => said.clone(),
+    };
+    Ok(Message {
+        key: attempt.id.clone(),
+        kind: attempt.kind,
+        to: attempt.destination.clone(),
+        subject: first_line(&said),
+        text,
+        answer_url,
+        reply_url: service.address(&format!("/reply/{token}"))?,
+        search: search.id.clone(),
+        domain: search.domain.clone(),
+    })
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("You are wanted.");
+    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    line.trim().chars().take(SUBJECT_CHARACTERS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_subject_is_one_line_without_anything_that_is_no_letter() {
+        assert_eq!(first_line("\n  fire\r\nBcc: x@example.com"), "fire");
+        assert_eq!(first_line("a\u{0}b\u{1b}c"), "abc");
+        assert_eq!(first_line(""), "You are wanted.");
+        assert_eq!(first_line(&"x".repeat(300)).len(), SUBJECT_CHARACTERS_MAX);
+    }
+}

@@ -1,0 +1,126 @@
+//! From a message to whoever takes it: a contact's server, the provider of calls and texts, or the
+//! mail server.
+
+use std::sync::Arc;
+
+use keyloom::Clock;
+use keyloom::events::Failure;
+use keyloom_server::{Letter, Post, Posted, WebhookSecret};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::mail::Mail;
+use crate::carry::{Carried, Carry, Carrying, Message};
+use crate::rows::Kind;
+
+/// Brings messages to people.
+#[derive(Debug)]
+pub struct Carriers {
+    /// Posts to the servers of contacts.
+    pub post: Post,
+    /// What is posted there is signed with it.
+    pub webhook_secret: Option<WebhookSecret>,
+    /// Calls and sends texts.
+    pub provider: Option<Provider>,
+    /// Sends mail.
+    pub mail: Option<Mail>,
+    /// When a body was signed.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Who calls people and sends them texts.
+#[derive(Debug)]
+pub struct Provider {
+    /// Posts there.
+    pub post: Post,
+    /// Where it takes messages.
+    pub address: String,
+    /// What is posted there is signed with it.
+    pub secret: Option<WebhookSecret>,
+}
+
+/// What a provider may answer.
+#[derive(Deserialize)]
+struct Taken {
+    id: Option<String>,
+}
+
+impl Carry for Carriers {
+    fn carry(&self, message: Message) -> Carrying<'_> {
+        Box::pin(async move {
+            match message.kind {
+                Kind::Webhook => self.call_webhook(message).await,
+                Kind::Call | Kind::Text => self.ask_provider(message).await,
+                Kind::Email => match &self.mail {
+                    Some(mail) => mail.send(message).await,
+                    None => Err(Failure::fatal("There is no mail server: start with --smtp.")),
+                },
+            }
+        })
+    }
+}
+
+impl Carriers {
+    async fn call_webhook(&self, message: Message) -> Result<Carried, Failure> {
+        let body = json!({
+            "key": message.key,
+            "search": message.search,
+            "domain": message.domain,
+            "subject": message.subject,
+            "text": message.text,
+            "answer_url": message.answer_url,
+        });
+        let letter = self.letter(message.to, &message.key, (&body, self.webhook_secret.as_ref()));
+        taken(&self.post.post(letter).await.map_err(unposted)?)?;
+        Ok(Carried::default())
+    }
+
+    async fn ask_provider(&self, message: Message) -> Result<Carried, Failure> {
+        let none = || Failure::fatal("Nobody calls or sends texts: start with --provider.");
+        let provider = self.provider.as_ref().ok_or_else(none)?;
+        let body = json!({
+            "key": message.key,
+            "kind": message.kind.word(),
+            "to": message.to,
+            "text": message.text,
+            "reply_url": message.reply_url,
+        });
+        let address = provider.address.clone();
+        let letter = self.letter(address, &message.key, (&body, provider.secret.as_ref()));
+        let posted = provider.post.post(letter).await.map_err(unposted)?;
+        taken(&posted)?;
+        let answer: Option<Taken> = serde_json::from_slice(&posted.body).ok();
+        Ok(Carried { reference: answer.and_then(|answer| answer.id) })
+    }
+
+    fn letter(
+        &self,
+        address: String,
+        key: &str,
+        (body, secret): (&Json, Option<&WebhookSecret>),
+    ) -> Letter {
+        let body = body.to_string().into_bytes();
+        let mut headers = vec![("idempotency-key".to_owned(), key.to_owned())];
+        if let Some(secret) = secret {
+            headers.extend(secret.headers(key, self.clock.now().0 / 1000, &body));
+        }
+        Letter { address, headers, body }
+    }
+}
+
+fn unposted(error: keyloom_server::PostError) -> Failure {
+    match error.is_lasting {
+        true => Failure::fatal(error),
+        false => Failure::new(error),
+    }
+}
+
+/// That a server has taken what was posted.
+fn taken(posted: &Posted) -> Result<(), Failure> {
+    let status = posted.status;
+    match (posted.is_taken(), posted.is_refused()) {
+        (true, _) => Ok(()),
+        (false, true) => Err(Failure::fatal(format!("The receiver refused it: status {status}."))),
+        (false, false) => Err(Failure::new(format!("The receiver answered with {status}."))),
+    }
+}

@@ -1,0 +1,293 @@
+//! The routes beside those of the model: how searches are ended, and what people see of them.
+
+use std::sync::Arc;
+
+use keyloom_server::{
+    Kind, OwnAnswer, OwnReply, OwnRequest, OwnRoute, OwnShape, Problem, Role, WebhookSecret,
+};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::ending::{Ending, NotEnded, end};
+use crate::link::{self, Link};
+use crate::page::{self, Button};
+use crate::reply::Reply;
+use crate::rows::{Search, read};
+use crate::service::Service;
+use crate::timeline::Timeline;
+
+/// What requests cannot do: searches end by their own rules, the hunt alone writes attempts, and
+/// nobody sees what links lead to.
+pub const CLOSED: &[&str] = &[
+    "change_search",
+    "replace_search",
+    "create_attempt",
+    "replace_attempt",
+    "change_attempt",
+    "delete_attempt",
+    "create_link",
+    "read_link",
+    "replace_link",
+    "change_link",
+    "delete_link",
+];
+
+const SEARCH: OwnShape = OwnShape::Json(r##"{"type": "object"}"##);
+const TIMELINE: OwnShape = OwnShape::Json(
+    r#"{"type": "object",
+        "required": ["search", "status", "stage", "name", "attempts", "events"],
+        "properties": {
+            "search": {"type": "string"}, "status": {"type": "string"},
+            "stage": {"type": "integer"}, "name": {"type": "string"},
+            "attempts": {"type": "array", "items": {"type": "object"}},
+            "events": {"type": "array", "items": {"type": "object"}}}}"#,
+);
+const WATCH: OwnShape = OwnShape::Json(
+    r#"{"type": "object", "required": ["url"], "properties": {"url": {"type": "string"}}}"#,
+);
+
+/// Whom requests come to.
+struct Desk {
+    service: Arc<Service>,
+    /// What a provider signs its replies with.
+    provider_secret: Option<WebhookSecret>,
+}
+
+/// A route before its desk is known.
+struct Draft {
+    name: &'static str,
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    role: Option<Role>,
+    answer: OwnShape,
+    handler: fn(Arc<Desk>, OwnRequest) -> OwnAnswer,
+}
+
+const DRAFTS: [Draft; 8] = [
+    Draft {
+        name: "timeline",
+        method: "GET",
+        path: "/searches/{id}/timeline",
+        summary: "What has become of a search: its messages, and what happened in order.",
+        role: Some(Role::Reader),
+        answer: TIMELINE,
+        handler: |desk, request| Box::pin(timeline(desk, request)),
+    },
+    Draft {
+        name: "answer_search",
+        method: "POST",
+        path: "/searches/{id}/answer",
+        summary: "Says that the contact has answered: `by` whom, with a `note` or without.",
+        role: Some(Role::Writer),
+        answer: SEARCH,
+        handler: |desk, request| Box::pin(answer_search(desk, request)),
+    },
+    Draft {
+        name: "cancel_search",
+        method: "POST",
+        path: "/searches/{id}/cancel",
+        summary: "Calls a search off: `by` whom, with a `reason` or without.",
+        role: Some(Role::Writer),
+        answer: SEARCH,
+        handler: |desk, request| Box::pin(cancel_search(desk, request)),
+    },
+    Draft {
+        name: "watch_search",
+        method: "POST",
+        path: "/searches/{id}/watch",
+        summary: "Makes a secret link to a page that shows the search while it goes on.",
+        role: Some(Role::Reader),
+        answer: WATCH,
+        handler: |desk, request| Box::pin(watch_search(desk, request)),
+    },
+    Draft {
+        name: "watch",
+        method: "GET",
+        path: "/watch/{token}",
+        summary: "The page of a search, for whoever has the link.",
+        role: None,
+        answer: OwnShape::Html,
+        handler: |_, request| Box::pin(show(request, Button::None)),
+    },
+    Draft {
+        name: "see",
+        method: "GET",
+        path: "/answer/{token}",
+        summary: "The page of a search, with a button that answers it.",
+        role: None,
+        answer: OwnShape::Html,
+        handler: |_, request| Box::pin(show(request, Button::Answer)),
+    },
+    Draft {
+        name: "answer",
+        method: "POST",
+        path: "/answer/{token}",
+        summary: "Answers a search, once.",
+        role: None,
+        answer: OwnShape::Html,
+        handler: |desk, request| Box::pin(answer(desk, request)),
+    },
+    Draft {
+        name: "reply",
+        method: "POST",
+        path: "/reply/{token}",
+        summary: "What somebody replied to a call or a text, from the provider.",
+        role: None,
+        answer: SEARCH,
+        handler: |desk, request| Box::pin(reply(desk, request)),
+    },
+];
+
+/// All of them. With a secret of the provider, its replies must be signed.
+pub fn routes(service: &Arc<Service>, provider_secret: Option<WebhookSecret>) -> Vec<OwnRoute> {
+    let desk = Arc::new(Desk { service: service.clone(), provider_secret });
+    let route = |draft: Draft| {
+        let Draft { name, method, path, summary, role, answer, handler } = draft;
+        let desk = desk.clone();
+        let handler = Arc::new(move |request: OwnRequest| handler(desk.clone(), request));
+        OwnRoute { name, method, path, summary, role, answer, handler }
+    };
+    DRAFTS.into_iter().map(route).collect()
+}
+
+async fn timeline(_: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+    let timeline = Timeline::read(&request.db, request.value(0)).await?;
+    let timeline = timeline.ok_or_else(|| no_search(request.value(0)))?;
+    Ok(OwnReply::new(timeline.to_json().to_string()))
+}
+
+/// Who answers, and what they say.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerBody {
+    by: String,
+    note: Option<String>,
+}
+
+async fn answer_search(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+    let AnswerBody { by, note } = body(&request)?;
+    finish(&desk, &request, Ending::Answered { by, attempt: None, note }).await
+}
+
+/// Who calls off, and why.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CancelBody {
+    by: String,
+    reason: Option<String>,
+}
+
+async fn cancel_search(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+    let CancelBody { by, reason } = body(&request)?;
+    finish(&desk, &request, Ending::Canceled { by, reason }).await
+}
+
+async fn finish(desk: &Desk, request: &OwnRequest, ending: Ending) -> Result<OwnReply, Problem> {
+    let ended = end(&request.db, request.value(0), &ending, desk.service.now_ms()).await;
+    let ended = ended.map_err(|error| problem(error, request.value(0)))?;
+    Ok(OwnReply::new(ended.to_json()))
+}
+
+async fn watch_search(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+    let found = read::<Search>(&request.db, "search", request.value(0)).await?;
+    let (search, _) = found.ok_or_else(|| no_search(request.value(0)))?;
+    let link = link::make(&desk.service, &request.db, (&search, None)).await;
+    let url = match link {
+        Ok(token) => desk.service.address(&format!("/watch/{token}")),
+        Err(failure) => Err(failure),
+    };
+    let url = url.map_err(|_| Problem::new(Kind::Busy, "No link could be made: try again."))?;
+    Ok(OwnReply::new(serde_json::json!({ "url": url }).to_string()))
+}
+
+/// The page behind a link. A link that only shows has no button, wherever it is opened.
+async fn show(request: OwnRequest, button: Button) -> Result<OwnReply, Problem> {
+    let Some((link, db)) = link::find(&request.db, request.value(0)).await? else {
+        return Ok(no_link());
+    };
+    let button = if link.attempt.is_some() { button } else { Button::None };
+    match Timeline::read(&db, &link.search).await? {
+        Some(timeline) => Ok(page::search(&timeline, button, None)),
+        None => Ok(no_link()),
+    }
+}
+
+async fn answer(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+    let found = link::find(&request.db, request.value(0)).await?;
+    let Some((Link { search, attempt: Some(attempt), .. }, db)) = found else {
+        return Ok(no_link());
+    };
+    let ending = Ending::Answered { by: "link".to_owned(), attempt: Some(attempt), note: None };
+    let (status, said) = match end(&db, &search, &ending, desk.service.now_ms()).await {
+        Ok(_) => (200, "Thank you. It is known that you have seen it.".to_owned()),
+        Err(NotEnded::Gone) => return Ok(no_link()),
+        Err(error @ NotEnded::Already(_)) => (409, late(&error)),
+        Err(NotEnded::Failed(error)) => return Err(error.into()),
+    };
+    let timeline = Timeline::read(&db, &search).await?;
+    let page = timeline.map_or_else(no_link, |t| page::search(&t, Button::None, Some(&said)));
+    Ok(OwnReply { status, ..page })
+}
+
+async fn reply(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+    if let Some(secret) = &desk.provider_secret {
+        let now_secs = desk.service.clock.now().0 / 1000;
+        let checked = secret.check(|name| request.header(name), now_secs, &request.body);
+        checked.map_err(|detail| Problem::new(Kind::Unauthorized, detail))?;
+    }
+    let reply: Reply = body(&request)?;
+    let unknown = || Problem::new(Kind::NotFound, "There is no message to reply to here.");
+    let found = link::find(&request.db, request.value(0)).await?;
+    let Some((Link { search, attempt: Some(attempt), .. }, db)) = found else {
+        return Err(unknown());
+    };
+    let answered = reply.answer().map_err(|detail| Problem::new(Kind::Invalid, detail))?;
+    let by = answered.by.to_owned();
+    let ending = Ending::Answered { by, attempt: Some(attempt), note: Some(answered.note) };
+    let ended = end(&db, &search, &ending, desk.service.now_ms()).await;
+    // Whoever replies is told no more than what became of it.
+    ended.map_err(|error| match error {
+        NotEnded::Gone => unknown(),
+        other => problem(other, &search),
+    })?;
+    Ok(OwnReply::new(r#"{"status":"successful"}"#))
+}
+
+/// The body as JSON. A page of another site can make a browser send a form, but not JSON.
+fn body<T: DeserializeOwned>(request: &OwnRequest) -> Result<T, Problem> {
+    let media_type = request.header("content-type").unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        let detail = "Send JSON, and say so: `Content-Type: application/json`.";
+        return Err(Problem::new(Kind::BadMediaType, detail));
+    }
+    serde_json::from_slice(&request.body).map_err(|error| {
+        Problem::new(Kind::Invalid, format!("The body is not as it must be: {error}."))
+    })
+}
+
+fn problem(error: NotEnded, search: &str) -> Problem {
+    match error {
+        NotEnded::Gone => no_search(search),
+        NotEnded::Already(_) => Problem::new(Kind::WrongState, late(&error)),
+        NotEnded::Failed(error) => error.into(),
+    }
+}
+
+fn late(error: &NotEnded) -> String {
+    let status = match error {
+        NotEnded::Already(status) => status.word(),
+        NotEnded::Gone | NotEnded::Failed(_) => "gone",
+    };
+    format!("It is too late: the search is {status} already, and nothing was changed.")
+}
+
+fn no_search(id: &str) -> Problem {
+    keyloom::Error::NotFound { entity: "search".to_owned(), id: id.to_owned() }.into()
+}
+
+fn no_link() -> OwnReply {
+    let page = page::saying("This link leads nowhere: it is too old, or it was not copied whole.");
+    OwnReply { status: 404, ..page }
+}

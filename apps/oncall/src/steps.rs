@@ -1,0 +1,230 @@
+//! The steps of hunts: jobs that read where a hunt is, ask the state machine, and write what it
+//! says in one transaction, under the version of the search that was read.
+//!
+//! Every step counts `step` of its search up and schedules the one after it. So a step that is run
+//! again, or comes late, finds another number and does nothing; and of a step, an answer and a
+//! cancellation at the same moment exactly one changes the search.
+
+use keyloom::events::{Effects, Event, Failure, Job};
+use keyloom::{Change, Db, Error, Record};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::hunt::{self, Leg, Move, Place, Stage};
+use crate::rows::{Method, Search, Status, read, text};
+
+/// The kind of jobs that are steps.
+pub(crate) const STEP: &str = "step";
+/// The kind of jobs that deliver.
+pub(crate) const DELIVER: &str = "deliver";
+/// As many methods of a contact as are looked at.
+const METHODS_MAX: u32 = 1000;
+
+/// What the job of a step carries.
+#[derive(Debug, Serialize, Deserialize)]
+struct Step {
+    search: String,
+    number: i64,
+    leg: Leg,
+}
+
+/// What the job of a delivery carries.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Errand {
+    pub(crate) search: String,
+    pub(crate) attempt: String,
+}
+
+/// What a job of ours carries.
+#[derive(Deserialize)]
+pub(crate) struct Carrying<T> {
+    pub(crate) payload: T,
+}
+
+/// The id of the job that delivers an attempt.
+pub(crate) fn delivery_id(attempt: &str) -> String {
+    format!("{DELIVER}.{attempt}")
+}
+
+/// A search was opened: its hunt begins. A repetition of the event does nothing.
+pub(crate) async fn begin(event: Event, db: Db) -> Result<Effects, Failure> {
+    let Some(search) = event.new else { return Ok(Effects::new()) };
+    let search: Search = search.to()?;
+    if search.status != Status::Active {
+        return Ok(Effects::new());
+    }
+    let leg = Leg { stage: search.stage, since_ms: event.time_ms, after: None };
+    let job = step_job(&search.id, search.step, leg)?;
+    match db.get("job", &step_id(&search.id, search.step)).await? {
+        Some(_) => Ok(Effects::new()),
+        None => Ok(Effects::new().schedule(job)),
+    }
+}
+
+/// One step of a hunt.
+pub(crate) async fn step(job: Record, db: Db, now_ms: i64) -> Result<Effects, Failure> {
+    let Carrying { payload: step } = job.to::<Carrying<Step>>()?;
+    let Some((search, _)) = read::<Search>(&db, "search", &step.search).await? else {
+        return Ok(Effects::new().result("The search is gone."));
+    };
+    if search.status != Status::Active || search.step != step.number {
+        return Ok(Effects::new().result("The search has gone on without this step."));
+    }
+    let mut ground = Ground::read(&db, &search, step.leg.stage).await?;
+    loop {
+        let decided = hunt::next(&step.leg, &ground.stage, now_ms);
+        if let Move::Use { methods, .. } = &decided
+            && ground.mark_used(&db, (&search, step.leg.stage), methods).await?
+        {
+            continue;
+        }
+        return effects(&search, &ground, (step.leg, decided), now_ms);
+    }
+}
+
+/// What a step goes by, beside the search: whom the hunt is at, and how they are reached.
+struct Ground {
+    name: String,
+    methods: Vec<Method>,
+    stage: Stage,
+}
+
+impl Ground {
+    async fn read(db: &Db, search: &Search, stage: u32) -> Result<Ground, Error> {
+        let family = match search.contact_at(stage) {
+            Some(contact) => contact_with_methods(db, contact).await?,
+            None => None,
+        };
+        let (name, methods) = family.unwrap_or_default();
+        let stage = Stage {
+            methods: methods.iter().map(as_hunted).collect(),
+            patience_ms: search.patience_seconds.saturating_mul(1000),
+            is_last: search.contact_at(stage.saturating_add(1)).is_none(),
+        };
+        Ok(Ground { name, methods, stage })
+    }
+
+    /// Whether some of the methods were used before in this stage; they are marked then.
+    async fn mark_used(
+        &mut self,
+        db: &Db,
+        (search, stage): (&Search, u32),
+        places: &[Place],
+    ) -> Result<bool, Error> {
+        let mut is_any = false;
+        for place in places {
+            let id = attempt_id(&search.id, stage, &place.method);
+            if db.get("attempt", &id).await?.is_some() {
+                is_any = true;
+                let mut methods = self.stage.methods.iter_mut();
+                if let Some(used) = methods.find(|method| method.place == *place) {
+                    used.is_used = true;
+                }
+            }
+        }
+        Ok(is_any)
+    }
+}
+
+/// None if there is no such contact, or what is named is none.
+async fn contact_with_methods(
+    db: &Db,
+    contact: &str,
+) -> Result<Option<(String, Vec<Method>)>, Error> {
+    let family = match db.family("contact", contact, Some("method"), METHODS_MAX).await {
+        Err(Error::Id { .. }) => None,
+        family => family?,
+    };
+    let Some(family) = family else { return Ok(None) };
+    let methods: Result<Vec<Method>, Error> = family.children.iter().map(Record::to).collect();
+    Ok(Some((text(&family.parent, "name").to_owned(), methods?)))
+}
+
+fn as_hunted(method: &Method) -> hunt::Method {
+    hunt::Method {
+        place: Place { position: method.position, method: method.id.clone() },
+        wait_ms: method.wait_seconds.saturating_mul(1000),
+        is_enabled: method.enabled,
+        is_used: false,
+    }
+}
+
+/// What is written for a move: the search, attempts with their deliveries, and the next step.
+fn effects(
+    search: &Search,
+    ground: &Ground,
+    (leg, decided): (Leg, Move),
+    now_ms: i64,
+) -> Result<Effects, Failure> {
+    let (stage, mut used) = (leg.stage, vec![]);
+    let (mut patch, onward) = match decided {
+        Move::Wait { until_ms } => (json!({}), Some((leg, until_ms))),
+        Move::Use { methods, next } => {
+            used = methods;
+            let look_ms = match hunt::next(&next, &ground.stage, now_ms) {
+                Move::Wait { until_ms } => until_ms,
+                Move::Use { .. } | Move::Escalate { .. } | Move::Fail => now_ms,
+            };
+            (json!({}), Some((next, look_ms)))
+        }
+        Move::Escalate { next } => {
+            let escalated = [&search.escalated[..], &[now_ms]].concat();
+            (json!({ "stage": next.stage, "escalated": escalated }), Some((next, now_ms)))
+        }
+        Move::Fail => {
+            let resolution = json!({ "by": "the hunt", "reason": "Nobody answered." });
+            let status = Status::Failed.word();
+            (json!({ "status": status, "ended": now_ms, "resolution": resolution }), None)
+        }
+    };
+    let number = search.step.saturating_add(1);
+    patch["step"] = json!(number);
+    let change = Change::update("search", &search.id, &patch)?.expecting(&search.version);
+    let mut effects = Effects::new().change(change);
+    for method in ground.methods.iter().filter(|method| used.iter().any(|u| u.method == method.id))
+    {
+        let attempt = attempt(search, ground, (stage, method), now_ms);
+        let id = attempt_id(&search.id, stage, &method.id);
+        let errand = Errand { search: search.id.clone(), attempt: id.clone() };
+        let delivery = Job::new(DELIVER).id(delivery_id(&id)).payload(&errand)?;
+        effects = effects.change(Change::create("attempt", &attempt)?).schedule(delivery);
+    }
+    if let Some((leg, due_ms)) = onward {
+        effects = effects.schedule(step_job(&search.id, number, leg)?.at_ms(due_ms));
+    }
+    Ok(effects)
+}
+
+fn attempt(
+    search: &Search,
+    ground: &Ground,
+    (stage, method): (u32, &Method),
+    now_ms: i64,
+) -> serde_json::Value {
+    json!({
+        "id": attempt_id(&search.id, stage, &method.id),
+        "search": search.id,
+        "stage": stage,
+        "contact": search.contact_at(stage).unwrap_or_default(),
+        "name": ground.name,
+        "method": method.id,
+        "kind": method.kind.word(),
+        "destination": method.destination,
+        "position": method.position,
+        "created": now_ms,
+    })
+}
+
+/// One for each method in each stage of a search.
+fn attempt_id(search: &str, stage: u32, method: &str) -> String {
+    format!("{search}.{stage}.{method}")
+}
+
+fn step_id(search: &str, number: i64) -> String {
+    format!("{STEP}.{search}.{number}")
+}
+
+fn step_job(search: &str, number: i64, leg: Leg) -> Result<Job, Error> {
+    let step = Step { search: search.to_owned(), number, leg };
+    Job::new(STEP).id(step_id(search, number)).payload(&step)
+}

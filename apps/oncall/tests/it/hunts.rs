@@ -1,0 +1,255 @@
+//! Hunts in random worlds, with a clock of their own: days pass in a moment. `KEYLOOM_SEED` begins
+//! at another seed, `ONCALL_SEEDS` says how many worlds of each weather there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyloom::events::{Next, TriggeringChange};
+use keyloom::{Clock, Db};
+use keyloom_oncall::hunt::Place;
+use keyloom_store::Time;
+use pollster::block_on;
+
+use crate::laws::{assert_lawful, history, number, text};
+use crate::receivers::Manner;
+use crate::world::{Weather, World};
+
+/// Says which seed it was, if a test fails.
+struct Told(u64);
+
+impl Drop for Told {
+    #[expect(clippy::print_stderr, reason = "a failing test tells its seed")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the seed was {}: KEYLOOM_SEED={} ONCALL_SEEDS=1", self.0, self.0);
+        }
+    }
+}
+
+fn each_seed(count: u64, play: impl Fn(u64)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = number("KEYLOOM_SEED").unwrap_or(0);
+    for seed in first..first + number("ONCALL_SEEDS").unwrap_or(count) {
+        let _told = Told(seed);
+        play(seed);
+    }
+}
+
+#[test]
+fn hunts_keep_their_laws_while_programs_are_killed_and_people_interfere() {
+    each_seed(150, |seed| {
+        let mut world = World::new(seed, Weather::Stormy);
+        for _ in 0..3 {
+            world.play_and_crash(500);
+        }
+        let settled = world.settle();
+        assert_lawful(&world, &settled);
+    });
+}
+
+#[test]
+fn hunts_keep_their_laws_when_the_power_goes_at_any_sync() {
+    each_seed(40, |seed| {
+        let mut world = World::new(seed, Weather::Powerless);
+        for _ in 0..3 {
+            world.play_and_crash(400);
+        }
+        let settled = world.settle();
+        assert_lawful(&world, &settled);
+    });
+}
+
+/// What a hunt that nobody disturbs does, computed in the plainest way: who is written to when, and
+/// when it fails.
+fn expected(domain: &Db, search: &str, opened_ms: i64) -> (Vec<(u32, String, i64)>, i64) {
+    let search = block_on(domain.get("search", search)).unwrap().unwrap();
+    let mut contacts = vec![text(&search, "contact").to_owned()];
+    if let Some(keyloom::Value::L(then)) = search.get("then") {
+        contacts.extend(then.iter().map(|id| id.as_s().unwrap().to_owned()));
+    }
+    let (mut sent, mut now) = (vec![], opened_ms);
+    for (stage, contact) in contacts.iter().enumerate() {
+        let Some(family) =
+            block_on(domain.family("contact", contact, Some("method"), 100)).unwrap()
+        else {
+            continue;
+        };
+        let mut methods: BTreeMap<Place, i64> = BTreeMap::new();
+        for method in &family.children {
+            if method.get("enabled") == Some(&true.into()) {
+                let position = number(method, "position");
+                let place = Place { position, method: method.id().to_owned() };
+                methods.insert(place, number(method, "wait_seconds") * 1000);
+            }
+        }
+        let is_any = !methods.is_empty();
+        for (place, wait_ms) in methods {
+            now += wait_ms;
+            sent.push((u32::try_from(stage).unwrap(), place.method, now));
+        }
+        if is_any {
+            now += number(&search, "patience_seconds") * 1000;
+        }
+    }
+    (sent, now)
+}
+
+#[test]
+fn a_hunt_that_nobody_disturbs_is_on_time_to_the_millisecond() {
+    each_seed(100, |seed| {
+        let mut world = World::new(seed, Weather::Calm);
+        let (db, domain) = world.database().unwrap();
+        world.populate(&domain).unwrap();
+        let opened = world.now_ms();
+        for _ in 0..3 {
+            world.search(&domain).unwrap();
+        }
+        let (db, domain) = (drop(db), world.settle()).1;
+        let events = history(&db);
+        for search in world.searches.clone() {
+            let (sent, failed) = expected(&domain, &search, opened);
+            let attempts = events.iter().filter(|event| {
+                event.entity == "attempt" && event.change == TriggeringChange::Insert
+            });
+            let attempts = attempts.filter_map(|event| event.new.as_ref());
+            let found: BTreeSet<(u32, String, i64)> = attempts
+                .filter(|attempt| text(attempt, "search") == search)
+                .map(|attempt| {
+                    let stage = u32::try_from(number(attempt, "stage")).unwrap();
+                    (stage, text(attempt, "method").to_owned(), number(attempt, "created"))
+                })
+                .collect();
+            assert_eq!(found, sent.into_iter().collect(), "{search}");
+            let record = block_on(domain.get("search", &search)).unwrap().unwrap();
+            assert_eq!((text(&record, "status"), number(&record, "ended")), ("failed", failed));
+        }
+        assert_lawful(&world, &(db, domain));
+    });
+}
+
+#[test]
+fn the_same_seed_is_the_same_history() {
+    let once = |seed| {
+        let mut world = World::new(seed, Weather::Stormy);
+        world.play_and_crash(400);
+        let (db, _) = world.settle();
+        history(&db).iter().map(keyloom::events::Event::to_json).collect::<Vec<_>>()
+    };
+    assert_eq!(once(7), once(7));
+    assert_ne!(once(7), once(8));
+}
+
+#[test]
+fn a_receiver_that_is_down_for_an_hour_gets_its_message_when_it_is_back() {
+    let mut world = World::new(3, Weather::Calm);
+    let (db, domain) = world.database().unwrap();
+    let contact =
+        block_on(domain.create("contact", &serde_json::json!({ "name": "Ada" }))).unwrap();
+    let method = serde_json::json!({ "contact": contact.id(), "kind": "webhook",
+        "destination": "https://down.example", "position": 1 });
+    block_on(domain.create("method", &method)).unwrap();
+    let search = serde_json::json!({ "contact": contact.id(), "patience_seconds": 7_200,
+        "subject": { "what": "fire" }, "message": "{what}!" });
+    let search = block_on(domain.create("search", &search)).unwrap();
+    world.searches.push(search.id().to_owned());
+    world.receivers.behave(Manner { fail: 100, ..Manner::default() });
+    let handlers = world.handlers();
+    let back_ms = world.now_ms() + 3_600_000;
+    while world.now_ms() < back_ms {
+        match block_on(db.work(&handlers)).unwrap().next {
+            Next::Now => {}
+            Next::At(ms) => world.clock.set(Time(u64::try_from(ms.min(back_ms)).unwrap())),
+            Next::Idle => panic!("there is a delivery to be tried"),
+        }
+    }
+    assert!(world.receivers.came().is_empty());
+    let job = format!("deliver.{}", attempts_of(&domain, search.id())[0]);
+    let job = block_on(db.get("job", &job)).unwrap().unwrap();
+    assert_eq!((text(&job, "status"), text(&job, "error")), ("waiting", "The receiver is down."));
+    assert!(number(&job, "attempts") > 50, "it is tried every minute");
+    let settled = world.settle();
+    let came = world.receivers.came();
+    assert_eq!(came.len(), 1);
+    assert!(came[0].time_ms - back_ms <= 60_000, "within a minute");
+    assert_lawful(&world, &settled);
+}
+
+fn attempts_of(domain: &Db, search: &str) -> Vec<String> {
+    let list = domain.list("attempt", "by_search").by("search", search);
+    block_on(list.read()).unwrap().items.iter().map(|attempt| attempt.id().to_owned()).collect()
+}
+
+#[test]
+fn what_is_refused_is_a_dead_letter_and_the_hunt_goes_on() {
+    let mut world = World::new(4, Weather::Calm);
+    let (_, domain) = world.database().unwrap();
+    world.populate(&domain).unwrap();
+    let contact =
+        block_on(domain.create("contact", &serde_json::json!({ "name": "Ada" }))).unwrap();
+    for position in 1..=2 {
+        let method = serde_json::json!({ "contact": contact.id(), "kind": "email",
+            "destination": "ada@example.com", "position": position, "wait_seconds": 60 });
+        block_on(domain.create("method", &method)).unwrap();
+    }
+    let search = serde_json::json!({ "contact": contact.id() });
+    let search = block_on(domain.create("search", &search)).unwrap();
+    world.receivers.behave(Manner { refuse: 100, ..Manner::default() });
+    let (db, domain) = settle_as_they_are(&world);
+    let attempts = attempts_of(&domain, search.id());
+    assert_eq!(attempts.len(), 2);
+    let dead = block_on(db.list("job", "by_status").by("status", "failed").read()).unwrap().items;
+    let mut dead: Vec<(&str, &str)> =
+        dead.iter().map(|job| (job.id(), text(job, "error"))).collect();
+    dead.sort_unstable();
+    let refused = "The receiver refused it: status 400.";
+    let first = (format!("deliver.{}", attempts[0]), format!("deliver.{}", attempts[1]));
+    let mut expected = [(first.0.as_str(), refused), (first.1.as_str(), refused)];
+    expected.sort_unstable();
+    assert_eq!(dead, expected);
+    // Somebody has mended the receiver; but it is too late: nobody is written to any more.
+    world.receivers.behave(Manner::default());
+    block_on(db.replay(&first.0)).unwrap();
+    world.settle();
+    assert!(world.receivers.came().is_empty());
+    let job = block_on(db.get("job", &first.0)).unwrap().unwrap();
+    assert_eq!((text(&job, "status"), text(&job, "result")), ("done", "The search had ended."));
+}
+
+/// As [`World::settle`], with receivers that behave as they do.
+fn settle_as_they_are(world: &World) -> (Db, Db) {
+    let (db, domain) = world.database().unwrap();
+    let handlers = world.handlers();
+    loop {
+        match block_on(db.work(&handlers)).unwrap().next {
+            Next::Now => {}
+            Next::At(ms) => {
+                let later = u64::try_from(ms).unwrap().max(world.clock.now().0 + 1);
+                world.clock.set(Time(later));
+            }
+            Next::Idle => return (db, domain),
+        }
+    }
+}
+
+#[test]
+fn a_search_that_is_deleted_takes_its_hunt_along() {
+    let world = World::new(5, Weather::Calm);
+    let (db, domain) = world.database().unwrap();
+    let contact =
+        block_on(domain.create("contact", &serde_json::json!({ "name": "Ada" }))).unwrap();
+    for wait_seconds in [0, 60] {
+        let method = serde_json::json!({ "contact": contact.id(), "kind": "text",
+            "destination": "1", "position": wait_seconds, "wait_seconds": wait_seconds });
+        block_on(domain.create("method", &method)).unwrap();
+    }
+    let search = serde_json::json!({ "contact": contact.id() });
+    let search = block_on(domain.create("search", &search)).unwrap();
+    let handlers = world.handlers();
+    while block_on(db.work(&handlers)).unwrap().next == Next::Now {}
+    assert_eq!(world.receivers.came().len(), 1);
+    block_on(domain.delete("contact", contact.id())).unwrap();
+    settle_as_they_are(&world);
+    assert_eq!(world.receivers.came().len(), 1, "nobody is written to any more");
+    assert!(block_on(domain.get("search", search.id())).unwrap().is_none());
+    let backlog = block_on(db.backlog()).unwrap();
+    assert_eq!((backlog.waiting, backlog.running, backlog.failed), (0, 0, 0));
+}

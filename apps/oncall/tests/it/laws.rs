@@ -1,0 +1,164 @@
+//! What is true of every hunt, whatever happened: judged by the feed, which has every change in its
+//! order, and by what receivers have noted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyloom::events::{Event, Position, TriggeringChange};
+use keyloom::{Db, Number, Record, Repair, Value};
+use pollster::block_on;
+
+use crate::world::World;
+
+/// Everything that has happened, as the feed tells it.
+pub(crate) fn history(db: &Db) -> Vec<Event> {
+    let mut events = vec![];
+    let mut position = Position::default();
+    loop {
+        let page = block_on(db.events(&position, 1_000)).expect("it is kept");
+        events.extend(page.events);
+        position = page.next;
+        if !page.is_full {
+            return events;
+        }
+    }
+}
+
+pub(crate) fn text<'r>(record: &'r Record, field: &str) -> &'r str {
+    record.get(field).and_then(Value::as_s).unwrap_or("")
+}
+
+pub(crate) fn number(record: &Record, field: &str) -> i64 {
+    record.get(field).and_then(Value::as_n).and_then(Number::to_i64).unwrap_or(0)
+}
+
+/// All of them. The domain is that of the searches.
+pub(crate) fn assert_lawful(world: &World, (db, domain): &(Db, Db)) {
+    let events = history(db);
+    for search in &world.searches {
+        assert_ends_once(world, &events, search);
+        assert_steps_happen_once(&events, search);
+    }
+    assert_attempts_are_written_once_and_before_the_end(&events);
+    assert_order_and_waits(&events);
+    assert_deliveries(world, domain, &events);
+    assert_nothing_is_left(world, db);
+}
+
+fn of<'e>(events: &'e [Event], entity: &'e str) -> impl Iterator<Item = &'e Event> {
+    events.iter().filter(move |event| event.entity == entity)
+}
+
+/// Every search ends, in exactly one final status, and is not changed after that.
+fn assert_ends_once(world: &World, events: &[Event], search: &str) {
+    let states: Vec<&str> = of(events, "search")
+        .filter(|event| event.id == search)
+        .filter_map(|event| event.new.as_ref())
+        .map(|new| text(new, "status"))
+        .collect();
+    let (last, before) = states.split_last().expect("it was opened");
+    assert!(before.iter().all(|status| *status == "active"), "{search}: {states:?}");
+    assert_ne!(*last, "active", "{search} has not ended");
+    if world.ended.contains(search) {
+        assert_ne!(*last, "failed", "somebody ended {search}, and was told so");
+    }
+}
+
+/// Each step counts, once: none is done twice, none is left out.
+fn assert_steps_happen_once(events: &[Event], search: &str) {
+    let updates = of(events, "search").filter(|event| event.id == search);
+    for event in updates {
+        let (Some(old), Some(new)) = (&event.old, &event.new) else { continue };
+        let (from, to) = (number(old, "step"), number(new, "step"));
+        let is_hunts = !["successful", "canceled"].contains(&text(new, "status"));
+        assert_eq!(to - from, i64::from(is_hunts), "{search}: from step {from} to {to}");
+        let stages = number(new, "stage") - number(old, "stage");
+        assert!((0..=1).contains(&stages), "{search} goes through its stages one by one");
+    }
+}
+
+fn assert_attempts_are_written_once_and_before_the_end(events: &[Event]) {
+    let mut written = BTreeSet::new();
+    let mut ended = BTreeSet::new();
+    for event in events {
+        let Some(new) = &event.new else { continue };
+        if event.entity == "search" && text(new, "status") != "active" {
+            ended.insert(event.id.as_str());
+        }
+        if event.entity == "attempt" && event.change == TriggeringChange::Insert {
+            assert!(written.insert(event.id.as_str()), "{} is written twice", event.id);
+            let search = text(new, "search");
+            assert!(!ended.contains(search), "{} is written after the end", event.id);
+        }
+    }
+}
+
+/// Within a stage methods are used in their order, each no earlier than its wait after the one
+/// before. While a step is decided a method may change: what it was then is one of what it ever was.
+fn assert_order_and_waits(events: &[Event]) {
+    let mut shortest: BTreeMap<&str, i64> = BTreeMap::new();
+    for event in of(events, "method") {
+        if let Some(new) = &event.new {
+            let wait = number(new, "wait_seconds") * 1000;
+            let known = shortest.entry(&event.id).or_insert(wait);
+            *known = wait.min(*known);
+        }
+    }
+    // Those of one transaction are in no order of their own.
+    let mut stages: BTreeMap<(String, i64), Vec<(i64, i64, String)>> = BTreeMap::new();
+    for event in of(events, "attempt").filter(|event| event.change == TriggeringChange::Insert) {
+        let new = event.new.as_ref().expect("it was made");
+        let stage = (text(new, "search").to_owned(), number(new, "stage"));
+        let place = (number(new, "position"), text(new, "method").to_owned());
+        stages.entry(stage).or_default().push((number(new, "created"), place.0, place.1));
+    }
+    for ((search, stage), mut used) in stages {
+        used.sort();
+        for pair in used.windows(2) {
+            let [(time, position, method), (next_time, next_position, next)] = pair else {
+                continue;
+            };
+            let about = format!("{search}, stage {stage}: {method}, {next}");
+            assert!((position, method) < (next_position, next), "{about}: out of order");
+            assert!(next_time - time >= shortest[next.as_str()], "{about}: too early");
+        }
+    }
+}
+
+/// Each attempt was delivered, unless its search ended before or its receiver refused it; and only
+/// attempts were.
+fn assert_deliveries(world: &World, domain: &Db, events: &[Event]) {
+    let came: BTreeSet<String> =
+        world.receivers.came().into_iter().map(|came| came.message.key).collect();
+    let refused = world.receivers.refused();
+    let mut attempts = BTreeSet::new();
+    for event in of(events, "attempt").filter(|event| event.change == TriggeringChange::Insert) {
+        attempts.insert(event.id.clone());
+        let attempt = block_on(domain.get("attempt", &event.id)).expect("the store answers");
+        let attempt = attempt.expect("it is there");
+        let has_come = came.contains(&event.id);
+        match text(&attempt, "status") {
+            "delivered" => assert!(has_come, "{} is said to be delivered", event.id),
+            // It may have come, and the machine stopped before that was written.
+            "dropped" => {}
+            _ => assert!(refused.contains(&event.id), "{} is forgotten", event.id),
+        }
+    }
+    assert!(came.is_subset(&attempts), "nothing is sent that was not written before");
+    for came in world.receivers.came() {
+        let Some(attempt) = block_on(domain.get("attempt", &came.message.key)).unwrap() else {
+            panic!("{} was written", came.message.key);
+        };
+        assert!(number(&attempt, "created") <= came.time_ms, "it is written before it is sent");
+        assert!(came.message.text.contains("fire!"), "{}", came.message.text);
+    }
+}
+
+fn assert_nothing_is_left(world: &World, db: &Db) {
+    let backlog = block_on(db.backlog()).expect("the store answers");
+    assert_eq!((backlog.due, backlog.waiting, backlog.running, backlog.queued), (0, 0, 0, 0));
+    let refused = u32::try_from(world.receivers.refused().len()).unwrap();
+    assert!(backlog.failed <= refused, "nothing is a dead letter but what was refused");
+    assert!(backlog.consumers.iter().all(|lag| lag.events == 0 && !lag.is_lost));
+    let findings = block_on(db.verify(Repair::No, |_| {})).expect("the store answers");
+    assert!(findings.is_empty(), "{findings:?}");
+}

@@ -1,0 +1,133 @@
+//! Receivers of messages in a simulated world: they fail, refuse and take their time, and note what
+//! came when. They look into the store, as nobody else may: a message that comes for the first time
+//! when its search has ended is the worst that can happen.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use keyloom::events::Failure;
+use keyloom::{Clock, Db, Entropy, Value};
+use keyloom_oncall::{Carried, Carry, Carrying, Message};
+use keyloom_testkit::pausing::Pause;
+use keyloom_testkit::{ManualClock, Random};
+use pollster::block_on;
+
+/// Everybody who gets messages.
+#[derive(Debug)]
+pub(crate) struct Receivers {
+    clock: ManualClock,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    random: Random,
+    manner: Manner,
+    /// Sees the store as it is.
+    db: Option<Db>,
+    came: Vec<Came>,
+    refused: BTreeSet<String>,
+}
+
+/// How receivers behave: of a hundred messages, so many.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Manner {
+    pub(crate) fail: u64,
+    pub(crate) refuse: u64,
+    /// Take their time, in which anything can happen.
+    pub(crate) slow: u64,
+}
+
+/// A message that came.
+#[derive(Clone, Debug)]
+pub(crate) struct Came {
+    pub(crate) time_ms: i64,
+    pub(crate) message: Message,
+}
+
+impl Receivers {
+    pub(crate) fn new(seed: u64, clock: &ManualClock) -> Arc<Receivers> {
+        let state = State {
+            random: Random::new(seed),
+            manner: Manner::default(),
+            db: None,
+            came: vec![],
+            refused: BTreeSet::new(),
+        };
+        Arc::new(Receivers { clock: clock.clone(), state: Mutex::new(state) })
+    }
+
+    pub(crate) fn behave(&self, manner: Manner) {
+        self.state.lock().unwrap().manner = manner;
+    }
+
+    pub(crate) fn look_at(&self, db: Option<Db>) {
+        self.state.lock().unwrap().db = db;
+    }
+
+    /// All that came, in order.
+    pub(crate) fn came(&self) -> Vec<Came> {
+        self.state.lock().unwrap().came.clone()
+    }
+
+    /// The keys of what was refused for good.
+    pub(crate) fn refused(&self) -> BTreeSet<String> {
+        self.state.lock().unwrap().refused.clone()
+    }
+
+    /// How many pauses it takes, and whether it is taken.
+    fn meet(&self, message: &Message) -> (u64, Result<(), Failure>) {
+        let mut state = self.state.lock().unwrap();
+        self.assert_in_time(&state, message);
+        let (fate, manner) = (state.random.below(100), state.manner);
+        let pauses = match state.random.below(100) < manner.slow {
+            true => state.random.below(40),
+            false => 0,
+        };
+        if fate < manner.fail {
+            return (pauses, Err(Failure::new("The receiver is down.")));
+        }
+        // What came before is not refused later.
+        let is_known = state.came.iter().any(|came| came.message.key == message.key);
+        if fate < manner.fail + manner.refuse && !is_known {
+            state.refused.insert(message.key.clone());
+            return (pauses, Err(Failure::fatal("The receiver refused it: status 400.")));
+        }
+        let time_ms = i64::try_from(self.clock.now().0).unwrap();
+        state.came.push(Came { time_ms, message: message.clone() });
+        (pauses, Ok(()))
+    }
+
+    /// The search is active when a message is sent.
+    fn assert_in_time(&self, state: &State, message: &Message) {
+        let Some(db) = &state.db else { return };
+        let domain = db.tenant(Value::from(message.domain.as_str()));
+        let search = block_on(domain.get("search", &message.search)).expect("the store answers");
+        let search = search.expect("nobody deletes searches here");
+        assert_eq!(search.get("status"), Some(&"active".into()), "{message:?} comes after the end");
+    }
+}
+
+impl Carry for Receivers {
+    fn carry(&self, message: Message) -> Carrying<'_> {
+        Box::pin(async move {
+            let (pauses, met) = self.meet(&message);
+            for _ in 0..pauses {
+                Pause::default().await;
+            }
+            met.map(|()| Carried { reference: Some(format!("r-{}", message.key)) })
+        })
+    }
+}
+
+/// Random bytes that come again with the same seed.
+#[derive(Debug)]
+pub(crate) struct Seeded(pub(crate) Mutex<Random>);
+
+impl Entropy for Seeded {
+    fn fill(&self, bytes: &mut [u8]) -> std::io::Result<()> {
+        let mut random = self.0.lock().unwrap();
+        bytes.fill_with(|| random.next_u64() as u8);
+        Ok(())
+    }
+}
