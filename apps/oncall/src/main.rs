@@ -101,6 +101,7 @@ fn parts(settings: &Settings) -> Result<Parts, String> {
         url,
     });
     Ok(Parts {
+        pages: vec![],
         routes: routes(&service, provider_secret),
         closed: CLOSED,
         handlers: Some(service.handlers()),

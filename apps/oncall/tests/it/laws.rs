@@ -104,7 +104,8 @@ fn assert_order_and_waits(events: &[Event]) {
         }
     }
     // Those of one transaction are in no order of their own.
-    let mut stages: BTreeMap<(String, i64), Vec<(i64, i64, String)>> = BTreeMap::new();
+    type Made = (i64, i64, String);
+    let mut stages: BTreeMap<(String, i64), Vec<Made>> = BTreeMap::new();
     for event in of(events, "attempt").filter(|event| event.change == TriggeringChange::Insert) {
         let new = event.new.as_ref().expect("it was made");
         let stage = (text(new, "search").to_owned(), number(new, "stage"));

@@ -101,7 +101,7 @@ fn a_deletion_that_is_dropped_anywhere_is_ended_or_undone() {
         let delete = wish("node", Some(&root), What::Delete);
         let Ok(answer) = world.naive.transact(None, &[delete], &[]) else { return };
         let pauses = random.below(400);
-        let done = crate::pausing::stop_after(pauses, world.db.delete("node", &root));
+        let done = keyloom_testkit::pausing::stop_after(pauses, world.db.delete("node", &root));
         world.evolve(MODEL).expect("it opens");
         let is_gone = block_on(world.db.get("node", &root)).expect("it can be read").is_none();
         assert!(is_gone || done.is_none(), "it was deleted");

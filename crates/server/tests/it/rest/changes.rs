@@ -21,7 +21,7 @@ fields.name = \"text\"
 [entity.order]
 tenant = \"shop_of\"
 fields.shop_of = \"text\"
-fields.total = \"int\"
+fields.amount = \"int\"
 
 [on.order]
 insert = \"bill\"
@@ -89,7 +89,7 @@ fn changes(token: &str) -> Ask {
 
 fn order(served: &Served, shop: &str, total: i64) -> String {
     let db = served.db.tenant(shop);
-    block_on(db.create("order", &json!({ "total": total }))).unwrap().id().to_owned()
+    block_on(db.create("order", &json!({ "amount": total }))).unwrap().id().to_owned()
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn events_come_as_they_happen_and_go_on_where_they_were() {
     let id = order(&served, "a", 1);
     let first = stream.next();
     assert_eq!(first.name, "order.insert");
-    assert_eq!((&first.data["id"], &first.data["new"]["total"]), (&json!(id), &json!(1)));
+    assert_eq!((&first.data["id"], &first.data["new"]["amount"]), (&json!(id), &json!(1)));
     assert_eq!((&first.data["old"], &first.data["tenant"]), (&Json::Null, &json!("a")));
-    block_on(served.db.tenant("a").update("order", &id, &json!({ "total": 2 }))).unwrap();
+    block_on(served.db.tenant("a").update("order", &id, &json!({ "amount": 2 }))).unwrap();
     let second = stream.next();
     assert_eq!(
-        (&second.data["old"]["total"], &second.data["new"]["total"]),
+        (&second.data["old"]["amount"], &second.data["new"]["amount"]),
         (&json!(1), &json!(2))
     );
     drop(stream);
