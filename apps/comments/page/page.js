@@ -98,13 +98,13 @@ function showLanguages(counts, chosen) {
 function showLeaders(leaders, product) {
   const row = (leader) => {
     const link = make("a", {
-      href: path(location.pathname, { product: leader.product }),
+      href: path(location.pathname, { product: leader.of }),
       onclick: (event) => {
         event.preventDefault();
-        go({ product: leader.product, language: [], rating: [] });
+        go({ product: leader.of, language: [], rating: [] });
       },
-    }, leader.product);
-    const properties = { className: "leader", "aria-current": String(leader.product === product) };
+    }, leader.of);
+    const properties = { className: "leader", "aria-current": String(leader.of === product) };
     const rank = make("span", { className: "quiet" }, `${leader.rank}.`);
     return make("li", properties, rank, link, make("b", {}, count(leader.score)));
   };
@@ -139,7 +139,8 @@ document.getElementById("new").onsubmit = async (event) => {
   };
   if ((await tell(() => ask("POST", "/comments", comment))) === undefined) return;
   event.target.reset();
-  await refresh();
+  // The newest is on the first page.
+  go({});
 };
 window.onpopstate = refresh;
 refresh();

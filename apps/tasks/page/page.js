@@ -154,7 +154,8 @@ document.getElementById("new").onsubmit = async (event) => {
   );
   if (made === undefined) return;
   form.reset();
-  await refresh();
+  // The newest is on the first page.
+  choose(asked().tag);
 };
 document.getElementById("prefix").oninput = () => tell(() => refreshKeys(asked().tag));
 window.onpopstate = refresh;

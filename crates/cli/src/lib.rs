@@ -28,6 +28,7 @@ mod serving;
 mod settings;
 mod token;
 mod verify;
+mod webhooks;
 mod worker;
 
 pub use application::{Application, Parts};

@@ -28,7 +28,7 @@ pub(crate) fn argument() -> Arg {
         .value_name("DIR")
         .action(ArgAction::Append)
         .value_parser(value_parser!(PathBuf))
-        .help("Serve the files of this folder too, to anybody; index.html is at /")
+        .help("Serve the files of this folder too, to anybody;\nindex.html is at /")
 }
 
 /// The pages of the folders that the arguments name.

@@ -15,6 +15,7 @@ use crate::model_file::{ModelFile, close};
 use crate::pages;
 use crate::place::{self, Opened};
 use crate::serving::{self, tell};
+use crate::webhooks;
 use crate::worker::Workers;
 
 pub(crate) const COMMAND: Command = Command { name: "serve", describe, run };
@@ -56,7 +57,8 @@ pub(crate) struct Served<'a> {
 
 fn describe(command: clap::Command) -> clap::Command {
     let command = command.about("Serve a model over HTTP, with documentation at /docs");
-    arguments(command.arg(ModelFile::argument())).after_help(EXAMPLES)
+    let command = command.arg(ModelFile::argument()).arg(webhooks::argument());
+    arguments(command).after_help(EXAMPLES)
 }
 
 /// The arguments that do not depend on what is served.
@@ -78,7 +80,8 @@ pub(crate) fn arguments(command: clap::Command) -> clap::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let path = arguments.get_one::<PathBuf>("model").ok_or("Name a model file.")?;
     let file = ModelFile::named(arguments)?;
-    let (parts, url) = (Parts::default(), Arc::default());
+    let handlers = webhooks::handlers(&file.model, arguments)?;
+    let (parts, url) = (Parts { handlers, ..Parts::default() }, Arc::default());
     let served = Served { name: &name_of(path), model: &file.text, parts, url };
     serve(served, arguments)
 }

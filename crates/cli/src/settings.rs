@@ -78,7 +78,11 @@ impl Settings {
     }
 }
 
-fn secret(program: &str, name: &str, arguments: &ArgMatches) -> Result<Option<String>, String> {
+pub(crate) fn secret(
+    program: &str,
+    name: &str,
+    arguments: &ArgMatches,
+) -> Result<Option<String>, String> {
     let variable = variable(program, name);
     let found = match (arguments.get_one::<PathBuf>(name), std::env::var(&variable)) {
         (Some(file), _) => {

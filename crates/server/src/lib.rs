@@ -29,6 +29,7 @@ mod rest;
 mod server;
 mod tls;
 mod webhook_secret;
+mod webhooks;
 
 pub use app::App;
 pub use config::{Config, Limits, TlsFiles};
@@ -42,3 +43,4 @@ pub use rest::{
 pub use server::Server;
 pub use tls::client_tls;
 pub use webhook_secret::WebhookSecret;
+pub use webhooks::Webhooks;

@@ -98,6 +98,7 @@ const LAYERS: &[Layer] = &[
             "clap_complete",
             "mimalloc",
             "tokio",
+            "serde_json",
         ],
     },
     Layer {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod arguments;
+mod browser;
 mod charts;
 mod clients;
 mod copies;
@@ -34,3 +35,4 @@ mod library {
     pub(crate) mod world;
 }
 use library::world;
+mod webhooks;

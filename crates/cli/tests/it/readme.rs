@@ -25,3 +25,16 @@ fn the_same_happens_on_dynamodb() {
     command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b");
     assert!(readme::run(README, &Process::serve(command)) >= 4);
 }
+
+#[test]
+fn every_request_of_the_tasks_is_answered_as_they_say() {
+    of_app("tasks", include_str!("../../../../apps/tasks/README.md"));
+}
+
+fn of_app(name: &str, readme: &str) {
+    let data = scratch(&format!("readme-{name}"));
+    let _ = std::fs::remove_dir_all(&data);
+    let mut command = keyloom();
+    command.args(["serve", &app(name), "--data"]).arg(data);
+    assert!(readme::run(readme, &Process::serve(command)) >= 8);
+}

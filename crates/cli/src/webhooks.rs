@@ -1,0 +1,49 @@
+//! What `keyloom serve` does after changes: it posts to the webhooks that the model names. What else a
+//! model calls is code, and code is in a program of its own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Arg, ArgMatches, value_parser};
+use keyloom::SystemClock;
+use keyloom::events::Handlers;
+use keyloom_model::{Model, Target};
+use keyloom_server::{Post, PostOptions, WebhookSecret, Webhooks};
+
+use crate::serve::complain;
+use crate::settings::secret;
+
+const SECRET: &str = "webhook-secret-file";
+
+pub(crate) fn argument() -> Arg {
+    Arg::new(SECRET).long(SECRET).value_name("FILE").value_parser(value_parser!(PathBuf)).help(
+        "The secret that events are signed with which are posted to webhooks.\n\
+         Without it, it is in the variable KEYLOOM_WEBHOOK_SECRET",
+    )
+}
+
+/// What handles the events of a model; nothing, if the model calls nothing.
+pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<Handlers>, String> {
+    let targets = || model.handlers().iter().map(|handler| &handler.target);
+    let code = targets().find_map(|target| match target {
+        Target::Handler(name) | Target::Job(name) => Some(name),
+        Target::Webhook(_) => None,
+    });
+    if let Some(name) = code {
+        complain(&format!(
+            "After changes the model calls `{name}`, which a program of your own must have: until \
+             one runs, events are kept for it."
+        ));
+        return Ok(None);
+    }
+    if targets().next().is_none() {
+        return Ok(None);
+    }
+    let secret = secret("keyloom", SECRET, arguments)?.ok_or(
+        "the model names webhooks, and what is posted is signed: give --webhook-secret-file, or the \
+         variable KEYLOOM_WEBHOOK_SECRET, a text of 16 bytes or more.",
+    )?;
+    let secret = WebhookSecret::new(&secret)?;
+    let (post, clock) = (Post::new(PostOptions::default())?, Arc::new(SystemClock));
+    Ok(Some(Handlers::new().webhooks(Arc::new(Webhooks { post, secret, clock }))))
+}

@@ -1,0 +1,47 @@
+//! The pages of the applications in a real browser: Debian's chromium, led by playwright.
+
+use std::path::Path;
+use std::process::Command;
+
+use keyloom_testkit::readme::Process;
+
+use crate::clients::{installed, succeed, suite};
+use crate::process::{Folder, keyloom, scratch};
+
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+#[test]
+fn tasks_are_narrowed_by_their_tags() {
+    used("tasks", "300");
+}
+
+/// Serves an application with samples, and uses its page.
+fn used(app: &str, size: &str) {
+    let (folder, script) = (driver(), format!("{app}.mjs"));
+    std::fs::copy(suite("browser.mjs"), folder.join(&script)).unwrap();
+    let data = Folder::new(&format!("browser-{app}"));
+    let mut command = keyloom();
+    command.args(["demo", app, "--size", size, "--data", &data.path("data")]);
+    let served = Process::serve(command);
+    let mut node = Command::new("node");
+    node.arg(script).args([app, &served.url]).current_dir(folder);
+    succeed("The page in a browser", &mut node);
+}
+
+/// A folder with what leads the browser.
+fn driver() -> std::path::PathBuf {
+    let folder = scratch("browser");
+    installed(&folder, || {
+        std::fs::copy(suite("browser.package.json"), folder.join("package.json")).unwrap();
+        let install = ["install", "--loglevel=error", "--no-audit", "--no-fund"];
+        succeed("playwright from npm", Command::new("npm").args(install).current_dir(&folder));
+        if !Path::new(CHROMIUM).exists() {
+            let apt = |arguments: &[&str]| {
+                succeed("chromium from Debian", Command::new("apt-get").args(arguments));
+            };
+            apt(&["update", "--quiet"]);
+            apt(&["install", "--yes", "--quiet", "--no-install-recommends", "chromium"]);
+        }
+    });
+    folder
+}

@@ -1,0 +1,121 @@
+//! Webhooks that a model names, with a real receiver: signed, tried again, not lost by `kill -9`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use keyloom_server::WebhookSecret;
+use keyloom_testkit::readme::Process;
+use serde_json::{Value as Json, json};
+
+use crate::http::Http;
+use crate::process::{Folder, keyloom, told};
+
+const SECRET: &str = "a secret of more than sixteen bytes";
+/// Only what is broken takes as long.
+const DEADLINE: Duration = Duration::from_secs(240);
+
+/// A request that came.
+struct Came {
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Came {
+    fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        headers.find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Answers with these statuses, one after the other, and tells what came.
+fn receiver(statuses: &'static [u16]) -> (u16, Receiver<Came>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (tell, came) = channel();
+    std::thread::spawn(move || {
+        let mut statuses = statuses.iter();
+        for stream in listener.incoming().flatten() {
+            let mut reader = BufReader::new(stream);
+            let mut headers = vec![];
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+                    break;
+                }
+                if let Some((name, value)) = line.trim().split_once(": ") {
+                    headers.push((name.to_ascii_lowercase(), value.to_owned()));
+                }
+            }
+            let mut came = Came { headers, body: String::new() };
+            let length = came.header("content-length").map_or(0, |length| length.parse().unwrap());
+            let mut body = vec![0; length];
+            if reader.read_exact(&mut body).is_err() {
+                continue;
+            }
+            came.body = String::from_utf8(body).unwrap();
+            let status = statuses.next().unwrap_or(&200);
+            let _ = tell.send(came);
+            let _ = write!(reader.get_mut(), "HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    (port, came)
+}
+
+fn serve(folder: &Folder, model: &str) -> Process {
+    let mut command = keyloom();
+    command.args(["serve", model, "--data", &folder.path("data")]);
+    command.env("KEYLOOM_WEBHOOK_SECRET", SECRET);
+    Process::serve(command)
+}
+
+#[test]
+fn events_are_posted_signed_until_they_are_taken() {
+    let folder = Folder::new("webhooks");
+    let (port, came) = receiver(&[500, 200, 503]);
+    let text = format!(
+        "[entity.order]\nfields.amount = \"int\"\n[on.order]\n\
+         insert = {{ webhook = \"http://127.0.0.1:{port}/orders\" }}\n"
+    );
+    let model = folder.write("model.toml", &text);
+    let (success, _, err) = told(&["serve", &model, "--data", &folder.path("data")]);
+    assert!(!success && err.contains("--webhook-secret-file"), "{err}");
+
+    let served = serve(&folder, &model);
+    let order = |served: &Process, amount: i64| {
+        let mut http = Http::connect(&served.url, "");
+        let (status, order) = http.ask("POST", "/orders", &json!({ "amount": amount })).unwrap();
+        assert_eq!(status, 201, "{order}");
+        order["id"].clone()
+    };
+    let first = order(&served, 1);
+    let secret = WebhookSecret::new(SECRET).unwrap();
+    let next = || {
+        let came = came.recv_timeout(DEADLINE).expect("it is posted");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        secret.check(|name| came.header(name), now, came.body.as_bytes()).unwrap();
+        let event: Json = serde_json::from_str(&came.body).unwrap();
+        (came.header("webhook-id").unwrap().to_owned(), event["new"]["id"].clone())
+    };
+    let (failed, taken) = (next(), next());
+    assert_eq!(failed, taken, "the second attempt is of the same event and has the same id");
+    assert_eq!(taken.1, first);
+
+    let second = order(&served, 2);
+    let failed = next();
+    assert_eq!(failed.1, second);
+    // It is to be tried again when the process is killed.
+    let mut http = Http::connect(&served.url, "");
+    let mut waits = || {
+        let (_, jobs) =
+            http.ask("GET", "/jobs/lists/by_status?status=waiting", &Json::Null).unwrap();
+        !jobs["items"].as_array().unwrap().is_empty()
+    };
+    while !waits() {
+        std::thread::yield_now();
+    }
+    drop(served);
+    let _served = serve(&folder, &model);
+    assert_eq!(next(), failed);
+}
