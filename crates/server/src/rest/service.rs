@@ -1,5 +1,6 @@
 //! From an HTTP request to an operation and back: who is asking, what they may, how long it took.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -351,10 +352,11 @@ impl Service for Rest {
             let status = reply.status.as_u16();
             self.metrics.count(trail.operation, status, took);
             let operations = self.router.operations();
+            let path = told_path(operations, uri.path());
             let entry = Entry {
                 request_id: &id,
                 method: method.as_str(),
-                path: uri.path(),
+                path: &path,
                 operation: trail.operation.map(|index| operations[index].name.as_str()),
                 token: trail.caller.as_ref().and_then(|caller| caller.token.as_deref()),
                 tenant: trail.caller.as_ref().and_then(|caller| caller.tenant.as_deref()),
@@ -401,6 +403,18 @@ fn close(operations: &mut Vec<Operation>, closed: &[&str]) -> Result<(), String>
         operations.remove(place);
     }
     Ok(())
+}
+
+/// A path as the log tells it. What stands for a parameter where anybody is let in may be the
+/// secret that lets them in, whatever the method and whether there is such a path.
+fn told_path<'p>(operations: &[Operation], path: &'p str) -> Cow<'p, str> {
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let is_secret = operations.iter().any(|operation| {
+        operation.access() == Access::Anybody
+            && operation.path.len() > 1
+            && matches!(&operation.path[0], Segment::Text(text) if text == first)
+    });
+    if is_secret { Cow::Owned(format!("/{first}/…")) } else { Cow::Borrowed(path) }
 }
 
 /// Those that are text, with their names in lower case.

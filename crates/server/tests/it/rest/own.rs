@@ -58,6 +58,19 @@ fn a_route_says_who_may_use_it_and_what_it_answers() {
 }
 
 #[test]
+fn the_log_does_not_tell_what_lets_anybody_in() {
+    let served = served();
+    for ask in [Ask::get("/said/hush"), Ask::new("PUT", "/said/hush"), Ask::get("/said/hush/hush")]
+    {
+        served.ask(&ask);
+    }
+    served.ask(&Ask::get("/written/aloud"));
+    let lines = served.lines.lock().unwrap().concat();
+    assert!(lines.contains("/said/…") && lines.contains("/written/aloud"), "{lines}");
+    assert!(!lines.contains("hush"), "{lines}");
+}
+
+#[test]
 fn what_is_closed_no_request_does() {
     let served = served();
     let writer = served.token(Role::Writer, None);
