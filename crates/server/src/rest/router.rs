@@ -52,10 +52,14 @@ impl Router {
         let first = segments.first().cloned().unwrap_or_default();
         let place = self.places.get(&(segments.len(), first)).map_or(&[][..], Vec::as_slice);
         let method = if method == Method::HEAD { &Method::GET } else { method };
-        let mut methods: Vec<&Method> = vec![];
+        let (mut methods, mut meant): (Vec<&Method>, Option<&[Segment]>) = (vec![], None);
         for index in place {
             let operation = &self.operations[*index];
             let Some(values) = values(&operation.path, segments) else { continue };
+            // The path with the fewest parameters is meant, and no other: `/tasks/tags` is no task.
+            if !is_same(meant.get_or_insert(&operation.path), &operation.path) {
+                continue;
+            }
             if operation.method == method {
                 return Ok(Found { index: *index, operation, values });
             }
@@ -67,6 +71,17 @@ impl Router {
 
 fn parameter_count(operation: &Operation) -> usize {
     operation.path.iter().filter(|segment| matches!(segment, Segment::Parameter(_))).count()
+}
+
+/// Whether two paths are the same, but for what their parameters are called.
+fn is_same(left: &[Segment], right: &[Segment]) -> bool {
+    left.iter().zip(right).all(|pair| match pair {
+        (Segment::Text(left), Segment::Text(right)) => left == right,
+        (Segment::Parameter(_), Segment::Parameter(_)) => true,
+        (Segment::Text(_), Segment::Parameter(_)) | (Segment::Parameter(_), Segment::Text(_)) => {
+            false
+        }
+    })
 }
 
 /// What the parameters of a path are in a request; `None` if it is another path.

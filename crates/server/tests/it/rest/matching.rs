@@ -379,6 +379,10 @@ fn what_there_is_to_choose_from_is_counted() {
     ] {
         assert_eq!(served.ask(&Ask::get(&path)).outcome(), outcome, "{path}");
     }
+    // It is no task, whatever is asked of it.
+    let refused = served.ask(&Ask::delete("/tasks/tags"));
+    assert_eq!(refused.outcome(), "405 bad-method");
+    assert_eq!(refused.header("allow"), Some("GET, HEAD"));
 }
 
 #[test]
