@@ -13,7 +13,7 @@ use keyloom_server::{Post, PostOptions, WebhookSecret, Webhooks};
 use crate::serve::complain;
 use crate::settings::secret;
 
-const SECRET: &str = "webhook-secret-file";
+const SECRET: &str = "webhook-secret";
 
 pub(crate) fn argument() -> Arg {
     Arg::new(SECRET).long(SECRET).value_name("FILE").value_parser(value_parser!(PathBuf)).help(
@@ -40,7 +40,7 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
         return Ok(None);
     }
     let secret = secret("keyloom", SECRET, arguments)?.ok_or(
-        "the model names webhooks, and what is posted is signed: give --webhook-secret-file, or the \
+        "the model names webhooks, and what is posted is signed: give --webhook-secret, or the \
          variable KEYLOOM_WEBHOOK_SECRET, a text of 16 bytes or more.",
     )?;
     let secret = WebhookSecret::new(&secret)?;

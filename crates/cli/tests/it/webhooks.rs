@@ -80,7 +80,7 @@ fn events_are_posted_signed_until_they_are_taken() {
     );
     let model = folder.write("model.toml", &text);
     let (success, _, err) = told(&["serve", &model, "--data", &folder.path("data")]);
-    assert!(!success && err.contains("--webhook-secret-file"), "{err}");
+    assert!(!success && err.contains("--webhook-secret"), "{err}");
 
     let served = serve(&folder, &model);
     let order = |served: &Process, amount: i64| {
