@@ -9,9 +9,17 @@ use keyloom_server::WebhookSecret;
 use keyloom_testkit::readme::Process;
 use serde_json::{Value as Json, json};
 
-use crate::servers::{Answer, DEADLINE, Inbox, Letter, Request, ask, ask_with, http, smtp};
+use crate::servers::{
+    Answer, DEADLINE, Inbox, Letter, Request, ask, ask_with, http, smtp, smtp_with_tls,
+};
 
 const SECRET: &str = "a secret of more than sixteen bytes";
+
+/// Trusted by whoever is told to: it is of `localhost`.
+const CERTIFICATE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/server/tests/certificates/localhost.pem");
+const KEY: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/server/tests/certificates/localhost.key");
 
 struct Rig {
     data: PathBuf,
@@ -279,4 +287,27 @@ fn of_many_ends_at_the_same_moment_one_happens() {
         let expected = if won == "answer" { "successful" } else { "canceled" };
         assert_eq!(rig.status(&search), expected);
     }
+}
+
+#[test]
+fn mail_goes_over_tls_with_a_password() {
+    let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oncall-tls");
+    let _ = std::fs::remove_dir_all(&data);
+    let smtp = smtp_with_tls(CERTIFICATE, KEY);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oncall"));
+    command.arg("--data").arg(&data);
+    command.arg("--smtp").arg(format!("smtp+starttls://localhost:{}", smtp.port));
+    command.args(["--smtp-user", "ada", "--mail-from", "oncall@example.com"]);
+    command.env("ONCALL_SMTP_PASSWORD", "hush").env("SSL_CERT_FILE", CERTIFICATE);
+    let server = Some(Process::serve(command));
+    let rig = Rig { data, http: http(), smtp, server };
+    let contact = rig.contact(&[("email", "grüße@example.com".to_owned(), 0)]);
+    let unfit = rig.search(&contact);
+    let contact = rig.contact(&[("email", "ada@example.com".to_owned(), 0)]);
+    rig.search(&contact);
+    assert_eq!(rig.smtp.next().to, "ada@example.com");
+    let timeline =
+        rig.wait_for(&unfit, "timeline", |timeline| timeline["attempts"][0]["state"] == "failed");
+    let error = timeline["attempts"][0]["error"].as_str().unwrap();
+    assert_eq!(error, "`grüße@example.com` is no address of mail.");
 }

@@ -7,6 +7,7 @@ use keyloom::events::{Next, TriggeringChange};
 use keyloom::{Clock, Db};
 use keyloom_oncall::hunt::Place;
 use keyloom_store::Time;
+use keyloom_testkit::ManualClock;
 use pollster::block_on;
 
 use crate::laws::{assert_lawful, history, number, text};
@@ -25,13 +26,18 @@ impl Drop for Told {
     }
 }
 
-fn each_seed(count: u64, play: impl Fn(u64)) {
+/// Plays a world for each seed, and tells how long they lasted by their own clocks.
+#[expect(clippy::print_stderr, reason = "how much was played is worth knowing")]
+fn each_seed(count: u64, play: impl Fn(u64) -> World) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("KEYLOOM_SEED").unwrap_or(0);
-    for seed in first..first + number("ONCALL_SEEDS").unwrap_or(count) {
+    let count = number("ONCALL_SEEDS").unwrap_or(count);
+    let mut lasted_ms = 0;
+    for seed in first..first + count {
         let _told = Told(seed);
-        play(seed);
+        lasted_ms += play(seed).clock.now().0 - ManualClock::START.0;
     }
+    eprintln!("{count} worlds lasted {} days.", lasted_ms / 86_400_000);
 }
 
 #[test]
@@ -43,6 +49,7 @@ fn hunts_keep_their_laws_while_programs_are_killed_and_people_interfere() {
         }
         let settled = world.settle();
         assert_lawful(&world, &settled);
+        world
     });
 }
 
@@ -55,6 +62,7 @@ fn hunts_keep_their_laws_when_the_power_goes_at_any_sync() {
         }
         let settled = world.settle();
         assert_lawful(&world, &settled);
+        world
     });
 }
 
@@ -123,6 +131,7 @@ fn a_hunt_that_nobody_disturbs_is_on_time_to_the_millisecond() {
             assert_eq!((text(&record, "status"), number(&record, "ended")), ("failed", failed));
         }
         assert_lawful(&world, &(db, domain));
+        world
     });
 }
 

@@ -3,9 +3,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value as Json;
 
 /// How long anything may take. Only what is broken takes as long.
@@ -107,33 +111,80 @@ pub(crate) struct Letter {
 
 /// A mail server. It refuses mail to `nobody@...` for good.
 pub(crate) fn smtp() -> Inbox<Letter> {
-    serve(|stream, tell| {
-        let mut reader = BufReader::new(stream);
-        write!(reader.get_mut(), "220 mail.example ESMTP\r\n")?;
-        let mut to = String::new();
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line)? == 0 {
-                return Ok(());
-            }
-            let answer = match line.get(..4).unwrap_or("").to_ascii_uppercase().as_str() {
-                "RCPT" if line.contains("nobody@") => "550 5.1.1 There is nobody of this name",
-                "RCPT" => {
-                    to = line.split(['<', '>']).nth(1).unwrap_or("").to_owned();
-                    "250 ok"
-                }
-                "DATA" => {
-                    write!(reader.get_mut(), "354 go on\r\n")?;
-                    let text = until_dot(&mut reader)?;
-                    let _ = tell.send(Letter { to: to.clone(), text });
-                    "250 taken"
-                }
-                "QUIT" => "221 bye",
-                _ => "250 ok",
-            };
-            write!(reader.get_mut(), "{answer}\r\n")?;
-        }
+    serve(|mut stream, tell| {
+        write!(stream, "220 mail.example ESMTP\r\n")?;
+        take_mail(stream, tell, None).map(drop)
     })
+}
+
+/// A mail server that takes nothing without TLS and the right password: that of the test. The
+/// certificate and its key are files.
+pub(crate) fn smtp_with_tls(certificate: &str, key: &str) -> Inbox<Letter> {
+    let certificates = vec![CertificateDer::from_pem_file(certificate).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(key).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(certificates, key)
+        .unwrap();
+    let config = Arc::new(config);
+    serve(move |mut stream, tell| {
+        write!(stream, "220 mail.example ESMTP\r\n")?;
+        let plain = take_mail(stream, tell, Some("530 5.7.0 Say STARTTLS first"))?;
+        let Some(stream) = plain else { return Ok(()) };
+        let connection = ServerConnection::new(config.clone()).map_err(std::io::Error::other)?;
+        let stream = StreamOwned::new(connection, stream);
+        take_mail(stream, tell, Some("535 5.7.8 Say who you are")).map(drop)
+    })
+}
+
+/// What `AUTH PLAIN` says for the user `ada` with the password `hush`.
+const CREDENTIALS: &str = "AGFkYQBodXNo";
+
+/// Talks with a client. With a refusal, mail is taken after the right credentials only; the
+/// connection comes back if the client wants TLS on it.
+fn take_mail<S: Read + Write>(
+    stream: S,
+    tell: &Sender<Letter>,
+    mut refusal: Option<&str>,
+) -> std::io::Result<Option<S>> {
+    let mut reader = BufReader::new(stream);
+    let mut to = String::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let verb = line.get(..4).unwrap_or("").to_ascii_uppercase();
+        let answer = match (verb.as_str(), refusal) {
+            ("STAR", Some(_)) => {
+                write!(reader.get_mut(), "220 go on\r\n")?;
+                return Ok(Some(reader.into_inner()));
+            }
+            ("AUTH", Some(_)) if line.trim_end() == format!("AUTH PLAIN {CREDENTIALS}") => {
+                refusal = None;
+                "235 welcome"
+            }
+            ("AUTH" | "MAIL", Some(refusal)) => refusal,
+            ("RCPT", _) if line.contains("nobody@") => "550 5.1.1 There is nobody of this name",
+            ("RCPT", _) => {
+                to = line.split(['<', '>']).nth(1).unwrap_or("").to_owned();
+                "250 ok"
+            }
+            ("DATA", _) => {
+                write!(reader.get_mut(), "354 go on\r\n")?;
+                let text = until_dot(&mut reader)?;
+                let _ = tell.send(Letter { to: to.clone(), text });
+                "250 taken"
+            }
+            ("QUIT", _) => "221 bye",
+            _ => "250 ok",
+        };
+        write!(reader.get_mut(), "{answer}\r\n")?;
+        reader.get_mut().flush()?;
+    }
 }
 
 /// The mail.
