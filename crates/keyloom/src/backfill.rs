@@ -82,17 +82,18 @@ impl Db {
     async fn rewrite(&self, schema: &Schema, page: &[Item]) -> Result<(), Error> {
         let upkeep = self.shared.upkeep(schema);
         let rows: Vec<OwnRow> = page.iter().filter_map(|row| old_row(schema, row)).collect();
-        for some in upkeep.batches(&rows) {
-            let is_plain = some.iter().all(|row| row.deletion.is_none());
-            let mut together = vec![];
-            for row in some {
-                together.push(upkeep.rewritten(row.clone()).await?);
-            }
-            if is_plain && upkeep.is_committed(&together).await {
+        let mut transitions = vec![];
+        for row in rows {
+            transitions.push(upkeep.rewritten(row).await?);
+        }
+        for some in upkeep.batches(&transitions) {
+            let is_marked = |row: &OwnRow| row.deletion.is_some();
+            let is_plain = !some.iter().any(|member| member.before.as_ref().is_some_and(is_marked));
+            if is_plain && upkeep.is_committed(some).await {
                 continue;
             }
-            for row in some {
-                upkeep.rewrite(&row.image.key).await?;
+            for member in some {
+                upkeep.rewrite(&member.key).await?;
             }
         }
         Ok(())

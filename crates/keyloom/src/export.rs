@@ -142,7 +142,11 @@ fn is_of(layout: &Layout, row: &Item, kinds: &BTreeSet<EntityId>) -> bool {
     match layout.row_name(key(PARTITION), key(SORT)) {
         Some(RowName::Own(key)) => kinds.contains(&key.entity),
         Some(
-            RowName::Link { .. } | RowName::Guard { .. } | RowName::Entry { .. } | RowName::System,
+            RowName::Link { .. }
+            | RowName::Guard { .. }
+            | RowName::Entry { .. }
+            | RowName::Tally(_)
+            | RowName::System,
         )
         | None => false,
     }

@@ -99,7 +99,9 @@
 //! [`Options`].
 
 mod backfill;
+mod board;
 mod change;
+mod count;
 mod db;
 mod document;
 mod entry;
@@ -124,7 +126,9 @@ mod upkeep;
 mod verify;
 
 pub use backfill::Progress;
+pub use board::{BoardPage, BoardQuery};
 pub use change::Change;
+pub use count::{CountQuery, Counts};
 pub use db::{Db, MatchingUse, Options};
 pub use document::{DocumentError, from_item, item_to_json, json_to_item, to_item};
 pub use entry::Entry;
@@ -134,7 +138,7 @@ pub use filter::Filter;
 pub use import::{Existing, Imported};
 pub use keyloom_model::{Code, FieldError, FieldErrorKind, ModelError, Refusal};
 pub use keyloom_query::{
-    Budget, CursorError, Effort, End, RequestError, Strategy, Total, ValueCount, ValuePage,
+    Budget, CursorError, Effort, End, Ranked, RequestError, Strategy, Total, ValueCount, ValuePage,
 };
 pub use keyloom_store::{Clock, Store, SystemClock};
 pub use keyloom_value::{Item, Number, Value};

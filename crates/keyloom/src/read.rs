@@ -362,9 +362,10 @@ impl ListQuery {
         let list = self.find_list(declared)?;
         let filters = self.filters.iter().map(|filter| filter.resolved(declared));
         let filters = filters.collect::<Result<Vec<_>, Error>>()?;
+        let given = Given { what: "list", name: &self.list, values: &self.by };
         Ok(ListRequest {
             tenant: self.db.tenant_of(schema, entity)?,
-            by: self.by_values(declared, list)?,
+            by: by_values(declared, &declared.list(list).by, &given)?,
             range: self.range(declared, list)?,
             direction: self.direction,
             limit: self.limit,
@@ -380,30 +381,6 @@ impl ListQuery {
             let what = format!("`{}` has no list `{}`", entity.name, self.list);
             unknown(what, &self.list, entity.lists.iter().map(|list| list.name.as_str()))
         })
-    }
-
-    fn by_values(&self, entity: &Entity, list: ListId) -> Result<Vec<Value>, Error> {
-        let fields = &entity.list(list).by;
-        for (index, (name, _)) in self.by.iter().enumerate() {
-            if self.by[..index].iter().any(|(before, _)| before == name) {
-                return Err(self.bounded_twice(name));
-            }
-            let is_by = |field: &FieldId| entity.field(*field).name == *name;
-            if !fields.iter().any(is_by) {
-                let what = format!("`{name}` is not in `by` of the list `{}`", self.list);
-                let names = fields.iter().map(|field| entity.field(*field).name.as_str());
-                return Err(unknown(what, name, names));
-            }
-        }
-        let value = |field: &FieldId| {
-            let field = entity.field(*field);
-            let given = self.by.iter().find(|(name, _)| *name == field.name);
-            given.map(|(_, value)| field.of.take(value)).ok_or_else(|| Error::Unknown {
-                what: format!("The list `{}` needs a value of `{}`", self.list, field.name),
-                help: Some("there is one list for each of its values".to_owned()),
-            })
-        };
-        fields.iter().map(value).collect()
     }
 
     /// The bounds in the order of the list's fields: values of the first ones, then bounds of one.
@@ -422,27 +399,20 @@ impl ListQuery {
             }
             for (side, value) in bounds {
                 let (bound, value) = match side {
-                    Side::Equal => return Err(self.bounded_twice(&field.name)),
+                    Side::Equal => return Err(bounded_twice(&field.name)),
                     Side::AtLeast => (&mut range.lower, Bound::Included(value)),
                     Side::MoreThan => (&mut range.lower, Bound::Excluded(value)),
                     Side::AtMost => (&mut range.upper, Bound::Included(value)),
                     Side::LessThan => (&mut range.upper, Bound::Excluded(value)),
                 };
                 if *bound != Bound::Unbounded {
-                    return Err(self.bounded_twice(&field.name));
+                    return Err(bounded_twice(&field.name));
                 }
                 *bound = value;
             }
             break;
         }
         if used == self.range.len() { Ok(range) } else { Err(self.no_such_range(entity, list)) }
-    }
-
-    fn bounded_twice(&self, field: &str) -> Error {
-        Error::Unknown {
-            what: format!("`{field}` is bounded twice"),
-            help: Some("give it one value, or one lower and one upper bound".to_owned()),
-        }
     }
 
     fn no_such_range(&self, entity: &Entity, list: ListId) -> Error {
@@ -483,4 +453,47 @@ fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, V
 
 pub(crate) fn record(schema: &Arc<Schema>, row: OwnRow) -> Record {
     Record::new(schema, schema.layouts.upgraded(row))
+}
+
+fn bounded_twice(field: &str) -> Error {
+    Error::Unknown {
+        what: format!("`{field}` is bounded twice"),
+        help: Some("give it one value, or one lower and one upper bound".to_owned()),
+    }
+}
+
+/// Values of `by` that were given to a list, a count or a board.
+pub(crate) struct Given<'g> {
+    pub(crate) what: &'static str,
+    pub(crate) name: &'g str,
+    pub(crate) values: &'g [(String, Value)],
+}
+
+/// One value for each field of `by`.
+pub(crate) fn by_values(
+    entity: &Entity,
+    fields: &[FieldId],
+    given: &Given<'_>,
+) -> Result<Vec<Value>, Error> {
+    let Given { what, name: of, values } = given;
+    for (index, (name, _)) in values.iter().enumerate() {
+        if values[..index].iter().any(|(before, _)| before == name) {
+            return Err(bounded_twice(name));
+        }
+        let is_by = |field: &FieldId| entity.field(*field).name == *name;
+        if !fields.iter().any(is_by) {
+            let what = format!("`{name}` is not in `by` of the {what} `{of}`");
+            let names = fields.iter().map(|field| entity.field(*field).name.as_str());
+            return Err(unknown(what, name, names));
+        }
+    }
+    let value = |field: &FieldId| {
+        let field = entity.field(*field);
+        let given = values.iter().find(|(name, _)| *name == field.name);
+        given.map(|(_, value)| field.of.take(value)).ok_or_else(|| Error::Unknown {
+            what: format!("The {what} `{of}` needs a value of `{}`", field.name),
+            help: Some(format!("there is one {what} for each of its values")),
+        })
+    };
+    fields.iter().map(value).collect()
 }

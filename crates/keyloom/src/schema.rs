@@ -8,7 +8,7 @@ mod table;
 
 use std::collections::BTreeSet;
 
-use keyloom_model::{EntityId, Layout, ListId, Model, UniqueId};
+use keyloom_model::{BoardId, CountId, EntityId, Layout, ListId, Model, UniqueId};
 
 pub(crate) use layouts::{Former, Layouts};
 pub(crate) use open::{open_schema, reopen_schema};
@@ -30,6 +30,10 @@ pub(crate) struct Pending {
     pub(crate) lists: BTreeSet<(String, String)>,
     /// Names of entities and fields of their uniques that cannot be looked up yet.
     pub(crate) uniques: BTreeSet<(String, String)>,
+    /// Names of entities and their counts that cannot be read yet.
+    pub(crate) counts: BTreeSet<(String, String)>,
+    /// Names of entities and their boards that cannot be read yet.
+    pub(crate) boards: BTreeSet<(String, String)>,
 }
 
 impl Schema {
@@ -45,6 +49,20 @@ impl Schema {
         let entity = self.model().entity(entity);
         let name = (entity.name.clone(), entity.list(list).name.clone());
         !self.pending.lists.contains(&name)
+    }
+
+    /// Whether a count can be read.
+    pub(crate) fn is_count_ready(&self, entity: EntityId, count: CountId) -> bool {
+        let entity = self.model().entity(entity);
+        let name = (entity.name.clone(), entity.count(count).name.clone());
+        !self.pending.counts.contains(&name)
+    }
+
+    /// Whether a board can be read.
+    pub(crate) fn is_board_ready(&self, entity: EntityId, board: BoardId) -> bool {
+        let entity = self.model().entity(entity);
+        let name = (entity.name.clone(), entity.board(board).name.clone());
+        !self.pending.boards.contains(&name)
     }
 
     /// Whether entities of a kind can be looked for by tags and facets.

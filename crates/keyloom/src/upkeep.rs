@@ -9,6 +9,7 @@ mod intent;
 mod plan;
 mod receipt;
 mod sweep;
+mod tallies;
 mod tenant;
 mod transition;
 mod unmark;
@@ -19,6 +20,7 @@ pub(crate) use commit::Outcome;
 pub(crate) use intent::Intent;
 pub(crate) use plan::{ACTIONS_MAX, Planned, as_read};
 pub(crate) use receipt::{Done, Receipt, Ticket};
+pub(crate) use tallies::{add_all, add_steps, rewrite};
 pub(crate) use transition::{Mark, Transition};
 pub(crate) use write::Effort;
 
@@ -64,11 +66,24 @@ impl<'a> Upkeep<'a> {
         self.layouts.current.own_key(key)
     }
 
-    /// Rows in parts, each of which can be written anew or removed in one transaction.
-    pub(crate) fn batches<'r>(&self, rows: &'r [OwnRow]) -> impl Iterator<Item = &'r [OwnRow]> {
-        let per_row = |row: &OwnRow| self.layouts.rows_max(row.image.key.entity);
-        let largest = rows.iter().map(per_row).max().unwrap_or(1);
-        rows.chunks((ACTIONS_MAX / largest).max(1))
+    /// Transitions in parts, each of which goes into one transaction. What cannot be planned
+    /// together is left to be tried one by one.
+    pub(crate) fn batches<'t>(&self, transitions: &'t [Transition]) -> Vec<&'t [Transition]> {
+        let planner = self.planner(&[]);
+        let fits = |some: &[Transition]| {
+            planner.plan(some).is_ok_and(|plan| plan.rows_max() <= ACTIONS_MAX)
+        };
+        let (mut batches, mut rest) = (vec![], transitions);
+        while !rest.is_empty() {
+            let mut length = rest.len().min(ACTIONS_MAX);
+            while length > 1 && !fits(&rest[..length]) {
+                length /= 2;
+            }
+            let (batch, after) = rest.split_at(length);
+            batches.push(batch);
+            rest = after;
+        }
+        batches
     }
 
     /// A new stamp.

@@ -7,6 +7,7 @@ mod number;
 mod own;
 mod position;
 mod sets;
+mod tallies;
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, SORT, VERSION};
 use keyloom_model::{EntityKey, RowName};
@@ -93,6 +94,7 @@ impl Db {
         })?;
         let start = match at {
             At::Sets(place) => return verifier.sets_page(place, before).await,
+            At::Numbers(from) => return verifier.tallies_page(from, before).await,
             At::Rows(start) => start,
         };
         let mut scan = Scan::new(&self.shared.table);
@@ -108,7 +110,7 @@ impl Db {
         let progress = Progress { rows, rows_total: described.items.max(rows) };
         let at = match page.last_key {
             Some(key) => Some(At::Rows(Some(key))),
-            None => verifier.first_set(),
+            None => verifier.first_set().or_else(|| verifier.first_tally()),
         };
         let next = at.map(|at| Position { at, rows }.write());
         Ok(VerifyPage { findings, next, progress })
@@ -123,13 +125,9 @@ struct Verifier<'a> {
 
 impl Verifier<'_> {
     async fn row(&self, row: &Item, findings: &mut Vec<Finding>) -> Result<(), Error> {
-        let layouts = &self.schema.layouts;
-        let key = |name| row.get(name).and_then(Value::as_b).unwrap_or_default();
-        let (partition, sort) = (key(PARTITION), key(SORT));
-        let mut formers = layouts.before.values().map(|former| &former.layout);
-        let mut older = || formers.find_map(|layout| layout.row_name(partition, sort));
-        match layouts.current.row_name(partition, sort) {
+        match self.name_of(row) {
             Some(RowName::System) => {
+                let partition = row.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
                 if is_damaged(partition, row) {
                     let problem = Problem::Stray { row: show_key(row) };
                     findings.push(self.finding(None, problem, self.for_a_person()));
@@ -140,7 +138,9 @@ impl Verifier<'_> {
             Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Entry { .. }) => {
                 self.derived(row, findings).await
             }
-            None if older().is_some() => self.derived(row, findings).await,
+            // All numbers are counted together.
+            Some(RowName::Tally(_)) => Ok(()),
+            None if Self::is_zero(row) => self.forget_zero(row).await,
             None => {
                 let problem = Problem::Stray { row: show_key(row) };
                 // An entity that the model does not know is data all the same.
@@ -190,6 +190,11 @@ fn unmarked(row: &Item) -> Item {
     let mut row = row.clone();
     row.remove(DELETION);
     row
+}
+
+fn key_of(row: &Item) -> Item {
+    let key = [PARTITION, SORT].into_iter();
+    key.filter_map(|name| Some((keyloom_value::Name::from(name), row.get(name)?.clone()))).collect()
 }
 
 /// The values that the name of a group is made of.

@@ -127,9 +127,11 @@ pub(crate) struct DeclaredTest {
 #[derive(Debug)]
 pub(crate) struct DeclaredCount {
     pub(crate) name: Word,
+    pub(crate) path: Option<Word>,
     pub(crate) by: Vec<Word>,
     pub(crate) split: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
+    pub(crate) shards: Option<Node>,
 }
 
 /// `[entity.NAME.board.NAME]`.

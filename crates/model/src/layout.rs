@@ -10,6 +10,7 @@ mod key;
 mod matching;
 mod rows;
 mod slot;
+mod tally;
 mod template;
 
 use keyloom_value::{Item, Name, Value};
@@ -24,6 +25,7 @@ pub use matching::{Group, Matching, entry_place};
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
 pub(crate) use slot::{SLOTS_MAX, Slots, needed as slots_needed};
+pub use tally::{Tally, is_tally};
 pub use template::{KeyPart, KeyTemplate};
 
 /// A model laid out in one table.
@@ -96,7 +98,10 @@ impl Layout {
         };
         let entities: Vec<EntityLayout> = model.entities().map(entity_layout).collect();
         let used = entities.iter().flat_map(|entity| entity.slots.all());
+        // What a board ranks by counts is in the first one.
+        let is_ranked = model.entities().any(|(_, entity)| !entity.boards.is_empty());
         let count = used.map(|slot| slot.index() + 1).max().unwrap_or(0);
+        let count = count.max(usize::from(is_ranked));
         let names = |slot: Slot| SlotNames { partition: slot.partition(), sort: slot.sort() };
         let slots = (0..u8::MAX).take(count).map(|number| names(Slot(number))).collect();
         let (matching, system) = (Matching::Sets, SystemNames::new());

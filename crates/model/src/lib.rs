@@ -55,12 +55,12 @@ pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
     EntityKey, Group, Image, KeyPart, KeyTemplate, KeyTooLong, Layout, Link, Matching, OwnRow,
-    Reason, Row, RowKey, RowName, Slot, Unreadable, attribute, entry_place,
+    Reason, Row, RowKey, RowName, Slot, Tally, Unreadable, attribute, entry_place, is_tally,
 };
 pub use model::{
-    Board, CaseMode, Count, DefaultValue, Direction, Entity, EntityId, Field, FieldId, FieldOrigin,
-    FieldType, Handler, IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy,
-    PathPart, Presence, Ranking, TagCombination, Target, Tenancy, Test, TriggeringChange, Unique,
-    UniqueId,
+    Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,
+    FieldId, FieldOrigin, FieldType, Handler, IdSource, Limits, List, ListId, Literal, Model,
+    OnDelete, OrderBy, PathPart, Presence, Ranking, TagCombination, Target, Tenancy, Test,
+    TriggeringChange, Unique, UniqueId,
 };
 pub use suggest::nearest;

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 pub use entity::{Entity, EntityId, IdSource, Tenancy, Unique, UniqueId};
 pub use field::{Field, FieldId, FieldOrigin, FieldType, Limits, OnDelete, Presence};
 pub use list::{
-    Board, CaseMode, Count, Direction, Handler, List, ListId, OrderBy, PathPart, Ranking,
-    TagCombination, Target, Test, TriggeringChange,
+    Board, BoardId, CaseMode, Count, CountId, Direction, Handler, List, ListId, OrderBy, PathPart,
+    Ranking, TagCombination, Target, Test, TriggeringChange,
 };
 pub use literal::{DefaultValue, Literal};
 
@@ -59,6 +59,14 @@ impl Model {
     /// The entity of this name.
     pub fn find(&self, name: &str) -> Option<EntityId> {
         self.by_name.get(name).copied()
+    }
+
+    /// The board of this name, which no other board of the model has, and whose it is.
+    pub fn find_board(&self, name: &str) -> Option<(EntityId, BoardId)> {
+        self.entities().find_map(|(id, entity)| {
+            let (board, _) = entity.boards().find(|(_, board)| board.name == name)?;
+            Some((id, board))
+        })
     }
 
     /// What is called after changes, in the order of the file.

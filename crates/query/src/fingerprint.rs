@@ -1,10 +1,11 @@
 //! Fingerprints of questions: two questions have the same only if a position in the answer of one
 //! is a position in the answer of the other.
 
-use keyloom_model::{Entity, FieldType, Layout, List, Literal};
+use keyloom_model::{Entity, FieldId, FieldType, Layout, List, Literal};
 use keyloom_store::Direction;
 use sha2::{Digest, Sha256};
 
+use crate::CountRequest;
 use crate::span::Span;
 
 /// What a cursor is bound to.
@@ -68,6 +69,34 @@ impl Fingerprint {
         what.iter().for_each(|word| pieces.add(word));
         pieces.add_count(usize::from(filter.is_some()));
         pieces.add(filter.unwrap_or_default());
+        pieces.finish()
+    }
+
+    /// Of the numbers of a count. The partition has the names of entity and count, the tenant and
+    /// the values of `by`.
+    pub(crate) fn of_count(
+        entity: &Entity,
+        partition: &[u8],
+        request: &CountRequest,
+    ) -> Fingerprint {
+        let mut pieces = Pieces::new("count");
+        pieces.add(partition);
+        let name = |field: &FieldId| &entity.field(*field).name;
+        pieces.add_count(request.only.len());
+        for (field, value) in &request.only {
+            pieces.add(name(field));
+            pieces.add(value.to_string());
+        }
+        request.split.iter().for_each(|field| pieces.add(name(field)));
+        pieces.finish()
+    }
+
+    /// Of a board. The partition has the names of entity and board, the tenant and the values of
+    /// `by`.
+    pub(crate) fn of_board(partition: &[u8], ranked: &str) -> Fingerprint {
+        let mut pieces = Pieces::new("board");
+        pieces.add(partition);
+        pieces.add(ranked);
         pieces.finish()
     }
 

@@ -7,6 +7,8 @@
 //! - [`Reader::list`]: a page of an ordered list, in either direction, between bounds, of all or of
 //!   what passes a [`Filter`]; [`Reader::total`]: how many that are; [`Reader::count_values`]: which
 //!   tags and values of facets they have;
+//! - [`Reader::count`]: numbers of a count; [`Reader::board`], [`Reader::ranked`],
+//!   [`Reader::around`]: a board from its start, one on it, and who is around that one;
 //! - [`Reader::family`], [`Reader::children`], [`Reader::first_children`]: a parent with its children;
 //! - [`Reader::explain`]: how a page is found; with a [`Tally`] as the store, what is read for it;
 //! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
@@ -72,7 +74,9 @@
 //! rows for every 100 of them, wherever in the list it is. A parent with its children is one
 //! read. Rows that a large deletion has marked cost one more read for each deletion.
 
+mod board;
 mod combine;
+mod count;
 mod cursor;
 mod cut;
 mod deletion;
@@ -98,6 +102,8 @@ mod tally;
 mod values;
 mod visible;
 
+pub use board::{BoardPage, BoardRequest, Ranked};
+pub use count::{CountNumber, CountPage, CountRequest};
 pub use cursor::{CursorError, CursorKey};
 pub use deletion::{DeletionState, deletion_key};
 pub use error::Error;

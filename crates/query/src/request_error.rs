@@ -75,6 +75,15 @@ pub enum RequestError {
         /// The list.
         list: String,
     },
+    /// A count is not told by this field, or it is named twice.
+    NotSplit {
+        /// The count.
+        count: String,
+        /// The field.
+        field: String,
+        /// Whether it is named twice.
+        is_twice: bool,
+    },
     /// The one is no parent of the other.
     NotAChild {
         /// The entity that was given as a parent.
@@ -117,6 +126,13 @@ impl fmt::Display for RequestError {
             RequestError::FilterTooLarge { depth, tests } => {
                 write!(f, "A filter has at most {tests} tests, {depth} deep: ask for less.")
             }
+            RequestError::NotSplit { field, is_twice: true, .. } => {
+                write!(f, "`{field}` is named twice: give one value of it, or all of them.")
+            }
+            RequestError::NotSplit { count, field, is_twice: false } => write!(
+                f,
+                "The count `{count}` is not told by `{field}`: declare it in `split` of that count."
+            ),
             RequestError::NoTotal { list } => write!(
                 f,
                 "How many there are is known only of whole lists of entities with tags or facets, \

@@ -143,9 +143,11 @@ pub(crate) fn entity_of(schema: &Schema, key: &Item) -> Option<EntityKey> {
     let part = |name| key.get(name).and_then(Value::as_b);
     match schema.layouts.current.row_name(part(PARTITION)?, part(SORT)?)? {
         RowName::Own(key) => Some(key),
-        RowName::Link { .. } | RowName::Guard { .. } | RowName::Entry { .. } | RowName::System => {
-            None
-        }
+        RowName::Link { .. }
+        | RowName::Guard { .. }
+        | RowName::Entry { .. }
+        | RowName::Tally(_)
+        | RowName::System => None,
     }
 }
 

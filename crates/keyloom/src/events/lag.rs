@@ -66,10 +66,11 @@ impl Db {
             backlog.consumers.push(lag);
         }
         if model.jobs().is_some() {
-            backlog.running = self.count(Status::Running).await?.0;
-            backlog.queued = self.count(Status::Queued).await?.0;
-            backlog.failed = self.count(Status::Failed).await?.0;
-            (backlog.waiting, backlog.due, backlog.late_ms) = self.count(Status::Waiting).await?;
+            backlog.running = self.count_jobs(Status::Running).await?.0;
+            backlog.queued = self.count_jobs(Status::Queued).await?.0;
+            backlog.failed = self.count_jobs(Status::Failed).await?.0;
+            (backlog.waiting, backlog.due, backlog.late_ms) =
+                self.count_jobs(Status::Waiting).await?;
             backlog.waiting -= backlog.due;
         }
         Ok(backlog)
@@ -102,7 +103,7 @@ impl Db {
     }
 
     /// How many jobs have a status, how many of them are due, and for how long the first one is.
-    async fn count(&self, status: Status) -> Result<(u32, u32, i64), Error> {
+    async fn count_jobs(&self, status: Status) -> Result<(u32, u32, i64), Error> {
         let list = self.list(JOB, BY_STATUS).by("status", status.word()).limit(LOOKED_MAX);
         let jobs = list.read().await?.items;
         let now_ms = self.shared.now_ms();

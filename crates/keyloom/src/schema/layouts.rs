@@ -1,10 +1,11 @@
 //! The layout of today, and those of before under which rows may still be written.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::REVISION;
 use keyloom_model::{
-    Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Row, UniqueId,
+    Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Row, Tally, UniqueId,
 };
 use keyloom_store::SetName;
 
@@ -31,15 +32,8 @@ pub(crate) struct Former {
 impl Layouts {
     /// Every row that an entity implies that was read, under the revision it was written.
     pub(crate) fn rows_before(&self, row: &OwnRow) -> Result<Vec<Row>, Error> {
-        let (mut rows, revision) = match self.former(row)? {
-            None => (self.current.rows(&row.image)?, self.current.revision()),
-            Some(former) => {
-                let name = &self.current.model().entity(row.image.key.entity).name;
-                let mut image = row.image.clone();
-                image.key.entity = former.model().find(name).unwrap_or(image.key.entity);
-                (former.rows(&image)?, former.revision())
-            }
-        };
+        let (layout, image) = self.written(row)?;
+        let (mut rows, revision) = (layout.rows(&image)?, layout.revision());
         // It may have been written under a revision that is not kept any more, and still says so.
         if row.revision != revision {
             for implied in rows.iter_mut().filter(|row| row.item.contains(REVISION)) {
@@ -52,15 +46,25 @@ impl Layouts {
     /// The sets that an entity is in that was read, under the revision it was written, with its
     /// number.
     pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<BTreeSet<(SetName, u32)>, Error> {
-        match self.former(row)? {
-            None => sets(&self.current, &row.image),
-            Some(former) => {
-                let name = &self.current.model().entity(row.image.key.entity).name;
-                let mut image = row.image.clone();
-                image.key.entity = former.model().find(name).unwrap_or(image.key.entity);
-                sets(former, &image)
-            }
-        }
+        let (layout, image) = self.written(row)?;
+        sets(layout, &image)
+    }
+
+    /// The numbers to which an entity adds that was read, under the revision it was written.
+    pub(crate) fn tallies_before(&self, row: &OwnRow) -> Result<Vec<Tally>, Error> {
+        let (layout, image) = self.written(row)?;
+        Ok(layout.tallies(&image)?)
+    }
+
+    /// The layout that a row was written under, and the image as that one has it.
+    fn written<'l>(&'l self, row: &'l OwnRow) -> Result<(&'l Layout, Cow<'l, Image>), Error> {
+        let Some(former) = self.former(row)? else {
+            return Ok((&self.current, Cow::Borrowed(&row.image)));
+        };
+        let name = &self.current.model().entity(row.image.key.entity).name;
+        let mut image = row.image.clone();
+        image.key.entity = former.model().find(name).unwrap_or(image.key.entity);
+        Ok((former, Cow::Owned(image)))
     }
 
     /// The sets that an entity is in under the model of today, with its number.
@@ -110,14 +114,6 @@ impl Layouts {
         }
         let former = self.before.range(row.revision..).next();
         Ok(former.map(|(_, former)| &former.layout))
-    }
-
-    /// The most rows that one change of an entity of a kind can touch, under any revision.
-    pub(crate) fn rows_max(&self, entity: EntityId) -> usize {
-        let name = &self.current.model().entity(entity).name;
-        let of = |layout: &Layout| layout.model().find(name).map(|id| layout.rows_max(id));
-        let before = self.before.values().filter_map(|former| of(&former.layout));
-        before.chain(of(&self.current)).max().unwrap_or(1)
     }
 
     /// The error that says that a unique value is taken.

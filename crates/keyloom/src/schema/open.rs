@@ -202,5 +202,15 @@ fn pending(layout: &Layout, evolution: &Evolution, before: &Pending) -> Pending 
             .pending_uniques()
             .map(|(entity, unique)| (name(entity), layout.unique_name(entity, unique).to_owned())),
     );
+    pending.counts.extend(
+        evolution
+            .pending_counts()
+            .map(|(entity, count)| (name(entity), model.entity(entity).count(count).name.clone())),
+    );
+    pending.boards.extend(
+        evolution
+            .pending_boards()
+            .map(|(entity, board)| (name(entity), model.entity(entity).board(board).name.clone())),
+    );
     pending
 }

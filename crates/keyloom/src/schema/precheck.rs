@@ -28,7 +28,9 @@ pub(crate) async fn precheck(
             let key = own.image.key.clone();
             // What has expired is not there for readers, and gives way.
             let gives_way = reader.has_expired(&own.image);
-            for row in layout.rows(&layouts.upgraded(own))? {
+            let image = layouts.upgraded(own);
+            layout.tallies(&image)?;
+            for row in layout.rows(&image)? {
                 let Reason::Guard(unique) = row.reason else { continue };
                 if gives_way || !pending.has_unique(layout, (key.entity, unique)) {
                     continue;

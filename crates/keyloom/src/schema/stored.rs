@@ -28,6 +28,8 @@ const SINCE: &str = "since";
 const ENTITIES: &str = "entities";
 const LISTS: &str = "lists";
 const UNIQUES: &str = "uniques";
+const COUNTS: &str = "counts";
+const BOARDS: &str = "boards";
 const POSITION: &str = "position";
 const DONE: &str = "done";
 const TEXT: &str = "text";
@@ -247,6 +249,8 @@ impl Revision {
         item.insert(ENTITIES, Value::L(names(&self.pending.entities)));
         item.insert(LISTS, pairs(&self.pending.lists));
         item.insert(UNIQUES, pairs(&self.pending.uniques));
+        item.insert(COUNTS, pairs(&self.pending.counts));
+        item.insert(BOARDS, pairs(&self.pending.boards));
         if let Some(position) = &self.progress.key {
             item.insert(POSITION, position.clone());
         }
@@ -280,6 +284,9 @@ impl Revision {
                 entities: elements(row.get(ENTITIES)?, text)?,
                 lists: elements(row.get(LISTS)?, pair)?,
                 uniques: elements(row.get(UNIQUES)?, pair)?,
+                // Who wrote neither had neither.
+                counts: row.get(COUNTS).map_or(Some(BTreeSet::new()), |all| elements(all, pair))?,
+                boards: row.get(BOARDS).map_or(Some(BTreeSet::new()), |all| elements(all, pair))?,
             },
             progress: Position { key, done },
         })

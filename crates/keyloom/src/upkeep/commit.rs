@@ -1,10 +1,12 @@
 //! Sends what was planned, and says in the model's words what came of it.
 
 use keyloom_model::{EntityKey, FieldId, UniqueId};
-use keyloom_store::{CancelReason, Error as StoreError, Store, TransactAction, TransactWrite};
+use keyloom_store::{
+    CancelReason, Error as StoreError, SetChange, Store, TransactAction, TransactWrite,
+};
 use keyloom_value::Item;
 
-use super::plan::{ACTIONS_MAX, Otherwise, Plan};
+use super::plan::{ACTIONS_MAX, Otherwise, Plan, Planned};
 use crate::error::Error;
 
 /// What came of a transaction.
@@ -25,9 +27,32 @@ pub(crate) enum Outcome {
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
 }
 
+/// How often a score is added to that others add to at the same time. Whenever this fails, another
+/// one has succeeded.
+const OUTSCORED_MAX: usize = 4096;
+
 /// Sends all of it as one transaction, or as a single write if it is one.
 pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<Outcome, Error> {
-    let Plan { actions: planned, sets } = plan.into();
+    let Plan { mut actions, sets, tallies } = plan.into();
+    if !tallies.has_scores() {
+        actions.extend(tallies.actions(store).await?);
+        return attempt(store, actions, sets).await?.ok_or(Error::Contended);
+    }
+    for _ in 0..OUTSCORED_MAX {
+        let planned = [actions.clone(), tallies.actions(store).await?].concat();
+        if let Some(outcome) = attempt(store, planned, sets.clone()).await? {
+            return Ok(outcome);
+        }
+    }
+    Err(Error::Contended)
+}
+
+/// What came of it; nothing if all that stood in the way is that a score is another one now.
+async fn attempt(
+    store: &dyn Store,
+    planned: Vec<Planned>,
+    sets: Vec<SetChange>,
+) -> Result<Option<Outcome>, Error> {
     let rows = planned.len();
     if rows > ACTIONS_MAX {
         return Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX });
@@ -35,7 +60,7 @@ pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<O
     let (actions, meanings): (Vec<_>, Vec<_>) =
         planned.into_iter().map(|planned| (planned.action, planned.otherwise)).unzip();
     match send(store, TransactWrite { sets, ..TransactWrite::new(actions) }).await {
-        Ok(()) => Ok(Outcome::Done),
+        Ok(()) => Ok(Some(Outcome::Done)),
         Err(StoreError::Canceled { reasons }) => outcome(reasons, meanings),
         Err(StoreError::ConditionFailed { item }) => {
             outcome(vec![Some(CancelReason::ConditionFailed { item })], meanings)
@@ -62,8 +87,11 @@ async fn send(store: &dyn Store, mut transaction: TransactWrite) -> Result<(), S
 }
 
 /// The first thing to act on: what was read is old, then a target that is gone, then a taken value.
-fn outcome(reasons: Vec<Option<CancelReason>>, meanings: Vec<Otherwise>) -> Result<Outcome, Error> {
-    let (mut outcome, mut not_mine) = (Outcome::Done, None);
+fn outcome(
+    reasons: Vec<Option<CancelReason>>,
+    meanings: Vec<Otherwise>,
+) -> Result<Option<Outcome>, Error> {
+    let (mut outcome, mut not_mine, mut is_outscored) = (Outcome::Done, None, false);
     for (reason, meaning) in reasons.into_iter().zip(meanings) {
         let item = match reason {
             None => continue,
@@ -78,6 +106,10 @@ fn outcome(reasons: Vec<Option<CancelReason>>, meanings: Vec<Otherwise>) -> Resu
             Otherwise::Overtaken => return Err(Error::Contended),
             Otherwise::NotMine { owner } => {
                 not_mine = Some(owner);
+                continue;
+            }
+            Otherwise::Outscored => {
+                is_outscored = true;
                 continue;
             }
             Otherwise::TargetGone { owner, field, target } => {
@@ -97,9 +129,10 @@ fn outcome(reasons: Vec<Option<CancelReason>>, meanings: Vec<Otherwise>) -> Resu
             "A unique value of the entity `{}` is guarded for another one.",
             owner.id
         ))),
+        (Outcome::Done, None) if is_outscored => Ok(None),
         // Canceled without a reason: another transaction was in the way.
-        (Outcome::Done, None) => Ok(Outcome::Changed),
-        (outcome, _) => Ok(outcome),
+        (Outcome::Done, None) => Ok(Some(Outcome::Changed)),
+        (outcome, _) => Ok(Some(outcome)),
     }
 }
 

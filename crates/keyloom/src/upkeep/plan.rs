@@ -10,6 +10,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Comparison, Condition, Path, Value};
 
+use super::tallies::Tallies;
 use super::{Mark, Transition};
 use crate::error::Error;
 use crate::schema::Layouts;
@@ -23,11 +24,20 @@ pub(crate) struct Plan {
     pub(crate) actions: Vec<Planned>,
     /// Who joins and leaves which sets.
     pub(crate) sets: Vec<SetChange>,
+    /// What is added to which numbers.
+    pub(crate) tallies: Tallies,
+}
+
+impl Plan {
+    /// How many actions it has, at most.
+    pub(crate) fn rows_max(&self) -> usize {
+        self.actions.len() + self.tallies.rows_max()
+    }
 }
 
 impl From<Vec<Planned>> for Plan {
     fn from(actions: Vec<Planned>) -> Plan {
-        Plan { actions, sets: vec![] }
+        Plan { actions, ..Plan::default() }
     }
 }
 
@@ -64,6 +74,8 @@ pub(crate) enum Otherwise {
     /// A row that goes along was written by somebody else: the changes have happened before, or
     /// whoever sent them is not alone.
     Overtaken,
+    /// Somebody else has added to the same score: add to what it is now.
+    Outscored,
 }
 
 /// What a plan is made with.
@@ -95,7 +107,22 @@ impl Planner<'_> {
             planned.extend(self.put(row, old, transition));
         }
         planned.extend(self.targets(transitions)?);
-        Ok(Plan { actions: planned, sets: self.sets(transitions)? })
+        let (sets, tallies) = (self.sets(transitions)?, self.tallies(transitions)?);
+        Ok(Plan { actions: planned, sets, tallies })
+    }
+
+    /// What the transitions together add to numbers.
+    fn tallies(&self, transitions: &[Transition]) -> Result<Tallies, Error> {
+        let mut tallies = Tallies::new(self.table);
+        for transition in transitions {
+            for tally in transition.before.iter().map(|row| self.layouts.tallies_before(row)) {
+                tallies.add(tally?, -1);
+            }
+            for tally in transition.after.iter().map(|new| self.layouts.current.tallies(new)) {
+                tallies.add(tally?, 1);
+            }
+        }
+        Ok(tallies)
     }
 
     /// The sets that entities join and leave.

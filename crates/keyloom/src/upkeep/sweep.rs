@@ -301,9 +301,9 @@ impl Upkeep<'_> {
     /// Removes rows with everything that they imply, as many at once as fit. False if one has
     /// changed.
     async fn remove(&self, rows: &[OwnRow]) -> Result<bool, Error> {
-        for some in self.batches(rows) {
-            let transitions: Vec<_> = some.iter().cloned().map(Transition::delete).collect();
-            if !matches!(self.commit_transitions(&transitions).await?, Outcome::Done) {
+        let transitions: Vec<_> = rows.iter().cloned().map(Transition::delete).collect();
+        for some in self.batches(&transitions) {
+            if !matches!(self.commit_transitions(some).await?, Outcome::Done) {
                 return Ok(false);
             }
         }

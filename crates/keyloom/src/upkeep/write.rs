@@ -9,7 +9,7 @@ use keyloom_value::{Item, Value};
 use super::commit::{Outcome, commit};
 use super::delete::{Expansion, Task};
 use super::intent::Turn;
-use super::plan::{ACTIONS_MAX, Plan, Planned, Planner, as_read};
+use super::plan::{ACTIONS_MAX, Planned, Planner, as_read};
 use super::{ATTEMPTS_MAX, Cast, Intent, Ticket, Transition, Upkeep};
 use crate::error::Error;
 
@@ -148,15 +148,16 @@ impl Upkeep<'_> {
         if cast.transitions().len() <= intents {
             return Ok(true);
         }
-        let Plan { actions: planned, sets } = self.planner(&[]).plan(cast.transitions())?;
+        let plan = self.planner(&[]).plan(cast.transitions())?;
         let put_bytes = |planned: &Planned| match &planned.action {
             TransactAction::Put(put) => put.item.size(),
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
         };
         let set_bytes = |change: &SetChange| change.set.as_bytes().len();
-        let bytes: usize = planned.iter().map(put_bytes).chain(sets.iter().map(set_bytes)).sum();
+        let put_bytes = plan.actions.iter().map(put_bytes);
+        let bytes: usize = put_bytes.chain(plan.sets.iter().map(set_bytes)).sum();
         let others = 1 + usize::from(effort.ticket.is_some()) + effort.riders.len();
-        Ok(planned.len() + others <= ACTIONS_MAX && bytes < BYTES_MAX)
+        Ok(plan.rows_max() + others <= ACTIONS_MAX && bytes < BYTES_MAX)
     }
 
     /// A deletion that does not fit into one transaction. Nothing can be changed together with it.
@@ -184,7 +185,7 @@ impl Upkeep<'_> {
                 }
             }
             _ => {
-                let rows = self.planner(&[]).plan(cast.transitions())?.actions.len();
+                let rows = self.planner(&[]).plan(cast.transitions())?.rows_max();
                 Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX })
             }
         }

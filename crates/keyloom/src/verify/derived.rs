@@ -1,11 +1,11 @@
 //! Guards and links: whether the entity that they belong to implies them.
 
-use keyloom_model::attribute::{OWNER, PARTITION, SORT};
+use keyloom_model::attribute::{OWNER, PARTITION};
 use keyloom_model::{EntityKey, OwnRow, RowKey};
 use keyloom_store::{Check, Delete, OnFailure, TransactAction};
 use keyloom_value::{Condition, Item, Path, Value};
 
-use super::{Finding, Problem, Remedy, Repair, Verifier, show_key};
+use super::{Finding, Problem, Remedy, Repair, Verifier, key_of, show_key};
 use crate::error::Error;
 use crate::upkeep::as_read;
 
@@ -109,9 +109,4 @@ impl Verifier<'_> {
         };
         TransactAction::Delete(Delete::new(&self.shared.table, key_of(row)).when(unchanged))
     }
-}
-
-fn key_of(row: &Item) -> Item {
-    let key = [PARTITION, SORT].into_iter();
-    key.filter_map(|name| Some((keyloom_value::Name::from(name), row.get(name)?.clone()))).collect()
 }

@@ -75,6 +75,15 @@ pub enum Problem {
         /// The number.
         number: u32,
     },
+    /// A number of a count or a board is not what the entities add up to.
+    WrongNumber {
+        /// The key of its row.
+        row: String,
+        /// What they add up to.
+        expected: i64,
+        /// What the row says, if it says a number.
+        found: Option<i64>,
+    },
     /// The entity refers to one that is not there.
     Dangling {
         /// The field that refers.
@@ -157,6 +166,17 @@ impl fmt::Display for Problem {
             Problem::GroupWrong { group, number } => {
                 write!(f, "The list {group} has the number {number}, which does not belong there.")
             }
+            Problem::WrongNumber { row, expected, found } => match found {
+                Some(found) if found == expected => {
+                    write!(f, "The row {row} has a wrong place, or what nothing implies.")
+                }
+                Some(found) => {
+                    write!(f, "The row {row} says {found}, and the entities add up to {expected}.")
+                }
+                None => {
+                    write!(f, "The row {row} says nothing, and the entities add up to {expected}.")
+                }
+            },
             Problem::Dangling { field, target } => {
                 write!(f, "`{field}` refers to `{target}`, which is not there.")
             }
@@ -183,6 +203,7 @@ impl Problem {
             | Problem::NumberTaken { .. }
             | Problem::GroupMissing { .. }
             | Problem::GroupWrong { .. }
+            | Problem::WrongNumber { .. }
             | Problem::LeftOver { .. }
             | Problem::Stray { .. } => "verify again, and look at what else was found.",
         }

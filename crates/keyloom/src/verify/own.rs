@@ -101,6 +101,9 @@ impl Verifier<'_> {
         let lists = entity.lists();
         let lists = lists.filter(|(id, _)| differs(layout.list_slot(own.image.key.entity, *id)));
         let mut lists: Vec<String> = lists.map(|(_, list)| list.name.clone()).collect();
+        let boards = entity.boards().filter(|(_, board)| board.ranks_entities());
+        let boards = boards.filter(|(id, _)| differs(layout.board_slot(own.image.key.entity, *id)));
+        lists.extend(boards.map(|(_, board)| board.name.clone()));
         if layout.expiry_slot(own.image.key.entity).is_some_and(differs) {
             lists.push("expires".to_owned());
         }

@@ -63,8 +63,49 @@ list.by_pages = { by = "lent", order = ["-pages", "title"] }
 list.on_shelf = { by = "shelf", order = "title" }
 "#;
 
+/// Books are counted and ranked.
+const COUNTED: &str = r#"
+[entity.shelf]
+id = "given"
+fields.place = "int"
+list.by_place = { order = "place" }
+
+[entity.book]
+id = "given"
+parent = "shelf"
+fields.title = "text"
+fields.pages = "int = 0"
+unique = ["title"]
+list.by_title = { order = "title" }
+count.all = { by = "shelf", split = "pages", shards = 3 }
+board.full = { of = "shelf" }
+board.thick = { rank = "pages" }
+"#;
+
+/// In another way; and a board goes.
+const RECOUNTED: &str = r#"
+[entity.shelf]
+id = "given"
+fields.place = "int"
+list.by_place = { order = "place" }
+
+[entity.book]
+id = "given"
+parent = "shelf"
+fields.title = "text"
+fields.pages = "int = 0"
+unique = ["title"]
+list.by_title = { order = "title" }
+count.all = { by = "shelf", split = ["pages", "title"] }
+board.thick = { rank = "pages", by = "shelf" }
+"#;
+
 fn library(db: &Db) {
     fill(db, 30);
+}
+
+fn small_library(db: &Db) {
+    fill(db, 12);
 }
 
 /// More rows than are written anew before progress is saved.
@@ -112,6 +153,15 @@ fn one_change_of_the_model_after_the_other_survives_a_crash_at_every_sync() {
     let delete = |db: &Db| block_on(db.delete("book", "b3"));
     let steps = vec![Step { model: SECOND, run: write }, Step { model: THIRD, run: delete }];
     let script = Script { model: FIRST, setup: library, steps };
+    let crashes = script.crash_everywhere();
+    assert!(crashes > 10, "{crashes}");
+}
+
+#[test]
+fn counts_and_boards_in_the_making_survive_a_crash_at_every_sync() {
+    let delete = |db: &Db| block_on(db.delete("book", "b3"));
+    let steps = vec![Step { model: COUNTED, run: write }, Step { model: RECOUNTED, run: delete }];
+    let script = Script { model: FIRST, setup: small_library, steps };
     let crashes = script.crash_everywhere();
     assert!(crashes > 10, "{crashes}");
 }

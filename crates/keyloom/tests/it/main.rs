@@ -4,6 +4,7 @@
 
 mod cascades;
 mod contents;
+mod counting;
 mod crash;
 mod crash_model;
 mod damage;

@@ -5,25 +5,56 @@ use std::collections::BTreeMap;
 use crate::declared::{DeclaredBoard, DeclaredCount, DeclaredEntity, DeclaredTags};
 use crate::error::{Code, Reporter};
 use crate::model::{Board, Count, FieldType, Ranking, TagCombination};
+use crate::parse::{Node, NodeKind};
 use crate::source::Word;
 
 use super::list::{facets, filter};
 use super::name::check_name;
+use super::path::{Paths, Served};
 use super::scope::{Scope, Usage};
 
+/// As many rows as a number can be spread over.
+const SHARDS_MAX: i64 = 100;
+
 pub(crate) fn counts(
-    declared: &[DeclaredCount],
+    entity: &DeclaredEntity,
     scope: &Scope,
-    reporter: &mut Reporter<'_>,
+    (paths, reporter): (&mut Paths, &mut Reporter<'_>),
 ) -> Vec<Count> {
     let count = |declared: &DeclaredCount| {
-        check_name(&declared.name, "a count", reporter);
-        let by = scope.find_all(Usage::By, &declared.by, reporter);
-        let split = facets((Usage::Split, &declared.split), (scope, &by), reporter);
-        let filter = filter(&declared.filter, scope, reporter);
-        Count { name: declared.name.text.clone(), by, split, filter }
+        let mut count = count(declared, scope, reporter);
+        if let Some(path) = &declared.path {
+            let (name, by) = (count.name.as_str(), count.by.as_slice());
+            let served = Served { what: "count", name, declared_by: &declared.by, by };
+            count.path = paths.add((entity, path), (scope, &served), reporter);
+        }
+        count
     };
-    declared.iter().map(count).collect()
+    entity.counts.iter().map(count).collect()
+}
+
+fn count(declared: &DeclaredCount, scope: &Scope, reporter: &mut Reporter<'_>) -> Count {
+    check_name(&declared.name, "a count", reporter);
+    let by = scope.find_all(Usage::By, &declared.by, reporter);
+    let mut split = facets((Usage::Split, &declared.split), (scope, &by), reporter);
+    // The order in which they are declared means nothing.
+    split.sort_by_key(|field| &scope.field(*field).name);
+    let filter = filter(&declared.filter, scope, reporter);
+    let shards = declared.shards.as_ref().map_or(1, |node| shards(node, reporter));
+    Count { name: declared.name.text.clone(), path: None, by, split, filter, shards }
+}
+
+fn shards(node: &Node, reporter: &mut Reporter<'_>) -> u32 {
+    let given = match node.kind {
+        NodeKind::Integer(given) if (2..=SHARDS_MAX).contains(&given) => u32::try_from(given).ok(),
+        _ => None,
+    };
+    given.unwrap_or_else(|| {
+        let reason = format!("`shards` takes a whole number from 2 to {SHARDS_MAX}");
+        let help = "without it, each number of the count is in one row";
+        reporter.report_with_help(Code::BadShards, node.span, (reason, help));
+        1
+    })
 }
 
 pub(crate) fn boards(

@@ -16,7 +16,8 @@ pub(crate) fn check_capacity(
         let reason = format!("one change of `{}` could touch {rows} rows", name.text);
         let help = format!(
             "a transaction has at most {ROWS_MAX}; each unique takes 2, each reference or parent 3, \
-             the entity itself 1: declare fewer of them"
+             the entity itself 1, a count 2 and twice as many for each field of `split`, a board 22 \
+             to 44: declare fewer of them"
         );
         reporter.report_with_help(Code::TooManyRows, name.span, (reason, &help));
     }
@@ -24,8 +25,8 @@ pub(crate) fn check_capacity(
     if slots > SLOTS_MAX {
         let reason = format!("the lists of `{}` need {slots} indexes", name.text);
         let help = format!(
-            "a table has at most {SLOTS_MAX}; each list takes 1, and so do `expires`, and tags and \
-             facets together: declare fewer of them"
+            "a table has at most {SLOTS_MAX}; each list takes 1, and so do each board with `rank`, \
+             `expires`, and tags and facets together: declare fewer of them"
         );
         reporter.report_with_help(Code::TooManyIndexes, name.span, (reason, &help));
     }

@@ -36,7 +36,7 @@ impl Checker<'_, '_> {
             expires: expires(declared, scope, reporter),
             uniques: unique::uniques(&declared.uniques, scope, reporter),
             lists: list::lists(declared, scope, (&mut self.paths, reporter)),
-            counts: board::counts(&declared.counts, scope, reporter),
+            counts: board::counts(declared, scope, (&mut self.paths, reporter)),
             boards: board::boards(&declared.boards, scope, reporter),
             combinations: board::combinations(&declared.tags, scope, reporter),
             fields: scope.fields.iter().map(|scoped| scoped.field.clone()).collect(),

@@ -7,7 +7,7 @@ use crate::source::{Span, Word};
 
 use super::literal::{self, Misfit};
 use super::name::check_name;
-use super::path::Paths;
+use super::path::{Paths, Served};
 use super::scope::{Scope, Usage, same_field_twice};
 
 pub(crate) fn lists(
@@ -19,7 +19,9 @@ pub(crate) fn lists(
     for declared in &entity.lists {
         let mut list = list(declared, scope, reporter);
         if let Some(path) = &declared.path {
-            list.path = paths.add_list((entity, declared, path), (scope, &list), reporter);
+            let (name, by) = (list.name.as_str(), list.by.as_slice());
+            let served = Served { what: "list", name, declared_by: &declared.by, by };
+            list.path = paths.add((entity, path), (scope, &served), reporter);
         }
         let same = lists.iter().find(|other| says_the_same(other, &list));
         if let Some(other) = same.filter(|_| is_whole(&list, declared)) {

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::declared::{DeclaredEntity, DeclaredList};
+use crate::declared::DeclaredEntity;
 use crate::error::{Code, Reporter};
-use crate::model::{FieldId, List, PathPart};
+use crate::model::{FieldId, PathPart};
 use crate::source::{Span, Word};
 
 use super::scope::Scope;
@@ -44,14 +44,24 @@ fn plural(name: &str) -> String {
     format!("{name}{}", if hisses { "es" } else { "s" })
 }
 
+/// A list or a count that has a path.
+pub(crate) struct Served<'s> {
+    /// `list` or `count`.
+    pub(crate) what: &'static str,
+    pub(crate) name: &'s str,
+    /// As declared; what is wrong with it has been reported.
+    pub(crate) declared_by: &'s [Word],
+    pub(crate) by: &'s [FieldId],
+}
+
 /// The paths that are taken.
 #[derive(Default)]
 pub(crate) struct Paths {
     /// By path: the entity whose collection it is.
     entities: BTreeMap<String, String>,
-    /// By path without the names of its fields: the lists there. Lists of one entity can share a
-    /// path if the fields that the path leaves open differ.
-    lists: BTreeMap<String, Vec<(String, Vec<FieldId>)>>,
+    /// By path without the names of its fields: the lists or counts there. Lists of one entity can
+    /// share a path if the fields that the path leaves open differ; so can counts.
+    served: BTreeMap<String, Vec<(String, Vec<FieldId>)>>,
 }
 
 impl Paths {
@@ -77,11 +87,11 @@ impl Paths {
         taken(&path, &owner, reporter);
     }
 
-    /// The path of a list, whose `by` is checked already.
-    pub(crate) fn add_list(
+    /// The path of a list or a count, whose `by` is checked already.
+    pub(crate) fn add(
         &mut self,
-        (entity, declared, path): (&DeclaredEntity, &DeclaredList, &Word),
-        (scope, list): (&Scope, &List),
+        (entity, path): (&DeclaredEntity, &Word),
+        (scope, served): (&Scope, &Served<'_>),
         reporter: &mut Reporter<'_>,
     ) -> Option<Vec<PathPart>> {
         let texts = parse(path, reporter)?;
@@ -89,19 +99,19 @@ impl Paths {
         for text in &texts {
             parts.push(match text.strip_prefix('{') {
                 Some(name) => {
-                    PathPart::Field(placeholder((name, path), (scope, list, declared), reporter)?)
+                    PathPart::Field(placeholder((name, path), (scope, served), reporter)?)
                 }
                 None => PathPart::Text((*text).to_owned()),
             });
         }
         let is_named = |id: &FieldId| parts.contains(&PathPart::Field(*id));
-        let mut open: Vec<FieldId> = list.by.iter().copied().filter(|id| !is_named(id)).collect();
+        let mut open: Vec<FieldId> = served.by.iter().copied().filter(|id| !is_named(id)).collect();
         open.sort_unstable();
-        if let Some(owner) = self.owner(&texts, (entity, &open)) {
+        if let Some(owner) = self.owner(&texts, (entity, served.what), &open) {
             taken(path, &owner, reporter);
         } else {
-            let label = list_label(entity, &list.name);
-            self.lists.entry(pattern(&texts)).or_default().push((label, open));
+            let label = label(entity, (served.what, served.name));
+            self.served.entry(pattern(&texts)).or_default().push((label, open));
         }
         Some(parts)
     }
@@ -110,7 +120,8 @@ impl Paths {
     fn owner(
         &self,
         texts: &[&str],
-        (entity, open): (&DeclaredEntity, &[FieldId]),
+        (entity, what): (&DeclaredEntity, &str),
+        open: &[FieldId],
     ) -> Option<String> {
         let own = format!("the entity `{}`", entity.name.text);
         let pattern = pattern(texts);
@@ -123,10 +134,11 @@ impl Paths {
         if let Some(owner) = pattern.strip_suffix("/{}").and_then(|path| self.entities.get(path)) {
             return Some(format!("{owner}, one by its id"));
         }
-        let lists = self.lists.get(&pattern)?;
-        let prefix = list_label(entity, "");
+        let others = self.served.get(&pattern)?;
+        let prefix = label(entity, (what, ""));
         let prefix = prefix.trim_end_matches('`');
-        let clash = lists.iter().find(|(label, other)| !label.starts_with(prefix) || other == open);
+        let clash =
+            others.iter().find(|(label, other)| !label.starts_with(prefix) || other == open);
         clash.map(|(label, _)| label.clone())
     }
 }
@@ -135,8 +147,8 @@ fn is_served(path: &str) -> bool {
     path.split('/').nth(1).is_some_and(|first| SERVED.contains(&first))
 }
 
-fn list_label(entity: &DeclaredEntity, list: &str) -> String {
-    format!("the list `{}.{list}`", entity.name.text)
+fn label(entity: &DeclaredEntity, (what, name): (&str, &str)) -> String {
+    format!("the {what} `{}.{name}`", entity.name.text)
 }
 
 fn taken(path: &Word, owner: &str, reporter: &mut Reporter<'_>) {
@@ -179,13 +191,13 @@ fn part(text: &str) -> Option<&str> {
 /// The field of a placeholder. One that `by` names in vain has been reported there.
 fn placeholder(
     (name, path): (&str, &Word),
-    (scope, list, declared): (&Scope, &List, &DeclaredList),
+    (scope, served): (&Scope, &Served<'_>),
     reporter: &mut Reporter<'_>,
 ) -> Option<FieldId> {
-    let field = list.by.iter().find(|id| scope.field(**id).name == name);
-    if field.is_none() && !declared.by.iter().any(|word| word.text == name) {
-        let reason = format!("`{{{name}}}` is not a field of this list's `by`");
-        let known = list.by.iter().map(|id| scope.field(*id).name.as_str());
+    let field = served.by.iter().find(|id| scope.field(**id).name == name);
+    if field.is_none() && !served.declared_by.iter().any(|word| word.text == name) {
+        let reason = format!("`{{{name}}}` is not a field of this {}'s `by`", served.what);
+        let known = served.by.iter().map(|id| scope.field(*id).name.as_str());
         let help = reporter.instead(name, "its `by` has", known);
         let help = help.unwrap_or_else(|| format!("add `by = \"{name}\"`"));
         let span = span_in(path, &format!("{{{name}}}"));

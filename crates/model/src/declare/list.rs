@@ -24,12 +24,15 @@ pub(crate) fn list(name: &Word, entries: &[Entry], reporter: &mut Reporter<'_>) 
 }
 
 pub(crate) fn count(name: &Word, entries: &[Entry], reporter: &mut Reporter<'_>) -> DeclaredCount {
-    let keys = Keys::read(entries, ("a count", &["by", "split", "where"]), reporter);
+    let known = ["path", "by", "split", "where", "shards"];
+    let keys = Keys::read(entries, ("a count", &known), reporter);
     DeclaredCount {
         name: name.clone(),
+        path: keys.text("path", reporter),
         by: keys.words("by", reporter),
         split: keys.words("split", reporter),
         filter: keys.filter(reporter),
+        shards: keys.get("shards").map(|entry| entry.node.clone()),
     }
 }
 

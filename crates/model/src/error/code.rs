@@ -76,6 +76,7 @@ codes! {
     NotTags = "K0503": "The field is not of the type `tags`."
     BadCombination = "K0504": "A combination has fewer than two tag keys, or the same one twice."
     BadTarget = "K0505": "What is called after a change is not exactly one of a name, a webhook and a job, or its address is none."
+    BadShards = "K0506": "A count is spread over a number of rows that is not from 2 to 100."
     TooManyRows = "K0601": "One change could touch more rows than a transaction can have."
     TooManyIndexes = "K0602": "The lists of an entity need more indexes than a table can have."
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::{EntityId, FieldId, ListId, Model, UniqueId};
+use crate::model::{BoardId, CountId, EntityId, FieldId, ListId, Model, UniqueId};
 
 /// All changes from one model to another; ids are those of the new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,10 +55,14 @@ pub enum ChangeKind {
     NumberingChanged,
     /// Other facets of a list.
     FacetsChanged(ListId),
-    /// A count is new, changed or gone.
-    CountsChanged,
-    /// A board is new, changed or gone.
-    BoardsChanged,
+    /// A count is new, or says something else.
+    CountBuilt(CountId),
+    /// A count is gone.
+    CountRemoved,
+    /// A board is new, or says something else.
+    BoardBuilt(BoardId),
+    /// A board is gone.
+    BoardRemoved,
     /// Other combinations of tags.
     CombinationsChanged,
 }
@@ -70,8 +74,6 @@ pub enum Impact {
     Nothing,
     /// Every row of the entity's data must be written anew.
     Rows,
-    /// Nothing yet: counts and boards have no rows so far.
-    NothingYet,
 }
 
 impl Evolution {
@@ -105,7 +107,7 @@ impl Evolution {
     pub fn pending_lists(&self) -> impl Iterator<Item = (EntityId, ListId)> {
         self.pending().filter_map(|(entity, pending)| match pending {
             Pending::List(list) => Some((entity, list)),
-            Pending::Unique(_) => None,
+            Pending::Unique(_) | Pending::Count(_) | Pending::Board(_) => None,
         })
     }
 
@@ -113,7 +115,23 @@ impl Evolution {
     pub fn pending_uniques(&self) -> impl Iterator<Item = (EntityId, UniqueId)> {
         self.pending().filter_map(|(entity, pending)| match pending {
             Pending::Unique(unique) => Some((entity, unique)),
-            Pending::List(_) => None,
+            Pending::List(_) | Pending::Count(_) | Pending::Board(_) => None,
+        })
+    }
+
+    /// The counts that answer only when the rows of their entity are written anew.
+    pub fn pending_counts(&self) -> impl Iterator<Item = (EntityId, CountId)> {
+        self.pending().filter_map(|(entity, pending)| match pending {
+            Pending::Count(count) => Some((entity, count)),
+            Pending::List(_) | Pending::Unique(_) | Pending::Board(_) => None,
+        })
+    }
+
+    /// The boards that answer only when the rows of their entity are written anew.
+    pub fn pending_boards(&self) -> impl Iterator<Item = (EntityId, BoardId)> {
+        self.pending().filter_map(|(entity, pending)| match pending {
+            Pending::Board(board) => Some((entity, board)),
+            Pending::List(_) | Pending::Unique(_) | Pending::Count(_) => None,
         })
     }
 
@@ -127,6 +145,8 @@ impl Evolution {
 enum Pending {
     List(ListId),
     Unique(UniqueId),
+    Count(CountId),
+    Board(BoardId),
 }
 
 impl ChangeKind {
@@ -142,12 +162,15 @@ impl ChangeKind {
             | ChangeKind::ExpiryChanged
             | ChangeKind::NumberingChanged
             | ChangeKind::FacetsChanged(_)
+            | ChangeKind::CountBuilt(_)
+            | ChangeKind::CountRemoved
+            | ChangeKind::BoardBuilt(_)
+            | ChangeKind::BoardRemoved
             | ChangeKind::CombinationsChanged => Impact::Rows,
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldRelaxed(_)
             | ChangeKind::ServiceChanged => Impact::Nothing,
-            ChangeKind::CountsChanged | ChangeKind::BoardsChanged => Impact::NothingYet,
         }
     }
 
@@ -157,6 +180,8 @@ impl ChangeKind {
                 Some(Pending::List(list))
             }
             ChangeKind::UniqueAdded(unique) => Some(Pending::Unique(unique)),
+            ChangeKind::CountBuilt(count) => Some(Pending::Count(count)),
+            ChangeKind::BoardBuilt(board) => Some(Pending::Board(board)),
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldFilled(_)
@@ -167,8 +192,8 @@ impl ChangeKind {
             | ChangeKind::ServiceChanged
             | ChangeKind::NumberingChanged
             | ChangeKind::FacetsChanged(_)
-            | ChangeKind::CountsChanged
-            | ChangeKind::BoardsChanged
+            | ChangeKind::CountRemoved
+            | ChangeKind::BoardRemoved
             | ChangeKind::CombinationsChanged => None,
         }
     }

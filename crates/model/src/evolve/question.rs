@@ -1,4 +1,4 @@
-//! Lists, facets and combinations of tags, which have rows; and counts and boards, which have none yet.
+//! Lists, facets, combinations of tags, counts and boards.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ fn compare_list(pair: &Pair<'_>, (old, new): (&List, &List), findings: &mut Find
         let text = format!("{place} has other facets");
         findings.changes.push(pair.change(ChangeKind::FacetsChanged(id), text));
     }
-    if path(pair.old, old) != path(pair.new, new) {
+    if path(pair.old, &old.path) != path(pair.new, &new.path) {
         let text = format!("{place} is served elsewhere");
         findings.changes.push(pair.change(ChangeKind::ServiceChanged, text));
     }
@@ -88,12 +88,12 @@ fn moved_field<'m>(pair: &Pair<'m>, list: &List) -> Option<&'m str> {
     moved.next().map(|field| field.name.as_str())
 }
 
-fn path(side: Side<'_>, list: &List) -> Option<String> {
+fn path(side: Side<'_>, path: &Option<Vec<PathPart>>) -> Option<String> {
     let part = |part: &PathPart| match part {
         PathPart::Text(text) => format!("/{text}"),
         PathPart::Field(field) => format!("/{{{}}}", side.name(*field)),
     };
-    list.path.as_ref().map(|parts| parts.iter().map(part).collect())
+    path.as_ref().map(|parts| parts.iter().map(part).collect())
 }
 
 /// What a count or a board says.
@@ -103,12 +103,25 @@ struct Meaning<'m> {
     /// Keys and the fields that they name.
     about: Vec<(&'static str, &'m str)>,
     filter: Vec<(&'m str, &'m Literal)>,
+    shards: u32,
 }
 
 fn compare_counts(pair: &Pair<'_>, findings: &mut Findings) {
-    for line in differences(&counts(pair.old), &counts(pair.new)) {
-        let text = format!("`{}`: the count {line}", pair.name());
-        findings.changes.push(pair.change(ChangeKind::CountsChanged, text));
+    for (name, fate) in fates(&counts(pair.old), &counts(pair.new)) {
+        let text = format!("`{}`: the count `{name}` {}", pair.name(), fate.words());
+        let kind = match pair.new.entity.find_count(name) {
+            Some(id) => ChangeKind::CountBuilt(id),
+            None => ChangeKind::CountRemoved,
+        };
+        findings.changes.push(pair.change(kind, text));
+    }
+    for (_, count) in pair.new.entity.counts() {
+        let old = pair.old.entity.find_count(&count.name).map(|id| pair.old.entity.count(id));
+        let is_moved = |old: &Count| path(pair.old, &old.path) != path(pair.new, &count.path);
+        if old.is_some_and(is_moved) {
+            let text = format!("`{}`: the count `{}` is served elsewhere", pair.name(), count.name);
+            findings.changes.push(pair.change(ChangeKind::ServiceChanged, text));
+        }
     }
 }
 
@@ -117,14 +130,19 @@ fn counts<'m>(side: Side<'m>) -> Vec<(&'m str, Meaning<'m>)> {
         by: side.names(&count.by),
         about: side.name_set(&count.split).into_iter().map(|field| ("split", field)).collect(),
         filter: side.filter(&count.filter),
+        shards: count.shards,
     };
     side.entity.counts.iter().map(|count| (count.name.as_str(), meaning(count))).collect()
 }
 
 fn compare_boards(pair: &Pair<'_>, findings: &mut Findings) {
-    for line in differences(&boards(pair.old), &boards(pair.new)) {
-        let text = format!("`{}`: the board {line}", pair.name());
-        findings.changes.push(pair.change(ChangeKind::BoardsChanged, text));
+    for (name, fate) in fates(&boards(pair.old), &boards(pair.new)) {
+        let text = format!("`{}`: the board `{name}` {}", pair.name(), fate.words());
+        let kind = match pair.new.entity.boards().find(|(_, board)| board.name == name) {
+            Some((id, _)) => ChangeKind::BoardBuilt(id),
+            None => ChangeKind::BoardRemoved,
+        };
+        findings.changes.push(pair.change(kind, text));
     }
 }
 
@@ -136,26 +154,44 @@ fn boards<'m>(side: Side<'m>) -> Vec<(&'m str, Meaning<'m>)> {
             Ranking::Field(field) => ("rank", side.name(field)),
         }],
         filter: side.filter(&board.filter),
+        shards: 1,
     };
     side.entity.boards.iter().map(|board| (board.name.as_str(), meaning(board))).collect()
 }
 
-/// What became of each name, in words.
-fn differences(old: &[(&str, Meaning<'_>)], new: &[(&str, Meaning<'_>)]) -> Vec<String> {
-    let mut lines = vec![];
+/// What became of a name.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    New,
+    Changed,
+    Gone,
+}
+
+impl Fate {
+    fn words(self) -> &'static str {
+        match self {
+            Fate::New => "is new",
+            Fate::Changed => "is made anew: it says something else",
+            Fate::Gone => "is gone",
+        }
+    }
+}
+
+fn fates<'m>(
+    old: &[(&'m str, Meaning<'m>)],
+    new: &[(&'m str, Meaning<'m>)],
+) -> Vec<(&'m str, Fate)> {
+    let mut fates = vec![];
     for (name, meaning) in new {
         match old.iter().find(|(other, _)| other == name) {
-            None => lines.push(format!("`{name}` is new")),
-            Some((_, before)) if before != meaning => lines.push(format!("`{name}` changed")),
+            None => fates.push((*name, Fate::New)),
+            Some((_, before)) if before != meaning => fates.push((*name, Fate::Changed)),
             Some(_) => {}
         }
     }
-    for (name, _) in old {
-        if !new.iter().any(|(other, _)| other == name) {
-            lines.push(format!("`{name}` is gone"));
-        }
-    }
-    lines
+    let gone = old.iter().filter(|(name, _)| !new.iter().any(|(other, _)| other == name));
+    fates.extend(gone.map(|(name, _)| (*name, Fate::Gone)));
+    fates
 }
 
 fn compare_combinations(pair: &Pair<'_>, findings: &mut Findings) {

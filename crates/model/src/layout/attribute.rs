@@ -16,3 +16,5 @@ pub const DELETION: &str = "D";
 pub const OWNER: &str = "O";
 /// Of a receipt: the second since 1970 after which it counts as gone, and the store removes it.
 pub const EXPIRY: &str = "E";
+/// Of a number that entities add up to: the number.
+pub const COUNT: &str = "C";

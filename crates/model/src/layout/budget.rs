@@ -1,5 +1,6 @@
 //! How many rows one change can touch, at worst.
 
+use super::tally::tally_rows_max;
 use crate::model::{Entity, FieldType};
 
 /// As many as one transaction of DynamoDB can have.
@@ -7,9 +8,9 @@ pub(crate) const ROWS_MAX: usize = 100;
 
 /// The most rows that one change of an entity can touch: its own; for each unique the guard that is
 /// given up and the one that is taken; for each reference the link that goes, the one that comes,
-/// and the target, which must be there.
+/// and the target, which must be there; the numbers of counts and boards.
 pub(crate) fn rows_max(entity: &Entity) -> usize {
     let is_ref = |of: &FieldType| matches!(of, FieldType::Ref(..));
     let references = entity.fields.iter().filter(|field| is_ref(&field.of)).count();
-    1 + 2 * entity.uniques.len() + 3 * references
+    (1 + 2 * entity.uniques.len() + 3 * references).saturating_add(tally_rows_max(entity))
 }

@@ -71,6 +71,7 @@ impl Layout {
             RowName::Link { .. }
             | RowName::Guard { .. }
             | RowName::Entry { .. }
+            | RowName::Tally(_)
             | RowName::System => Err(Unreadable { attribute: SORT }),
         }
     }
@@ -83,9 +84,11 @@ impl Layout {
     pub fn read_child(&self, row: &Item) -> Result<OwnRow, Unreadable> {
         match self.name_of(row)? {
             RowName::Link { owner, .. } => read(owner, row),
-            RowName::Own(_) | RowName::Guard { .. } | RowName::Entry { .. } | RowName::System => {
-                Err(Unreadable { attribute: SORT })
-            }
+            RowName::Own(_)
+            | RowName::Guard { .. }
+            | RowName::Entry { .. }
+            | RowName::Tally(_)
+            | RowName::System => Err(Unreadable { attribute: SORT }),
         }
     }
 

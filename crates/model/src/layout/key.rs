@@ -8,6 +8,7 @@
 //! a reference    "e", target entity, [tenant], id        2, entity, field, [tenant], id
 //! a guard        "u", entity, unique, [tenant], values   0
 //! an entry       the name of a group, see `matching.rs`  number
+//! a number       see `tally.rs`
 //! Keyloom's own  "m", ...
 //! ```
 //!
@@ -17,7 +18,8 @@
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::{PARTITION, SORT};
-use super::{Layout, Link, Matching};
+use super::tally::is_tally;
+use super::{Layout, Link, Matching, Tally};
 use crate::model::{EntityId, FieldId, FieldOrigin, UniqueId};
 
 pub(super) const ENTITY: &str = "e";
@@ -74,6 +76,8 @@ pub enum RowName {
         /// An entity of this kind.
         entity: EntityId,
     },
+    /// A number that entities add up to.
+    Tally(Tally),
     /// A row of Keyloom's own: models, tasks, receipts.
     System,
 }
@@ -173,6 +177,10 @@ impl Layout {
                 parts.next().is_none().then_some(())?;
                 self.row_of(target, sort)
             }
+            _ if is_tally(partition) => {
+                let key = RowKey { partition: rebuilt(partition)?, sort: rebuilt(sort)? };
+                self.tally(&key).map(RowName::Tally)
+            }
             _ => {
                 let entity = self.group_entity(partition)?;
                 let is_entry = self.matching() == Matching::Rows
@@ -189,6 +197,7 @@ impl Layout {
             RowName::Link { .. }
             | RowName::Guard { .. }
             | RowName::Entry { .. }
+            | RowName::Tally(_)
             | RowName::System => None,
         }
     }
@@ -233,6 +242,11 @@ impl Layout {
     pub fn has_tenant(&self, entity: EntityId) -> bool {
         self.model().entity(entity).has_tenant()
     }
+}
+
+/// The key of these bytes, if it is one.
+fn rebuilt(key: &[u8]) -> Option<KeyBytes> {
+    Some(bytes(&KeyBytes::decode(key).ok()?))
 }
 
 pub(crate) fn own_sort() -> KeyBytes {

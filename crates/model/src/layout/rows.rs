@@ -136,6 +136,13 @@ impl Layout {
                 push_place(&mut attributes, *slot, place);
             }
         }
+        for (board, slot) in entity.boards.iter().zip(&slots.boards) {
+            if let Some(slot) = slot
+                && let Some(place) = self.board_place(entity, board, image)?
+            {
+                push_place(&mut attributes, *slot, place);
+            }
+        }
         if let Some((slot, time)) = slots.expiry.zip(entity.expires)
             && let Some(time) = image.value(self, time)
         {
@@ -187,13 +194,8 @@ impl Layout {
 
     /// The values of `by` of an entity, if it is in a list.
     pub(super) fn by_in_list(&self, list: &List, image: &Image) -> Option<Vec<Value>> {
-        let value = |field: &FieldId| image.value(self, *field);
-        let passes = list.filter.iter().all(|test| passes(test, value(&test.field).as_ref()));
-        let is_ordered = || list.order.iter().all(|order| value(&order.field).is_some());
-        if !passes || !is_ordered() {
-            return None;
-        }
-        list.by.iter().map(value).collect()
+        let is_ordered = || list.order.iter().all(|order| image.value(self, order.field).is_some());
+        self.values_if(&list.filter, &list.by, image).filter(|_| is_ordered())
     }
 
     fn number_place(&self, key: &EntityKey, number: u32) -> (KeyBytes, KeyBytes) {
@@ -330,7 +332,7 @@ fn folded(value: Cow<'_, Value>, case: CaseMode) -> Cow<'_, Value> {
     }
 }
 
-fn passes(test: &Test, value: Option<&Value>) -> bool {
+pub(super) fn passes(test: &Test, value: Option<&Value>) -> bool {
     match (&test.value, value) {
         (Literal::Text(expected), Some(Value::S(text))) => expected == text,
         (Literal::Int(expected) | Literal::Time(expected), Some(Value::N(number))) => {

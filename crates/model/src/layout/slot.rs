@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use keyloom_value::{Item, Name, Value};
 
-use crate::model::Entity;
+use crate::model::{Board, Entity};
 
 /// As many as DynamoDB has global indexes.
 pub(crate) const SLOTS_MAX: usize = 20;
@@ -54,6 +54,8 @@ impl Slot {
 pub(crate) struct Slots {
     /// In the order of the lists.
     pub(crate) lists: Vec<Slot>,
+    /// In the order of the boards, those that rank entities.
+    pub(crate) boards: Vec<Option<Slot>>,
     /// The list by time of expiry.
     pub(crate) expiry: Option<Slot>,
     /// The list by number.
@@ -63,7 +65,14 @@ pub(crate) struct Slots {
 /// How many slots an entity needs.
 pub(crate) fn needed(entity: &Entity) -> usize {
     let (expiry, number) = (entity.expires.is_some(), entity.is_numbered());
-    entity.lists.len() + usize::from(expiry) + usize::from(number)
+    let boards = entity.boards.iter().filter_map(board_name).count();
+    entity.lists.len() + boards + usize::from(expiry) + usize::from(number)
+}
+
+/// The name under which a board is kept that ranks entities; no list can have it. Others are not
+/// part of entities' rows.
+fn board_name(board: &Board) -> Option<String> {
+    board.ranks_entities().then(|| format!("#board {}", board.name))
 }
 
 impl Slots {
@@ -74,7 +83,9 @@ impl Slots {
         let names = || entity.lists.iter().map(|list| list.name.as_str());
         let expires = entity.expires.map(|_| EXPIRY);
         let number = entity.is_numbered().then_some(NUMBER);
-        let all = names().chain(expires).chain(number);
+        let boards: Vec<Option<String>> = entity.boards.iter().map(board_name).collect();
+        let of_boards = boards.iter().flatten().map(String::as_str);
+        let all = names().chain(of_boards).chain(expires).chain(number);
         let mut taken: BTreeSet<u8> = all.filter_map(kept).collect();
         let mut slot = |name: &str| {
             let slot = kept(name).or_else(|| (0..=u8::MAX).find(|n| !taken.contains(n)));
@@ -84,6 +95,7 @@ impl Slots {
         };
         Slots {
             lists: names().map(&mut slot).collect(),
+            boards: boards.iter().map(|name| name.as_deref().map(&mut slot)).collect(),
             expiry: expires.map(&mut slot),
             number: number.map(slot),
         }
@@ -94,12 +106,17 @@ impl Slots {
         let lists = entity.lists.iter().map(|list| list.name.as_str()).zip(&self.lists);
         let expiry = self.expiry.iter().map(|slot| (EXPIRY, slot));
         let all = lists.chain(expiry).chain(self.number.iter().map(|slot| (NUMBER, slot)));
-        all.map(|(name, slot)| (Name::from(name), Value::from(i32::from(slot.0)))).collect()
+        let all = all.map(|(name, slot)| (Name::from(name), slot));
+        let boards = entity.boards.iter().zip(&self.boards);
+        let boards = boards
+            .filter_map(|(board, slot)| Some((Name::from(board_name(board)?), slot.as_ref()?)));
+        all.chain(boards).map(|(name, slot)| (name, Value::from(i32::from(slot.0)))).collect()
     }
 
     /// All of them.
     pub(crate) fn all(&self) -> impl Iterator<Item = Slot> {
-        self.lists.iter().copied().chain(self.expiry).chain(self.number)
+        let boards = self.boards.iter().copied().flatten();
+        self.lists.iter().copied().chain(boards).chain(self.expiry).chain(self.number)
     }
 }
 

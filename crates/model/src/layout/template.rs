@@ -3,8 +3,11 @@
 
 use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE};
 use super::rows::{EXPIRY, LIST};
+use super::tally::{COUNTED, PLACE};
 use super::{Layout, Reason};
-use crate::model::{CaseMode, Direction, Entity, EntityId, FieldId, ListId};
+use crate::model::{
+    BoardId, CaseMode, CountId, Direction, Entity, EntityId, FieldId, ListId, Ranking,
+};
 
 /// One part of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub enum KeyPart {
         /// Whether case matters.
         case: CaseMode,
     },
+    /// How many entities have the value that comes after it, the greatest first.
+    Score,
 }
 
 /// The two keys of a row, in its table or in an index.
@@ -86,6 +91,33 @@ impl Layout {
         Some(KeyTemplate { partition, sort: sort.chain([KeyPart::field(FieldId(0))]).collect() })
     }
 
+    /// How the numbers of a count are keyed that are told by all fields that it is split by.
+    pub fn count_template(&self, entity: EntityId, count: CountId) -> KeyTemplate {
+        let declared = self.model().entity(entity);
+        let count = declared.count(count);
+        let names: Vec<&str> =
+            count.split.iter().map(|field| declared.field(*field).name.as_str()).collect();
+        let values = count.split.iter().copied().map(KeyPart::field);
+        let sort = [KeyPart::word(&names.join(","))].into_iter().chain(values).collect();
+        let partition = numbered(declared, (COUNTED, &count.name), &count.by);
+        KeyTemplate { partition, sort }
+    }
+
+    /// How the places on a board are keyed.
+    pub fn board_template(&self, entity: EntityId, board: BoardId) -> KeyTemplate {
+        let declared = self.model().entity(entity);
+        let board = declared.board(board);
+        let sort = match board.ranking {
+            Ranking::Count(field) => vec![KeyPart::Score, KeyPart::field(field)],
+            Ranking::Field(field) => {
+                let (direction, case) = (Direction::Descending, CaseMode::Exact);
+                let score = KeyPart::Field { field, direction, case };
+                vec![score, KeyPart::field(FieldId(0))]
+            }
+        };
+        KeyTemplate { partition: numbered(declared, (PLACE, &board.name), &board.by), sort }
+    }
+
     fn own_template(&self, entity: &Entity) -> KeyTemplate {
         let mut partition = vec![KeyPart::word(ENTITY), KeyPart::word(&entity.name)];
         partition.extend(tenant(entity));
@@ -129,6 +161,13 @@ impl Layout {
         sort.push(KeyPart::field(FieldId(0)));
         KeyTemplate { partition, sort }
     }
+}
+
+fn numbered(entity: &Entity, (letter, name): (&str, &str), by: &[FieldId]) -> Vec<KeyPart> {
+    let mut parts = vec![KeyPart::word(letter), KeyPart::word(&entity.name), KeyPart::word(name)];
+    parts.extend(tenant(entity));
+    parts.extend(by.iter().copied().map(KeyPart::field));
+    parts
 }
 
 fn tenant(entity: &Entity) -> Option<KeyPart> {

@@ -1,6 +1,8 @@
 //! Entities and what is unique among them.
 
-use super::{Board, CaseMode, Count, Field, FieldId, List, ListId, TagCombination};
+use super::{
+    Board, BoardId, CaseMode, Count, CountId, Field, FieldId, List, ListId, TagCombination,
+};
 
 /// An entity of one model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +84,31 @@ impl Entity {
     pub fn find_list(&self, name: &str) -> Option<ListId> {
         let index = self.lists.iter().position(|list| list.name == name)?;
         u16::try_from(index).ok().map(ListId)
+    }
+
+    /// All counts with their ids.
+    pub fn counts(&self) -> impl Iterator<Item = (CountId, &Count)> {
+        self.counts.iter().zip(0..).map(|(count, index)| (CountId(index), count))
+    }
+
+    /// The count with an id that this entity's model gave out for it.
+    pub fn count(&self, id: CountId) -> &Count {
+        &self.counts[id.index()]
+    }
+
+    /// The count of this name.
+    pub fn find_count(&self, name: &str) -> Option<CountId> {
+        self.counts().find(|(_, count)| count.name == name).map(|(id, _)| id)
+    }
+
+    /// All boards with their ids.
+    pub fn boards(&self) -> impl Iterator<Item = (BoardId, &Board)> {
+        self.boards.iter().zip(0..).map(|(board, index)| (BoardId(index), board))
+    }
+
+    /// The board with an id that this entity's model gave out for it.
+    pub fn board(&self, id: BoardId) -> &Board {
+        &self.boards[id.index()]
     }
 
     /// The unique with an id that this entity's model gave out for it.

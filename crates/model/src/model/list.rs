@@ -76,18 +76,44 @@ pub struct Test {
     pub value: Literal,
 }
 
+/// A count of one entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CountId(pub(crate) u16);
+
+impl CountId {
+    /// Its place among the entity's counts, from 0.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
 /// How many entities there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Count {
     /// Its name, which no other count of the entity has.
     pub name: String,
+    /// Where it is served, if it has a path.
+    pub path: Option<Vec<PathPart>>,
     /// There is one count for each combination of values of these; besides the tenant.
     pub by: Vec<FieldId>,
     /// It can be told for each value of these, in any combination.
     pub split: Vec<FieldId>,
     /// Only entities that pass all of these are counted.
     pub filter: Vec<Test>,
+    /// Over how many rows each number is spread, so that many can write at once.
+    pub shards: u32,
+}
+
+/// A board of one entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BoardId(pub(crate) u16);
+
+impl BoardId {
+    /// Its place among the entity's boards, from 0.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
 }
 
 /// A ranking, the greatest first.
@@ -102,6 +128,16 @@ pub struct Board {
     pub by: Vec<FieldId>,
     /// Only entities that pass all of these take part.
     pub filter: Vec<Test>,
+}
+
+impl Board {
+    /// Whether it ranks entities, and not values of a field.
+    pub fn ranks_entities(&self) -> bool {
+        match self.ranking {
+            Ranking::Field(_) => true,
+            Ranking::Count(_) => false,
+        }
+    }
 }
 
 /// What a board ranks.

@@ -76,6 +76,7 @@ fn key(layout: &Layout, image: &Image, parts: &[KeyPart], is_order: bool) -> Opt
         let (value, direction) = match part {
             KeyPart::Word(word) => (Value::from(word.as_str()), Direction::Ascending),
             KeyPart::Number(number) => (Value::from(*number), Direction::Ascending),
+            KeyPart::Score => return None,
             KeyPart::Tenant => (image.key.tenant.clone()?, Direction::Ascending),
             KeyPart::Field { field, direction, case } => {
                 let field = entity.field(*field);

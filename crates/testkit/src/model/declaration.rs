@@ -152,7 +152,7 @@ fn filter(entity: &DraftEntity, random: &mut Random) -> Vec<DraftTest> {
 }
 
 pub(super) fn add_counts(entity: &mut DraftEntity, random: &mut Random) {
-    if !random.chance(1, 4) {
+    if !random.chance(1, 3) {
         return;
     }
     entity.counts.extend(count(entity, random));
@@ -164,14 +164,15 @@ pub(super) fn count(entity: &DraftEntity, random: &mut Random) -> Option<DraftCo
     let name = free_name(taken.collect(), random)?;
     let by = random.some_of(&fields_for(Purpose::Key, entity), 1);
     let split = random.some_of(&others(&by, fields_for(Purpose::Facet, entity)), 2);
-    Some(DraftCount { name, by, split, filter: filter(entity, random) })
+    let shards = if random.chance(1, 3) { 3 } else { 1 };
+    Some(DraftCount { name, by, split, filter: filter(entity, random), shards })
 }
 
 /// Boards, whose names are their own in the whole model.
 pub(super) fn add_boards(entities: &mut [DraftEntity], random: &mut Random) {
     let mut names = ["leaders", "best", "task"].to_vec();
     for entity in entities {
-        if random.chance(1, 4)
+        if random.chance(1, 3)
             && let Some(name) = names.pop()
         {
             entity.boards.extend(board(name, entity, random));

@@ -142,6 +142,8 @@ pub struct DraftCount {
     pub split: Vec<String>,
     /// `where`.
     pub filter: Vec<DraftTest>,
+    /// Over how many rows it is spread; 1 is not said.
+    pub shards: u32,
 }
 
 /// `[entity.NAME.board.NAME]`.

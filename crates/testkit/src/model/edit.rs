@@ -103,6 +103,8 @@ kinds! {
     AddCount => Allowed by declarations::add_count;
     /// A new board.
     AddBoard => Allowed by declarations::add_board;
+    /// A count or a board less, or one that says something else.
+    ChangeNumbers => Allowed by declarations::change_numbers;
     /// A handler more or less.
     ChangeHandlers => Allowed by declarations::change_handlers;
     /// An entity less.

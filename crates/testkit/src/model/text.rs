@@ -122,6 +122,9 @@ fn write_questions(text: &mut String, entity: &DraftEntity) {
         let _ = writeln!(text, "[entity.{name}.count.{}]", count.name);
         names(text, "by", &count.by);
         names(text, "split", &count.split);
+        if count.shards > 1 {
+            line(text, "shards", &count.shards.to_string());
+        }
         filter(text, &count.filter);
     }
     for board in &entity.boards {

@@ -21,6 +21,7 @@ impl World {
                 self.check_uniques();
                 self.check_families(random);
                 self.check_lists(random);
+                self.check_counts(random);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use keyloom::{ListQuery, Record};
-use keyloom_model::{Direction, FieldId, FieldType, List, Literal, OrderBy};
+use keyloom_model::{Direction, FieldId, FieldType, List, Literal, OrderBy, Test};
 use keyloom_testkit::Random;
 use keyloom_value::Value;
 use pollster::block_on;
@@ -149,20 +149,22 @@ impl Naive {
         let things = self.things.iter().filter(|thing| {
             thing.key.kind == kind && thing.key.tenant.as_ref() == tenant && !self.is_expired(thing)
         });
-        let passes = |thing: &&Thing| {
-            list.filter.iter().all(|test| match (&test.value, self.value(thing, test.field)) {
-                (Literal::Text(text), Some(Value::S(own))) => *text == own,
-                (Literal::Int(number) | Literal::Time(number), Some(Value::N(own))) => {
-                    own.to_i64() == Some(*number)
-                }
-                (Literal::Number(number), Some(Value::N(own))) => *number == own,
-                (Literal::Bool(truth), Some(Value::Bool(own))) => *truth == own,
-                _ => false,
-            })
-        };
         let is_whole =
             |thing: &&Thing| fields.iter().all(|field| self.value(thing, *field).is_some());
-        things.filter(passes).filter(is_whole).collect()
+        things.filter(|thing| self.passes(thing, &list.filter)).filter(is_whole).collect()
+    }
+
+    /// Whether a thing has the values of `where`.
+    pub(crate) fn passes(&self, thing: &Thing, filter: &[Test]) -> bool {
+        filter.iter().all(|test| match (&test.value, self.value(thing, test.field)) {
+            (Literal::Text(text), Some(Value::S(own))) => *text == own,
+            (Literal::Int(number) | Literal::Time(number), Some(Value::N(own))) => {
+                own.to_i64() == Some(*number)
+            }
+            (Literal::Number(number), Some(Value::N(own))) => *number == own,
+            (Literal::Bool(truth), Some(Value::Bool(own))) => *truth == own,
+            _ => false,
+        })
     }
 
     pub(crate) fn values(&self, thing: &Thing, fields: &[FieldId]) -> Vec<Value> {

@@ -228,6 +228,8 @@ impl World {
         for (key, row) in &found {
             assert!(implied.contains_key(key), "no entity implies the row {row:?}");
         }
+        let numbers = rows::implied_numbers(&self.layout, &own);
+        assert_eq!(rows::numbers(&rows), numbers, "what entities add up to");
     }
 
     pub(crate) fn compare_record(&self, record: Option<&Record>, thing: Option<&Thing>) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{DELETION, PARTITION, SORT};
-use keyloom_model::{Layout, OwnRow, RowName};
+use keyloom_model::{Layout, OwnRow, RowName, Tally, is_tally};
 use keyloom_store::{Scan, Store, TableName};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -25,9 +25,10 @@ pub(crate) fn scan(store: &dyn Store) -> Vec<Item> {
     }
 }
 
-/// Rows by their keys, without marks of deletions and without Keyloom's own.
+/// Rows by their keys, without marks of deletions, without numbers and without Keyloom's own.
 pub(crate) fn of_entities(layout: &Layout, rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
-    let rows = rows.iter().filter(|row| name(layout, row) != Some(RowName::System));
+    let is_system = |row: &Item| name(layout, row) == Some(RowName::System);
+    let rows = rows.iter().filter(|row| !is_system(row) && !is_number(row));
     let rows = rows.map(|row| {
         let mut row = row.clone();
         row.remove(DELETION);
@@ -57,6 +58,34 @@ pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item
         }
     }
     rows
+}
+
+/// Numbers that entities add up to, by their keys; what is nothing need not be there.
+pub(crate) fn numbers(rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
+    let rows = rows.iter().filter(|row| is_number(row) && Tally::number(row) != Some(0));
+    rows.map(|row| (key(row), row.clone())).collect()
+}
+
+/// The numbers that entities add up to.
+pub(crate) fn implied_numbers(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
+    let (mut sums, mut steps) = (BTreeMap::<Tally, i64>::new(), vec![]);
+    for row in own {
+        for tally in layout.tallies(&row.image).expect("keys are short") {
+            *sums.entry(tally).or_default() += 1;
+        }
+    }
+    for (tally, sum) in &sums {
+        steps.extend(tally.steps(*sum).into_iter().map(Tally::Cell));
+    }
+    for step in steps {
+        *sums.entry(step).or_default() += 1;
+    }
+    let rows = sums.iter().filter_map(|(tally, sum)| tally.row(*sum));
+    rows.map(|row| (key(&row), row)).collect()
+}
+
+fn is_number(row: &Item) -> bool {
+    is_tally(row.get(PARTITION).and_then(Value::as_b).expect("a key"))
 }
 
 fn key(row: &Item) -> Vec<u8> {

@@ -90,6 +90,20 @@ pub(super) fn add_board(draft: &mut Draft, random: &mut Random) -> Option<()> {
     Some(())
 }
 
+pub(super) fn change_numbers(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    match (random.below(3), entity.counts.first_mut(), entity.boards.first_mut()) {
+        (0, Some(_), _) => drop(entity.counts.remove(0)),
+        (0, None, Some(_)) => drop(entity.boards.remove(0)),
+        (1, Some(count), _) => count.shards = 5 - count.shards.min(3),
+        (_, Some(count), _) if !count.split.is_empty() => drop(count.split.pop()),
+        (_, _, Some(board)) if !board.by.is_empty() => drop(board.by.pop()),
+        (_, _, Some(board)) if !board.filter.is_empty() => drop(board.filter.pop()),
+        _ => return None,
+    }
+    Some(())
+}
+
 pub(super) fn change_handlers(draft: &mut Draft, random: &mut Random) -> Option<()> {
     // With the last one, jobs would go.
     if draft.handlers.len() > 1 && random.chance(1, 2) {

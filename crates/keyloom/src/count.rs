@@ -1,0 +1,172 @@
+//! Counts: how many entities there are, of all or of those with some values, in one number or for
+//! each value.
+
+use std::sync::Arc;
+
+use keyloom_model::{CountId, Entity, FieldId};
+use keyloom_query::{CountPage, CountRequest, Effort};
+use keyloom_value::{Item, Value};
+
+use crate::db::{Db, find_entity, unknown};
+use crate::error::Error;
+use crate::read::{Given, by_values};
+use crate::schema::Schema;
+
+/// How many numbers a page has if nothing is said.
+const LIMIT: u32 = 100;
+
+/// A question to a count, made by [`Db::count`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct CountQuery {
+    db: Db,
+    entity: String,
+    count: String,
+    by: Vec<(String, Value)>,
+    only: Vec<(String, Value)>,
+    split: Vec<String>,
+    limit: u32,
+    after: Option<String>,
+}
+
+/// Numbers of a count.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    /// How many entities have which values of the fields that it is split by, in order of these.
+    pub items: Vec<(Item, u64)>,
+    /// Where the next page begins; absent if nothing follows.
+    pub next: Option<String>,
+    /// What was read for it.
+    pub read: Effort,
+}
+
+impl Db {
+    /// A question to a count: say more with its methods, then read it.
+    pub fn count(&self, entity: &str, count: &str) -> CountQuery {
+        CountQuery {
+            db: self.clone(),
+            entity: entity.to_owned(),
+            count: count.to_owned(),
+            by: vec![],
+            only: vec![],
+            split: vec![],
+            limit: LIMIT,
+            after: None,
+        }
+    }
+}
+
+impl CountQuery {
+    /// The value of a field of the count's `by`.
+    pub fn by(mut self, field: &str, value: impl Into<Value>) -> CountQuery {
+        self.by.push((field.to_owned(), value.into()));
+        self
+    }
+
+    /// Only entities with this value of a field of the count's `split`.
+    pub fn only(mut self, field: &str, value: impl Into<Value>) -> CountQuery {
+        self.only.push((field.to_owned(), value.into()));
+        self
+    }
+
+    /// One number for each value of a field of the count's `split`; of several, for each combination.
+    pub fn split(mut self, field: &str) -> CountQuery {
+        self.split.push(field.to_owned());
+        self
+    }
+
+    /// How many numbers a page has, at most; 100 if nothing is said.
+    pub fn limit(mut self, limit: u32) -> CountQuery {
+        self.limit = limit;
+        self
+    }
+
+    /// The page after this cursor, which a page before had as `next`.
+    pub fn after(mut self, cursor: impl Into<String>) -> CountQuery {
+        self.after = Some(cursor.into());
+        self
+    }
+
+    /// How many entities there are, whatever it is split by. Those that have expired count until
+    /// [`Db::expire`] has put them away.
+    ///
+    /// # Errors
+    ///
+    /// As [`CountQuery::read`].
+    pub async fn total(&self) -> Result<u64, Error> {
+        let whole = CountQuery { split: vec![], after: None, ..self.clone() };
+        let page = whole.page(&*whole.ready_schema().await?).await?;
+        Ok(page.numbers.first().map_or(0, |number| number.count))
+    }
+
+    /// Reads a page of numbers: those that are not 0. Without a split it is the one number.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such count, a value is missing or none of its field, the count is not split
+    /// by a field, the cursor is not one of this question, or the store fails.
+    pub async fn read(&self) -> Result<Counts, Error> {
+        let schema = self.ready_schema().await?;
+        let page = self.page(&schema).await?;
+        let names = || self.split.iter().map(String::as_str);
+        let items = page.numbers.into_iter().map(|number| {
+            let values = names().map(keyloom_value::Name::from).zip(number.values);
+            (values.collect::<Item>(), number.count)
+        });
+        Ok(Counts { items: items.collect(), next: page.next, read: page.read })
+    }
+
+    async fn page(&self, schema: &Schema) -> Result<CountPage, Error> {
+        let request = self.request(schema)?;
+        let shared = &self.db.shared;
+        let reader = shared.reader(schema);
+        Ok(reader.count(&request, &shared.cursor_key, self.after.as_deref()).await?)
+    }
+
+    async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {
+        let schema = self.db.schema_for(|schema| {
+            let (entity, declared) = find_entity(schema, &self.entity)?;
+            Ok(schema.is_count_ready(entity, self.find_count(declared)?))
+        });
+        schema.await?.ok_or_else(|| {
+            let what = format!("The count `{}` of `{}`", self.count, self.entity);
+            Error::Building { what }
+        })
+    }
+
+    fn find_count(&self, entity: &Entity) -> Result<CountId, Error> {
+        entity.find_count(&self.count).ok_or_else(|| {
+            let what = format!("`{}` has no count `{}`", entity.name, self.count);
+            unknown(what, &self.count, entity.counts.iter().map(|count| count.name.as_str()))
+        })
+    }
+
+    fn request(&self, schema: &Schema) -> Result<CountRequest, Error> {
+        let (id, entity) = find_entity(schema, &self.entity)?;
+        let count = self.find_count(entity)?;
+        let given = Given { what: "count", name: &self.count, values: &self.by };
+        let only = |(name, value): &(String, Value)| {
+            let field = self.split_field(entity, count, name)?;
+            Ok((field, entity.field(field).of.take(value)))
+        };
+        let split = self.split.iter().map(|name| self.split_field(entity, count, name));
+        Ok(CountRequest {
+            entity: id,
+            count,
+            tenant: self.db.tenant_of(schema, id)?,
+            by: by_values(entity, &entity.count(count).by, &given)?,
+            only: self.only.iter().map(only).collect::<Result<_, Error>>()?,
+            split: split.collect::<Result<_, Error>>()?,
+            limit: self.limit,
+        })
+    }
+
+    fn split_field(&self, entity: &Entity, count: CountId, name: &str) -> Result<FieldId, Error> {
+        let fields = &entity.count(count).split;
+        let named = |field: &&FieldId| entity.field(**field).name == name;
+        fields.iter().find(named).copied().ok_or_else(|| {
+            let what = format!("`{name}` is not in `split` of the count `{}`", self.count);
+            unknown(what, name, fields.iter().map(|field| entity.field(*field).name.as_str()))
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! What a transaction adds to numbers: counts by adding alone, so that writers do not wait for each
+//! other; what a board ranks by only if it is still what was read, because its place depends on it.
+
+use std::collections::BTreeMap;
+
+use keyloom_model::attribute::{COUNT, PARTITION};
+use keyloom_model::{RowKey, Tally};
+use keyloom_store::{Delete, Get, Put, Store, TableName, TransactAction, UpdateItem};
+use keyloom_value::{Condition, Item, Path, Update, Value};
+
+use super::plan::{Otherwise, Planned};
+use crate::error::Error;
+
+/// What is added to which numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies {
+    table: Option<TableName>,
+    changes: BTreeMap<Tally, i64>,
+}
+
+impl Tallies {
+    pub(crate) fn new(table: &TableName) -> Tallies {
+        Tallies { table: Some(table.clone()), changes: BTreeMap::new() }
+    }
+
+    /// Adds the same to each of some numbers.
+    pub(crate) fn add(&mut self, tallies: Vec<Tally>, change: i64) {
+        for tally in tallies {
+            *self.changes.entry(tally).or_default() += change;
+        }
+    }
+
+    fn changes(&self) -> impl Iterator<Item = (&Tally, i64)> {
+        self.changes.iter().map(|(tally, change)| (tally, *change)).filter(|(_, by)| *by != 0)
+    }
+
+    pub(crate) fn rows_max(&self) -> usize {
+        self.changes().map(|(tally, _)| tally.rows_max()).sum()
+    }
+
+    /// Whether what it does depends on what the numbers are.
+    pub(crate) fn has_scores(&self) -> bool {
+        self.changes().any(|(tally, _)| matches!(tally, Tally::Score(_)))
+    }
+
+    /// The actions that add all of it to the numbers as they are now.
+    pub(crate) async fn actions(&self, store: &dyn Store) -> Result<Vec<Planned>, Error> {
+        let Some(table) = &self.table else { return Ok(vec![]) };
+        let (mut planned, mut cells) = (vec![], BTreeMap::new());
+        for (tally, change) in self.changes() {
+            if let Tally::Cell(key) = tally {
+                *cells.entry(key.clone()).or_default() += change;
+                continue;
+            }
+            let row = store.get(Get::new(table, tally.key().to_item())).await?;
+            let before = score_of(row.as_ref())?;
+            planned.push(Planned {
+                action: rewrite(table, tally, (row.as_ref(), before + change)),
+                otherwise: Otherwise::Outscored,
+            });
+            add_steps(tally, (before, before + change), &mut cells);
+        }
+        planned.extend(add_all(table, cells).map(Planned::or_changed));
+        Ok(planned)
+    }
+}
+
+fn score_of(row: Option<&Item>) -> Result<i64, Error> {
+    match row {
+        None => Ok(0),
+        Some(row) => Tally::number(row)
+            .ok_or_else(|| Error::damaged("A score of a board cannot be read: verify the data.")),
+    }
+}
+
+/// Gives a number its row, or takes it away at 0, if it is still what was read.
+pub(crate) fn rewrite(
+    table: &TableName,
+    tally: &Tally,
+    (read, number): (Option<&Item>, i64),
+) -> TransactAction {
+    let unchanged = match read {
+        None => Condition::missing(PARTITION),
+        Some(row) => match row.get(COUNT) {
+            None => Condition::exists(PARTITION).and(Condition::missing(COUNT)),
+            Some(number) => Condition::equal(Path::from(COUNT), number.clone()),
+        },
+    };
+    match tally.row(number) {
+        Some(row) => TransactAction::Put(Put::new(table, row).when(unchanged)),
+        None => {
+            let delete = Delete::new(table, tally.key().to_item());
+            TransactAction::Delete(delete.when(unchanged))
+        }
+    }
+}
+
+/// What a score that becomes another adds to the steps of its board.
+pub(crate) fn add_steps(
+    tally: &Tally,
+    (before, after): (i64, i64),
+    cells: &mut BTreeMap<RowKey, i64>,
+) {
+    for (number, change) in [(before, -1), (after, 1)] {
+        for step in tally.steps(number) {
+            *cells.entry(step).or_default() += change;
+        }
+    }
+}
+
+/// Adds to numbers, whatever they are.
+pub(crate) fn add_all(
+    table: &TableName,
+    cells: BTreeMap<RowKey, i64>,
+) -> impl Iterator<Item = TransactAction> {
+    cells.into_iter().filter(|(_, change)| *change != 0).map(move |(key, change)| {
+        let add = Update::new().add(Path::from(COUNT), Value::from(change));
+        TransactAction::Update(UpdateItem::new(table, key.to_item(), add))
+    })
+}

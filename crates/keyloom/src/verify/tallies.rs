@@ -1,0 +1,200 @@
+//! Numbers that entities add up to: all of them are counted anew, at one moment. Whoever writes adds
+//! to a number what it adds to the entities, so what differs at one moment differs at any other.
+
+use std::collections::BTreeMap;
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{RowKey, RowName, Tally, is_tally};
+use keyloom_store::{Delete, Read, Scan, TransactAction};
+use keyloom_value::{Condition, Item, Path, Value};
+
+use super::position::{At, Position};
+use super::{Finding, Problem, Remedy, Repair, Verifier, VerifyPage, key_of, show_key};
+use crate::backfill::Progress;
+use crate::error::Error;
+use crate::upkeep::{add_all, add_steps, rewrite};
+
+/// How many numbers are counted in one step, about: what does not fit is for the next one.
+const NUMBERS_MAX: usize = 500_000;
+
+/// Numbers with a hash from one to another, counted anew.
+struct Recount {
+    from: u64,
+    /// The last one.
+    to: u64,
+    numbers: BTreeMap<Tally, Counted>,
+}
+
+#[derive(Default)]
+struct Counted {
+    /// What entities add up to.
+    expected: i64,
+    /// The row as it is.
+    found: Option<Item>,
+}
+
+impl Recount {
+    fn number(&mut self, tally: Tally) -> Option<&mut Counted> {
+        if !(self.from..=self.to).contains(&hash(tally.key())) {
+            return None;
+        }
+        while self.numbers.len() >= NUMBERS_MAX && self.to > self.from {
+            self.to = self.from + (self.to - self.from) / 2;
+            let to = self.to;
+            self.numbers.retain(|tally, _| hash(tally.key()) <= to);
+        }
+        (hash(tally.key()) <= self.to).then(|| self.numbers.entry(tally).or_default())
+    }
+
+    fn add(&mut self, tally: Tally) {
+        if let Some(counted) = self.number(tally) {
+            counted.expected += 1;
+        }
+    }
+}
+
+impl Verifier<'_> {
+    /// Where numbers begin to be verified, if there are any.
+    pub(super) fn first_tally(&self) -> Option<At> {
+        let layouts = &self.schema.layouts;
+        let formers = layouts.before.values().map(|former| &former.layout);
+        let mut all = formers.chain([&layouts.current]);
+        let has_any = all
+            .any(|layout| layout.model().entities().any(|(entity, _)| layout.has_tallies(entity)));
+        has_any.then_some(At::Numbers(0))
+    }
+
+    /// A part of the numbers. A store that holds no moment cannot count while others write: there
+    /// they are not verified.
+    pub(super) async fn tallies_page(&self, from: u64, rows: u64) -> Result<VerifyPage, Error> {
+        let (mut findings, mut next) = (vec![], None);
+        match self.shared.store.snapshot().await {
+            Err(keyloom_store::Error::Unsupported { .. }) => {}
+            moment => {
+                let recount = self.recount(&*moment?, from).await?;
+                next = recount.to.checked_add(1).map(At::Numbers);
+                // Steps before scores: who mends a score adds to its steps.
+                for (tally, counted) in &recount.numbers {
+                    self.number_of(tally, counted, &mut findings).await?;
+                }
+            }
+        }
+        let next = next.map(|at| Position { at, rows }.write());
+        let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
+        let progress = Progress { rows, rows_total: described.items.max(rows) };
+        Ok(VerifyPage { findings, next, progress })
+    }
+
+    async fn recount(&self, moment: &dyn Read, from: u64) -> Result<Recount, Error> {
+        let mut recount = Recount { from, to: u64::MAX, numbers: BTreeMap::new() };
+        let mut scan = Scan::new(&self.shared.table);
+        loop {
+            let page = moment.scan(scan.clone()).await?;
+            page.items.into_iter().for_each(|row| self.count_row(row, &mut recount));
+            match page.last_key {
+                None => return Ok(recount),
+                start => scan.start = start,
+            }
+        }
+    }
+
+    fn count_row(&self, row: Item, recount: &mut Recount) {
+        let layouts = &self.schema.layouts;
+        match self.name_of(&row) {
+            Some(RowName::Own(_)) => {
+                // What cannot be read adds to nothing; it is found on its own.
+                let own = layouts.current.read_own(&row).ok();
+                let tallies = own.and_then(|own| layouts.tallies_before(&own).ok());
+                tallies.into_iter().flatten().for_each(|tally| recount.add(tally));
+            }
+            Some(RowName::Tally(tally)) => {
+                for step in tally.steps(Tally::number(&row).unwrap_or(0)) {
+                    recount.add(Tally::Cell(step));
+                }
+                if let Some(counted) = recount.number(tally) {
+                    counted.found = Some(row);
+                }
+            }
+            Some(
+                RowName::Link { .. }
+                | RowName::Guard { .. }
+                | RowName::Entry { .. }
+                | RowName::System,
+            )
+            | None => {}
+        }
+    }
+
+    async fn number_of(
+        &self,
+        tally: &Tally,
+        counted: &Counted,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let Counted { expected, found } = counted;
+        if *found == tally.row(*expected) {
+            return Ok(());
+        }
+        let number = found.as_ref().and_then(Tally::number);
+        if let (0, Some(0), Some(row)) = (expected, number, found) {
+            return self.forget_zero(row).await;
+        }
+        let remedy = match self.repair {
+            Repair::No => Remedy::NotAsked,
+            Repair::Yes => self.recounted(tally, (found.as_ref(), *expected)).await?,
+        };
+        let row = show_key(&tally.key().to_item());
+        let problem = Problem::WrongNumber { row, expected: *expected, found: number };
+        findings.push(self.finding(None, problem, remedy));
+        Ok(())
+    }
+
+    async fn recounted(
+        &self,
+        tally: &Tally,
+        (found, expected): (Option<&Item>, i64),
+    ) -> Result<Remedy, Error> {
+        let mut steps = BTreeMap::new();
+        add_steps(tally, (found.and_then(Tally::number).unwrap_or(0), expected), &mut steps);
+        let mut actions = vec![rewrite(&self.shared.table, tally, (found, expected))];
+        actions.extend(add_all(&self.shared.table, steps));
+        self.mend(actions).await
+    }
+
+    /// Whether a row is a number that was added to and taken from, and is nothing now. It may be
+    /// left, also of a count that is not there any more.
+    pub(super) fn is_zero(row: &Item) -> bool {
+        let partition = row.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
+        is_tally(partition) && Tally::number(row) == Some(0)
+    }
+
+    /// Removes a number that is nothing, if it may write.
+    pub(super) async fn forget_zero(&self, row: &Item) -> Result<(), Error> {
+        if self.repair == Repair::Yes {
+            let zero =
+                Condition::equal(Path::from(keyloom_model::attribute::COUNT), Value::from(0));
+            let delete = Delete::new(&self.shared.table, key_of(row)).when(zero);
+            self.mend(vec![TransactAction::Delete(delete)]).await?;
+        }
+        Ok(())
+    }
+
+    /// What a row is under the model of today or one that rows are still written under.
+    pub(super) fn name_of(&self, row: &Item) -> Option<RowName> {
+        let key = |name| row.get(name).and_then(Value::as_b).unwrap_or_default();
+        let (partition, sort) = (key(PARTITION), key(SORT));
+        let layouts = &self.schema.layouts;
+        let mut formers = layouts.before.values().map(|former| &former.layout);
+        let current = layouts.current.row_name(partition, sort);
+        current.or_else(|| formers.find_map(|layout| layout.row_name(partition, sort)))
+    }
+}
+
+/// FNV-1a: a place for every number, the same for ever.
+fn hash(key: &RowKey) -> u64 {
+    let bytes = key.partition.as_bytes().iter().chain(key.sort.as_bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash ^ (hash >> 32)
+}

@@ -1,0 +1,214 @@
+//! Every count and every board is what counting all entities says, in every part and on pages of any
+//! size; every rank is what a sort says.
+
+use std::cmp::Ordering;
+
+use keyloom::{BoardQuery, CountQuery, Ranked};
+use keyloom_model::{Board, Count, Entity, FieldId, Ranking, Test};
+use keyloom_testkit::Random;
+use keyloom_value::{Item, Number, Value};
+use pollster::block_on;
+
+use super::play::World;
+use super::{Naive, Thing};
+
+impl World {
+    pub(crate) fn check_counts(&self, random: &mut Random) {
+        for (_, entity) in self.naive.model.entities() {
+            for tenant in self.tenants_of(&entity.name) {
+                for count in &entity.counts {
+                    self.check_count((entity, count), tenant.as_ref(), random);
+                }
+                for board in &entity.boards {
+                    self.check_board((entity, board), tenant.as_ref(), random);
+                }
+            }
+        }
+    }
+
+    fn check_count(
+        &self,
+        (entity, count): (&Entity, &Count),
+        tenant: Option<&Value>,
+        random: &mut Random,
+    ) {
+        let name = |field: &FieldId| entity.field(*field).name.as_str();
+        for (by, things) in self.naive.parts(entity, tenant, (&count.filter, &count.by)) {
+            let mut query = self.db(tenant).count(&entity.name, &count.name);
+            for (field, value) in count.by.iter().zip(&by) {
+                query = query.by(name(field), value.clone());
+            }
+            // Each field has one value, any, or all of them one by one.
+            let (mut split, mut counted) = (vec![], things.clone());
+            for field in &count.split {
+                let some = *random.pick(&things);
+                let some = self.naive.value(some, *field);
+                match (random.below(3), some) {
+                    (0, Some(value)) => {
+                        counted.retain(|thing| {
+                            self.naive.value(thing, *field).as_ref() == Some(&value)
+                        });
+                        query = query.only(name(field), value);
+                    }
+                    (1, _) => split.push(*field),
+                    _ => {}
+                }
+            }
+            let total = block_on(query.total()).expect("a count is read");
+            assert_eq!(total, counted.len() as u64, "{query:?} of {counted:?}");
+            for field in &split {
+                query = query.split(name(field));
+            }
+            let expected = self.naive.numbers(entity, &counted, &split);
+            assert_eq!(read_numbers(&query, random), expected, "{query:?} of {counted:?}");
+        }
+    }
+
+    fn check_board(
+        &self,
+        (entity, board): (&Entity, &Board),
+        tenant: Option<&Value>,
+        random: &mut Random,
+    ) {
+        for (by, things) in self.naive.parts(entity, tenant, (&board.filter, &board.by)) {
+            let mut query = self.db(tenant).board(&board.name);
+            for (field, value) in board.by.iter().zip(&by) {
+                query = query.by(&entity.field(*field).name, value.clone());
+            }
+            let expected = self.naive.ranked(&things, board.ranking);
+            assert_eq!(read_board(&query, random), expected, "{query:?} of {things:?}");
+            for (place, one) in expected.iter().enumerate() {
+                let alone = block_on(query.rank(one.of.clone())).expect("a rank is read");
+                assert_eq!(alone.as_ref(), Some(one), "{query:?} of {things:?}");
+                let limit = 1 + random.index(4);
+                let part = query.clone().limit(limit as u32);
+                let around = block_on(part.around(one.of.clone())).expect("a board is read");
+                let end = expected.len().min(place + limit + 1);
+                let part = &expected[place.saturating_sub(limit)..end];
+                assert_eq!(around.as_deref(), Some(part), "{query:?} around {one:?}");
+            }
+        }
+    }
+}
+
+impl Naive {
+    /// The things that take part, also those that have expired and are still there, by their
+    /// values of `by`.
+    fn parts(
+        &self,
+        entity: &Entity,
+        tenant: Option<&Value>,
+        (filter, by): (&[Test], &[FieldId]),
+    ) -> Vec<(Vec<Value>, Vec<&Thing>)> {
+        let mut parts: Vec<(Vec<Value>, Vec<&Thing>)> = vec![];
+        for thing in &self.things {
+            let is_of = thing.key.kind == entity.name && thing.key.tenant.as_ref() == tenant;
+            if !is_of || !self.passes(thing, filter) {
+                continue;
+            }
+            let values = by.iter().map(|field| self.value(thing, *field));
+            let Some(values) = values.collect::<Option<Vec<Value>>>() else { continue };
+            match parts.iter_mut().find(|(other, _)| *other == values) {
+                Some((_, things)) => things.push(thing),
+                None => parts.push((values, vec![thing])),
+            }
+        }
+        parts
+    }
+
+    /// How many things have which values, in order of the values.
+    fn numbers(&self, entity: &Entity, things: &[&Thing], split: &[FieldId]) -> Vec<(Item, u64)> {
+        let mut numbers: Vec<(Vec<Value>, u64)> = vec![];
+        for thing in things {
+            let values = split.iter().map(|field| self.value(thing, *field));
+            let Some(values) = values.collect::<Option<Vec<Value>>>() else { continue };
+            match numbers.iter_mut().find(|(other, _)| *other == values) {
+                Some((_, number)) => *number += 1,
+                None => numbers.push((values, 1)),
+            }
+        }
+        if split.is_empty() && numbers.is_empty() {
+            numbers.push((vec![], 0));
+        }
+        numbers.sort_by(|(left, _), (right, _)| {
+            let pairs = left.iter().zip(right).map(|(left, right)| in_order(left, right));
+            pairs.fold(Ordering::Equal, Ordering::then)
+        });
+        let names = || split.iter().map(|field| entity.field(*field).name.as_str().into());
+        numbers.into_iter().map(|(values, n)| (names().zip(values).collect(), n)).collect()
+    }
+
+    /// All that is ranked, in order.
+    fn ranked(&self, things: &[&Thing], ranking: Ranking) -> Vec<Ranked> {
+        let mut scores: Vec<(Value, Number)> = vec![];
+        for thing in things {
+            match ranking {
+                Ranking::Field(field) => {
+                    if let Some(Value::N(score)) = self.value(thing, field) {
+                        scores.push((Value::from(thing.key.id.as_str()), score));
+                    }
+                }
+                Ranking::Count(field) => {
+                    let Some(value) = self.value(thing, field) else { continue };
+                    let one = Number::from(1);
+                    match scores.iter_mut().find(|(other, _)| *other == value) {
+                        Some((_, score)) => *score = score.checked_add(&one).expect("it is small"),
+                        None => scores.push((value, one)),
+                    }
+                }
+            }
+        }
+        scores.sort_by(|(left, best), (right, score)| {
+            score.cmp(best).then_with(|| in_order(left, right))
+        });
+        let rank = |own: &Number| 1 + scores.iter().filter(|(_, score)| score > own).count() as u64;
+        let ranked = |(of, score): &(Value, Number)| Ranked {
+            rank: rank(score),
+            score: score.clone(),
+            of: of.clone(),
+        };
+        scores.iter().map(ranked).collect()
+    }
+}
+
+/// Values of one type in their order.
+fn in_order(left: &Value, right: &Value) -> Ordering {
+    match (left, right) {
+        (Value::S(left), Value::S(right)) => left.cmp(right),
+        (Value::N(left), Value::N(right)) => left.cmp(right),
+        (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
+        (left, right) => panic!("{left:?} and {right:?} have no order"),
+    }
+}
+
+fn read_numbers(query: &CountQuery, random: &mut Random) -> Vec<(Item, u64)> {
+    let (mut all, mut next) = (vec![], None);
+    loop {
+        let mut query = query.clone().limit(1 + random.below(4) as u32);
+        if let Some(cursor) = next {
+            query = query.after(cursor);
+        }
+        let page = block_on(query.read()).expect("a count is read");
+        all.extend(page.items);
+        match page.next {
+            None => return all,
+            cursor => next = cursor,
+        }
+    }
+}
+
+fn read_board(query: &BoardQuery, random: &mut Random) -> Vec<Ranked> {
+    let (mut all, mut next) = (vec![], None);
+    loop {
+        let mut query = query.clone().limit(1 + random.below(4) as u32);
+        if let Some(cursor) = next {
+            query = query.after(cursor);
+        }
+        let page = block_on(query.read()).expect("a board is read");
+        all.extend(page.items);
+        match page.next {
+            None => return all,
+            cursor => next = cursor,
+        }
+    }
+}
