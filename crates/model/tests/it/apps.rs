@@ -10,6 +10,9 @@ fn apps() -> Vec<(String, String)> {
     let mut apps = vec![];
     for entry in fs::read_dir(folder).expect("there are apps") {
         let path = entry.expect("a folder can be read").path();
+        if !path.join("model.toml").exists() {
+            continue;
+        }
         let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
         apps.push((name, fs::read_to_string(path.join("model.toml")).expect("it has a model")));
     }
