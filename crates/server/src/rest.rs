@@ -4,6 +4,7 @@ mod access;
 mod bulk;
 mod call;
 mod changes;
+mod count;
 mod docs;
 mod entity;
 mod example;

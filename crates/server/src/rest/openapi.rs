@@ -4,6 +4,7 @@
 mod answer;
 mod body;
 mod bulk;
+mod count;
 mod describe;
 mod document;
 mod entity;

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use hyper::Method;
-use keyloom_model::{Entity, EntityId, FieldId, IdSource, ListId, Model, PathPart, UniqueId};
+use keyloom_model::{
+    BoardId, CountId, Entity, EntityId, FieldId, IdSource, ListId, Model, PathPart, UniqueId,
+};
 
 use super::access::Role;
 use super::filter::tag_parameters;
@@ -50,6 +52,11 @@ pub(crate) enum Action {
     Changes,
     /// What those have in common that lists find.
     Values(Asked, ValuesOf),
+    /// A count, and the fields whose values are in the path, in its order.
+    Count(EntityId, CountId, Vec<FieldId>),
+    Board(EntityId, BoardId),
+    /// One on a board.
+    Ranked(EntityId, BoardId),
     Batch,
     Transaction,
     ListTokens,
@@ -102,7 +109,10 @@ impl Action {
             | Action::Change(entity)
             | Action::Delete(entity)
             | Action::Job(entity, _)
-            | Action::Children { child: entity, .. } => Some(*entity),
+            | Action::Children { child: entity, .. }
+            | Action::Count(entity, ..)
+            | Action::Board(entity, _)
+            | Action::Ranked(entity, _) => Some(*entity),
             Action::Ask(asked) | Action::Values(asked, _) => Some(asked.entity),
             Action::Changes
             | Action::Batch
@@ -128,6 +138,9 @@ impl Operation {
             | Action::Ask(_)
             | Action::Changes
             | Action::Values(..)
+            | Action::Count(..)
+            | Action::Board(..)
+            | Action::Ranked(..)
             | Action::Batch => Access::Role(Role::Reader),
             Action::Create(_)
             | Action::Replace(_)
@@ -225,6 +238,36 @@ fn of_entity(model: &Model, id: EntityId, entity: &Entity) -> Vec<Operation> {
         for (word, path, asked, of) in counts {
             let called = format!("{word}_{list}");
             operations.push(operation(called, Method::GET, &path, Action::Values(asked, of)));
+        }
+    }
+    operations.extend(counted(id, entity, &all));
+    operations
+}
+
+/// The counts of an entity, those without a path under `counts`; and its boards, which are found by
+/// their names alone.
+fn counted(id: EntityId, entity: &Entity, own: &[Segment]) -> Vec<Operation> {
+    let text = |text: &str| Segment::Text(text.to_owned());
+    let mut operations = vec![];
+    for (count_id, count) in entity.counts() {
+        let (path, in_path) = match &count.path {
+            Some(parts) => (segments(entity, parts), fields_of(parts)),
+            None => ([own, &[text("counts"), text(&count.name)]].concat(), vec![]),
+        };
+        operations.push(Operation {
+            name: format!("count_{}_{}", entity.name, count.name),
+            method: Method::GET,
+            path,
+            action: Action::Count(id, count_id, in_path),
+        });
+    }
+    for (board_id, board) in entity.boards() {
+        let path = vec![text("boards"), text(&board.name)];
+        let one = [&path[..], &[Segment::Parameter("of".to_owned())]].concat();
+        let (page, ranked) = (Action::Board(id, board_id), Action::Ranked(id, board_id));
+        for (name, path, action) in [("board", path, page), ("rank", one, ranked)] {
+            let name = format!("{name}_{}", board.name);
+            operations.push(Operation { name, method: Method::GET, path, action });
         }
     }
     operations

@@ -25,7 +25,7 @@ use super::problem::{Kind, Problem};
 use super::route::Route;
 use super::router::Router;
 use super::tokens::Tokens;
-use super::{bulk, changes, entity, explain, jobs, list, token_routes, uri, values};
+use super::{bulk, changes, count, entity, explain, jobs, list, token_routes, uri, values};
 use crate::App;
 use crate::app::{Answer, Refusal, Service};
 use crate::body::Body;
@@ -279,6 +279,18 @@ impl Rest {
             Action::Ask(asked) => list::ask(call, model.entity(asked.entity), asked).await,
             Action::Values(asked, of) => {
                 values::count(call, model.entity(asked.entity), (asked, *of)).await
+            }
+            Action::Count(id, count, in_path) => {
+                let entity = model.entity(*id);
+                count::count(call, (entity, entity.count(*count)), in_path).await
+            }
+            Action::Board(id, board) => {
+                let entity = model.entity(*id);
+                count::board(call, (entity, entity.board(*board))).await
+            }
+            Action::Ranked(id, board) => {
+                let entity = model.entity(*id);
+                count::ranked(call, (entity, entity.board(*board))).await
             }
             Action::Batch => bulk::batch(call, model, id).await,
             Action::Transaction => bulk::transaction(call, model).await,

@@ -3,6 +3,7 @@
 mod ask;
 mod bulk;
 mod changes;
+mod counts;
 mod entities;
 mod explain;
 mod garbage;

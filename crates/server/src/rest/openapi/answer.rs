@@ -10,7 +10,7 @@ use super::super::values::ValuesOf;
 use super::entity::{explained, reference};
 use super::field::{Form, schema};
 use super::headers::AnswerHeader;
-use super::{bulk, token};
+use super::{bulk, count, token};
 
 const JSON: &str = "application/json";
 
@@ -63,6 +63,21 @@ pub(super) fn answers(
         Action::Values(asked, of) => {
             let schema = counts(model.entity(asked.entity), asked, *of);
             vec![Answer::json(200, "The counts.", schema)]
+        }
+        Action::Count(id, count, _) => {
+            let entity = model.entity(*id);
+            let (schema, example) = count::count_answer((entity, entity.count(*count)));
+            vec![Answer::json(200, "How many there are.", schema).with_example(example)]
+        }
+        Action::Board(id, board) => {
+            let entity = model.entity(*id);
+            let schema = count::board_answer((entity, entity.board(*board)));
+            vec![Answer::json(200, "A page of the board.", schema)]
+        }
+        Action::Ranked(id, board) => {
+            let entity = model.entity(*id);
+            let schema = count::ranked_answer((entity, entity.board(*board)));
+            vec![Answer::json(200, "Its rank and score.", schema)]
         }
         Action::Batch => vec![Answer::json(200, "The results.", bulk::batch_answer())],
         Action::Transaction => {

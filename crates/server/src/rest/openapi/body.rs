@@ -66,6 +66,9 @@ pub(super) fn body(model: &Model, operation: &Operation) -> Option<Body> {
         | Action::Children { .. }
         | Action::Ask(_)
         | Action::Values(..)
+        | Action::Count(..)
+        | Action::Board(..)
+        | Action::Ranked(..)
         | Action::ListTokens
         | Action::RevokeToken
         | Action::OpenApi

@@ -84,6 +84,7 @@ fn group(operation: &Operation) -> Group {
         | Action::Job(id, _) => Group::Entity(*id),
         Action::Children { parent, .. } => Group::Entity(*parent),
         Action::Ask(asked) | Action::Values(asked, _) => Group::Entity(asked.entity),
+        Action::Count(id, ..) | Action::Board(id, _) | Action::Ranked(id, _) => Group::Entity(*id),
         Action::Batch | Action::Transaction => Group::Together,
         Action::ListTokens | Action::CreateToken | Action::RevokeToken => Group::Tokens,
         Action::Changes | Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => {

@@ -38,6 +38,9 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         | Action::Children { .. }
         | Action::Ask(_)
         | Action::Values(..)
+        | Action::Count(..)
+        | Action::Board(..)
+        | Action::Ranked(..)
         | Action::Batch
         | Action::Transaction
         | Action::ListTokens

@@ -50,6 +50,9 @@ fn of_operation(model: &Model, made: EntityId, operation: &Operation) -> Option<
         | Action::Change(_)
         | Action::Delete(_)
         | Action::Children { .. }
+        | Action::Count(..)
+        | Action::Board(..)
+        | Action::Ranked(..)
         | Action::Batch
         | Action::Transaction
         | Action::ListTokens

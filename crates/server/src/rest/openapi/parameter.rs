@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::operation::{Action, Asked, Operation, Segment};
 use super::super::values::{self, ValuesOf};
+use super::count::{board_parameters, count_parameters, of_schema, ranked_parameters};
 use super::field::{Form, id, schema, with};
 use super::headers;
 use super::sentence::spoken;
@@ -82,6 +83,18 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
             let paging = [limit_of(values::LIMIT), cursor(), prefix()];
             all.extend(paging.into_iter().filter(|one| of.paging().contains(&one.name.as_str())));
         }
+        Action::Count(id, count, in_path) => {
+            let entity = model.entity(*id);
+            all.extend(count_parameters((entity, entity.count(*count)), in_path));
+        }
+        Action::Board(id, board) => {
+            let entity = model.entity(*id);
+            all.extend(board_parameters((entity, entity.board(*board))));
+        }
+        Action::Ranked(id, board) => {
+            let entity = model.entity(*id);
+            all.extend(ranked_parameters((entity, entity.board(*board))));
+        }
         Action::Job(..)
         | Action::Create(_)
         | Action::Replace(_)
@@ -119,6 +132,11 @@ fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
         Action::Values(asked, of) => {
             let entity = model.entity(asked.entity);
             (Some(entity), named(entity, asked, *of))
+        }
+        Action::Count(entity, ..) => (Some(model.entity(*entity)), id()),
+        Action::Ranked(id, board) => {
+            let entity = model.entity(*id);
+            (None, of_schema((entity, entity.board(*board))))
         }
         Action::Own(..) | Action::RevokeToken => (None, json!({ "type": "string" })),
         _ => (None, id()),
@@ -234,7 +252,7 @@ fn facet_about(field: &Field) -> String {
 }
 
 /// A value of a field in a path.
-fn one_value(field: &Field) -> Json {
+pub(super) fn one_value(field: &Field) -> Json {
     match &field.of {
         FieldType::Text(_) => json!({ "type": "string" }),
         FieldType::Ref(..) => id(),
@@ -291,7 +309,7 @@ fn bounds_about(field: &Field) -> String {
     )
 }
 
-fn query(name: &str, about: &str, schema: Json) -> Parameter {
+pub(super) fn query(name: &str, about: &str, schema: Json) -> Parameter {
     let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Query);
     Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
 }
@@ -341,7 +359,7 @@ fn limit_of(default: u32) -> Parameter {
     query("limit", "How many at most.", schema)
 }
 
-fn cursor() -> Parameter {
+pub(super) fn cursor() -> Parameter {
     let about =
         "Where to go on: `next` or `previous` of another page, with everything else the same.";
     query("cursor", about, json!({ "type": "string" }))

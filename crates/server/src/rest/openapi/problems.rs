@@ -43,9 +43,13 @@ fn of_action(model: &Model, action: &Action) -> Vec<Kind> {
             [&CHANGE[..], &[Kind::NotFound, Kind::VersionMismatch, Kind::InUse]].concat()
         }
         Action::Children { .. } => vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound],
-        Action::Ask(_) | Action::Values(..) => {
+        Action::Ask(_) | Action::Values(..) | Action::Count(..) => {
             vec![Kind::BadParameter, Kind::BadCursor, Kind::Building]
         }
+        Action::Board(..) => {
+            vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound, Kind::Building]
+        }
+        Action::Ranked(..) => vec![Kind::BadParameter, Kind::NotFound, Kind::Building],
         Action::Batch => [BODY, &[Kind::BadParameter, Kind::Invalid, Kind::TooLarge]].concat(),
         Action::Transaction => {
             let of_entities = model.entities().flat_map(|(_, entity)| of_new(entity));

@@ -10,6 +10,7 @@ use super::super::jobs::JobStep;
 use super::super::operation::{Action, Asked, Operation};
 use super::super::own_route::OwnRoute;
 use super::super::values::ValuesOf;
+use super::count::{board_details, count_details};
 
 /// What an operation does, in a few words.
 pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) -> String {
@@ -31,6 +32,17 @@ pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) ->
         Action::Job(_, JobStep::Cancel) => "Call a job off",
         Action::Job(_, JobStep::Reschedule) => "Give a job that waits another time",
         Action::Changes => "What happens, as server-sent events",
+        Action::Count(id, count, _) => {
+            let entity = model.entity(*id);
+            let (name, count) = (spoken(&entity.name), spoken(&entity.count(*count).name));
+            return format!("Count every {name}: {count}");
+        }
+        Action::Board(id, board) => {
+            return format!("The board: {}", spoken(&model.entity(*id).board(*board).name));
+        }
+        Action::Ranked(id, board) => {
+            return format!("One on the board: {}", spoken(&model.entity(*id).board(*board).name));
+        }
         Action::Batch => "Make several requests, each for itself",
         Action::Transaction => "Make several changes, together or not at all",
         Action::ListTokens => "List all tokens",
@@ -53,6 +65,14 @@ pub(crate) fn details(model: &Model, operation: &Operation) -> Vec<String> {
         }
         Action::Values(_, ValuesOf::TagKeys(_) | ValuesOf::TagValues(_)) => {
             &["Of those that pass the filters. In the order of their bytes."]
+        }
+        Action::Count(id, count, _) => {
+            let entity = model.entity(*id);
+            return count_details((entity, entity.count(*count)));
+        }
+        Action::Board(id, board) | Action::Ranked(id, board) => {
+            let entity = model.entity(*id);
+            return board_details((entity, entity.board(*board)));
         }
         Action::Change(_) => &["A merge patch (RFC 7396): null takes a field away, what is not \
                                 named stays."],

@@ -4,7 +4,7 @@
 use keyloom::{Change, Db, Error, Item, Value};
 use keyloom_model::{
     Entity, EntityId, FieldId, FieldOrigin, FieldType, IdSource, Limits, List, Model, PathPart,
-    Tenancy,
+    Ranking, Tenancy,
 };
 use keyloom_server::Route;
 use keyloom_testkit::Random;
@@ -170,7 +170,8 @@ fn never(id: &str) -> String {
     "q".repeat(id.len())
 }
 
-/// The lists and uniques of an entity that a route answers, asked for what a thing has.
+/// The lists, uniques, counts and boards of an entity that a route answers, asked for what a thing
+/// has.
 fn questions(entity: &Entity, route: &Route, thing: &Thing) -> Vec<Ask> {
     let lists = entity.lists().filter(|(_, list)| answers(entity, list, route));
     let mut wanted: Vec<(Vec<FieldId>, String)> = lists
@@ -180,6 +181,28 @@ fn questions(entity: &Entity, route: &Route, thing: &Thing) -> Vec<Ask> {
             (list.by.clone(), path.replace("{key}", "a"))
         })
         .collect();
+    if let Some(count) = route.name.strip_prefix(&format!("count_{}_", entity.name)) {
+        let count = entity.find_count(count).map(|id| entity.count(id).by.clone());
+        wanted.extend(count.map(|by| (by, route.path.clone())));
+    }
+    for board in &entity.boards {
+        let (page, one) =
+            (format!("/boards/{}", board.name), format!("/boards/{}/{{of}}", board.name));
+        if route.path == page {
+            wanted.push((board.by.clone(), page));
+        } else if route.path == one {
+            let of = match board.ranking {
+                Ranking::Count(field) => text_of(&thing.document[&entity.field(field).name]),
+                Ranking::Field(_) => Some(thing.id.clone()),
+            };
+            let of = of.filter(|of| !of.is_empty());
+            let path = of.map(|of| one.replace("{of}", &encoded(&of)));
+            return path
+                .and_then(|path| question(entity, &path, (thing, &board.by)))
+                .into_iter()
+                .collect();
+        }
+    }
     if route.path == entity.path {
         let fields = |unique: &keyloom_model::Unique| {
             unique.within.iter().chain(&unique.fields).copied().collect()

@@ -1,0 +1,122 @@
+//! Counts and boards over HTTP: each question of the fourth part of the series on comments is one
+//! request; what cannot be asked is told.
+
+use serde_json::{Value, json};
+
+use super::ask::Ask;
+use super::served::{Served, app};
+
+const PLAYERS: &str = r#"
+[entity.player]
+id = "given"
+fields.country = "enum(de, fr)"
+fields.score = "number"
+fields.active = "bool = true"
+count.all = { by = "country", split = "active" }
+board.best = { rank = "score", by = "country" }
+board.active = { of = "active" }
+"#;
+
+fn comments() -> Served {
+    let served = Served::open(&app("comments"));
+    let numbers = [("42", "en", 5, 3), ("42", "en", 1, 2), ("42", "fr", 5, 1), ("43", "en", 5, 5)];
+    for (product, language, rating, times) in numbers {
+        let comment =
+            json!({"product": product, "language": language, "rating": rating, "body": ""});
+        for _ in 0..times {
+            served.ask(&Ask::post("/comments", &comment)).expect_json(201);
+        }
+    }
+    served
+}
+
+fn ranked(rank: u64, of: &str, score: u64) -> Value {
+    json!({"rank": rank, "of": of, "score": score})
+}
+
+#[test]
+fn each_question_of_the_product_page_is_one_request() {
+    let served = comments();
+    let get = |path: &str| served.ask(&Ask::get(path)).expect_json(200);
+    let by_rating = |numbers: &[(u64, u64)]| {
+        let item =
+            |(rating, count): &(u64, u64)| json!({"values": {"rating": rating}, "count": count});
+        json!({"items": numbers.iter().map(item).collect::<Vec<_>>()})
+    };
+    let count = "/products/42/comments/count";
+    // AP7 to AP11.
+    assert_eq!(get(&format!("{count}?split=rating")), by_rating(&[(1, 2), (5, 4)]));
+    let english = get(&format!("{count}?split=rating&language=en"));
+    assert_eq!(english, by_rating(&[(1, 2), (5, 3)]));
+    assert_eq!(get(count), json!({"count": 6}));
+    assert_eq!(get(&format!("{count}?language=en")), json!({"count": 5}));
+    let leaders = get("/boards/leaders?limit=10");
+    assert_eq!(leaders, json!({"items": [ranked(1, "43", 5), ranked(2, "42", 4)]}));
+    // And more.
+    assert_eq!(get(&format!("{count}?language=fr&rating=1")), json!({"count": 0}));
+    assert_eq!(get("/products/44/comments/count"), json!({"count": 0}));
+    assert_eq!(get("/boards/leaders/42"), ranked(2, "42", 4));
+    let around = get("/boards/leaders?around=42&limit=1");
+    assert_eq!(around, json!({"items": [ranked(1, "43", 5), ranked(2, "42", 4)]}));
+}
+
+#[test]
+fn pages_of_numbers_and_boards_go_on_where_they_ended() {
+    let served = comments();
+    for path in ["/products/42/comments/count?split=language,rating", "/boards/leaders"] {
+        let whole = served.ask(&Ask::get(path)).expect_json(200);
+        let (mut all, mut next) = (vec![], String::new());
+        loop {
+            let sign = if path.contains('?') { '&' } else { '?' };
+            let page = served.ask(&Ask::get(&format!("{path}{sign}limit=1{next}")));
+            let page = page.expect_json(200);
+            all.extend(page["items"].as_array().unwrap().clone());
+            match page["next"].as_str() {
+                None => break,
+                Some(cursor) => next = format!("&cursor={cursor}"),
+            }
+        }
+        assert_eq!(json!({"items": all}), whole);
+        assert!(all.len() > 1);
+    }
+}
+
+#[test]
+fn values_are_shown_as_what_they_are() {
+    let served = Served::open(PLAYERS);
+    for (id, country, score) in [("a", "de", 1.5), ("b", "de", 10.0), ("c", "fr", 10.0)] {
+        let player = json!({"id": id, "country": country, "score": score, "active": id != "a"});
+        served.ask(&Ask::post("/players", &player)).expect_json(201);
+    }
+    let get = |path: &str| served.ask(&Ask::get(path)).expect_json(200);
+    let best = json!({"items": [ranked(1, "b", 10), {"rank": 2, "of": "a", "score": 1.5}]});
+    assert_eq!(get("/boards/best?country=de"), best);
+    assert_eq!(get("/boards/active/true"), json!({"rank": 1, "of": true, "score": 2}));
+    let split = get("/players/counts/all?country=de&split=active");
+    let items = json!([{"values": {"active": false}, "count": 1},
+        {"values": {"active": true}, "count": 1}]);
+    assert_eq!(split, json!({"items": items}));
+}
+
+#[test]
+fn what_cannot_be_asked_is_told() {
+    let served = comments();
+    let cases = [
+        ("/products/42/comments/count?rating=x", 400),
+        ("/products/42/comments/count?body=x", 400),
+        ("/products/42/comments/count?split=body", 400),
+        ("/products/42/comments/count?split=rating&rating=5", 400),
+        ("/products/42/comments/count?split=rating&limit=0", 400),
+        ("/products/42/comments/count?split=rating&cursor=x", 400),
+        ("/boards/leaders?limit=1001", 400),
+        ("/boards/leaders?cursor=x", 400),
+        ("/boards/leaders?around=42&cursor=x", 400),
+        ("/boards/leaders?language=en", 400),
+        ("/boards/leaders?around=44", 404),
+        ("/boards/leaders/44", 404),
+        ("/boards/losers", 404),
+    ];
+    for (path, status) in cases {
+        served.ask(&Ask::get(path)).expect_json(status);
+    }
+}
