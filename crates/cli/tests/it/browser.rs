@@ -15,6 +15,11 @@ fn tasks_are_narrowed_by_their_tags() {
     used("tasks", "300");
 }
 
+#[test]
+fn comments_are_filtered_counted_and_written() {
+    used("comments", "2000");
+}
+
 /// Serves an application with samples, and uses its page.
 fn used(app: &str, size: &str) {
     let (folder, script) = (driver(), format!("{app}.mjs"));

@@ -31,6 +31,11 @@ fn every_request_of_the_tasks_is_answered_as_they_say() {
     of_app("tasks", include_str!("../../../../apps/tasks/README.md"));
 }
 
+#[test]
+fn every_request_of_the_comments_is_answered_as_they_say() {
+    of_app("comments", include_str!("../../../../apps/comments/README.md"));
+}
+
 fn of_app(name: &str, readme: &str) {
     let data = scratch(&format!("readme-{name}"));
     let _ = std::fs::remove_dir_all(&data);

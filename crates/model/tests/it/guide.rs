@@ -26,6 +26,12 @@ const CONTEXTS: &[(&str, &str)] = &[
          [entity.player]\nfields.score = \"int\"\nfields.country = \"text\"\n\
          [entity.task]\nfields.labels = \"tags\"\n",
     ),
+    (
+        "[entity.comment.board.leaders]",
+        "[entity.comment]\nfields.product = \"text\"\nfields.language = \"text\"\n\
+         fields.rating = \"int\"\n\
+         [entity.player]\nfields.score = \"int\"\nfields.country = \"text\"\n",
+    ),
     ("[on.search]", "[entity.search]\n"),
 ];
 
