@@ -7,7 +7,7 @@ use keyloom_query::{BoardRequest, Effort, Ranked, Reader};
 use keyloom_store::Read;
 use keyloom_value::Value;
 
-use crate::db::{Db, Shared, unknown};
+use crate::db::{Db, unknown};
 use crate::error::Error;
 use crate::read::{Given, by_values};
 use crate::schema::Schema;
@@ -39,7 +39,7 @@ pub struct BoardPage {
 
 /// What a question is answered with: the store at one moment, if it holds one.
 struct Moment<'m> {
-    shared: &'m Shared,
+    db: &'m Db,
     schema: Arc<Schema>,
     moment: Option<Arc<dyn Read>>,
     request: BoardRequest,
@@ -116,12 +116,12 @@ impl BoardQuery {
         let what = || format!("The board `{}`", self.board);
         let schema = schema.await?.ok_or_else(|| Error::Building { what: what() })?;
         let request = self.request(&schema)?;
-        // A rank is added up from several rows.
+        // A rank is added up from several rows. Reads that are watched are of the store itself.
         let moment = match self.db.shared.store.snapshot().await {
             Err(keyloom_store::Error::Unsupported { .. }) => None,
-            moment => Some(moment?),
+            moment => Some(moment?).filter(|_| self.db.watch.is_none()),
         };
-        Ok(Moment { shared: &self.db.shared, schema, moment, request })
+        Ok(Moment { db: &self.db, schema, moment, request })
     }
 
     fn find(&self, schema: &Schema) -> Result<(EntityId, BoardId), Error> {
@@ -148,7 +148,7 @@ impl BoardQuery {
 
 impl Moment<'_> {
     fn reader(&self) -> Reader<'_> {
-        let reader = self.shared.reader(&self.schema);
+        let reader = self.db.reader(&self.schema);
         Reader { store: self.moment.as_deref().unwrap_or(reader.store), ..reader }
     }
 

@@ -119,7 +119,7 @@ impl CountQuery {
     async fn page(&self, schema: &Schema) -> Result<CountPage, Error> {
         let request = self.request(schema)?;
         let shared = &self.db.shared;
-        let reader = shared.reader(schema);
+        let reader = self.db.reader(schema);
         Ok(reader.count(&request, &shared.cursor_key, self.after.as_deref()).await?)
     }
 

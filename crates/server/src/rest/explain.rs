@@ -15,7 +15,13 @@ impl Action {
     pub(crate) fn is_explained(&self) -> bool {
         matches!(
             self,
-            Action::Read(_) | Action::Children { .. } | Action::Ask(_) | Action::Values(..)
+            Action::Read(_)
+                | Action::Children { .. }
+                | Action::Ask(_)
+                | Action::Values(..)
+                | Action::Count(..)
+                | Action::Board(..)
+                | Action::Ranked(..)
         )
     }
 }

@@ -4,6 +4,7 @@ use keyloom_model::{Board, Count, Entity, Field, FieldId, FieldType, Ranking};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::count::open_fields;
+use super::entity::explained;
 use super::field::{Form, id, schema};
 use super::parameter::{Parameter, Place, Values, cursor, one_value, query};
 use super::sentence::spoken;
@@ -59,7 +60,7 @@ pub(super) fn of_schema((entity, board): (&Entity, &Board)) -> Json {
 /// A number, or a page of them.
 pub(super) fn count_answer((entity, count): (&Entity, &Count)) -> (Json, Json) {
     let number = json!({ "type": "integer", "minimum": 0 });
-    let one = object(&[("count", number.clone())], &["count"]);
+    let one = object(&[("count", number.clone()), ("explain", explained())], &["count"]);
     if count.split.is_empty() {
         return (one, json!({ "count": 3 }));
     }
@@ -73,8 +74,15 @@ pub(super) fn count_answer((entity, count): (&Entity, &Count)) -> (Json, Json) {
     (json!({ "oneOf": [one, page(item)] }), json!({ "count": 3 }))
 }
 
+/// One on a board, as it is answered.
+pub(super) fn ranked_answer(board: (&Entity, &Board)) -> Json {
+    let mut answer = ranked(board);
+    answer["properties"]["explain"] = explained();
+    answer
+}
+
 /// One on a board, as it is shown.
-pub(super) fn ranked_answer((entity, board): (&Entity, &Board)) -> Json {
+fn ranked((entity, board): (&Entity, &Board)) -> Json {
     let (of, score) = match board.ranking {
         Ranking::Count(field) => {
             (schema(&entity.field(field).of, Form::Shown), json!({ "type": "integer" }))
@@ -87,7 +95,7 @@ pub(super) fn ranked_answer((entity, board): (&Entity, &Board)) -> Json {
 
 /// A page of a board.
 pub(super) fn board_answer(board: (&Entity, &Board)) -> Json {
-    page(ranked_answer(board))
+    page(ranked(board))
 }
 
 /// What is counted, in sentences.
@@ -145,7 +153,8 @@ fn limit(default: u32, about: &str) -> Parameter {
 fn page(item: Json) -> Json {
     let next = json!({ "type": "string", "description": "The `cursor` of the next page; absent \
                        at the end." });
-    object(&[("items", json!({ "type": "array", "items": item })), ("next", next)], &["items"])
+    let items = json!({ "type": "array", "items": item });
+    object(&[("items", items), ("next", next), ("explain", explained())], &["items"])
 }
 
 fn object(properties: &[(&str, Json)], required: &[&str]) -> Json {

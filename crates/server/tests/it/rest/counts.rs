@@ -52,6 +52,10 @@ fn each_question_of_the_product_page_is_one_request() {
     assert_eq!(get(&format!("{count}?language=en")), json!({"count": 5}));
     let leaders = get("/boards/leaders?limit=10");
     assert_eq!(leaders, json!({"items": [ranked(1, "43", 5), ranked(2, "42", 4)]}));
+    for path in [count, "/boards/leaders", "/boards/leaders/42"] {
+        let explained = get(&format!("{path}?explain=true"));
+        assert!(explained["explain"]["rows"].as_u64() > Some(0), "{path}: {explained}");
+    }
     // And more.
     assert_eq!(get(&format!("{count}?language=fr&rating=1")), json!({"count": 0}));
     assert_eq!(get("/products/44/comments/count"), json!({"count": 0}));
