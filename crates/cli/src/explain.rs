@@ -1,8 +1,8 @@
 //! `keyloom explain`: how a request is answered, and what it reads.
 
 use clap::{Arg, ArgMatches};
+use keyloom::{Item, Value, json_to_item};
 use keyloom_server::{Rest, RestOptions};
-use serde_json::Value as Json;
 
 use crate::command::{Command, json_argument, say};
 use crate::model_file::{ModelFile, block_on};
@@ -44,64 +44,84 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     if arguments.get_flag("json") {
         return say(&(explained + "\n"));
     }
-    let explained: Json = serde_json::from_str(&explained).map_err(|error| error.to_string())?;
+    let explained = json_to_item(explained.as_bytes()).map_err(|error| error.to_string())?;
     say(&told(&explained))
 }
 
 /// For a person.
-fn told(explained: &Json) -> String {
-    let mut text = String::new();
-    for list in members(&explained["lists"]) {
-        draw(&list["plan"], ("", ""), &mut text);
-        let bound = &list["bound"];
-        text.push_str(&format!("\nAt most {} rows or {} bytes.\n", bound["rows"], bound["bytes"]));
-        if let Some(reads) = list.get("one_by_one") {
-            text.push_str(&one_by_one(reads));
+fn told(explained: &Item) -> String {
+    let mut told = String::new();
+    for list in objects(explained, "lists") {
+        draw(&object(list, "plan"), ("", ""), &mut told);
+        let bound = object(list, "bound");
+        let (rows, bytes) = (text(&bound, "rows"), text(&bound, "bytes"));
+        told.push_str(&format!("\nAt most {rows} rows or {bytes} bytes.\n"));
+        if list.get("one_by_one").is_some() {
+            told.push_str(&one_by_one(&object(list, "one_by_one")));
         }
     }
-    text.push_str(&format!("\nRead: {} rows, {} bytes.\n", explained["rows"], explained["bytes"]));
-    for read in members(&explained["requests"]) {
-        let index = read["index"].as_str().map(|index| format!(" of {index}")).unwrap_or_default();
-        let call = read["call"].as_str().unwrap_or_default();
-        let line = format!(
-            "  {:<28}{:>9} rows {:>11} bytes {:>8} units\n",
-            format!("{call}{index}"),
-            read["rows"],
-            read["bytes"],
-            read["read_units"]
-        );
-        text.push_str(&line);
+    let (rows, bytes) = (text(explained, "rows"), text(explained, "bytes"));
+    told.push_str(&format!("\nRead: {rows} rows, {bytes} bytes.\n"));
+    for read in objects(explained, "requests") {
+        let index = read.get("index").and_then(Value::as_s);
+        let index = index.map(|index| format!(" of {index}")).unwrap_or_default();
+        let call = format!("{}{index}", text(read, "call"));
+        let [rows, bytes, units] = ["rows", "bytes", "read_units"].map(|name| text(read, name));
+        told.push_str(&format!("  {call:<28}{rows:>9} rows {bytes:>11} bytes {units:>8} units\n"));
     }
-    let cost = &explained["dynamodb"];
-    let dollars = cost["dollars"].as_f64().unwrap_or_default() * 1e6;
-    text.push_str(&format!(
-        "On DynamoDB: {} read units, ${dollars:.2} for a million such requests.\n",
-        cost["read_units"]
+    let cost = object(explained, "dynamodb");
+    let dollars = text(&cost, "dollars").parse::<f64>().unwrap_or_default() * 1e6;
+    let units = text(&cost, "read_units");
+    told.push_str(&format!(
+        "On DynamoDB: {units} read units, ${dollars:.2} for a million such requests.\n"
     ));
-    text
+    told
 }
 
-fn one_by_one(reads: &Json) -> String {
-    let of = |reads: &Json| format!("{} to {}", reads["best"], reads["worst"]);
+fn one_by_one(reads: &Item) -> String {
+    let of = |name: &str| {
+        let reads = object(reads, name);
+        format!("{} to {}", text(&reads, "best"), text(&reads, "worst"))
+    };
+    let (tags, planned, entities) = (of("tags"), of("planned"), text(reads, "entities"));
     format!(
-        "One id after the other would read {} rows of lists, {} of those above, and {} entities.\n",
-        of(&reads["tags"]),
-        of(&reads["planned"]),
-        reads["entities"]
+        "One id after the other would read {tags} rows of lists, {planned} of those above, and \
+         {entities} entities.\n"
     )
 }
 
-fn draw(plan: &Json, (first, rest): (&str, &str), text: &mut String) {
+fn draw(plan: &Item, (first, rest): (&str, &str), drawn: &mut String) {
     let size = plan.get("members").map(|members| format!(" ({members})")).unwrap_or_default();
-    text.push_str(&format!("{first}{}{size}\n", plan["step"].as_str().unwrap_or_default()));
-    let parts = members(&plan["parts"]);
+    drawn.push_str(&format!("{first}{}{size}\n", text(plan, "step")));
+    let parts = objects(plan, "parts");
     let last = parts.len().saturating_sub(1);
     for (index, part) in parts.iter().enumerate() {
         let (branch, below) = if index == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        draw(part, (&format!("{rest}{branch}"), &format!("{rest}{below}")), text);
+        draw(part, (&format!("{rest}{branch}"), &format!("{rest}{below}")), drawn);
     }
 }
 
-fn members(json: &Json) -> &[Json] {
-    json.as_array().map_or(&[], Vec::as_slice)
+/// A text or a number.
+fn text(of: &Item, name: &str) -> String {
+    match of.get(name) {
+        Some(Value::S(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => String::new(),
+    }
+}
+
+fn object(of: &Item, name: &str) -> Item {
+    match of.get(name) {
+        Some(Value::M(members)) => members.clone(),
+        Some(_) | None => Item::new(),
+    }
+}
+
+fn objects<'i>(of: &'i Item, name: &str) -> Vec<&'i Item> {
+    let Some(Value::L(elements)) = of.get(name) else { return vec![] };
+    let object = |element: &'i Value| match element {
+        Value::M(members) => Some(members),
+        _ => None,
+    };
+    elements.iter().filter_map(object).collect()
 }
