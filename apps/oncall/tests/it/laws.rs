@@ -92,6 +92,9 @@ fn assert_attempts_are_written_once_and_before_the_end(events: &[Event]) {
     }
 }
 
+/// When a method was used, its position and its id.
+type Used = (i64, i64, String);
+
 /// Within a stage methods are used in their order, each no earlier than its wait after the one
 /// before. While a step is decided a method may change: what it was then is one of what it ever was.
 fn assert_order_and_waits(events: &[Event]) {
@@ -104,8 +107,7 @@ fn assert_order_and_waits(events: &[Event]) {
         }
     }
     // Those of one transaction are in no order of their own.
-    type Made = (i64, i64, String);
-    let mut stages: BTreeMap<(String, i64), Vec<Made>> = BTreeMap::new();
+    let mut stages: BTreeMap<(String, i64), Vec<Used>> = BTreeMap::new();
     for event in of(events, "attempt").filter(|event| event.change == TriggeringChange::Insert) {
         let new = event.new.as_ref().expect("it was made");
         let stage = (text(new, "search").to_owned(), number(new, "stage"));
