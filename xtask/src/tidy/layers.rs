@@ -98,7 +98,6 @@ const LAYERS: &[Layer] = &[
             "clap_complete",
             "mimalloc",
             "tokio",
-            "serde_json",
         ],
     },
     Layer {

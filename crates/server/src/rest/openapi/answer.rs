@@ -1,6 +1,6 @@
 //! What operations answer when they are done.
 
-use keyloom_model::{Entity, EntityId, FieldId, IdSource, Model};
+use keyloom_model::{CountId, Entity, EntityId, FieldId, IdSource, Model};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::example;
@@ -64,11 +64,7 @@ pub(super) fn answers(
             let schema = counts(model.entity(asked.entity), asked, *of);
             vec![Answer::json(200, "The counts.", schema)]
         }
-        Action::Count(id, count, _) => {
-            let entity = model.entity(*id);
-            let (schema, example) = count::count_answer((entity, entity.count(*count)));
-            vec![Answer::json(200, "How many there are.", schema).with_example(example)]
-        }
+        Action::Count(id, count, _) => vec![of_count(model.entity(*id), *count)],
         Action::Board(id, board) => {
             let entity = model.entity(*id);
             let schema = count::board_answer((entity, entity.board(*board)));
@@ -96,12 +92,7 @@ pub(super) fn answers(
         }
         Action::Docs => vec![text("text/html").with(&[ETag]), same()],
         Action::Metrics => vec![text("text/plain")],
-        Action::Health => {
-            let schema = json!({ "type": "object", "properties": { "status": { "const": "ok" } },
-                                 "required": ["status"], "additionalProperties": false });
-            let answer = Answer::json(200, "It does.", schema);
-            vec![answer.with_example(json!({ "status": "ok" }))]
-        }
+        Action::Health => vec![alive()],
         Action::Own(index, _) => vec![of_own(&own[*index])?],
     };
     Ok(answers)
@@ -146,6 +137,17 @@ fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
             })
         }
     }
+}
+
+fn alive() -> Answer {
+    let schema = json!({ "type": "object", "properties": { "status": { "const": "ok" } },
+                         "required": ["status"], "additionalProperties": false });
+    Answer::json(200, "It does.", schema).with_example(json!({ "status": "ok" }))
+}
+
+fn of_count(entity: &Entity, count: CountId) -> Answer {
+    let (schema, example) = count::count_answer((entity, entity.count(count)));
+    Answer::json(200, "How many there are.", schema).with_example(example)
 }
 
 fn of_own(route: &OwnRoute) -> Result<Answer, String> {
