@@ -266,7 +266,7 @@ impl Walk<'_> {
     /// Places with their ranks. They stand next to each other on the board.
     async fn ranked(&mut self, found: Vec<Standing>, is_start: bool) -> Result<Vec<Ranked>, Error> {
         let Some(first) = found.first() else { return Ok(vec![]) };
-        let first = first.score.clone();
+        let first = first.score;
         let is_alone = found.iter().all(|standing| standing.score == first);
         let (mut rank, mut equals) = match is_start {
             true => (1, 0),
@@ -282,7 +282,7 @@ impl Walk<'_> {
         for standing in found {
             if standing.score != score {
                 (rank, equals) = (rank + equals, 0);
-                score = standing.score.clone();
+                score = standing.score;
             }
             equals += 1;
             ranked.push(Ranked { rank, score: standing.score, of: standing.of });
@@ -293,11 +293,11 @@ impl Walk<'_> {
     /// How many have a better score.
     async fn better(&mut self, score: &Number) -> Result<u64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
-        let (partition, spans) = Layout::better_steps(&places, score);
+        let partition = Layout::steps_partition(&places);
         let partition = (PARTITION.into(), partition.as_bytes());
         let place = Place { index: None, partition, sort: SORT.into() };
         let mut sum = 0;
-        for (from, to) in spans {
+        for (from, to) in Layout::better_steps(score) {
             let mut span = Span::new(Some(from), Some(to));
             loop {
                 let page = self.reader.page(&place, &span, Direction::Forward, PAGE_STEPS).await?;

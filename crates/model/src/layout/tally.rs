@@ -292,9 +292,14 @@ impl Layout {
         all.into_iter().next_back().unwrap_or_else(|| Layout::board_size_key(places))
     }
 
-    /// The rows that together say how many on a board have a better score: a partition, and sort
-    /// keys from and to, none of which is an end itself.
-    pub fn better_steps(places: &KeyBytes, score: &Number) -> (KeyBytes, Vec<(Vec<u8>, Vec<u8>)>) {
+    /// The partition of the steps of a board, of that of its places.
+    pub fn steps_partition(places: &KeyBytes) -> KeyBytes {
+        steps_of(places)
+    }
+
+    /// The steps that together say how many on a board have a better score: sort keys from and to,
+    /// none of which is an end itself.
+    pub fn better_steps(score: &Number) -> Vec<(Vec<u8>, Vec<u8>)> {
         let score = score_key(score).into_vec();
         let lengths: Vec<usize> = step_lengths(&score).collect();
         let span = |(index, pair): (usize, &[usize])| {
@@ -304,7 +309,7 @@ impl Layout {
             let own = step_key(index + 1, &score[..pair[1]]);
             (from.into_vec(), KeyBytes::before(own.as_bytes()).to_vec())
         };
-        (steps_of(places), lengths.windows(2).enumerate().map(span).collect())
+        lengths.windows(2).enumerate().map(span).collect()
     }
 
     /// The score and what has it, of a place on a board.
@@ -451,7 +456,7 @@ fn score_key(score: &Number) -> KeyBytes {
 fn negated(number: &Number) -> Number {
     let (coefficient, exponent) = number.parts();
     // The magnitude is the same, so it fits.
-    Number::from_parts(-coefficient, exponent).unwrap_or_else(|_| number.clone())
+    Number::from_parts(-coefficient, exponent).unwrap_or(*number)
 }
 
 fn push_values(key: &mut KeyBytes, entity: &Entity, fields: &[FieldId], values: &[Value]) {

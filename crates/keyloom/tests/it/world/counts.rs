@@ -164,7 +164,7 @@ impl Naive {
         let rank = |own: &Number| 1 + scores.iter().filter(|(_, score)| score > own).count() as u64;
         let ranked = |(of, score): &(Value, Number)| Ranked {
             rank: rank(score),
-            score: score.clone(),
+            score: *score,
             of: of.clone(),
         };
         scores.iter().map(ranked).collect()
