@@ -5,12 +5,14 @@
 //! changes is another; in a transaction all of it counts twice. Entities have 1 KB, so every row
 //! that is written is one unit.
 
-use keyloom_model::{Entity, EntityId, FieldType, KeyPart, KeyTemplate, Layout};
+use keyloom_model::{Count, Entity, EntityId, FieldType, KeyPart, KeyTemplate, Layout};
 
 /// Entities of a page.
 pub(super) const PAGE: u64 = 20;
 const ENTITY_BYTES: u64 = 1024;
 const READ_BYTES: u64 = 4096;
+/// A row with a number, with its keys.
+const NUMBER_BYTES: u64 = 100;
 
 /// Rows and units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +26,22 @@ pub(super) const GET: Cost = Cost { rows: 1, units: 1.0 };
 
 /// Reading the guard of a unique value, and then its owner.
 pub(super) const FIND: Cost = Cost { rows: 2, units: 2.0 };
+
+/// A number of a count: as many rows as it is spread over.
+pub(super) fn count(count: &Count) -> Cost {
+    let rows = u64::from(count.shards);
+    Cost { rows, units: units(rows * NUMBER_BYTES) }
+}
+
+/// The first page of a board: places in an index, which say all, one more than asked for.
+pub(super) const BOARD_PAGE: Cost = Cost { rows: 11, units: 0.5 };
+
+/// The numbers to which an entity adds; the steps of a score are those of one with four digits.
+fn numbers(entity: &Entity) -> u64 {
+    let cells = |count: &Count| 1u64.checked_shl(count.split.len() as u32).unwrap_or(u64::MAX);
+    let boards = 5 * entity.boards.len() as u64;
+    entity.counts.iter().map(cells).fold(boards, u64::saturating_add)
+}
 
 /// A page of a list: places in an index, one more than asked for, and the rows that they lead to.
 pub(super) fn list_page(template: &KeyTemplate, own: &KeyTemplate, entity: &Entity) -> Cost {
@@ -49,13 +67,15 @@ pub(super) fn family(is_together: bool) -> Cost {
 pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)> {
     let entity = layout.model().entity(id);
     let (guards, links) = (entity.uniques.len() as u64, layout.links(id).len() as u64);
-    let places = entity.lists.len() as u64 + u64::from(entity.expires.is_some());
+    let ranks = entity.boards.iter().filter(|board| board.ranks_entities()).count();
+    let places = (entity.lists.len() + ranks) as u64 + u64::from(entity.expires.is_some());
     let copies = u64::from(entity.parent.is_some());
     // What is newly referred to is looked at, so that it stays.
-    let create = written(1 + guards + 2 * links, places);
+    let numbers = numbers(entity);
+    let create = written(1 + guards + 2 * links + numbers, places);
     let plain = written(1 + copies, 0);
     let worst = written(layout.rows_max(id) as u64, 2 * places);
-    let rows = 1 + guards + links;
+    let rows = 1 + guards + links + numbers;
     let delete = match layout.referrers(id).is_empty() {
         true => written(rows, places),
         // It is marked first, with a task that goes with it.

@@ -1,7 +1,8 @@
 //! Access patterns: every question that a model lets one ask, and where its answer is.
 
 use keyloom_model::{
-    Count, Entity, EntityId, FieldId, KeyTemplate, Layout, List, PathPart, Ranking, Reason, Unique,
+    Board, BoardId, Count, CountId, Entity, EntityId, FieldId, KeyTemplate, Layout, List, PathPart,
+    Ranking, Reason, Unique,
 };
 
 use super::cost::{self, Cost};
@@ -63,8 +64,8 @@ pub(super) fn patterns(layout: &Layout, id: EntityId) -> Vec<Pattern> {
         patterns.extend(of.facets(declared));
     }
     patterns.extend(of.tags());
-    patterns.extend(entity.counts.iter().map(|count| of.count(count)));
-    patterns.extend(entity.boards.iter().map(|board| of.board(board)));
+    patterns.extend(entity.counts().map(|(id, count)| of.count(id, count)));
+    patterns.extend(entity.boards().map(|(id, board)| of.board(id, board)));
     patterns
 }
 
@@ -183,7 +184,7 @@ impl Of<'_> {
         all.chain(combined).collect()
     }
 
-    fn count(&self, count: &Count) -> Pattern {
+    fn count(&self, id: CountId, count: &Count) -> Pattern {
         let names = |fields: &[FieldId]| {
             fields.iter().map(|field| self.name(*field)).collect::<Vec<_>>().join(", ")
         };
@@ -194,14 +195,21 @@ impl Of<'_> {
             false => format!(", each {}", names(&count.split)),
         };
         let filter = notation::filter(&count.filter, self.entity);
+        let asked: Vec<String> =
+            count.split.iter().map(|field| format!("{}=…", self.name(*field))).collect();
+        let request = match &count.path {
+            Some(path) => self.request(path, &count.by),
+            None => format!("GET {}/counts/{}", self.entity.path, count.name),
+        };
+        let template = self.layout.count_template(self.id, id);
         Pattern {
             question: format!("count {}{by}{split}{filter}", count.name),
-            request: "GET …/count".to_owned(),
-            place: Kept::Not,
+            request: with_parameters(request, &asked),
+            place: Kept::At(self.in_table(&template, cost::count(count))),
         }
     }
 
-    fn board(&self, board: &keyloom_model::Board) -> Pattern {
+    fn board(&self, id: BoardId, board: &Board) -> Pattern {
         let of = match board.ranking {
             Ranking::Count(field) => {
                 format!("number of {} by {}", self.entity.name, self.name(field))
@@ -209,28 +217,37 @@ impl Of<'_> {
             Ranking::Field(field) => self.name(field).to_owned(),
         };
         let filter = notation::filter(&board.filter, self.entity);
+        let asked: Vec<String> =
+            board.by.iter().map(|field| format!("{}=…", self.name(*field))).collect();
+        let template = self.layout.board_template(self.id, id);
+        let slot = self.layout.board_slot(self.id, id);
+        let (partition, sort) = self.keys(&template);
         Pattern {
             question: format!("rank by {of}{filter}"),
-            request: format!("GET /boards/{}", board.name),
-            place: Kept::Not,
+            request: with_parameters(format!("GET /boards/{}", board.name), &asked),
+            place: Kept::At(Place {
+                partition: (slot.partition().as_str().to_owned(), partition),
+                sort: (slot.sort().as_str().to_owned(), sort),
+                cost: cost::BOARD_PAGE,
+            }),
         }
     }
 
     /// The path of a list, and the fields of `by` that are not in it.
     fn list_request(&self, list: &List) -> String {
         let Some(path) = &list.path else { return format!("list `{}`", list.name) };
+        self.request(path, &list.by)
+    }
+
+    fn request(&self, path: &[PathPart], by: &[FieldId]) -> String {
         let part = |part: &PathPart| match part {
             PathPart::Text(text) => text.clone(),
             PathPart::Field(field) => format!("{{{}}}", self.name(*field)),
         };
         let parts: Vec<String> = path.iter().map(part).collect();
         let in_path = |field: &&FieldId| !path.contains(&PathPart::Field(**field));
-        let rest: Vec<String> = list
-            .by
-            .iter()
-            .filter(in_path)
-            .map(|field| format!("{}=…", self.name(*field)))
-            .collect();
+        let rest = by.iter().filter(in_path);
+        let rest: Vec<String> = rest.map(|field| format!("{}=…", self.name(*field))).collect();
         with_parameters(format!("GET /{}", parts.join("/")), &rest)
     }
 

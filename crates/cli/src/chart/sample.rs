@@ -143,6 +143,7 @@ fn key(layout: &Layout, image: &Image, parts: &[KeyPart]) -> SampleKey {
         match part {
             KeyPart::Word(word) => values.push(word.clone()),
             KeyPart::Number(number) => values.push(number.to_string()),
+            KeyPart::Score => values.push("1".to_owned()),
             KeyPart::Tenant => {
                 names.push(super::notation::tenant(entity, model).to_owned());
                 values.push(image.key.tenant.as_ref().map(plain).unwrap_or_default());
