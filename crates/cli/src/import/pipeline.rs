@@ -176,7 +176,8 @@ impl Pipeline {
         }
     }
 
-    /// A transaction that fails is taken apart: then each line has its own answer.
+    /// A transaction that fails is taken apart: in halves if it is only too large, and otherwise
+    /// line by line, so that each has its own answer.
     async fn end_batch(&mut self, Sent { mut entries, answer }: Sent) -> Result<(), String> {
         match (answered(answer).await?, entries.len()) {
             (Ok(imported), _) => self.tally.count(&imported),
@@ -186,10 +187,14 @@ impl Pipeline {
                     self.refused(entry, error)?;
                 }
             }
-            (Err(_), _) => {
+            (Err(error), count) => {
+                let is_large = matches!(error, Error::TooLarge { .. });
+                let size = if is_large { count.div_ceil(2) } else { 1 };
                 let mut all = vec![];
-                for entry in entries {
-                    all.push(self.send(vec![entry]).await);
+                while !entries.is_empty() {
+                    let rest = entries.split_off(size.min(entries.len()));
+                    let part = std::mem::replace(&mut entries, rest);
+                    all.push(self.send(part).await);
                 }
                 for single in all {
                     Box::pin(self.end_batch(single)).await?;

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::mpsc::SyncSender;
 
 use keyloom::Entry;
-use keyloom_model::Layout;
+use keyloom_model::{Entity, EntityId, Layout};
 
 use super::tally::Problem;
 
 /// As many rows as a transaction can touch.
 const ROWS_MAX: usize = 100;
+/// An entity that is counted is taken for such a part of the most rows that it could touch.
+const COUNTED_SHARE: usize = 8;
 /// As many bytes of lines as are put in one transaction, which can have 4 MB; a child counts twice.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
@@ -40,11 +42,18 @@ pub(super) struct Batches {
 
 impl Batches {
     pub(super) fn new(layout: &Layout) -> Batches {
-        let kinds = layout.model().entities();
-        Batches { rows: kinds.map(|(id, kind)| (kind.name.clone(), layout.rows_max(id))).collect() }
+        let rows = |(id, kind): (EntityId, &Entity)| {
+            let most = layout.rows_max(id);
+            // Entities that are counted mostly change the same numbers, and few rows of a board. A
+            // batch that is too large after all is taken apart.
+            let is_counted = !kind.counts.is_empty() || !kind.boards.is_empty();
+            (kind.name.clone(), if is_counted { most.div_ceil(COUNTED_SHARE) } else { most })
+        };
+        Batches { rows: layout.model().entities().map(rows).collect() }
     }
 
-    /// The most rows that an entry can touch. One of no kind touches none, and is refused later.
+    /// As many rows as an entry is expected to touch. One of no kind touches none, and is refused
+    /// later.
     pub(super) fn rows(&self, entry: &Entry) -> usize {
         self.rows.get(&entry.entity).copied().unwrap_or(1)
     }
