@@ -39,6 +39,8 @@ pub(super) async fn count(
             query = query.only(&field.name, value(field, bare(text))?);
         }
     }
+    // Also where there is one number, and no page of them, they must be what they should.
+    let (limit, cursor) = (call.limit()?, call.parameter("cursor")?);
     let Some(split) = call.parameter("split")? else {
         let total = query.total().await?;
         return Ok(Reply::json(StatusCode::OK, format!("{{\"count\":{total}}}")));
@@ -51,10 +53,10 @@ pub(super) async fn count(
         }
         query = query.split(name);
     }
-    if let Some(limit) = call.limit()? {
+    if let Some(limit) = limit {
         query = query.limit(limit);
     }
-    if let Some(cursor) = call.parameter("cursor")? {
+    if let Some(cursor) = cursor {
         query = query.after(cursor);
     }
     let counts = query.read().await?;

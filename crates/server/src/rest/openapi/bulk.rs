@@ -1,6 +1,6 @@
 //! Several requests in one, as JSON Schema.
 
-use keyloom_model::{Entity, IdSource, Model};
+use keyloom_model::{Entity, EntityId, IdSource, Model};
 use serde_json::{Value as Json, json};
 
 use super::super::example::example;
@@ -9,7 +9,13 @@ use super::field::{id, with};
 
 /// The body of `/transaction`.
 pub(super) fn transaction(model: &Model) -> Json {
-    let changes: Vec<Json> = model.entities().flat_map(|(_, entity)| changes(entity)).collect();
+    // Of what can be done to a job, deleting it is all that goes with others.
+    let changes = model.entities().flat_map(|(id, entity)| {
+        let all = changes(entity);
+        let skipped = if model.jobs() == Some(id) { all.len() - 1 } else { 0 };
+        all.into_iter().skip(skipped)
+    });
+    let changes: Vec<Json> = changes.collect();
     list("changes", json!({ "anyOf": changes }))
 }
 
@@ -27,21 +33,25 @@ pub(super) fn transaction_answer(model: &Model) -> Json {
 /// The body of `/batch`. Its documents are judged one by one, and what is wrong with one is told in
 /// its result, so that any object can be one.
 pub(super) fn batch(model: &Model) -> Json {
-    let names: Vec<&str> = model.entities().map(|(_, entity)| entity.name.as_str()).collect();
-    let (entity, text, document) =
-        (json!({ "enum": names }), json!({ "type": "string" }), json!({ "type": "object" }));
+    let names = |is_named: &dyn Fn(EntityId) -> bool| {
+        let named = model.entities().filter(|(id, _)| is_named(*id));
+        let names: Vec<&str> = named.map(|(_, entity)| entity.name.as_str()).collect();
+        json!({ "enum": names })
+    };
+    let (entity, written) = (names(&|_| true), names(&|id| model.jobs() != Some(id)));
+    let (text, document) = (json!({ "type": "string" }), json!({ "type": "object" }));
     let part = |members: Json, required: &[&str]| {
         json!({ "type": "object", "properties": members, "required": required,
                 "additionalProperties": false })
     };
     let parts = [
-        part(json!({ "create": entity, "document": document }), &["create", "document"]),
+        part(json!({ "create": written, "document": document }), &["create", "document"]),
         part(
-            json!({ "update": entity, "id": text, "document": document, "version": text }),
+            json!({ "update": written, "id": text, "document": document, "version": text }),
             &["update", "id", "document"],
         ),
         part(
-            json!({ "put": entity, "id": text, "document": document, "version": text }),
+            json!({ "put": written, "id": text, "document": document, "version": text }),
             &["put", "id", "document"],
         ),
         part(json!({ "delete": entity, "id": text, "version": text }), &["delete", "id"]),
