@@ -16,15 +16,21 @@ Examples:
       The lists that are combined with their sizes, what is really read, and what that costs on DynamoDB.
 
   keyloom explain apps/oncall/model.toml --data ./data --tenant acme /contacts --json
-      The same of a tenant's data, for programs.";
+      The same of a tenant's data, for programs.
+
+  keyloom explain apps/tasks/model.toml --data ./tasks-data \\
+      --change '{\"create\": \"task\", \"document\": {\"name\": \"cook\", \"tags\": {\"priority\": \"high\"}}}'
+      Every row that would be written, and what that costs. Nothing is written.";
 
 fn describe(command: clap::Command) -> clap::Command {
-    let request = Arg::new("request").value_name("PATH").required(true);
+    let request = Arg::new("request").value_name("PATH").required_unless_present("change");
+    let change = Arg::new("change").long("change").value_name("JSON").conflicts_with("request");
     let tenant = Arg::new("tenant").long("tenant").value_name("TENANT");
     let command = command
         .about("Tell how a request is answered, and what it costs")
         .arg(ModelFile::argument())
         .arg(request.help("Path and parameters of a GET request, as over HTTP"))
+        .arg(change.help("A change, as `/transaction` takes it, instead of a request"))
         .arg(tenant.help("Whose data it is about"))
         .arg(json_argument())
         .after_help(EXAMPLES);
@@ -39,13 +45,39 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         let tokens = place.tokens().await?;
         let db = place.database(&file.text).await?;
         let rest = Rest::new(db, tokens, vec![], RestOptions::default())?;
-        rest.explain(text("request").unwrap_or_default(), text("tenant")).await
+        match (text("request"), text("change")) {
+            (_, Some(change)) => rest.explain_change(change, text("tenant")).await,
+            (request, None) => rest.explain(request.unwrap_or_default(), text("tenant")).await,
+        }
     })?;
     if arguments.get_flag("json") {
         return say(&(explained + "\n"));
     }
     let explained = json_to_item(explained.as_bytes()).map_err(|error| error.to_string())?;
-    say(&told(&explained))
+    match explained.get("explain") {
+        Some(Value::M(writes)) => say(&told_writes(writes)),
+        Some(_) | None => say(&told(&explained)),
+    }
+}
+
+/// What a change would write, for a person.
+fn told_writes(writes: &Item) -> String {
+    let mut told = String::new();
+    for row in objects(writes, "rows") {
+        let [what, action, bytes] = ["what", "action", "bytes"].map(|name| text(row, name));
+        let [index_rows, units] = ["index_rows", "write_units"].map(|name| text(row, name));
+        told.push_str(&format!(
+            "  {action:<7}{what:<8}{bytes:>9} bytes {index_rows:>3} rows of indexes {units:>4} units\n"
+        ));
+    }
+    let cost = object(writes, "dynamodb");
+    let dollars = text(&cost, "dollars").parse::<f64>().unwrap_or_default() * 1e6;
+    let (units, sets) = (text(&cost, "write_units"), text(writes, "sets"));
+    told.push_str(&format!(
+        "Sets that it joins or leaves: {sets}. On DynamoDB, where each is a row: {units} write units, \
+         ${dollars:.2} for a million such changes.\n"
+    ));
+    told
 }
 
 /// For a person.

@@ -18,6 +18,8 @@
 //! # }).expect("the example runs");
 //! ```
 
+mod write;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +29,8 @@ use keyloom_store::Store;
 
 use crate::db::Db;
 use crate::schema::Schema;
+
+pub use write::{RowWrite, Writes};
 
 /// What is known about the answers of a database that [`Db::explained`] made.
 #[derive(Clone)]

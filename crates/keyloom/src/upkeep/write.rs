@@ -9,7 +9,7 @@ use keyloom_value::{Item, Value};
 use super::commit::{Outcome, commit};
 use super::delete::{Expansion, Task};
 use super::intent::Turn;
-use super::plan::{ACTIONS_MAX, Planned, Planner, as_read};
+use super::plan::{ACTIONS_MAX, Plan, Planned, Planner, as_read};
 use super::{ATTEMPTS_MAX, Cast, Intent, Ticket, Transition, Upkeep};
 use crate::error::Error;
 
@@ -120,6 +120,32 @@ impl Upkeep<'_> {
         }
         let done = self.commit((&cast, &stays), riders, effort).await?;
         Ok(done.then_some(executed))
+    }
+
+    /// What an attempt would write. Nothing is written, and no number is taken.
+    pub(crate) async fn rehearse(&self, intents: &[Intent]) -> Result<Plan, Error> {
+        self.check_distinct(intents)?;
+        let (mut cast, mut effort) = (Cast::default(), Effort::default());
+        for intent in intents {
+            let before = self.reader().get_any(intent.key()).await?;
+            let before = before.filter(|row| row.deletion.is_none() && !self.is_expired(row));
+            if let Turn::Changes(mut transition) = self.turn_of(intent, before)? {
+                if let Some(after) = &mut transition.after
+                    && self.entity(&after.key).is_numbered()
+                {
+                    after.number = after.number.or(Some(0));
+                }
+                cast.add(self.own_key(intent.key()), transition);
+            }
+        }
+        let expansion = self.expand(&mut cast, &mut effort).await?;
+        let plan = self.planner(&[]).plan(cast.transitions())?;
+        match expansion {
+            Expansion::Whole => Ok(plan),
+            Expansion::TooMany | Expansion::InDoubt => {
+                Err(Error::TooLarge { rows: plan.rows_max(), rows_max: ACTIONS_MAX })
+            }
+        }
     }
 
     /// For each intent, what became of it.

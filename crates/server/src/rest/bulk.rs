@@ -3,10 +3,12 @@
 use hyper::StatusCode;
 use keyloom::{Change, Item, Record, Value};
 use keyloom_model::Model;
+use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::call::{Call, Reply, cut};
 use super::entity::transact;
+use super::explain::{self, EXPLAIN};
 use super::problem::{FieldProblem, Kind, Problem};
 
 /// As many as there can be in one request.
@@ -20,7 +22,7 @@ enum Part {
 }
 
 pub(super) async fn transaction(call: &Call, model: &Model) -> Result<Reply, Problem> {
-    call.check_parameters(&[])?;
+    call.check_parameters(&[EXPLAIN])?;
     let mut changes = vec![];
     for part in parts(call, model, "changes")? {
         match part {
@@ -30,6 +32,11 @@ pub(super) async fn transaction(call: &Call, model: &Model) -> Result<Reply, Pro
                 return Err(Problem::new(Kind::Invalid, detail));
             }
         }
+    }
+    if call.parsed(EXPLAIN, "`true` or `false`")?.unwrap_or(false) {
+        let writes = call.db.rehearse(changes).await?;
+        let body = json!({ "explain": explain::writes(&writes) }).to_string();
+        return Ok(Reply::json(StatusCode::OK, body));
     }
     let done = transact(call, changes).await?;
     let json = |record: &Option<Record>| {

@@ -1,6 +1,6 @@
-//! What a read costs, as a member of its answer.
+//! What a read costs, as a member of its answer; and what changes would cost.
 
-use keyloom::explain::{Explained, Explanation, ListReads, Plan, StoreRead};
+use keyloom::explain::{Explained, Explanation, ListReads, Plan, RowWrite, StoreRead, Writes};
 use serde_json::{Value as Json, json};
 
 use super::call::{Call, Reply};
@@ -64,6 +64,21 @@ pub(super) fn cost(explained: &Explained) -> Json {
             "read_units": units(sum(|read| read.half_units)),
             "dollars": StoreRead::dollars(&reads),
         },
+    })
+}
+
+/// What changes would cost.
+pub(super) fn writes(writes: &Writes) -> Json {
+    let row = |row: &RowWrite| {
+        json!({
+            "what": row.what, "action": row.action, "bytes": row.bytes,
+            "index_rows": row.index_rows, "write_units": row.write_units(),
+        })
+    };
+    json!({
+        "rows": writes.rows.iter().map(row).collect::<Vec<_>>(),
+        "sets": writes.sets,
+        "dynamodb": { "write_units": writes.write_units(), "dollars": writes.dollars() },
     })
 }
 

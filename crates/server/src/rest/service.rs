@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::header::{ALLOW, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
-use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 use hyper::{Method, Request, Response, StatusCode};
 use keyloom::{Clock, Db, SystemClock};
 use keyloom_model::Model;
@@ -14,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::access::{self, Caller};
-use super::call::{Call, Reply};
+use super::call::{Call, JSON, Reply};
 use super::greeting::greeting;
 use super::log::{Entry, Log, LogLevel};
 use super::metrics::{Metrics, backlog_text};
@@ -254,6 +256,35 @@ impl Rest {
         call.db = db;
         self.act(&call, &found.operation.action, "").await.map_err(refuse)?;
         Ok(explain::cost(&explained).to_string())
+    }
+
+    /// What a change would cost, as JSON: `{"create": ENTITY, "document": {...}}`, as a part of a
+    /// transaction. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such change, or is refused.
+    pub async fn explain_change(
+        &self,
+        change: &str,
+        tenant: Option<&str>,
+    ) -> Result<String, String> {
+        let caller = Caller::owner(tenant);
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        let call = Call {
+            db: caller.db(&self.db, &self.model),
+            caller,
+            method: Method::POST,
+            values: vec![],
+            parameters: vec![(explain::EXPLAIN.to_owned(), "true".to_owned())],
+            headers,
+            body: Bytes::from(format!("{{\"changes\":[{change}]}}")),
+            closed: &[],
+        };
+        let told = bulk::transaction(&call, &self.model).await;
+        let told = told.map_err(|problem| problem.detail().to_owned())?;
+        Ok(String::from_utf8_lossy(&told.body).into_owned())
     }
 
     /// What anybody may know.

@@ -4,7 +4,7 @@ use keyloom_model::{Entity, EntityId, IdSource, Model};
 use serde_json::{Value as Json, json};
 
 use super::super::example::example;
-use super::entity::reference;
+use super::entity::{explained, reference};
 use super::field::{id, with};
 
 /// The body of `/transaction`.
@@ -25,8 +25,12 @@ pub(super) fn transaction_answer(model: &Model) -> Json {
     let results: Vec<Json> = entities.chain([json!({ "type": "null" })]).collect();
     json!({
         "type": "object",
-        "properties": { "results": { "type": "array", "items": { "anyOf": results } } },
-        "required": ["results"], "additionalProperties": false,
+        "properties": {
+            "results": { "type": "array", "items": { "anyOf": results } },
+            "explain": explained(),
+        },
+        "anyOf": [{ "required": ["results"] }, { "required": ["explain"] }],
+        "additionalProperties": false,
     })
 }
 

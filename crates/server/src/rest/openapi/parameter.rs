@@ -95,13 +95,17 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
             let entity = model.entity(*id);
             all.extend(ranked_parameters((entity, entity.board(*board))));
         }
+        Action::Transaction => {
+            let about =
+                "Whether to tell what would be written and what that costs, and to do nothing.";
+            all.push(query("explain", about, json!({ "type": "boolean", "default": false })));
+        }
         Action::Job(..)
         | Action::Create(_)
         | Action::Replace(_)
         | Action::Change(_)
         | Action::Delete(_)
         | Action::Batch
-        | Action::Transaction
         | Action::ListTokens
         | Action::CreateToken
         | Action::RevokeToken

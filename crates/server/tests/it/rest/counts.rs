@@ -124,3 +124,29 @@ fn what_cannot_be_asked_is_told() {
         served.ask(&Ask::get(path)).expect_json(status);
     }
 }
+
+#[test]
+fn what_a_change_would_write_is_told_and_nothing_is_written() {
+    let served = comments();
+    let comment = json!({"product": "42", "language": "en", "rating": 5, "body": ""});
+    let body = json!({"changes": [{"create": "comment", "document": comment}]});
+    let told = served.ask(&Ask::post("/transaction?explain=true", &body)).expect_json(200);
+    let explain = &told["explain"];
+    let rows = explain["rows"].as_array().unwrap();
+    let of = |what: &str| rows.iter().filter(|row| row["what"] == what).count();
+    // The own row; the numbers of the count in all, by language, by rating, by both; those of the
+    // board.
+    assert_eq!(of("entity"), 1);
+    assert!(of("number") > 4, "{explain}");
+    let own = rows.iter().find(|row| row["what"] == "entity").unwrap();
+    assert_eq!((&own["action"], &own["index_rows"]), (&json!("put"), &json!(2)));
+    assert_eq!(own["write_units"], json!(2 * (1 + 2)));
+    assert!(explain["sets"].as_u64() > Some(0));
+    assert!(explain["dynamodb"]["write_units"].as_u64() > Some(10));
+    let count = served.ask(&Ask::get("/products/42/comments/count")).expect_json(200);
+    assert_eq!(count, json!({"count": 6}));
+    let wrong = json!({"changes": [{"create": "comment", "document": {}}]});
+    assert_eq!(served.ask(&Ask::post("/transaction?explain=true", &wrong)).status, 422);
+    let gone = json!({"changes": [{"delete": "comment", "id": "none"}]});
+    assert_eq!(served.ask(&Ask::post("/transaction?explain=true", &gone)).status, 404);
+}

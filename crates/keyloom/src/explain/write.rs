@@ -1,0 +1,147 @@
+//! What changes cost: the rows that would be written for them, and what that costs on DynamoDB.
+//!
+//! The cost rules: 1 KB of what is larger, the row before or after, is one write unit, a check too;
+//! a row that comes to an index or leaves it is another one; in a transaction all count twice.
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{Layout, RowName};
+use keyloom_store::{Get, IndexSpec, TableSpec, TransactAction};
+use keyloom_value::{Item, Value};
+
+use crate::change::Change;
+use crate::db::Db;
+use crate::error::Error;
+
+/// Bytes of one write unit.
+const UNIT_BYTES: u64 = 1024;
+/// In a transaction.
+const TIMES: u64 = 2;
+/// Dollars for a million write units on demand, us-east-1, since November 2024.
+const DOLLARS_PER_MILLION: f64 = 0.625;
+
+/// One row that would be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowWrite {
+    /// What it is: `entity`, `guard`, `link`, `entry` or `number`.
+    pub what: &'static str,
+    /// What would happen to it: `put`, `update`, `delete` or `check`.
+    pub action: &'static str,
+    /// Its bytes, before or after, whichever are more, as DynamoDB counts them.
+    pub bytes: u64,
+    /// Rows of indexes that would come or go with it.
+    pub index_rows: u64,
+}
+
+/// What would be written for changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Writes {
+    /// Rows of the table.
+    pub rows: Vec<RowWrite>,
+    /// Sets of tags, facets and lists that would be joined or left. DynamoDB has none: there, each
+    /// is a row.
+    pub sets: u64,
+}
+
+impl RowWrite {
+    /// What it costs on DynamoDB.
+    pub fn write_units(&self) -> u64 {
+        TIMES * (self.bytes.div_ceil(UNIT_BYTES).max(1) + self.index_rows)
+    }
+}
+
+impl Writes {
+    /// What all of it costs on DynamoDB, in write units.
+    pub fn write_units(&self) -> u64 {
+        let rows: u64 = self.rows.iter().map(RowWrite::write_units).sum();
+        rows + TIMES * self.sets
+    }
+
+    /// What that is on demand.
+    pub fn dollars(&self) -> f64 {
+        self.write_units() as f64 * DOLLARS_PER_MILLION / 1e6
+    }
+}
+
+impl Db {
+    /// What would be written if these changes were made now, together. Nothing is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::transact`], as far as that is known before it is tried: a unique value that is taken
+    /// is not.
+    pub async fn rehearse(&self, changes: Vec<Change>) -> Result<Writes, Error> {
+        let schema = self.shared.schema();
+        let intents = self.intents(&schema, changes)?;
+        let plan = self.shared.upkeep(&schema).rehearse(&intents).await?;
+        let store = &*self.shared.store;
+        let spec = store.describe_table(self.shared.table.clone()).await?.spec;
+        let mut writes = Writes { rows: vec![], sets: plan.sets.len() as u64 };
+        let numbers = plan.tallies.actions(store).await?;
+        for planned in plan.actions.iter().chain(&numbers) {
+            let (key, action) = key_of(&planned.action);
+            let before = store.get(Get::new(&self.shared.table, key.clone())).await?;
+            let row = (planned_row(&planned.action, before.as_ref()), before.as_ref());
+            writes.rows.push(row_write(&spec, (what(&schema.layouts.current, &key), action), row));
+        }
+        Ok(writes)
+    }
+}
+
+fn key_of(action: &TransactAction) -> (Item, &'static str) {
+    let of_item = |item: &Item| {
+        let part = |name: &'static str| item.get(name).map(|value| (name, value.clone()));
+        let mut key = Item::new();
+        for (name, value) in [part(PARTITION), part(SORT)].into_iter().flatten() {
+            key.insert(name, value);
+        }
+        key
+    };
+    match action {
+        TransactAction::Put(put) => (of_item(&put.item), "put"),
+        TransactAction::Update(update) => (update.key.clone(), "update"),
+        TransactAction::Delete(delete) => (delete.key.clone(), "delete"),
+        TransactAction::Check(check) => (check.key.clone(), "check"),
+    }
+}
+
+/// What a row is afterwards. An update changes a number, which takes as much room as before.
+fn planned_row<'r>(action: &'r TransactAction, before: Option<&'r Item>) -> Option<&'r Item> {
+    match action {
+        TransactAction::Put(put) => Some(&put.item),
+        TransactAction::Update(_) | TransactAction::Check(_) => before,
+        TransactAction::Delete(_) => None,
+    }
+}
+
+fn what(layout: &Layout, key: &Item) -> &'static str {
+    let part = |name| key.get(name).and_then(Value::as_b).unwrap_or_default();
+    match layout.row_name(part(PARTITION), part(SORT)) {
+        Some(RowName::Own(_)) => "entity",
+        Some(RowName::Guard { .. }) => "guard",
+        Some(RowName::Link { .. }) => "link",
+        Some(RowName::Entry { .. }) => "entry",
+        Some(RowName::Tally(_) | RowName::System) | None => "number",
+    }
+}
+
+fn row_write(
+    spec: &TableSpec,
+    (what, action): (&'static str, &'static str),
+    (after, before): (Option<&Item>, Option<&Item>),
+) -> RowWrite {
+    let size = |item: Option<&Item>| item.map_or(0, Item::size) as u64;
+    let indexes = spec.indexes.iter();
+    let index_rows = indexes.map(|index| match (place(index, before), place(index, after)) {
+        (old, new) if old == new => 0,
+        (Some(_), Some(_)) => 2,
+        (_, _) => 1,
+    });
+    RowWrite { what, action, bytes: size(before).max(size(after)), index_rows: index_rows.sum() }
+}
+
+/// Where a row is in an index, if it is in it.
+fn place<'i>(index: &IndexSpec, item: Option<&'i Item>) -> Option<Vec<&'i Value>> {
+    let item = item?;
+    index.key.attributes().map(|attribute| item.get(attribute.name.as_str())).collect()
+}
