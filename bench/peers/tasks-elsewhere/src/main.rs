@@ -50,6 +50,7 @@ fn main() -> Outcome<()> {
     println!("load {}", began.elapsed().as_micros());
     println!("bytes {}", peer.bytes()?);
     for question in &QUESTIONS {
+        eprintln!("{}", question.text);
         let found = peer.ask(question)?;
         let mut times = vec![];
         let began = Instant::now();

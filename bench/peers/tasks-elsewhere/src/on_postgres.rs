@@ -27,6 +27,14 @@ fn document(tags: &[Tag]) -> Value {
     )
 }
 
+/// One after the other: some cannot be in a transaction with others.
+fn execute(client: &mut Client, statements: &[&str]) -> Outcome<()> {
+    for statement in statements {
+        client.batch_execute(statement)?;
+    }
+    Ok(())
+}
+
 fn size(client: &mut Client) -> Outcome<u64> {
     let query = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
                  WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace";
@@ -50,11 +58,15 @@ impl Peer for Documents {
             writeln!(rows, "{number}\t{}\t{tags}", name(number))?;
         }
         rows.finish()?;
-        Ok(self.0.batch_execute(
-            "ALTER TABLE tasks ADD PRIMARY KEY (id);
-             CREATE INDEX ON tasks USING gin (tags jsonb_path_ops);
-             VACUUM ANALYZE tasks; CHECKPOINT",
-        )?)
+        execute(
+            &mut self.0,
+            &[
+                "ALTER TABLE tasks ADD PRIMARY KEY (id)",
+                "CREATE INDEX ON tasks USING gin (tags jsonb_path_ops)",
+                "VACUUM ANALYZE tasks",
+                "CHECKPOINT",
+            ],
+        )
     }
 
     fn ask(&mut self, question: &Question) -> Outcome<u64> {
@@ -108,12 +120,17 @@ impl Peer for Joined {
             }
         }
         rows.finish()?;
-        Ok(self.0.batch_execute(
-            "ALTER TABLE tasks ADD PRIMARY KEY (id);
-             ALTER TABLE tags ADD PRIMARY KEY (key, value, task);
-             CREATE INDEX ON tags (task);
-             VACUUM ANALYZE tasks; VACUUM ANALYZE tags; CHECKPOINT",
-        )?)
+        execute(
+            &mut self.0,
+            &[
+                "ALTER TABLE tasks ADD PRIMARY KEY (id)",
+                "ALTER TABLE tags ADD PRIMARY KEY (key, value, task)",
+                "CREATE INDEX ON tags (task)",
+                "VACUUM ANALYZE tasks",
+                "VACUUM ANALYZE tags",
+                "CHECKPOINT",
+            ],
+        )
     }
 
     fn ask(&mut self, question: &Question) -> Outcome<u64> {
