@@ -103,10 +103,11 @@ impl World {
         Db::open_with(MODEL, store, Options { clock, entropy, ..Options::default() }).await
     }
 
-    /// The database, and that of the domain; receivers look into it.
+    /// The database, and that of the domain; receivers look into it. Not into one on a disk: its
+    /// thread can end a search between the last look at it and the sending.
     pub(crate) fn database(&self) -> Result<(Db, Db), Error> {
         let db = block_on(self.open(self.store.clone()))?;
-        self.receivers.look_at(Some(db.clone()));
+        self.receivers.look_at(self.disk.is_none().then(|| db.clone()));
         let domain = db.tenant(Value::from(DOMAIN));
         Ok((db, domain))
     }
