@@ -15,7 +15,7 @@ use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::receivers::{Manner, Receivers, Seeded};
+use crate::receivers::{Known, Manner, Receivers, Seeded};
 
 pub(crate) const DOMAIN: &str = "acme";
 /// Longer than any lease.
@@ -103,11 +103,10 @@ impl World {
         Db::open_with(MODEL, store, Options { clock, entropy, ..Options::default() }).await
     }
 
-    /// The database, and that of the domain; receivers look into it. Not into one on a disk: its
-    /// thread can end a search between the last look at it and the sending.
+    /// The database, and that of the domain; receivers look into it.
     pub(crate) fn database(&self) -> Result<(Db, Db), Error> {
         let db = block_on(self.open(self.store.clone()))?;
-        self.receivers.look_at(self.disk.is_none().then(|| db.clone()));
+        self.receivers.know(Known::Now(db.clone()));
         let domain = db.tenant(Value::from(DOMAIN));
         Ok((db, domain))
     }
@@ -190,6 +189,9 @@ impl World {
                     }
                 }
                 _ => {
+                    if self.disk.is_some() {
+                        self.receivers.know(Known::Ended(self.over(&domain)?));
+                    }
                     let index = self.random.index(works.len());
                     let work = works[index]
                         .get_or_insert_with(|| Box::pin(slow.work(of(index))) as Working<'_>);
@@ -201,6 +203,18 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// The searches that have ended.
+    fn over(&self, domain: &Db) -> Result<BTreeSet<String>, Error> {
+        let mut over = BTreeSet::new();
+        for id in &self.searches {
+            let search = block_on(domain.get("search", id))?;
+            if search.is_some_and(|search| search.get("status") != Some(&"active".into())) {
+                over.insert(id.clone());
+            }
+        }
+        Ok(over)
     }
 
     /// Somebody changes, adds, moves or removes a method.
@@ -274,7 +288,7 @@ impl World {
         if !disk.crashed() {
             disk.crash_now();
         }
-        self.receivers.look_at(None);
+        self.receivers.know(Known::Nothing);
         let disk = disk.after_crash(self.random.next_u64());
         self.store = Arc::new(engine(&disk, &self.clock));
         self.disk = Some(disk);
