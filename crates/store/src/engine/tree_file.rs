@@ -365,12 +365,7 @@ impl Inner {
             if !follows || run.len() >= RUN_BYTES_MAX {
                 self.write_run(start, &run)?;
                 unsynced += run.len();
-                if unsynced
-                    >= std::env::var("CHUNK")
-                        .ok()
-                        .and_then(|c| c.parse().ok())
-                        .unwrap_or(SYNC_EVERY_BYTES)
-                {
+                if unsynced >= SYNC_EVERY_BYTES {
                     self.file.sync().map_err(fail("syncing the tree"))?;
                     unsynced = 0;
                 }
