@@ -94,7 +94,7 @@ impl TransactGet {
 impl TransactWrite {
     /// Whether the transaction can be tried.
     pub fn check(&self, specs: Specs<'_>) -> Result<(), Error> {
-        validate::transact_write(self, specs)
+        validate::transact_write(self, specs).map(drop)
     }
 }
 
@@ -106,6 +106,6 @@ impl TransactAction {
         spec: &TableSpec,
         old: Option<&Item>,
     ) -> Result<Option<Item>, CancelReason> {
-        decide(spec, old, self)
+        decide(spec, old, self.clone())
     }
 }

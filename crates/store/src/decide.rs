@@ -8,9 +8,9 @@ use crate::{CancelReason, Invalid, OnFailure, TableSpec, TransactAction, UpdateI
 pub(crate) fn decide(
     spec: &TableSpec,
     old: Option<&Item>,
-    action: &TransactAction,
+    action: TransactAction,
 ) -> Result<Option<Item>, CancelReason> {
-    let (condition, on_failure) = condition_of(action);
+    let (condition, on_failure) = condition_of(&action);
     if condition.is_some_and(|condition| !condition.holds(old)) {
         let item = match on_failure {
             OnFailure::Nothing => None,
@@ -19,8 +19,8 @@ pub(crate) fn decide(
         return Err(CancelReason::ConditionFailed { item });
     }
     match action {
-        TransactAction::Put(put) => Ok(Some(put.item.clone())),
-        TransactAction::Update(update) => match updated(spec, old, update) {
+        TransactAction::Put(put) => Ok(Some(put.item)),
+        TransactAction::Update(update) => match updated(spec, old, &update) {
             Ok(item) => Ok(Some(item)),
             Err(invalid) => Err(CancelReason::Invalid(invalid)),
         },

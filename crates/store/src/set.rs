@@ -32,27 +32,32 @@ impl SetName {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// Its bytes, without copying them.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
 }
 
 /// Whether an ordinal is a member of a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Membership {
-    /// It is.
-    In,
     /// It is not.
     Out,
+    /// It is.
+    In,
 }
 
-/// An ordinal joins or leaves a set. Joining twice and leaving what one is not in change nothing.
+/// Ordinals join or leave a set. Joining twice and leaving what one is not in change nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetChange {
     /// The table that the set belongs to.
     pub table: TableName,
     /// The set.
     pub set: SetName,
-    /// The ordinal.
-    pub ordinal: u32,
-    /// Whether it is a member from now on.
+    /// The ordinals.
+    pub ordinals: Vec<u32>,
+    /// Whether they are members from now on.
     pub becomes: Membership,
 }
 

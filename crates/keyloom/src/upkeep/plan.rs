@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, REVISION, VERSION};
 use keyloom_model::{EntityKey, FieldId, Image, OwnRow, Reason, Row, RowKey, UniqueId};
 use keyloom_store::{
-    Check, Delete, Membership, OnFailure, Put, SetChange, TableName, TransactAction,
+    Check, Delete, Membership, OnFailure, Put, SetChange, SetName, TableName, TransactAction,
 };
 use keyloom_value::{Comparison, Condition, Path, Value};
 
@@ -127,20 +127,29 @@ impl Planner<'_> {
 
     /// The sets that entities join and leave.
     fn sets(&self, transitions: &[Transition]) -> Result<Vec<SetChange>, Error> {
-        let mut changes = vec![];
+        let mut changes: BTreeMap<(SetName, Membership), Vec<u32>> = BTreeMap::new();
         for transition in transitions {
             let before = transition.before.as_ref();
             let before = before.map_or(Ok(BTreeSet::new()), |row| self.layouts.sets_before(row))?;
             let after = transition.after.as_ref();
-            let after = after.map_or(Ok(BTreeSet::new()), |new| self.layouts.sets_after(new))?;
-            let gone = before.difference(&after).map(|member| (member, Membership::Out));
-            let come = after.difference(&before).map(|member| (member, Membership::In));
-            for ((set, ordinal), becomes) in gone.chain(come) {
-                let (table, set) = (self.table.clone(), set.clone());
-                changes.push(SetChange { table, set, ordinal: *ordinal, becomes });
+            let mut after =
+                after.map_or(Ok(BTreeSet::new()), |new| self.layouts.sets_after(new))?;
+            for (set, ordinal) in before {
+                if !after.remove(&(set.clone(), ordinal)) {
+                    changes.entry((set, Membership::Out)).or_default().push(ordinal);
+                }
+            }
+            for (set, ordinal) in after {
+                changes.entry((set, Membership::In)).or_default().push(ordinal);
             }
         }
-        Ok(changes)
+        let change = |((set, becomes), ordinals)| SetChange {
+            table: self.table.clone(),
+            set,
+            ordinals,
+            becomes,
+        };
+        Ok(changes.into_iter().map(change).collect())
     }
 
     fn both_sides<'t>(&self, transitions: &'t [Transition]) -> Result<(Rows<'t>, Rows<'t>), Error> {

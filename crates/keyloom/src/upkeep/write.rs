@@ -179,7 +179,8 @@ impl Upkeep<'_> {
             TransactAction::Put(put) => put.item.size(),
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
         };
-        let set_bytes = |change: &SetChange| change.set.as_bytes().len();
+        let set_bytes =
+            |change: &SetChange| change.set.as_bytes().len() + 4 * change.ordinals.len();
         let put_bytes = plan.actions.iter().map(put_bytes);
         let bytes: usize = put_bytes.chain(plan.sets.iter().map(set_bytes)).sum();
         let others = 1 + usize::from(effort.ticket.is_some()) + effort.riders.len();

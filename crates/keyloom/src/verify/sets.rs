@@ -196,7 +196,7 @@ impl Verifier<'_> {
             let on_failure = OnFailure::Nothing;
             TransactAction::Check(Check { table: table.clone(), key, condition, on_failure })
         });
-        let sets = vec![SetChange { table: table.clone(), set, ordinal, becomes }];
+        let sets = vec![SetChange { table: table.clone(), set, ordinals: vec![ordinal], becomes }];
         let actions = check.into_iter().collect();
         self.mend_all(TransactWrite { actions, sets, token: None }).await
     }

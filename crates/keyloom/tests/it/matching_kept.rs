@@ -125,14 +125,14 @@ fn a_set_with_too_many_or_too_few_members_is_found_and_mended() {
                     |(ordinal, becomes)| SetChange {
                         table: table.clone(),
                         set: size.set.clone(),
-                        ordinal,
+                        ordinals: vec![ordinal],
                         becomes,
                     },
                 )
             })
             .collect();
         let set = SetName::new(*b"nonsense").expect("a name");
-        changes.push(SetChange { table, set, ordinal: 3, becomes: Membership::In });
+        changes.push(SetChange { table, set, ordinals: vec![3], becomes: Membership::In });
         let damage = TransactWrite { sets: changes, ..TransactWrite::default() };
         block_on(store.transact_write(damage)).expect("it is damaged");
         let found = block_on(findings(&db));

@@ -1,8 +1,10 @@
 //! The one thread that writes: it takes all writes that wait, decides them in order, logs them
 //! with one sync, brings them into the tree, lets readers see them, and only then answers.
 
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
+use std::thread;
 
 use redb::ReadableTable;
 
@@ -10,10 +12,10 @@ use crate::{Error, TableName, Time, validate};
 
 use super::alter::{altered, created};
 use super::apply::Apply;
-use super::format::{BuildState, Commit, CommitNo, Effect, Frame, SpaceId, SystemKey, TableId};
+use super::format::{BuildState, Commit, CommitNo, Effect, SpaceId, SystemKey, TableId};
 use super::group::{Group, Planned};
 use super::log::LogWriter;
-use super::options::Durability;
+use super::options::{Background, Durability};
 use super::queue::{Done, Job, Reply, Task, Work, Write};
 use super::shared::Shared;
 use super::tree::{RowsMut, failed};
@@ -26,6 +28,9 @@ const CHECKPOINT_LOG_BYTES: u64 = 64 << 20;
 /// Items that one step of filling an index looks at, and their bytes.
 const FILL_ITEMS: u32 = 256;
 const FILL_BYTES: u32 = 1 << 20;
+/// A group of so many bytes is brought into the tree while the log is synced: a thread for that costs
+/// less than the wait.
+const BESIDE_SYNC_BYTES: u64 = 64 << 10;
 /// Rows that one step of cleaning removes.
 const PURGE_ROWS: usize = 1000;
 
@@ -195,34 +200,65 @@ impl Committer {
         if planned.is_empty() {
             return Ok(());
         }
-        let last = self.log(&planned).map_err(|error| self.shared.fail(error))?;
-        let rows = self.apply(&planned, last).map_err(|error| self.shared.fail(error))?;
+        let applied = self.log_and_apply(&planned).map_err(|error| self.shared.fail(error));
+        let (rows, view) = applied?;
+        self.shared.publish(view);
         self.since_checkpoint.rows += rows;
         Ok(())
     }
 
-    fn log(&mut self, planned: &[Planned]) -> Result<CommitNo, Error> {
+    /// Returns how many rows were written, and the moment at which readers see them. Nobody may
+    /// before the log is synced, but much is brought into the tree meanwhile.
+    fn log_and_apply(&mut self, planned: &[Planned]) -> Result<(u64, View), Error> {
+        let (last, bytes) = self.append(planned)?;
+        if bytes < BESIDE_SYNC_BYTES {
+            self.sync()?;
+            return self.apply(planned, last);
+        }
+        thread::scope(|scope| {
+            let syncing = match self.shared.options.background {
+                Background::Threads => {
+                    thread::Builder::new().spawn_scoped(scope, || self.sync()).ok()
+                }
+                Background::Manual => None,
+            };
+            let applied = self.apply(planned, last);
+            match syncing {
+                Some(syncing) => syncing.join().unwrap_or_else(|panic| resume_unwind(panic))?,
+                // Nobody does it beside.
+                None => self.sync()?,
+            }
+            applied
+        })
+    }
+
+    /// Returns the last commit, and how many bytes all are in the log.
+    fn append(&mut self, planned: &[Planned]) -> Result<(CommitNo, u64), Error> {
         let first = self.log.next();
         let last = CommitNo(first.0 + planned.len() as u64 - 1);
-        let mut frame = Frame::new(first);
+        let mut frame = self.log.frame();
         for planned in planned {
             frame.push(&planned.commit);
             self.last_at = self.last_at.max(planned.commit.at);
         }
-        self.since_checkpoint.log_bytes += self.log.append(frame, last, self.last_at)?;
+        let bytes = self.log.append(frame, last, self.last_at)?;
+        self.since_checkpoint.log_bytes += bytes;
+        Ok((last, bytes))
+    }
+
+    fn sync(&self) -> Result<(), Error> {
         match self.shared.options.durability {
-            Durability::Sync => self.log.sync()?,
+            Durability::Sync => self.log.sync(),
             Durability::Relaxed => {
                 let mut written =
                     self.shared.written.lock().unwrap_or_else(PoisonError::into_inner);
                 *written = self.log.active();
+                Ok(())
             }
         }
-        Ok(last)
     }
 
-    /// Returns how many rows were written.
-    fn apply(&self, planned: &[Planned], last: CommitNo) -> Result<u64, Error> {
+    fn apply(&self, planned: &[Planned], last: CommitNo) -> Result<(u64, View), Error> {
         let tree = &self.shared.tree;
         let mut catalog = Arc::clone(&self.shared.view().catalog);
         let rows = tree.write(|rows| {
@@ -233,8 +269,7 @@ impl Committer {
             apply.finish(last, self.last_at)
         })?;
         let (applied, applied_at) = (last, self.last_at);
-        self.shared.publish(View { tree: tree.view()?, catalog, applied, applied_at });
-        Ok(rows)
+        Ok((rows, View { tree: tree.view()?, catalog, applied, applied_at }))
     }
 
     /// Removes rows that no reader can reach. Nothing of it is logged: replaying the log brings
@@ -289,9 +324,7 @@ fn decide(group: &mut Group<'_>, write: Write) -> Result<Done, Error> {
         Write::Update(update) => group.update(update).map(Done::Image),
         Write::Delete(delete) => group.delete(delete).map(Done::Image),
         Write::Batch(batch) => group.batch_write(batch).map(Done::Leftover),
-        Write::Transaction(transaction, checked_for) => {
-            group.transact_write(transaction, &checked_for).map(|()| Done::Nothing)
-        }
+        Write::Transaction(prepared) => group.transact_write(*prepared).map(|()| Done::Nothing),
         Write::Expire => group.expire().map(|()| Done::Nothing),
     }
 }

@@ -12,7 +12,6 @@ use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, ListSets,
     Page, Put, Query, Read, ReadChanges, ReadSet, Scan, SetName, SetPart, SetSize, Sets, ShardId,
     Store, TableDescription, TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
-    validate,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -21,6 +20,7 @@ use super::committer::Committer;
 use super::format::CommitNo;
 use super::open::open;
 use super::options::{Background, Options};
+use super::prepared::Prepared;
 use super::queue::{Done, Task, Work, Write};
 use super::shared::Shared;
 use super::view::View;
@@ -281,13 +281,11 @@ impl Store for Engine {
     }
 
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
-        // Checked here, so that the one thread that commits has less to do.
-        let catalog = Arc::clone(&self.shared.view().catalog);
-        let checked = validate::transact_write(&transaction, &|name| catalog.spec(name));
-        if let Err(error) = checked {
-            return Box::pin(ready(Err(error)));
-        }
-        let done = self.submit(Work::Grouped(Write::Transaction(transaction, catalog)));
+        let prepared = match Prepared::new(transaction, &self.shared.view().catalog) {
+            Ok(prepared) => Box::new(prepared),
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let done = self.submit(Work::Grouped(Write::Transaction(prepared)));
         Box::pin(async move { done.await.map(drop) })
     }
 

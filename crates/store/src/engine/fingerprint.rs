@@ -32,12 +32,12 @@ pub(crate) fn fingerprint(transaction: &TransactWrite) -> u128 {
             }
         }
     }
-    for SetChange { table, set, ordinal, becomes } in &transaction.sets {
+    for SetChange { table, set, ordinals, becomes } in &transaction.sets {
         let verb = match becomes {
             Membership::In => "join",
             Membership::Out => "leave",
         };
-        append(&mut text, format_args!("{verb} {table} {ordinal} {:02x?}\n", set.as_bytes()));
+        append(&mut text, format_args!("{verb} {table} {ordinals:?} {:02x?}\n", set.as_bytes()));
     }
     XxHash3_128::oneshot(text.as_bytes())
 }

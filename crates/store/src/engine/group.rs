@@ -13,18 +13,17 @@ use crate::limits::TOKEN_KEPT_MS;
 use crate::ttl::{expires_at_secs, has_expired};
 use crate::{
     BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns, SetChange,
-    Time, TransactAction, TransactWrite, UpdateItem, validate,
+    Time, TransactAction, UpdateItem, validate,
 };
 
 use super::alter::with_sets;
 use super::apply::Images;
-use super::catalog::Catalog;
 use super::derive::expired_rows;
-use super::fingerprint::fingerprint;
 use super::format::{
     Commit, Effect, Malformed, Reader, RowEffect, SetEffect, SpaceId, SystemKey, TableId,
     TableRecord, encode_item,
 };
+use super::prepared::{Prepared, Target};
 use super::view::{View, key_of};
 
 /// Most items that one step of expiry removes: the numbers of a feed leave room for 256 changes
@@ -63,6 +62,8 @@ struct Decided {
     key: Vec<u8>,
     old: Option<Arc<Item>>,
     new: Option<Arc<Item>>,
+    /// `new`, if it has been encoded already.
+    encoded: Option<Vec<u8>>,
     cause: Cause,
 }
 
@@ -97,17 +98,16 @@ impl<'a> Group<'a> {
             return Ok(None);
         }
         let returns = put.returns;
-        let decided = self.decide_one(table, &TransactAction::Put(put))?;
+        let decided = self.decide_one(TransactAction::Put(put))?;
         let image = returns.of_replacing(decided.old.as_deref());
         self.commit(vec![decided], vec![]);
         Ok(image)
     }
 
     pub(crate) fn update(&mut self, update: UpdateItem) -> Result<Option<Item>, Error> {
-        let table = Arc::clone(self.view.catalog.table(&update.table)?);
-        validate::update(&table.spec, &update)?;
+        validate::update(&*self.view.catalog.spec(&update.table)?, &update)?;
         let (returns, changes) = (update.returns, update.update.clone());
-        let decided = self.decide_one(table, &TransactAction::Update(update))?;
+        let decided = self.decide_one(TransactAction::Update(update))?;
         let image = decided
             .new
             .as_ref()
@@ -117,10 +117,9 @@ impl<'a> Group<'a> {
     }
 
     pub(crate) fn delete(&mut self, delete: Delete) -> Result<Option<Item>, Error> {
-        let table = Arc::clone(self.view.catalog.table(&delete.table)?);
-        validate::delete(&table.spec, &delete)?;
+        validate::delete(&*self.view.catalog.spec(&delete.table)?, &delete)?;
         let returns = delete.returns;
-        let decided = self.decide_one(table, &TransactAction::Delete(delete))?;
+        let decided = self.decide_one(TransactAction::Delete(delete))?;
         let image = returns.of_replacing(decided.old.as_deref());
         self.commit(vec![decided], vec![]);
         Ok(image)
@@ -137,39 +136,31 @@ impl<'a> Group<'a> {
             let table = Arc::clone(self.view.catalog.table(&table)?);
             let key = key_of(&table.spec.key, &item)?.into_vec();
             let old = self.item(table.space, &key)?;
-            writes.push(Decided { table, key, old, new, cause: Cause::Request });
+            writes.push(Decided { table, key, old, new, encoded: None, cause: Cause::Request });
         }
         self.commit(writes, vec![]);
         Ok(BatchWrite::default())
     }
 
-    /// `checked_for` are the tables for which the transaction is known to keep the rules.
-    pub(crate) fn transact_write(
-        &mut self,
-        transaction: TransactWrite,
-        checked_for: &Arc<Catalog>,
-    ) -> Result<(), Error> {
-        if !Arc::ptr_eq(&self.view.catalog, checked_for) {
-            validate::transact_write(&transaction, &|name| self.view.catalog.spec(name))?;
-        }
-        let Some(token) = transaction.token.clone() else {
-            let decided = self.decide_all(&transaction)?;
-            let more = self.set_effects(&transaction.sets)?;
-            self.commit(decided, more);
-            return Ok(());
-        };
-        let fingerprint = fingerprint(&transaction);
-        if let Some(known) = self.remembered(&token)? {
-            return match known.fingerprint == fingerprint {
+    pub(crate) fn transact_write(&mut self, prepared: Prepared) -> Result<(), Error> {
+        let prepared = prepared.for_tables(&self.view.catalog)?;
+        let Prepared { transaction, targets, bytes, fingerprint, .. } = prepared;
+        let token = transaction.token.zip(fingerprint);
+        if let Some((token, fingerprint)) = &token
+            && let Some(known) = self.remembered(token)?
+        {
+            return match known.fingerprint == *fingerprint {
                 true => Ok(()),
-                false => Err(Error::TokenReused { token }),
+                false => Err(Error::TokenReused { token: token.clone() }),
             };
         }
-        let decided = self.decide_all(&transaction)?;
-        let mut more = self.set_effects(&transaction.sets)?;
-        let expires = Time(self.now.0.saturating_add(TOKEN_KEPT_MS));
-        self.tokens.insert(token.clone(), Remembered { fingerprint, expires });
-        more.push(Effect::Token { token, fingerprint, expires });
+        let decided = self.decide_all(transaction.actions, targets, bytes)?;
+        let mut more = self.set_effects(transaction.sets)?;
+        if let Some((token, fingerprint)) = token {
+            let expires = Time(self.now.0.saturating_add(TOKEN_KEPT_MS));
+            self.tokens.insert(token.clone(), Remembered { fingerprint, expires });
+            more.push(Effect::Token { token, fingerprint, expires });
+        }
         self.commit(decided, more);
         Ok(())
     }
@@ -203,34 +194,46 @@ impl<'a> Group<'a> {
             let at = old.as_ref().and_then(|item| expires_at_secs(attribute, item));
             if at.is_some_and(|at| has_expired(at, self.now)) {
                 let table = Arc::clone(table);
-                found.push(Decided { table, key, old, new: None, cause: Cause::Expiry });
+                found.push(Decided {
+                    table,
+                    key,
+                    old,
+                    new: None,
+                    encoded: None,
+                    cause: Cause::Expiry,
+                });
             }
         }
         Ok(())
     }
 
-    fn decide_one(
-        &mut self,
-        table: Arc<TableRecord>,
-        action: &TransactAction,
-    ) -> Result<Decided, Error> {
-        Ok(self.decide_action(table, action)??)
+    fn decide_one(&self, action: TransactAction) -> Result<Decided, Error> {
+        let target = Target::of(&action, &self.view.catalog)?;
+        Ok(self.decide_action(action, target)??)
     }
 
-    fn decide_all(&mut self, transaction: &TransactWrite) -> Result<Vec<Decided>, Error> {
-        let actions = &transaction.actions;
+    /// `bytes` are those that the actions leave behind, as far as is known before.
+    fn decide_all(
+        &self,
+        actions: Vec<TransactAction>,
+        targets: Vec<Target>,
+        mut bytes: usize,
+    ) -> Result<Vec<Decided>, Error> {
         let mut decided = Vec::with_capacity(actions.len());
         let mut reasons = Vec::with_capacity(actions.len());
-        let mut bytes = validate::set_bytes(transaction);
-        for action in actions {
-            let table = Arc::clone(self.view.catalog.table(action.table())?);
-            let outcome = self.decide_action(table, action)?;
+        for (action, target) in actions.into_iter().zip(targets) {
+            let key_bytes = match &action {
+                TransactAction::Update(update) => Some(update.key.size()),
+                TransactAction::Put(_) | TransactAction::Delete(_) | TransactAction::Check(_) => {
+                    None
+                }
+            };
+            let outcome = self.decide_action(action, target)?;
             reasons.push(outcome.as_ref().err().cloned());
             if let Ok(write) = outcome {
-                bytes += match (action, &write.new) {
-                    (TransactAction::Put(_) | TransactAction::Update(_), Some(new)) => new.size(),
-                    _ => action.key(&write.table.spec.key).size(),
-                };
+                if let Some((key_bytes, new)) = key_bytes.zip(write.new.as_deref()) {
+                    bytes += new.size() - key_bytes;
+                }
                 decided.push(write);
             }
         }
@@ -243,14 +246,14 @@ impl<'a> Group<'a> {
 
     fn decide_action(
         &self,
-        table: Arc<TableRecord>,
-        action: &TransactAction,
+        action: TransactAction,
+        target: Target,
     ) -> Result<Result<Decided, CancelReason>, Error> {
-        let key = key_of(&table.spec.key, action.image())?.into_vec();
+        let Target { table, key, new: encoded } = target;
         let old = self.item(table.space, &key)?;
         Ok(decide(&table.spec, old.as_deref(), action).map(|new| {
             let new = new.map(Arc::new);
-            Decided { table, key, old, new, cause: Cause::Request }
+            Decided { table, key, old, new, encoded, cause: Cause::Request }
         }))
     }
 
@@ -272,7 +275,7 @@ impl<'a> Group<'a> {
         let mut effects = Vec::with_capacity(writes.len());
         let mut images = Vec::with_capacity(writes.len());
         for write in writes.into_iter().filter(|write| write.old != write.new) {
-            let new = write.new.as_deref().map(encode_item);
+            let new = write.encoded.or_else(|| write.new.as_deref().map(encode_item));
             let feed = match write.table.spec.feed {
                 Feed::Off => None,
                 Feed::Images => Some(write.old.as_deref().map(encode_item)),
@@ -291,7 +294,7 @@ impl<'a> Group<'a> {
     }
 
     /// What becomes of sets. The first set of a table makes a place for them.
-    fn set_effects(&mut self, changes: &[SetChange]) -> Result<Vec<Effect>, Error> {
+    fn set_effects(&mut self, changes: Vec<SetChange>) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::with_capacity(changes.len());
         for change in changes {
             let table = self.view.catalog.table(&change.table)?;
@@ -301,10 +304,11 @@ impl<'a> Group<'a> {
                 effects.push(Effect::SetTable(with_sets(table, SpaceId(next))));
                 self.with_sets.push(table.id);
             }
-            let (set, ordinal, becomes) = (change.set.as_bytes(), change.ordinal, change.becomes);
+            let (set, ordinals, becomes) =
+                (change.set.into_bytes(), change.ordinals, change.becomes);
             self.bytes += set.len();
-            let (table, set) = (table.id, set.to_vec());
-            effects.push(Effect::Set(SetEffect { table, set, ordinal, becomes }));
+            let table = table.id;
+            effects.push(Effect::Set(SetEffect { table, set, ordinals, becomes }));
         }
         Ok(effects)
     }

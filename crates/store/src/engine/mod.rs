@@ -21,6 +21,7 @@ mod key_range;
 mod log;
 mod open;
 mod options;
+mod prepared;
 mod queue;
 mod read;
 mod reply;

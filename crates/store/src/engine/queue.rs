@@ -1,16 +1,15 @@
 //! Writes waiting for the committer.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use keyloom_value::Item;
 
 use crate::{
-    Alteration, BatchWrite, Delete, Error, Put, TableDescription, TableName, TableSpec,
-    TransactWrite, UpdateItem,
+    Alteration, BatchWrite, Delete, Error, Put, TableDescription, TableName, TableSpec, UpdateItem,
 };
 
-use super::catalog::Catalog;
 use super::format::{SpaceId, TableId};
+use super::prepared::Prepared;
 use super::reply::{self, Receiver, Sender};
 
 /// Something for the committer to do.
@@ -29,8 +28,7 @@ pub(crate) enum Write {
     Update(UpdateItem),
     Delete(Delete),
     Batch(BatchWrite),
-    /// It keeps the rules, as long as the tables are these.
-    Transaction(TransactWrite, Arc<Catalog>),
+    Transaction(Box<Prepared>),
     /// Removes some expired items.
     Expire,
 }

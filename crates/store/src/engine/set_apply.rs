@@ -14,21 +14,26 @@ use super::format::{
 use super::malformed_row;
 use super::tree::{RowsMut, failed};
 
-/// Changes that wait: for each set of each space, what becomes of which ordinal.
+/// Changes that wait, of each set of each space.
 #[derive(Debug, Default)]
-pub(crate) struct SetChanges(BTreeMap<(SpaceId, Vec<u8>), BTreeMap<u32, Membership>>);
+pub(crate) struct SetChanges(BTreeMap<(SpaceId, Vec<u8>), Vec<Change>>);
+
+/// What becomes of an ordinal.
+type Change = (u32, Membership);
 
 impl SetChanges {
-    /// Later changes of an ordinal replace earlier ones.
+    /// Later changes of an ordinal come after earlier ones.
     pub(crate) fn add(&mut self, space: SpaceId, effect: &SetEffect) {
         let changes = self.0.entry((space, effect.set.clone())).or_default();
-        changes.insert(effect.ordinal, effect.becomes);
+        changes.extend(effect.ordinals.iter().map(|ordinal| (*ordinal, effect.becomes)));
     }
 
     /// Brings all of them into the tree; returns how many rows were written.
     pub(crate) fn flush(self, rows: &mut RowsMut<'_>, path: &Path) -> Result<u64, Error> {
         let mut writer = SetWriter { rows, path, written: 0 };
-        for ((space, name), changes) in self.0 {
+        for ((space, name), mut changes) in self.0 {
+            // Those of one ordinal stay in their order.
+            changes.sort_by_key(|(ordinal, _)| *ordinal);
             writer.change(SetRows(space), &name, changes)?;
         }
         Ok(writer.written)
@@ -42,17 +47,13 @@ struct SetWriter<'a, 'txn> {
 }
 
 impl SetWriter<'_, '_> {
-    fn change(
-        &mut self,
-        set: SetRows,
-        name: &[u8],
-        changes: BTreeMap<u32, Membership>,
-    ) -> Result<(), Error> {
+    /// Makes these changes, in the order of their ordinals.
+    fn change(&mut self, set: SetRows, name: &[u8], changes: Vec<Change>) -> Result<(), Error> {
         let row = set.name(name);
         let before = self.read(&row, SetRecord::decode)?;
         let after = match before.clone() {
             Some(SetRecord::Large { id, members }) => {
-                let members = members.saturating_add_signed(self.change_chunks(set, id, changes)?);
+                let members = members.saturating_add_signed(self.change_chunks(set, id, &changes)?);
                 SetRecord::Large { id, members }
             }
             small => {
@@ -69,7 +70,7 @@ impl SetWriter<'_, '_> {
                 if members.len() > SMALL_MAX {
                     let id = self.next_id(set)?;
                     let joins = members.into_iter().map(|ordinal| (ordinal, Membership::In));
-                    let members = self.change_chunks(set, id, joins.collect())?;
+                    let members = self.change_chunks(set, id, &joins.collect::<Vec<_>>())?;
                     SetRecord::Large { id, members: members.unsigned_abs() }
                 } else {
                     SetRecord::Small(members)
@@ -84,21 +85,11 @@ impl SetWriter<'_, '_> {
     }
 
     /// Changes members of a large set; returns how many more it has.
-    fn change_chunks(
-        &mut self,
-        set: SetRows,
-        id: SetId,
-        changes: BTreeMap<u32, Membership>,
-    ) -> Result<i64, Error> {
+    fn change_chunks(&mut self, set: SetRows, id: SetId, changes: &[Change]) -> Result<i64, Error> {
+        let chunk = |change: &Change| (change.0 >> 16) as u16;
         let mut more = 0;
-        let mut changes = changes.into_iter().peekable();
-        while let Some((ordinal, _)) = changes.peek() {
-            let chunk = (ordinal >> 16) as u16;
-            let mut of_chunk = Vec::new();
-            while let Some(next) = changes.next_if(|(ordinal, _)| (ordinal >> 16) as u16 == chunk) {
-                of_chunk.push(next);
-            }
-            more += self.change_chunk((set, id, chunk), of_chunk)?;
+        for changes in changes.chunk_by(|a, b| chunk(a) == chunk(b)) {
+            more += self.change_chunk((set, id, chunk(&changes[0])), changes)?;
         }
         Ok(more)
     }
@@ -106,28 +97,34 @@ impl SetWriter<'_, '_> {
     fn change_chunk(
         &mut self,
         (set, id, number): (SetRows, SetId, u16),
-        changes: Vec<(u32, Membership)>,
+        changes: &[Change],
     ) -> Result<i64, Error> {
         let (row, delta_row) = (set.chunk(id, number), set.delta(id, number));
-        let chunk = self.read(&row, Chunk::decode)?;
-        let chunk = chunk.unwrap_or_else(|| Chunk::new(&Default::default()));
+        let chunk = self.read(&row, Chunk::decode)?.unwrap_or_default();
         let before = self.read(&delta_row, Delta::decode)?;
         let had_delta = before.is_some();
         let mut delta = before.unwrap_or_default();
-        let mut more = 0;
-        for (ordinal, becomes) in changes {
-            more += delta.change(&chunk, (ordinal & 0xffff) as u16, becomes);
-        }
-        if chunk.takes_delta(&delta) {
+        if chunk.takes_delta(delta.len() + changes.len()) {
+            let more = changes.iter().map(|(ordinal, becomes)| {
+                delta.change(&chunk, (ordinal & 0xffff) as u16, *becomes)
+            });
+            let more = more.sum();
             if had_delta || !delta.is_empty() {
                 let kept = (!delta.is_empty()).then(|| delta.encode());
                 self.write(&delta_row, kept.as_deref())?;
             }
-        } else {
-            self.write(&row, chunk.folded(&delta).as_ref().map(Chunk::as_bytes))?;
-            if had_delta {
-                self.write(&delta_row, None)?;
-            }
+            return Ok(more);
+        }
+        let mut bits = chunk.to_bits();
+        bits.fold(&delta);
+        let more = changes.iter().map(|(ordinal, becomes)| {
+            let is_in = *becomes == Membership::In;
+            i64::from(is_in) - i64::from(bits.replace((ordinal & 0xffff) as u16, is_in))
+        });
+        let more = more.sum();
+        self.write(&row, bits.into_chunk().as_ref().map(Chunk::as_bytes))?;
+        if had_delta {
+            self.write(&delta_row, None)?;
         }
         Ok(more)
     }

@@ -11,10 +11,12 @@ pub(super) type TableSets = BTreeMap<SetName, BTreeSet<u32>>;
 
 pub(super) fn change(sets: &mut TableSets, change: SetChange) {
     let members = sets.entry(change.set.clone()).or_default();
-    match change.becomes {
-        Membership::In => members.insert(change.ordinal),
-        Membership::Out => members.remove(&change.ordinal),
-    };
+    for ordinal in change.ordinals {
+        match change.becomes {
+            Membership::In => members.insert(ordinal),
+            Membership::Out => members.remove(&ordinal),
+        };
+    }
     if members.is_empty() {
         sets.remove(&change.set);
     }

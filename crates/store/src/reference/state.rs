@@ -240,7 +240,7 @@ impl State {
         let table = self.table(action.table())?;
         let key = action.key(&table.spec.key);
         let old = table.item(&key).cloned();
-        let new = decide(&table.spec, old.as_ref(), action)?;
+        let new = decide(&table.spec, old.as_ref(), action.clone())?;
         let write = Write { table: action.table().clone(), key, new: new.clone() };
         self.commit(vec![write], now, Cause::Request)?;
         Ok((old, new))
@@ -254,7 +254,7 @@ impl State {
         for action in &transaction.actions {
             let table = self.table(action.table())?;
             let key = action.key(&table.spec.key);
-            match decide(&table.spec, table.item(&key), action) {
+            match decide(&table.spec, table.item(&key), action.clone()) {
                 Ok(new) => {
                     bytes += bytes_of(action, &key, new.as_ref());
                     writes.push(Write { table: action.table().clone(), key, new });

@@ -1,6 +1,6 @@
 //! Requests about sets. Names are checked where they are made.
 
-use crate::{Invalid, ListSets, ReadSet, TransactWrite};
+use crate::{Invalid, ListSets, ReadSet, SetChange, TransactWrite};
 
 /// Whether a part can be asked for.
 pub(crate) fn read_set(read: &ReadSet) -> Result<(), Invalid> {
@@ -14,5 +14,7 @@ pub(crate) fn list_sets(list: &ListSets) -> Result<(), Invalid> {
 
 /// What its sets count for in the size of a transaction.
 pub(crate) fn set_bytes(transaction: &TransactWrite) -> usize {
-    transaction.sets.iter().map(|change| change.set.as_bytes().len() + size_of::<u32>()).sum()
+    let bytes =
+        |change: &SetChange| change.set.as_bytes().len() + change.ordinals.len() * size_of::<u32>();
+    transaction.sets.iter().map(bytes).sum()
 }

@@ -19,8 +19,11 @@ pub(crate) fn transact_get(transaction: &TransactGet, specs: Specs<'_>) -> Resul
     Ok(())
 }
 
-/// Whether the transaction can be tried.
-pub(crate) fn transact_write(transaction: &TransactWrite, specs: Specs<'_>) -> Result<(), Error> {
+/// Whether the transaction can be tried. Returns the bytes that it is known to leave behind.
+pub(crate) fn transact_write(
+    transaction: &TransactWrite,
+    specs: Specs<'_>,
+) -> Result<usize, Error> {
     // A transaction can be about sets alone.
     if transaction.sets.is_empty() || !transaction.actions.is_empty() {
         action_count(transaction.actions.len(), TRANSACTION_ACTIONS_MAX)?;
@@ -38,7 +41,8 @@ pub(crate) fn transact_write(transaction: &TransactWrite, specs: Specs<'_>) -> R
     for change in &transaction.sets {
         specs(&change.table)?;
     }
-    Ok(transaction_bytes(bytes)?)
+    transaction_bytes(bytes)?;
+    Ok(bytes)
 }
 
 /// Whether a transaction's items are small enough together. The items are those that it reads, or

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use keyloom_store::{Durability, Engine, Error, Options};
+use keyloom_store::{Background, Durability, Engine, Error, Options, Put, Store};
 use keyloom_testkit::SimDisk;
+use pollster::FutureExt;
 
-use crate::rig::{DIRECTORY, count, has, open, plain_table, put, repeatable, table};
+use crate::rig::{DIRECTORY, count, has, numbered, open, plain_table, put, repeatable, table};
 
 /// Writes until one is refused; returns how many were taken, and why the next was not.
 fn write_until_refused(engine: &Engine, from: i64) -> (i64, Error) {
@@ -51,6 +52,24 @@ fn a_failing_sync_refuses_writes_and_loses_nothing_acknowledged() {
         disk.fail_sync_at(k);
         let (taken, _) = write_until_refused(&engine, 0);
         check_after_failure(&disk, engine, taken, "sync");
+    }
+}
+
+/// A large write is brought into the tree while it is synced. Nobody may see it if that fails.
+#[test]
+fn a_large_write_whose_sync_fails_is_not_seen() {
+    for background in [Background::Manual, Background::Threads] {
+        let disk = SimDisk::new(7);
+        let engine = Engine::open(DIRECTORY, Options { background, ..repeatable(&disk) }).unwrap();
+        let plain = plain_table(&engine);
+        (0..10).for_each(|id| put(&engine, &plain, id).unwrap());
+        disk.fail_sync_at(1);
+        let mut large = numbered(10);
+        large.insert("more", "x".repeat(300_000));
+        let error = engine.put(Put::new(&plain, large)).block_on().unwrap_err();
+        assert!(matches!(error, Error::WritesRefused(_)), "{error}");
+        assert!(!has(&engine, &plain, 10) && count(&engine, &plain) == 10);
+        check_after_failure(&disk, engine, 10, "sync");
     }
 }
 

@@ -32,7 +32,7 @@ fn set(name: &[u8]) -> SetName {
 }
 
 fn change(table: &TableName, name: &[u8], ordinal: u32, becomes: Membership) -> SetChange {
-    SetChange { table: table.clone(), set: set(name), ordinal, becomes }
+    SetChange { table: table.clone(), set: set(name), ordinals: vec![ordinal], becomes }
 }
 
 fn joins(

@@ -250,9 +250,12 @@ fn set_changes() -> impl Strategy<Value = Vec<SetChange>> {
     let name = select(vec![&b"a"[..], b"ab", b"b", &[0], &[0xff], &[0xff, 0xff]]);
     (table(), name, first, count, becomes).prop_map(|(shape, name, first, count, becomes)| {
         let set = SetName::new(name).expect("the name is short");
-        let change =
-            |ordinal| SetChange { table: shape.table.clone(), set: set.clone(), ordinal, becomes };
-        (first..=u32::MAX).take(count as usize).map(change).collect()
+        let ordinals: Vec<u32> = (first..=u32::MAX).take(count as usize).collect();
+        let change = |ordinals: &[u32]| {
+            let (table, ordinals) = (shape.table.clone(), ordinals.to_vec());
+            SetChange { table, set: set.clone(), ordinals, becomes }
+        };
+        ordinals.chunks(100).map(change).collect()
     })
 }
 

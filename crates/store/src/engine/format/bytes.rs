@@ -21,6 +21,12 @@ impl Writer {
         Writer(Vec::with_capacity(bytes))
     }
 
+    /// Begins anew in a buffer that has its room already.
+    pub(crate) fn reusing(mut buffer: Vec<u8>) -> Writer {
+        buffer.clear();
+        Writer(buffer)
+    }
+
     pub(crate) fn into_vec(self) -> Vec<u8> {
         self.0
     }

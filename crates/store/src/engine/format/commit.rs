@@ -39,16 +39,16 @@ pub(crate) enum Effect {
     Fill { table: TableId, space: SpaceId, items: u32, bytes: u32 },
     /// A transaction with a token happened.
     Token { token: String, fingerprint: u128, expires: Time },
-    /// An ordinal joined or left a set.
+    /// Ordinals joined or left a set.
     Set(SetEffect),
 }
 
-/// An ordinal joined or left a set.
+/// Ordinals joined or left a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SetEffect {
     pub(crate) table: TableId,
     pub(crate) set: Vec<u8>,
-    pub(crate) ordinal: u32,
+    pub(crate) ordinals: Vec<u32>,
     pub(crate) becomes: Membership,
 }
 
@@ -73,8 +73,11 @@ const EFFECT_SET_TABLE: u8 = 2;
 const EFFECT_DROP_TABLE: u8 = 3;
 const EFFECT_FILL: u8 = 4;
 const EFFECT_TOKEN: u8 = 5;
-const EFFECT_JOIN: u8 = 6;
-const EFFECT_LEAVE: u8 = 7;
+/// A single ordinal: of version 2.
+const EFFECT_JOIN_ONE: u8 = 6;
+const EFFECT_LEAVE_ONE: u8 = 7;
+const EFFECT_JOIN: u8 = 8;
+const EFFECT_LEAVE: u8 = 9;
 
 const ROW_HAS_NEW: u8 = 1;
 const ROW_EXPIRED: u8 = 2;
@@ -125,14 +128,17 @@ fn write_effect(out: &mut Writer, effect: &Effect) {
             out.raw(&fingerprint.to_be_bytes());
             out.varint(expires.0);
         }
-        Effect::Set(SetEffect { table, set, ordinal, becomes }) => {
+        Effect::Set(SetEffect { table, set, ordinals, becomes }) => {
             out.u8(match becomes {
                 Membership::In => EFFECT_JOIN,
                 Membership::Out => EFFECT_LEAVE,
             });
             out.varint(table.0.into());
             out.bytes(set);
-            out.varint((*ordinal).into());
+            out.size(ordinals.len());
+            for ordinal in ordinals {
+                out.varint((*ordinal).into());
+            }
         }
     }
 }
@@ -153,16 +159,24 @@ fn read_effect(reader: &mut Reader<'_>) -> Result<Effect, Malformed> {
             fingerprint: u128::from_be_bytes(reader.array()?),
             expires: Time(reader.varint()?),
         },
-        EFFECT_JOIN => Effect::Set(read_set(reader, Membership::In)?),
-        EFFECT_LEAVE => Effect::Set(read_set(reader, Membership::Out)?),
+        EFFECT_JOIN => Effect::Set(read_set(reader, Membership::In, Reader::count)?),
+        EFFECT_LEAVE => Effect::Set(read_set(reader, Membership::Out, Reader::count)?),
+        EFFECT_JOIN_ONE => Effect::Set(read_set(reader, Membership::In, |_| Ok(1))?),
+        EFFECT_LEAVE_ONE => Effect::Set(read_set(reader, Membership::Out, |_| Ok(1))?),
         _ => return Err(Malformed("a commit did something unknown")),
     })
 }
 
-fn read_set(reader: &mut Reader<'_>, becomes: Membership) -> Result<SetEffect, Malformed> {
+fn read_set<'a>(
+    reader: &mut Reader<'a>,
+    becomes: Membership,
+    count: impl Fn(&mut Reader<'a>) -> Result<usize, Malformed>,
+) -> Result<SetEffect, Malformed> {
     let table = TableId(reader.varint_u32()?);
     let set = reader.bytes()?.to_vec();
-    Ok(SetEffect { table, set, ordinal: reader.varint_u32()?, becomes })
+    let count = count(reader)?;
+    let ordinals = (0..count).map(|_| reader.varint_u32()).collect::<Result<_, _>>()?;
+    Ok(SetEffect { table, set, ordinals, becomes })
 }
 
 fn write_row(out: &mut Writer, row: &RowEffect) {

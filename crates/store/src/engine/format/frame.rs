@@ -127,8 +127,9 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub(crate) fn new(first: CommitNo) -> Frame {
-        let mut bytes = Writer::with_capacity(4096);
+    /// A frame that begins with this commit, in a buffer that is not needed any more.
+    pub(crate) fn new(first: CommitNo, buffer: Vec<u8>) -> Frame {
+        let mut bytes = Writer::reusing(buffer);
         bytes.raw(&[0; FrameHeader::LEN]);
         Frame { first, commits: 0, bytes }
     }

@@ -48,8 +48,12 @@ pub(crate) enum SetRecord {
 }
 
 /// One chunk of a set, apart from its delta.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chunk(Vec<u8>);
+
+/// A bit for every ordinal of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bits(Vec<u8>);
 
 /// What has joined and left a chunk since it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -173,13 +177,6 @@ impl SetRecord {
 }
 
 impl Chunk {
-    pub(crate) fn new(members: &BTreeSet<u16>) -> Chunk {
-        if members.len() * 2 < BITS_BYTES {
-            return Chunk(members.iter().flat_map(|low| low.to_le_bytes()).collect());
-        }
-        Chunk(bits(members.iter().copied()))
-    }
-
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -209,51 +206,70 @@ impl Chunk {
         match self.0.len() {
             BITS_BYTES => Members::from_bits(first, &self.0),
             // Bits are taken in as a whole, members one by one.
-            CHUNK_BYTES_SMALL.. => Members::from_bits(first, &bits(lows(&self.0))),
+            CHUNK_BYTES_SMALL.. => Members::from_bits(first, &Bits::of(lows(&self.0)).0),
             _ => lows(&self.0).map(|low| first | u32::from(low)).collect(),
         }
     }
 
-    /// Whether a change should go into a delta: writing the chunk itself would be much more.
-    pub(crate) fn takes_delta(&self, delta: &Delta) -> bool {
-        self.0.len() > CHUNK_BYTES_SMALL && delta.joined.len() + delta.left.len() <= DELTA_MAX
+    /// Whether so many changes should go into a delta: writing the chunk itself would be much more.
+    pub(crate) fn takes_delta(&self, changes: usize) -> bool {
+        self.0.len() > CHUNK_BYTES_SMALL && changes <= DELTA_MAX
     }
 
-    /// With what has joined and without what has left; none if nothing remains.
-    pub(crate) fn folded(self, delta: &Delta) -> Option<Chunk> {
-        let mut members: BTreeSet<u16> = if self.0.len() == BITS_BYTES {
-            return fold_bits(self.0, delta);
+    /// Its members as bits, to be changed.
+    pub(crate) fn to_bits(&self) -> Bits {
+        if self.0.len() == BITS_BYTES { Bits(self.0.clone()) } else { Bits::of(lows(&self.0)) }
+    }
+}
+
+impl Bits {
+    fn of(lows: impl Iterator<Item = u16>) -> Bits {
+        let mut bits = Bits(vec![0; BITS_BYTES]);
+        for low in lows {
+            bits.replace(low, true);
+        }
+        bits
+    }
+
+    /// Makes an ordinal a member, or not; returns whether it was one.
+    pub(crate) fn replace(&mut self, low: u16, is_in: bool) -> bool {
+        let (byte, bit) = (&mut self.0[usize::from(low / 8)], 1 << (low % 8));
+        let was_in = *byte & bit != 0;
+        if is_in {
+            *byte |= bit;
         } else {
-            lows(&self.0).collect()
-        };
-        members.extend(&delta.joined);
-        members.retain(|low| !delta.left.contains(low));
-        if members.is_empty() { None } else { Some(Chunk::new(&members)) }
+            *byte &= !bit;
+        }
+        was_in
     }
-}
 
-fn fold_bits(mut bits: Vec<u8>, delta: &Delta) -> Option<Chunk> {
-    for low in &delta.joined {
-        bits[usize::from(low / 8)] |= 1 << (low % 8);
+    /// Lets those join and leave that have.
+    pub(crate) fn fold(&mut self, delta: &Delta) {
+        for (lows, is_in) in [(&delta.joined, true), (&delta.left, false)] {
+            for low in lows {
+                self.replace(*low, is_in);
+            }
+        }
     }
-    for low in &delta.left {
-        bits[usize::from(low / 8)] &= !(1 << (low % 8));
-    }
-    let count: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
-    if count as usize * 2 >= BITS_BYTES {
-        return Some(Chunk(bits));
-    }
-    let is_in = |low: &u16| bits[usize::from(low / 8)] & (1 << (low % 8)) != 0;
-    let members: BTreeSet<u16> = (0..=u16::MAX).filter(is_in).collect();
-    if members.is_empty() { None } else { Some(Chunk::new(&members)) }
-}
 
-fn bits(lows: impl Iterator<Item = u16>) -> Vec<u8> {
-    let mut bits = vec![0; BITS_BYTES];
-    for low in lows {
-        bits[usize::from(low / 8)] |= 1 << (low % 8);
+    /// As they are kept; none if there are no members.
+    pub(crate) fn into_chunk(self) -> Option<Chunk> {
+        let (words, _) = self.0.as_chunks::<8>();
+        let words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let count: u32 = words.clone().map(u64::count_ones).sum();
+        if count as usize * 2 >= BITS_BYTES {
+            return Some(Chunk(self.0));
+        }
+        let mut lows = Vec::with_capacity(count as usize * 2);
+        for (place, mut word) in words.enumerate() {
+            while word != 0 {
+                let low = (place as u32 * u64::BITS + word.trailing_zeros()) as u16;
+                lows.extend(low.to_le_bytes());
+                word &= word - 1;
+            }
+        }
+        (count > 0).then_some(Chunk(lows))
     }
-    bits
 }
 
 fn lows(bytes: &[u8]) -> impl Iterator<Item = u16> {
@@ -262,7 +278,11 @@ fn lows(bytes: &[u8]) -> impl Iterator<Item = u16> {
 
 impl Delta {
     pub(crate) fn is_empty(&self) -> bool {
-        self.joined.is_empty() && self.left.is_empty()
+        self.len() == 0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.joined.len() + self.left.len()
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {

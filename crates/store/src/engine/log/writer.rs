@@ -17,6 +17,8 @@ pub(crate) struct LogWriter {
     offset: u64,
     segment_bytes: u64,
     next: CommitNo,
+    /// What the last frame was written in.
+    buffer: Vec<u8>,
     /// The last commit that is safe on disk. Shared with whoever syncs in the background.
     synced: Arc<AtomicU64>,
 }
@@ -31,7 +33,7 @@ impl LogWriter {
         segment_bytes: u64,
     ) -> LogWriter {
         let synced = Arc::new(AtomicU64::new(next.0 - 1));
-        LogWriter { directory, active, offset, segment_bytes, next, synced }
+        LogWriter { directory, active, offset, segment_bytes, next, buffer: vec![], synced }
     }
 
     /// The number of the next commit.
@@ -47,6 +49,11 @@ impl LogWriter {
     /// What a background sync has to sync, and the commit that is safe after it.
     pub(crate) fn active(&self) -> (Arc<Segment>, CommitNo) {
         (Arc::clone(&self.active), CommitNo(self.next.0 - 1))
+    }
+
+    /// A frame for the next commits.
+    pub(crate) fn frame(&mut self) -> Frame {
+        Frame::new(self.next, std::mem::take(&mut self.buffer))
     }
 
     /// Writes a frame whose last commit is `last`. It is not safe yet.
@@ -66,7 +73,9 @@ impl LogWriter {
         self.active.note_frame(self.next, self.offset, at);
         self.offset += bytes.len() as u64;
         self.next = last.next();
-        Ok(bytes.len() as u64)
+        let written = bytes.len() as u64;
+        self.buffer = bytes;
+        Ok(written)
     }
 
     /// Makes everything written safe.
