@@ -1,6 +1,7 @@
 //! What is kept for tags and facets: across changes of the model and of how it is kept, under many
 //! writers, and when it is damaged.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyloom::{
@@ -75,6 +76,47 @@ fn tags_and_facets_that_come_with_a_model_find_what_was_there() {
         assert_eq!(texts(&db, Filter::tag("a", "x")), ["four"]);
         assert_eq!(texts(&db, Filter::facet("kind", "memo")).len(), 4);
         assert_eq!(texts(&db, Filter::facet("kind", "plan")), Vec::<String>::new());
+        assert_clean(&db);
+    }
+}
+
+/// A list of all in order of creation is kept with the numbers. It leaves when it is about something
+/// else, or when there are no numbers any more, and what was elsewhere stays there.
+#[test]
+fn a_list_that_is_also_the_list_of_numbers_can_become_another_and_back() {
+    let tagged = |lists: &str| TAGGED.replace("list.all = { facets = [\"kind\"] }", lists);
+    let plain = |lists: &str| PLAIN.replace("list.all = {}", lists);
+    let facets = "list.all = { facets = [\"kind\"] }";
+    go_through(&[
+        tagged("list.all = {}"),
+        tagged("list.all = { order = \"text\" }"),
+        tagged("list.all = {}"),
+        tagged("list.all = { where = { kind = \"memo\" } }\nlist.every = {}"),
+        tagged(&format!("list.every = {{}}\n{facets}")),
+        tagged("list.every = {}\nlist.all = { order = \"text\" }"),
+    ]);
+    go_through(&[plain(facets), plain("list.all = {}"), plain(facets)]);
+}
+
+/// Opens the same data with one model after the other, each time with one note more.
+fn go_through(models: &[String]) {
+    let store = Arc::new(engine(&SimDisk::new(0)));
+    let mut expected = BTreeSet::new();
+    for (step, model) in models.iter().enumerate() {
+        let db = block_on(open(model, store.clone()));
+        store.settle().expect("new indexes are filled");
+        block_on(db.create("note", &json!({ "text": format!("{step}") }))).expect("it is made");
+        expected.insert(format!("{step}"));
+        block_on(db.backfill(|_| {})).expect("it is filled");
+        let all = block_on(db.list("note", "all").read()).expect("a page");
+        assert_eq!(all.items.len(), expected.len(), "{model}");
+        let found = |filter| BTreeSet::from_iter(texts(&db, filter));
+        if model.contains("facets") {
+            assert_eq!(found(Filter::facet("kind", "memo")), expected, "{model}");
+        }
+        if model.contains("tags") {
+            assert_eq!(found(Filter::not(Filter::has_tag("a"))), expected, "{model}");
+        }
         assert_clean(&db);
     }
 }

@@ -18,7 +18,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::OWNER;
 use super::key::{SYSTEM, bytes, own_sort, push_tenant};
-use super::rows::{by_values, check_len, equality, push_key};
+use super::rows::{NUMBERS, by_values, check_len, equality, push_key};
 use super::{Image, KeyTooLong, Layout, Reason, Row, RowKey, Slot};
 use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, TagCombination};
 
@@ -66,7 +66,7 @@ impl Entity {
     }
 
     /// Whether every entity of the kind is in the list, and will be whichever fields become optional.
-    fn is_whole(&self, list: &List) -> bool {
+    pub(crate) fn is_whole(&self, list: &List) -> bool {
         list.by.is_empty() && list.filter.is_empty() && list.order.is_empty()
     }
 }
@@ -209,7 +209,7 @@ impl Layout {
 
     /// The partition of the list of all entities of a kind by number.
     pub fn number_partition(&self, entity: EntityId, tenant: Option<&Value>) -> KeyBytes {
-        let mut key = bytes(&["n".into(), self.model().entity(entity).name.as_str().into()]);
+        let mut key = bytes(&[NUMBERS.into(), self.model().entity(entity).name.as_str().into()]);
         push_tenant(&mut key, tenant);
         key
     }

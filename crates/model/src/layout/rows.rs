@@ -17,6 +17,8 @@ use crate::model::{
 pub(super) const LIST: &str = "l";
 /// What that of the list by time of expiry begins with.
 pub(super) const EXPIRY: &str = "x";
+/// What that of the list by number begins with.
+pub(super) const NUMBERS: &str = "n";
 
 /// One row that an entity implies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,8 +133,11 @@ impl Layout {
                 attributes.push((names.partition.clone(), Value::B(place.0.into_vec())));
                 attributes.push((names.sort.clone(), Value::B(place.1.into_vec())));
             };
-        for ((_, list), slot) in entity.lists().zip(&slots.lists) {
-            if let Some(place) = self.place(entity, list, image)? {
+        for ((list, _), (at, slot)) in entity.lists().zip(slots.lists.iter().enumerate()) {
+            // Several can be the list by number.
+            if !slots.lists[..at].contains(slot)
+                && let Some(place) = self.place(entity, list, image)?
+            {
                 push_place(&mut attributes, *slot, place);
             }
         }
@@ -155,7 +160,7 @@ impl Layout {
         let system = self.system_names();
         if let Some(number) = self.number(image) {
             attributes.push((system.number.clone(), Value::from(u64::from(number))));
-            if let Some(slot) = slots.number {
+            if let Some(slot) = slots.number.filter(|slot| !slots.lists.contains(slot)) {
                 let place = self.number_place(&image.key, number);
                 push_place(&mut attributes, slot, place);
             }
@@ -172,16 +177,18 @@ impl Layout {
     fn place(
         &self,
         entity: &Entity,
-        list: &List,
+        id: ListId,
         image: &Image,
     ) -> Result<Option<(KeyBytes, KeyBytes)>, KeyTooLong> {
+        let list = entity.list(id);
         let values = |fields: &mut dyn Iterator<Item = FieldId>| {
             fields.map(|field| image.value(self, field)).collect::<Option<Vec<Value>>>()
         };
         let by = self.by_in_list(list, image);
         let order = values(&mut list.order.iter().map(|order| order.field));
         let Some((by, order)) = by.zip(order) else { return Ok(None) };
-        let partition = list_partition(entity, list, image.key.tenant.as_ref(), &by)?;
+        let partition =
+            self.list_partition((image.key.entity, id), image.key.tenant.as_ref(), &by)?;
         let mut sort = order_prefix(entity, list, &order);
         // Equals are in order of creation, where that is known.
         if let Some(number) = self.number(image) {
@@ -225,12 +232,20 @@ impl Layout {
     /// If the values do not fit into a key: no entity has them.
     pub fn list_partition(
         &self,
-        (key, list): (crate::EntityId, ListId),
+        (id, list): (crate::EntityId, ListId),
         tenant: Option<&Value>,
         by: &[Value],
     ) -> Result<KeyBytes, KeyTooLong> {
-        let entity = self.model().entity(key);
-        list_partition(entity, entity.list(list), tenant, by)
+        if self.layout_of(id).slots.is_by_number(list) {
+            return Ok(self.number_partition(id, tenant));
+        }
+        let entity = self.model().entity(id);
+        let list = entity.list(list);
+        let mut key = bytes(&[LIST.into(), entity.name.as_str().into(), list.name.as_str().into()]);
+        push_tenant(&mut key, tenant);
+        by_values(&mut key, entity, list, by);
+        check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
+        Ok(key)
     }
 
     /// The beginning of all sort keys of a list that have these values, one for each of the first
@@ -271,19 +286,6 @@ impl Layout {
         })?;
         Ok(RowKey { partition, sort: own_sort() })
     }
-}
-
-fn list_partition(
-    entity: &Entity,
-    list: &List,
-    tenant: Option<&Value>,
-    by: &[Value],
-) -> Result<KeyBytes, KeyTooLong> {
-    let mut key = bytes(&[LIST.into(), entity.name.as_str().into(), list.name.as_str().into()]);
-    push_tenant(&mut key, tenant);
-    by_values(&mut key, entity, list, by);
-    check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
-    Ok(key)
 }
 
 pub(super) fn by_values(key: &mut KeyBytes, entity: &Entity, list: &List, by: &[Value]) {

@@ -2,13 +2,14 @@
 //!
 //! Each list of an entity has a slot of its own; the lists of different entities lie in the same
 //! slots, apart by the partition, which names entity and list. An entity that is not in a list
-//! lacks the attributes of its slot, so indexes are sparse.
+//! lacks the attributes of its slot, so indexes are sparse. A list of all entities of a kind in order
+//! of creation is the list by number, where there is one, and shares its slot.
 
 use std::collections::BTreeSet;
 
 use keyloom_value::{Item, Name, Value};
 
-use crate::model::{Board, Entity};
+use crate::model::{Board, Entity, List, ListId};
 
 /// As many as DynamoDB has global indexes.
 pub(crate) const SLOTS_MAX: usize = 20;
@@ -52,7 +53,7 @@ impl Slot {
 /// Where the lists of one entity are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slots {
-    /// In the order of the lists.
+    /// In the order of the lists. One that has the slot of the list by number is that list.
     pub(crate) lists: Vec<Slot>,
     /// In the order of the boards, those that rank entities.
     pub(crate) boards: Vec<Option<Slot>>,
@@ -80,25 +81,39 @@ impl Slots {
     /// written anew.
     pub(crate) fn assign(entity: &Entity, before: &Item) -> Slots {
         let kept = |name: &str| before.get(name).and_then(number);
-        let names = || entity.lists.iter().map(|list| list.name.as_str());
+        let is_by_number = |list: &List| entity.is_numbered() && entity.is_whole(list);
+        let kept_list = |list: &List| {
+            // One that was the list by number goes elsewhere when it is not any more.
+            let is_other = |slot: &u8| is_by_number(list) || kept(NUMBER) != Some(*slot);
+            kept(&list.name).filter(is_other)
+        };
         let expires = entity.expires.map(|_| EXPIRY);
         let number = entity.is_numbered().then_some(NUMBER);
         let boards: Vec<Option<String>> = entity.boards.iter().map(board_name).collect();
         let of_boards = boards.iter().flatten().map(String::as_str);
-        let all = names().chain(of_boards).chain(expires).chain(number);
-        let mut taken: BTreeSet<u8> = all.filter_map(kept).collect();
-        let mut slot = |name: &str| {
-            let slot = kept(name).or_else(|| (0..=u8::MAX).find(|n| !taken.contains(n)));
+        let others = of_boards.chain(expires).chain(number).filter_map(kept);
+        let mut taken: BTreeSet<u8> =
+            entity.lists.iter().filter_map(kept_list).chain(others).collect();
+        let mut free_or = |kept: Option<u8>| {
+            let slot = kept.or_else(|| (0..=u8::MAX).find(|n| !taken.contains(n)));
             let slot = slot.unwrap_or(u8::MAX);
             taken.insert(slot);
             Slot(slot)
         };
-        Slots {
-            lists: names().map(&mut slot).collect(),
-            boards: boards.iter().map(|name| name.as_deref().map(&mut slot)).collect(),
-            expiry: expires.map(&mut slot),
-            number: number.map(slot),
-        }
+        let mut by_number = number.and_then(kept);
+        let lists = entity.lists.iter().map(|list| match kept_list(list) {
+            None if is_by_number(list) => {
+                let slot = free_or(by_number);
+                by_number = Some(slot.0);
+                slot
+            }
+            kept => free_or(kept),
+        });
+        let lists = lists.collect();
+        let mut named = |name: &str| free_or(kept(name));
+        let boards = boards.iter().map(|name| name.as_deref().map(&mut named)).collect();
+        let expiry = expires.map(named);
+        Slots { lists, boards, expiry, number: number.map(|_| free_or(by_number)) }
     }
 
     /// As it is kept: names of lists with their numbers.
@@ -117,6 +132,11 @@ impl Slots {
     pub(crate) fn all(&self) -> impl Iterator<Item = Slot> {
         let boards = self.boards.iter().copied().flatten();
         self.lists.iter().copied().chain(boards).chain(self.expiry).chain(self.number)
+    }
+
+    /// Whether a list is that by number.
+    pub(crate) fn is_by_number(&self, list: ListId) -> bool {
+        self.number == Some(self.lists[list.index()])
     }
 }
 

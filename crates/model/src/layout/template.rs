@@ -2,7 +2,7 @@
 //! themselves are made in `key.rs` and `rows.rs`; a test keeps both the same.
 
 use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE};
-use super::rows::{EXPIRY, LIST};
+use super::rows::{EXPIRY, LIST, NUMBERS};
 use super::tally::{COUNTED, PLACE};
 use super::{Layout, Reason};
 use crate::model::{
@@ -69,9 +69,14 @@ impl Layout {
     /// How the places in a list are keyed.
     pub fn list_template(&self, entity: EntityId, list: ListId) -> KeyTemplate {
         let declared = self.model().entity(entity);
+        let is_by_number = self.layout_of(entity).slots.is_by_number(list);
         let list = declared.list(list);
-        let mut partition =
-            vec![KeyPart::word(LIST), KeyPart::word(&declared.name), KeyPart::word(&list.name)];
+        let mut partition = match is_by_number {
+            true => vec![KeyPart::word(NUMBERS), KeyPart::word(&declared.name)],
+            false => {
+                vec![KeyPart::word(LIST), KeyPart::word(&declared.name), KeyPart::word(&list.name)]
+            }
+        };
         partition.extend(tenant(declared));
         partition.extend(list.by.iter().copied().map(KeyPart::field));
         let ordered = list.order.iter().map(|order| KeyPart::Field {
