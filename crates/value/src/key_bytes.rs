@@ -54,6 +54,16 @@ impl KeyBytes {
         KeyBytes::default()
     }
 
+    /// No parts, and room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> KeyBytes {
+        KeyBytes(Vec::with_capacity(bytes))
+    }
+
+    /// Appends a part that is a text.
+    pub fn push_text(&mut self, text: &str) {
+        self.push_whole(TAG_TEXT, text.as_bytes());
+    }
+
     /// Appends a part.
     ///
     /// # Errors
@@ -67,10 +77,7 @@ impl KeyBytes {
                 self.0.push(TAG_NUMBER);
                 number::encode(number, &mut self.0);
             }
-            Some(Content::Bytes { tag, bytes }) => {
-                self.push_content(tag, bytes, 2);
-                self.0.extend_from_slice(&[ESCAPE, ESCAPED_END]);
-            }
+            Some(Content::Bytes { tag, bytes }) => self.push_whole(tag, bytes),
             None => {
                 return Err(KeyBytesError::NotAKeyType { found: value.value_type() });
             }
@@ -195,6 +202,11 @@ impl KeyBytes {
     /// between.
     pub fn before(key: &[u8]) -> &[u8] {
         key.split_last().map_or(key, |(_, before)| before)
+    }
+
+    fn push_whole(&mut self, tag: u8, bytes: &[u8]) {
+        self.push_content(tag, bytes, 2);
+        self.0.extend_from_slice(&[ESCAPE, ESCAPED_END]);
     }
 
     /// Appends the tag and the escaped bytes, with room for what follows.

@@ -90,7 +90,7 @@ impl RowKey {
 
     /// A row of Keyloom's own.
     pub fn system(partition: &str, sort: &[Value]) -> RowKey {
-        RowKey { partition: bytes(&[SYSTEM.into(), partition.into()]), sort: bytes(sort) }
+        RowKey { partition: words(&[SYSTEM, partition]), sort: bytes(sort) }
     }
 
     /// A row of Keyloom's own in a partition for itself, so that many of them are in no one place.
@@ -145,8 +145,9 @@ impl Layout {
         let target = EntityKey { entity: link.target, tenant, id: target_id.to_owned() };
         let entity = self.model().entity(owner.entity);
         let kind = if entity.parent == Some(link.field) { CHILD } else { REFERENCE };
-        let mut sort = bytes(&[kind.into(), entity.name.as_str().into()]);
-        push(&mut sort, &entity.field(link.field).name.as_str().into());
+        let mut sort = bytes(&[kind.into()]);
+        sort.push_text(&entity.name);
+        sort.push_text(&entity.field(link.field).name);
         push_owner(&mut sort, owner);
         RowKey { partition: self.entity_partition(&target), sort }
     }
@@ -154,7 +155,7 @@ impl Layout {
     /// The partition key of a guard; the values come after.
     pub(crate) fn guard_partition(&self, owner: &EntityKey, unique: UniqueId) -> KeyBytes {
         let tag = self.layout_of(owner.entity).guard_tags[unique.index()].as_str();
-        let mut key = bytes(&[GUARD.into(), self.name(owner.entity).into(), tag.into()]);
+        let mut key = words(&[GUARD, self.name(owner.entity), tag]);
         push_tenant(&mut key, owner.tenant.as_ref());
         key
     }
@@ -229,7 +230,7 @@ impl Layout {
 
     /// The partition in which an entity stands with everything that belongs to it.
     pub fn entity_partition(&self, key: &EntityKey) -> KeyBytes {
-        let mut partition = bytes(&[ENTITY.into(), self.name(key.entity).into()]);
+        let mut partition = words(&[ENTITY, self.name(key.entity)]);
         push_owner(&mut partition, key);
         partition
     }
@@ -255,7 +256,7 @@ pub(crate) fn own_sort() -> KeyBytes {
 
 fn push_owner(key: &mut KeyBytes, owner: &EntityKey) {
     push_tenant(key, owner.tenant.as_ref());
-    push(key, &owner.id.as_str().into());
+    key.push_text(&owner.id);
 }
 
 pub(crate) fn push_tenant(key: &mut KeyBytes, tenant: Option<&Value>) {
@@ -268,6 +269,17 @@ pub(crate) fn push_tenant(key: &mut KeyBytes, tenant: Option<&Value>) {
 fn push(key: &mut KeyBytes, value: &Value) {
     let pushed = key.push(value);
     debug_assert!(pushed.is_ok(), "{value:?} cannot be part of a key");
+}
+
+/// Most keys that begin with words are not longer than the words and this.
+const REST_BYTES: usize = 48;
+
+/// A key that begins with these words.
+pub(crate) fn words(words: &[&str]) -> KeyBytes {
+    let bytes: usize = words.iter().map(|word| word.len() + 3).sum();
+    let mut key = KeyBytes::with_capacity(bytes + REST_BYTES);
+    words.iter().for_each(|word| key.push_text(word));
+    key
 }
 
 pub(crate) fn bytes(parts: &[Value]) -> KeyBytes {

@@ -17,7 +17,7 @@
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::OWNER;
-use super::key::{SYSTEM, bytes, own_sort, push_tenant};
+use super::key::{SYSTEM, bytes, own_sort, push_tenant, words};
 use super::rows::{NUMBERS, by_values, check_len, equality, push_key};
 use super::{Image, KeyTooLong, Layout, Reason, Row, RowKey, Slot};
 use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, TagCombination};
@@ -86,37 +86,38 @@ impl Layout {
     ) -> Result<KeyBytes, KeyTooLong> {
         let entity = self.model().entity(id);
         let of_kind = |letter: &str| {
-            let mut name = bytes(&[letter.into(), entity.name.as_str().into()]);
+            let mut name = words(&[letter, &entity.name]);
             push_tenant(&mut name, tenant);
             name
         };
         let of_list = |letter: &str, list: &List, by: &[Value]| {
-            let mut name =
-                bytes(&[letter.into(), entity.name.as_str().into(), list.name.as_str().into()]);
+            let mut name = words(&[letter, &entity.name, &list.name]);
             push_tenant(&mut name, tenant);
             by_values(&mut name, entity, list, by);
             name
         };
-        let name_of = |field: FieldId| Value::from(entity.field(field).name.as_str());
-        let (mut name, parts) = match group {
-            Group::All => (of_kind("a"), vec![]),
-            Group::List(list, _) if entity.is_whole(entity.list(*list)) => (of_kind("a"), vec![]),
-            Group::List(list, by) => (of_list("l", entity.list(*list), by), vec![]),
+        let in_field = |mut name: KeyBytes, field: FieldId, texts: &[&str]| {
+            name.push_text(&entity.field(field).name);
+            texts.iter().for_each(|text| name.push_text(text));
+            name
+        };
+        let name = match group {
+            Group::All => of_kind("a"),
+            Group::List(list, _) if entity.is_whole(entity.list(*list)) => of_kind("a"),
+            Group::List(list, by) => of_list("l", entity.list(*list), by),
             Group::Facet(list, by, field, value) => {
-                let value = equality(entity, *field, value).into_owned();
-                (of_list("f", entity.list(*list), by), vec![name_of(*field), value])
+                let mut name = in_field(of_list("f", entity.list(*list), by), *field, &[]);
+                push_key(&mut name, &equality(entity, *field, value));
+                name
             }
-            Group::Tag(field, key, value) => {
-                (of_kind("t"), vec![name_of(*field), (*key).into(), (*value).into()])
-            }
-            Group::TagKey(field, key) => (of_kind("k"), vec![name_of(*field), (*key).into()]),
+            Group::Tag(field, key, value) => in_field(of_kind("t"), *field, &[key, value]),
+            Group::TagKey(field, key) => in_field(of_kind("k"), *field, &[key]),
             Group::Combination(combination, values) => {
                 let keys = combination.keys.iter().map(String::as_str);
-                let texts = keys.chain(values.iter().copied()).map(Value::from);
-                (of_kind("c"), [name_of(combination.field)].into_iter().chain(texts).collect())
+                let texts: Vec<&str> = keys.chain(values.iter().copied()).collect();
+                in_field(of_kind("c"), combination.field, &texts)
             }
         };
-        parts.iter().for_each(|part| push_key(&mut name, part));
         check_len(&name, RowKey::PARTITION_BYTES_MAX, || format!("a list of `{}`", entity.name))?;
         Ok(name)
     }
@@ -197,7 +198,7 @@ impl Layout {
     /// The row that says which numbers are taken.
     pub fn numbers_key(&self, entity: EntityId, tenant: Option<&Value>) -> RowKey {
         let name = self.model().entity(entity).name.as_str();
-        let mut partition = bytes(&[SYSTEM.into(), "numbers".into(), name.into()]);
+        let mut partition = words(&[SYSTEM, "numbers", name]);
         push_tenant(&mut partition, tenant);
         RowKey { partition, sort: own_sort() }
     }
@@ -209,7 +210,7 @@ impl Layout {
 
     /// The partition of the list of all entities of a kind by number.
     pub fn number_partition(&self, entity: EntityId, tenant: Option<&Value>) -> KeyBytes {
-        let mut key = bytes(&[NUMBERS.into(), self.model().entity(entity).name.as_str().into()]);
+        let mut key = words(&[NUMBERS, &self.model().entity(entity).name]);
         push_tenant(&mut key, tenant);
         key
     }

@@ -7,7 +7,7 @@ use std::fmt;
 use keyloom_value::{Item, KeyBytes, Name, Number, Value};
 
 use super::attribute::{NUMBER, OWNER, PARTITION, REVISION, SORT, VERSION};
-use super::key::{bytes, own_sort, push_tenant};
+use super::key::{own_sort, push_tenant, words};
 use super::{EntityKey, Image, Layout, Matching, RowKey, Slot, number_key};
 use crate::model::{
     CaseMode, Direction, Entity, FieldId, FieldType, List, ListId, Literal, Test, UniqueId,
@@ -194,7 +194,7 @@ impl Layout {
         if let Some(number) = self.number(image) {
             push_key(&mut sort, &Value::from(u64::from(number)));
         }
-        push_key(&mut sort, &Value::from(image.key.id.as_str()));
+        sort.push_text(&image.key.id);
         check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_list(entity, list))?;
         Ok(Some((partition, sort)))
     }
@@ -207,7 +207,7 @@ impl Layout {
 
     fn number_place(&self, key: &EntityKey, number: u32) -> (KeyBytes, KeyBytes) {
         let mut sort = number_key(number);
-        push_key(&mut sort, &Value::from(key.id.as_str()));
+        sort.push_text(&key.id);
         (self.number_partition(key.entity, key.tenant.as_ref()), sort)
     }
 
@@ -215,13 +215,13 @@ impl Layout {
         let mut sort = KeyBytes::new();
         push_key(&mut sort, time);
         push_tenant(&mut sort, key.tenant.as_ref());
-        push_key(&mut sort, &Value::from(key.id.as_str()));
+        sort.push_text(&key.id);
         (self.expiry_partition(key.entity), sort)
     }
 
     /// The partition of the list of all entities of a kind by their time of expiry.
     pub fn expiry_partition(&self, entity: crate::EntityId) -> KeyBytes {
-        bytes(&[EXPIRY.into(), self.model().entity(entity).name.as_str().into()])
+        words(&[EXPIRY, &self.model().entity(entity).name])
     }
 
     /// The partition of a list: that of a tenant, if the entity has one, and of one value for each
@@ -241,7 +241,7 @@ impl Layout {
         }
         let entity = self.model().entity(id);
         let list = entity.list(list);
-        let mut key = bytes(&[LIST.into(), entity.name.as_str().into(), list.name.as_str().into()]);
+        let mut key = words(&[LIST, &entity.name, &list.name]);
         push_tenant(&mut key, tenant);
         by_values(&mut key, entity, list, by);
         check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
