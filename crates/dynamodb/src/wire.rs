@@ -4,6 +4,8 @@ mod decode;
 mod encode;
 mod fault;
 
-pub(crate) use decode::{DecodeError, item, name_map, not_convertible, number_error, value_map};
+pub(crate) use decode::{
+    DecodeError, TOO_DEEP, item, name_map, not_convertible, number_error, value_map,
+};
 pub(crate) use encode::{write_item, write_value};
 pub(crate) use fault::{Fault, FaultCode, Reason};

@@ -1,7 +1,7 @@
 //! What an index holds: which items, and which of their attributes. Pure functions of an index's
 //! spec and an item; where the rows are kept is a store's business.
 
-use keyloom_value::{Condition, Item, Name};
+use keyloom_value::{Item, Name};
 
 use crate::{IndexProjection, IndexScope, IndexSpec, Select, TableSpec, validate};
 
@@ -37,17 +37,11 @@ pub(crate) fn keeps(spec: &TableSpec, index: &IndexSpec, name: &Name) -> bool {
     }
 }
 
-/// Whether a read of the index must look at the table's items too, because what it returns or
-/// filters by is not all kept. Only a local index is read like this: for a global one the request
-/// is refused, or its filter sees no more than the index keeps.
+/// Whether a read of the index must look at the table's items too, because what it returns is not
+/// all kept. Only a local index is read like this: for a global one the request is refused.
 ///
-/// A row of such a read is the whole item: the filter sees all of it, and all of its bytes count.
-pub(crate) fn reads_table(
-    spec: &TableSpec,
-    index: &IndexSpec,
-    select: &Select,
-    filter: Option<&Condition>,
-) -> bool {
+/// All bytes of such an item count. A filter sees no more of it than the index keeps.
+pub(crate) fn reads_table(spec: &TableSpec, index: &IndexSpec, select: &Select) -> bool {
     let wanted = match select {
         Select::AllOfTable => index.projection != IndexProjection::All,
         Select::Parts(projection) => {
@@ -55,9 +49,5 @@ pub(crate) fn reads_table(
         }
         Select::All | Select::Count => false,
     };
-    let filtered = || {
-        let names = filter.map(validate::condition_names).unwrap_or_default();
-        names.into_iter().any(|name| !keeps(spec, index, name))
-    };
-    index.scope == IndexScope::Local && (wanted || filtered())
+    index.scope == IndexScope::Local && wanted
 }

@@ -125,6 +125,13 @@ pub enum Invalid {
         /// The attribute.
         attribute: Name,
     },
+    /// A filter of a query by attributes that its index does not keep.
+    FilterNotProjected {
+        /// The index.
+        index: IndexName,
+        /// The attributes, each once.
+        attributes: Vec<Name>,
+    },
     /// The index does not keep what the request wants.
     NotProjected {
         /// The index.
@@ -231,6 +238,7 @@ impl Invalid {
             StartKey { why } => write!(f, "The start key did not come from this query or scan: {why}."),
             LimitZero => write!(f, "The limit is zero."),
             FilterOnKey { attribute } => write!(f, "The filter is on the key attribute `{attribute}`."),
+            FilterNotProjected { index, attributes } => write!(f, "The index `{index}` does not keep what the filter is on: {}.", listed(attributes)),
             NotProjected { index } => write!(f, "The index `{index}` does not keep all the attributes asked for."),
             Segment { number, of } => write!(f, "There is no segment {number} of {of}."),
             NoActions => write!(f, "The request asks for nothing."),
@@ -261,6 +269,7 @@ impl Invalid {
             Invalid::StartKey { .. } => "Start with the last key of the page before.",
             Invalid::LimitZero => "Ask for at least one item.",
             Invalid::FilterOnKey { .. } => "Put it into the key condition.",
+            Invalid::FilterNotProjected { .. } => "Let the index keep it, or scan.",
             Invalid::NotProjected { .. } => "Ask for fewer, or read the table.",
             Invalid::Segment { .. } => "Segments count from zero; there are 1 to 1000000 of them.",
             Invalid::ItemTwice { .. } => "Merge the two, or send two requests.",
@@ -286,6 +295,11 @@ impl Invalid {
             | Invalid::ConditionTooLarge { .. } => return None,
         })
     }
+}
+
+fn listed(names: &[Name]) -> String {
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }
 
 impl std::error::Error for Invalid {

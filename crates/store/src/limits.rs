@@ -2,8 +2,8 @@
 
 /// Bytes of an item, names included.
 pub(crate) const ITEM_BYTES_MAX: usize = 400 * 1024;
-/// Levels of lists and maps inside an item.
-pub(crate) const NESTING_MAX: usize = 32;
+/// Lists and maps around a value. The service speaks of 32 levels: the innermost value is one, too.
+pub(crate) const NESTING_MAX: usize = 31;
 /// Bytes of the name of an attribute that is no key.
 pub(crate) const ATTRIBUTE_NAME_BYTES_MAX: usize = 64 * 1024 - 1;
 /// Bytes of the name of a key attribute, and of the time-to-live attribute.

@@ -14,7 +14,6 @@ mod transaction;
 mod write;
 
 pub(crate) use batch::{batch_get, batch_write};
-pub(crate) use condition::condition_names;
 pub(crate) use item::{item, key_parts, key_value};
 pub(crate) use read::{query, scan};
 pub(crate) use set::{list_sets, read_set, set_bytes};

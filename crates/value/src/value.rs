@@ -11,8 +11,8 @@ use crate::{Item, Number};
 /// `Eq` is DynamoDB's equality: numbers compare as numbers (`1` is `1.0`), sets ignore order.
 ///
 /// Cloning, comparing, printing and dropping follow the nesting with the call stack. Check
-/// [`Value::depth`] before building on a value of unknown origin: DynamoDB allows 32 levels, and
-/// a decoder should refuse more before it has built them.
+/// [`Value::depth`] before building on a value of unknown origin: DynamoDB allows 31 lists and
+/// maps around a value, and a decoder should refuse more before it has built them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Text.

@@ -8,7 +8,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Name, UpdateError, ValueType};
 
-use crate::wire::{Fault, FaultCode, Reason, number_error};
+use crate::wire::{Fault, FaultCode, Reason, TOO_DEEP, number_error};
 
 use super::Endpoint;
 use super::query;
@@ -132,7 +132,7 @@ pub(super) fn invalid_text(
             About::Update => "Item size to update has exceeded the maximum allowed size".to_owned(),
             _ => "Item size has exceeded the maximum allowed size".to_owned(),
         },
-        Invalid::TooDeep { .. } => "Nesting Levels have exceeded supported limits".to_owned(),
+        Invalid::TooDeep { .. } => TOO_DEEP.to_owned(),
         Invalid::UpdatesKey { attribute } => parameter(&format!(
             "Cannot update attribute {attribute}. This attribute is part of the key"
         )),
@@ -145,6 +145,10 @@ pub(super) fn invalid_text(
             "Filter Expression can only contain non-primary key attributes: Primary key \
              attribute: {attribute}"
         ),
+        Invalid::FilterNotProjected { index, attributes } => parameter(&format!(
+            "Secondary index {index} does not project one or more filter attributes: [{}]",
+            attributes.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")
+        )),
         Invalid::NotProjected { index } => not_projected(about, index),
         Invalid::ItemTwice { .. } => match about {
             About::Transaction => {

@@ -8,8 +8,11 @@ use keyloom_value::{Item, Name, Number, NumberError, Value};
 use crate::base64;
 use crate::json::Json;
 
-/// Levels of lists and maps that a value may have.
-const NESTING_MAX: usize = 32;
+/// Lists and maps around a value.
+const NESTING_MAX: usize = 31;
+/// The service's words for more of them.
+pub(crate) const TOO_DEEP: &str = "Nesting Levels have exceeded supported limits: Attributes in the \
+     item have nested levels beyond supported limit";
 
 /// Why some JSON is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,7 +174,7 @@ fn nesting(depth: usize) -> Result<(), DecodeError> {
     if depth < NESTING_MAX {
         return Ok(());
     }
-    Err(Rule("Nesting Levels have exceeded supported limits".to_owned()))
+    Err(Rule(TOO_DEEP.to_owned()))
 }
 
 fn list<'a, 'b>(json: &'a Json<'b>) -> Result<&'a [Json<'b>], DecodeError> {

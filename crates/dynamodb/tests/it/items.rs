@@ -270,6 +270,41 @@ fn values_that_are_none() {
 }
 
 /// Shape, constraints, parameters, expressions, and last what only the table knows.
+/// The service calls it 32 levels: the innermost value is one of them.
+#[test]
+fn values_are_in_31_lists_or_maps_at_most() {
+    const WORDS: &str = "Nesting Levels have exceeded supported limits: Attributes in the item have \
+                         nested levels beyond supported limit";
+    let service = Service::with_tasks();
+    let nested = |lists: usize, maps: usize| {
+        let (list, map) = (r#"{"L":["#.repeat(lists), r#"{"M":{"m":"#.repeat(maps));
+        format!(r#"{list}{map}{{"S":"x"}}{}{}"#, "}}".repeat(maps), "]}".repeat(lists))
+    };
+    let put = |value: &str| {
+        format!(
+            r#"{{"TableName":"tasks","Item":{{"list":{{"S":"a"}},"id":{{"S":"1"}},"v":{value}}}}}"#
+        )
+    };
+    let update = |path: &str, value: &str| {
+        format!(
+            r#"{{"TableName":"tasks","Key":{{"list":{{"S":"a"}},"id":{{"S":"1"}}}},"UpdateExpression":"SET {path} = :v","ExpressionAttributeValues":{{":v":{value}}}}}"#
+        )
+    };
+    for (lists, maps) in [(31, 0), (0, 31), (15, 16)] {
+        service.ok("PutItem", &put(&nested(lists, maps)));
+        service.ok("UpdateItem", &update("v", &nested(lists, maps)));
+    }
+    let inside = |deeper: &str| format!("!ValidationException: {deeper}");
+    let given = format!("ExpressionAttributeValues contains invalid value: {WORDS} for key :v");
+    for (lists, maps) in [(32, 0), (0, 32), (16, 16)] {
+        service.check(&[
+            ("PutItem", &put(&nested(lists, maps)), &inside(WORDS)),
+            ("UpdateItem", &update("v", &nested(lists, maps)), &inside(&given)),
+        ]);
+    }
+    service.check(&[("UpdateItem", &update("v[0]", &nested(31, 0)), &inside(WORDS))]);
+}
+
 #[test]
 fn refusals_come_in_the_order_of_the_service() {
     Service::with_tasks().check(&[

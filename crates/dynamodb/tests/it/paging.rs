@@ -82,6 +82,12 @@ fn answers_have_the_form_that_was_asked_for() {
             r##"{"TableName":"tasks","Segment":0,"TotalSegments":1,"ProjectionExpression":"x","Limit":3}"##,
             r##"{"Items":[{"x":{"N":"0"}},{"x":{"N":"1"}},{"x":{"N":"2"}}],"Count":3,"ScannedCount":3,"LastEvaluatedKey":{"id":{"S":"0002"},"list":{"S":"a"}}}"##,
         ),
+        // A scan of an index is not refused: what the index does not keep is missing.
+        (
+            "Scan",
+            r##"{"TableName":"tasks","IndexName":"by_due","FilterExpression":"x >= :n","ExpressionAttributeValues":{":n":{"N":"0"}}}"##,
+            r##"{"Items":[],"Count":0,"ScannedCount":3}"##,
+        ),
     ]);
 }
 
@@ -105,6 +111,10 @@ fn queries_that_cannot_be() {
         (
             r##""KeyConditionExpression":"#l = :a","FilterExpression":"id = :a""##,
             "Filter Expression can only contain non-primary key attributes: Primary key attribute: id",
+        ),
+        (
+            r##""KeyConditionExpression":"#l = :a","IndexName":"by_due","FilterExpression":"y = :n OR x.z = :n OR y = :a""##,
+            "One or more parameter values were invalid: Secondary index by_due does not project one or more filter attributes: [x, y]",
         ),
         (
             r##""KeyConditionExpression":"#l = :a","IndexName":"none""##,

@@ -134,6 +134,11 @@ fn items_are_read_together_in_order() {
         &transact(&[get("2"), get("9"), get("1")], ""),
         r#"{"Responses":[{"Item":{"id":{"S":"2"}}},{},{"Item":{"id":{"S":"1"}}}]}"#,
     )]);
+    service.check(&[(
+        "TransactGetItems",
+        &transact(&[get("2"), get("9"), get("2")], ""),
+        "!ValidationException: Transaction request cannot include multiple operations on one item",
+    )]);
     let bad = r#"{"Get":{"TableName":"tasks","Key":{"list":{"S":"a"}}}}"#.to_owned();
     let reply = service.ask("TransactGetItems", &transact(&[get("1"), bad], ""));
     assert!(reply.body.contains(r#"[{"Code":"None"},{"Code":"ValidationError","Message":"The provided key element does not match the schema"}]"#), "{}", reply.body);

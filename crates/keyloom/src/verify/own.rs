@@ -228,6 +228,10 @@ impl Verifier<'_> {
             let Some(id) = image.fields.get(&field).and_then(Value::as_s) else { continue };
             let tenant = image.key.tenant.clone().filter(|_| layout.has_tenant(link.target));
             let target = EntityKey { entity: link.target, tenant, id: id.to_owned() };
+            // What refers to itself is there, and one read cannot name it twice.
+            if target == image.key {
+                continue;
+            }
             let keys = [&image.key, &target].map(|key| layout.own_key(key).to_item());
             let at_once = self.at_once(keys.to_vec()).await?;
             let [Some(now), None] = &at_once[..] else { continue };

@@ -206,9 +206,9 @@ struct Building<'a> {
 
 impl<'a> Building<'a> {
     fn new(walk: &'a Walk<'a>) -> Building<'a> {
-        let reads_table = walk.source.index.is_some_and(|index| {
-            reads_table(&walk.source.table.spec, index, walk.select, walk.filter)
-        });
+        let spec = &walk.source.table.spec;
+        let reads_table =
+            walk.source.index.is_some_and(|index| reads_table(spec, index, walk.select));
         // A page that will be full is allocated once.
         let expected = match walk.select {
             Select::Count => 0,
@@ -253,23 +253,17 @@ impl<'a> Building<'a> {
             self.page.count += 1;
             return Ok(());
         }
-        let (row_item, table_item) = match table_item {
-            // A local index may be asked for what it keeps while its filter needs more.
-            Some(item) if *self.walk.select == Select::All => {
-                (source.kept(row, value, &mut self.names)?, Some(item))
-            }
-            Some(item) => (item, None),
-            None => (source.kept(row, value, &mut self.names)?, None),
-        };
-        let seen = table_item.as_ref().unwrap_or(&row_item);
-        if self.walk.filter.is_some_and(|filter| !filter.holds(Some(seen))) {
+        // A filter sees what an index keeps, even where more is returned.
+        let kept = source.kept(row, value, &mut self.names)?;
+        if self.walk.filter.is_some_and(|filter| !filter.holds(Some(&kept))) {
             return Ok(());
         }
+        let item = table_item.unwrap_or(kept);
         self.page.count += 1;
         match self.walk.select {
             Select::Count => {}
-            Select::All | Select::AllOfTable => self.page.items.push(row_item),
-            Select::Parts(projection) => self.page.items.push(projection.apply(&row_item)),
+            Select::All | Select::AllOfTable => self.page.items.push(item),
+            Select::Parts(projection) => self.page.items.push(projection.apply(&item)),
         }
         Ok(())
     }

@@ -76,8 +76,8 @@ impl Walk<'_> {
         let mut page = Page::default();
         let mut last = None;
         for item in items {
-            let row = self.row(item);
-            let bytes = row.size() as u64;
+            let kept = self.kept(item);
+            let bytes = if self.reads_table() { item.size() } else { kept.size() } as u64;
             if page.scanned > 0 && page.scanned_bytes + bytes > PAGE_BYTES_MAX as u64 {
                 page.last_key = last;
                 return page;
@@ -85,7 +85,7 @@ impl Walk<'_> {
             page.scanned += 1;
             page.scanned_bytes += bytes;
             last = Some(self.key_of(item));
-            if self.filter.is_none_or(|filter| filter.holds(Some(&row))) {
+            if self.filter.is_none_or(|filter| filter.holds(Some(&kept))) {
                 page.count += 1;
                 page.items.extend(self.selected(item));
             }
@@ -111,21 +111,20 @@ impl Walk<'_> {
         self.start.is_none_or(|start| self.order(start, item) == Ordering::Less)
     }
 
-    /// What the walk looks at of an item: what a filter sees, and whose bytes count.
-    fn row(&self, item: &Item) -> Item {
-        match self.index {
-            Some(index) if !reads_table(self.spec, index, self.select, self.filter) => {
-                projected(self.spec, index, item)
-            }
-            Some(_) | None => item.clone(),
-        }
+    /// What the table or index keeps of an item, which is what a filter sees.
+    fn kept(&self, item: &Item) -> Item {
+        self.index.map_or_else(|| item.clone(), |index| projected(self.spec, index, item))
+    }
+
+    fn reads_table(&self) -> bool {
+        self.index.is_some_and(|index| reads_table(self.spec, index, self.select))
     }
 
     fn selected(&self, item: &Item) -> Option<Item> {
         match (self.select, self.index) {
             (Select::Count, _) => None,
-            (Select::All, Some(index)) => Some(projected(self.spec, index, item)),
-            (Select::All, None) | (Select::AllOfTable, _) => Some(item.clone()),
+            (Select::All, _) => Some(self.kept(item)),
+            (Select::AllOfTable, _) => Some(item.clone()),
             (Select::Parts(projection), _) => Some(projection.apply(item)),
         }
     }

@@ -1,6 +1,6 @@
 //! Queries and scans.
 
-use keyloom_value::Condition;
+use keyloom_value::{Condition, Name};
 
 use super::condition::{condition, condition_names};
 use super::key_range::{KeyRange, key_range};
@@ -22,6 +22,7 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<(KeyRange, Option
     let schema = index.map_or(&spec.key, |index| &index.key);
     let range = key_range(schema, &query.key)?;
     filter_not_on_key(schema, query.filter.as_ref())?;
+    filter_on_kept(spec, index, query.filter.as_ref())?;
     select(spec, index, &query.select)?;
     if let Some(start) = &query.start {
         start_key::shape(spec, index, start)?;
@@ -69,6 +70,24 @@ fn filter_not_on_key(schema: &KeySchema, filter: Option<&Condition>) -> Result<(
         Some(name) => Err(Invalid::FilterOnKey { attribute: name.clone() }),
         None => Ok(()),
     }
+}
+
+/// An index of either scope is filtered by what it keeps. A scan may ask for more; to its filter the
+/// rest is missing.
+fn filter_on_kept(
+    spec: &TableSpec,
+    index: Option<&IndexSpec>,
+    filter: Option<&Condition>,
+) -> Result<(), Invalid> {
+    let (Some(index), Some(filter)) = (index, filter) else { return Ok(()) };
+    let mut attributes: Vec<Name> = condition_names(filter).into_iter().cloned().collect();
+    attributes.retain(|name| !keeps(spec, index, name));
+    attributes.sort();
+    attributes.dedup();
+    if attributes.is_empty() {
+        return Ok(());
+    }
+    Err(Invalid::FilterNotProjected { index: index.name.clone(), attributes })
 }
 
 /// A global index returns nothing that it does not keep; a local one reads the table for it.

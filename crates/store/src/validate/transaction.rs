@@ -10,11 +10,13 @@ use crate::{
     Error, Invalid, Returns, Specs, TableSpec, TransactAction, TransactGet, TransactWrite,
 };
 
-/// Whether the items can be asked for together. One item may be asked for twice.
+/// Whether the items can be asked for together.
 pub(crate) fn transact_get(transaction: &TransactGet, specs: Specs<'_>) -> Result<(), Error> {
     action_count(transaction.gets.len(), TRANSACTION_ACTIONS_MAX)?;
+    let mut seen = Seen::default();
     for read in &transaction.gets {
         get(&*specs(&read.table)?, read)?;
+        seen.first_time(&read.table, read.key.clone())?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ mod conformance;
 mod copies;
 mod crash;
 mod damage;
+mod equal_keys;
 mod faults;
 mod fill;
 mod histories;

@@ -99,6 +99,7 @@ fn invalids() -> Vec<Invalid> {
         Invalid::StartKey { why: "it lacks an attribute of the key" },
         Invalid::LimitZero,
         Invalid::FilterOnKey { attribute: attribute() },
+        Invalid::FilterNotProjected { index: table(), attributes: vec![attribute()] },
         Invalid::NotProjected { index: table() },
         Invalid::Segment { number: 2, of: 1 },
         Invalid::NoActions,

@@ -19,6 +19,7 @@ pub(super) const CASES: &[Case] = claims![
     a_global_index_does_not_return_what_it_does_not_keep,
     a_local_index_reads_the_table_for_the_rest,
     a_filter_sees_what_the_index_keeps,
+    a_query_is_filtered_by_what_its_index_keeps,
     an_index_added_to_a_table_in_use_is_filled,
     an_added_index_passes_over_what_cannot_be_its_key,
     an_index_keeps_other_types_out,
@@ -216,11 +217,41 @@ fn a_filter_sees_what_the_index_keeps(subject: &dyn Subject) {
     assert_eq!(count("global-all", exists("lost")), 1);
     assert_eq!(count("global-some", exists("kept")), 1);
     assert_eq!(count("global-some", exists("lost")), 0);
-    // A local index reads the table here too, and still returns what it keeps.
-    assert_eq!(count("local-keys", exists("lost")), 1);
-    let filter = Some(exists("lost"));
-    let scan = Scan { index: Some(index_name("local-keys")), filter, ..Scan::new(&table) };
-    assert_eq!(client.scan_items(&scan), [item! { pk: "a", sk: "1", rank: 1 }]);
+    assert_eq!(count("local-some", exists("kept")), 1);
+    assert_eq!(count("local-some", exists("lost")), 0);
+    // That it returns the whole item changes nothing for the filter.
+    let (index, filter) = (Some(index_name("local-some")), Some(exists("lost")));
+    let scan = Scan { index, filter, select: Select::AllOfTable, ..Scan::new(&table) };
+    assert_eq!(client.scan_items(&scan), []);
+}
+
+fn a_query_is_filtered_by_what_its_index_keeps(subject: &dyn Subject) {
+    let client = Client::of(subject);
+    let table = projections(&client);
+    let ask = |index: &str, filter: Condition| {
+        let key = if index.starts_with("global") {
+            KeyCondition::equal("rank", 1)
+        } else {
+            KeyCondition::equal("pk", "a")
+        };
+        let (index, filter) = (Some(index_name(index)), Some(filter));
+        client.query(Query { index, filter, ..Query::new(&table, key) })
+    };
+    let exists = |attribute: &str| Condition::exists(path(attribute));
+    for index in ["global-all", "local-all", "global-some", "local-some"] {
+        assert_eq!(accepted(ask(index, exists("kept"))).count, 1, "{index}");
+    }
+    for (index, not_kept) in [
+        ("global-keys", &["kept", "lost"][..]),
+        ("local-keys", &["kept", "lost"]),
+        ("global-some", &["lost"]),
+        ("local-some", &["lost"]),
+    ] {
+        let attributes = not_kept.iter().copied().map(Name::from).collect();
+        let index = index_name(index);
+        let filter = exists("lost").or(exists("kept")).or(exists("lost"));
+        refused(ask(index.as_str(), filter), Invalid::FilterNotProjected { index, attributes });
+    }
 }
 
 fn an_index_added_to_a_table_in_use_is_filled(subject: &dyn Subject) {

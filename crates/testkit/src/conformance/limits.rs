@@ -16,7 +16,7 @@ pub(super) const CASES: &[Case] = claims![
     an_update_cannot_grow_an_item_beyond_the_limit,
     a_key_attribute_has_a_greatest_length,
     an_index_key_attribute_has_a_greatest_length,
-    values_nest_32_levels_deep,
+    values_nest_31_lists_deep,
     a_condition_has_300_operators_at_most,
     an_item_can_have_many_attributes,
 ];
@@ -86,21 +86,21 @@ fn an_index_key_attribute_has_a_greatest_length(subject: &dyn Subject) {
     refused(client.put(Put::new(&table, over)), expected);
 }
 
-fn values_nest_32_levels_deep(subject: &dyn Subject) {
+fn values_nest_31_lists_deep(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let nested = |levels: usize| (0..levels).fold(Value::from("core"), |value, _| list([value]));
-    let deep = item! { id: "a", deep: nested(32) };
+    let deep = item! { id: "a", deep: nested(31) };
     client.fill(&table, [deep.clone()]);
     assert_eq!(client.read(&table, item! { id: "a" }), Some(deep));
-    let put = Put::new(&table, item! { id: "a", deep: nested(33) });
-    refused(client.put(put), Invalid::TooDeep { limit: 32 });
-    let update = Update::new().set(path("deep").element(0), nested(32));
+    let put = Put::new(&table, item! { id: "a", deep: nested(32) });
+    refused(client.put(put), Invalid::TooDeep { limit: 31 });
+    let update = Update::new().set(path("deep").element(0), nested(31));
     let update = UpdateItem::new(&table, item! { id: "a" }, update);
-    refused(client.update(update), Invalid::TooDeep { limit: 32 });
+    refused(client.update(update), Invalid::TooDeep { limit: 31 });
     // Far beyond what a call stack would follow.
     let abyss = Put::new(&table, item! { id: "a", deep: nested(1_000) });
-    refused(client.put(abyss), Invalid::TooDeep { limit: 32 });
+    refused(client.put(abyss), Invalid::TooDeep { limit: 31 });
 }
 
 fn a_condition_has_300_operators_at_most(subject: &dyn Subject) {

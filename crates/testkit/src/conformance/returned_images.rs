@@ -14,6 +14,7 @@ pub(super) const CASES: &[Case] = claims![
     an_update_returns_the_image_asked_for,
     an_update_of_nothing_has_no_old_image,
     what_an_update_touched_is_its_paths,
+    a_touched_element_is_the_one_at_its_path_then,
 ];
 
 fn puts_and_deletes_return_the_old_image(subject: &dyn Subject) {
@@ -100,4 +101,19 @@ fn what_an_update_touched_is_its_paths(subject: &dyn Subject) {
     let [_, _, old, _, new] = update_returning(&Client::of(subject), Some(before), &update);
     assert_eq!(old, Some(item! { m: item! { x: 1 }, l: list([2]) }));
     assert_eq!(new, Some(item! { m: item! { x: 2 }, l: list([9]) }));
+}
+
+/// An element past the end of a list is not where its path says, and behind a removed one another
+/// comes up. The service returns what is at the path.
+fn a_touched_element_is_the_one_at_its_path_then(subject: &dyn Subject) {
+    let client = Client::of(subject);
+    let before = || Some(item! { id: "a", m: item! { l: list([1, 2, 3]) } });
+    let element = |at: usize| path("m").member("l").element(at);
+    let beyond = Update::new().set(element(100), Value::from(9));
+    let [_, _, old, _, new] = update_returning(&client, before(), &beyond);
+    assert_eq!((old, new), (None, None));
+    let one = |n: i64| Some(item! { m: item! { l: list([n]) } });
+    let removal = Update::new().remove(element(1)).remove(element(3));
+    let [_, _, old, _, new] = update_returning(&client, before(), &removal);
+    assert_eq!((old, new), (one(2), one(3)));
 }

@@ -26,6 +26,7 @@ pub(super) const CASES: &[Case] = claims![
     a_transaction_has_a_greatest_size,
     a_transaction_that_cannot_be_tried_is_refused,
     reads_come_back_in_the_order_of_the_request,
+    reads_together_name_no_item_twice,
     reads_together_have_a_greatest_size_and_length,
 ];
 
@@ -316,11 +317,20 @@ fn reads_come_back_in_the_order_of_the_request(subject: &dyn Subject) {
         Get::new(&things, item! { id: "c" }),
         Get { projection, ..Get::new(&others, item! { id: "a" }) },
         Get::new(&things, item! { id: "a" }),
-        Get::new(&things, item! { id: "b" }),
     ];
     let b = Some(item! { id: "b", n: 1 });
-    let expected = [b.clone(), None, Some(item! { n: 2 }), Some(item! { id: "a", n: 1 }), b];
+    let expected = [b, None, Some(item! { n: 2 }), Some(item! { id: "a", n: 1 })];
     assert_eq!(accepted(client.transact_get(TransactGet { gets })), expected);
+}
+
+fn reads_together_name_no_item_twice(subject: &dyn Subject) {
+    let client = Client::of(subject);
+    let table = client.make(id_table("things"));
+    let (key, projection) = (item! { id: "a" }, Some(Projection::names(["n"])));
+    let get = Get::new(&table, key.clone());
+    let gets = vec![Get { projection, ..get.clone() }, Get::new(&table, item! { id: "b" }), get];
+    let twice = Invalid::ItemTwice { table: table.clone(), key: Box::new(key) };
+    refused(client.transact_get(TransactGet { gets }), twice);
 }
 
 fn reads_together_have_a_greatest_size_and_length(subject: &dyn Subject) {

@@ -63,7 +63,6 @@ const CLOCK: &str = "it goes by a clock of its own";
 pub(crate) const MINISTACK: &[Difference] = &[
     differs("tables::a_description_counts_items_and_bytes", "200 bytes an item"),
     differs("tables::a_description_counts_what_each_index_keeps", "0 items in an index"),
-    differs("limits::values_nest_32_levels_deep", "31 levels at most"),
     differs("updates::remove_add_and_delete_change_what_they_should", REMOVED_ONE_BY_ONE),
     differs("returned_images::what_an_update_touched_is_its_paths", "the whole list of an element"),
     differs("indexes::a_filter_sees_what_the_index_keeps", "the filter sees the whole item"),
@@ -71,7 +70,6 @@ pub(crate) const MINISTACK: &[Difference] = &[
     differs("indexes::an_added_index_passes_over_what_cannot_be_its_key", "they are in the index"),
     differs("batches::a_batch_read_of_too_many_bytes_leaves_some_for_later", "no limit of 16 MB"),
     differs("transactions::an_update_that_cannot_be_applied_is_a_reason", "only the first reason"),
-    differs("transactions::reads_come_back_in_the_order_of_the_request", "no item twice"),
 ];
 
 const REMOVED_ONE_BY_ONE: &str = "elements of a list are removed one by one, each moving the next";
@@ -81,7 +79,6 @@ pub(crate) const DYNOXIDE: &[Difference] = &[
     differs("tables::a_table_made_again_is_empty", OLD_CHANGES),
     differs("tables::a_description_counts_items_and_bytes", "0 bytes"),
     differs("tables::a_description_counts_what_each_index_keeps", "0 items in an index"),
-    differs("limits::values_nest_32_levels_deep", "31 levels at most"),
     differs("updates::set_writes_what_it_should", "a list is filled up with nulls"),
     differs("updates::remove_add_and_delete_change_what_they_should", REMOVED_ONE_BY_ONE),
     differs("returned_images::an_update_of_nothing_has_no_old_image", "the key is one"),
@@ -99,7 +96,6 @@ pub(crate) const DYNOXIDE: &[Difference] = &[
     differs("index_keys::sort_attributes_are_tested_from_left_to_right", ONE_ATTRIBUTE),
     differs("index_keys::an_item_needs_all_eight_attributes", ONE_ATTRIBUTE),
     differs("index_keys::values_of_two_attributes_never_run_together", ONE_ATTRIBUTE),
-    differs("transactions::reads_come_back_in_the_order_of_the_request", "no item twice"),
     differs("tokens::tokens_have_1_to_36_characters", "36 bytes"),
     differs("feed::what_changes_nothing_is_not_in_the_feed", "every write is a change"),
     differs("feed::a_feed_begins_when_it_is_turned_on", OLD_CHANGES),
