@@ -1,6 +1,7 @@
 //! The database: a model on a store.
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use keyloom_model::{Entity, EntityId, EntityKey, Model};
@@ -72,6 +73,8 @@ pub(crate) struct Shared {
     pub(crate) stamps: Stamps,
     pub(crate) numbers: Numbers,
     pub(crate) cursor_key: CursorKey,
+    /// Whether what was imported last was new.
+    pub(crate) imports_are_new: AtomicBool,
     /// The model as it was opened.
     text: String,
     schema: RwLock<Arc<Schema>>,
@@ -148,6 +151,7 @@ impl Db {
             clock: options.clock,
             stamps,
             numbers: Numbers::default(),
+            imports_are_new: AtomicBool::new(true),
             cursor_key: opened.cursor_key,
             text: model.to_owned(),
             schema: RwLock::new(Arc::new(opened.schema)),

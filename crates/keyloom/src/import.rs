@@ -1,5 +1,7 @@
 //! Taking entities in with the ids that they have: those of another database, or of a file.
 
+use std::sync::atomic::Ordering;
+
 use keyloom_model::check_id;
 
 use crate::db::{Db, find_entity};
@@ -50,13 +52,20 @@ impl Db {
         let schema = self.shared.schema();
         let intents = entries.into_iter().map(|entry| self.importing(&schema, entry, existing));
         let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
-        let executed = self.shared.upkeep(&schema).execute(&intents).await?;
+        let are_new = &self.shared.imports_are_new;
+        let executed = match are_new.load(Ordering::Relaxed) {
+            true => self.shared.upkeep(&schema).execute_new(&intents).await?,
+            false => self.shared.upkeep(&schema).execute(&intents).await?,
+        };
         let imported = executed.iter().map(|executed| match executed.version_before.as_deref() {
             None => Imported::Created,
             version if version == executed.version_after() => Imported::Unchanged,
             Some(_) => Imported::Replaced,
         });
-        Ok(imported.collect())
+        let imported: Vec<Imported> = imported.collect();
+        let created = imported.iter().all(|imported| *imported == Imported::Created);
+        are_new.store(created, Ordering::Relaxed);
+        Ok(imported)
     }
 
     fn importing(

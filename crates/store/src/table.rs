@@ -4,9 +4,12 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use keyloom_value::{Item, Name, Value, ValueType};
+use keyloom_value::{Item, KeyBytes, Name, Value, ValueType};
 
 use crate::{Invalid, Time};
+
+/// Room for an encoded key; few are longer.
+const KEY_BYTES_USUAL: usize = 64;
 
 /// The name of a table or of an index: 3 to 255 of `A-Z a-z 0-9 _ . -`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,6 +129,17 @@ impl KeySchema {
             .filter_map(|name| left.get(name)?.compare(right.get(name)?))
             .find(|order| order.is_ne())
             .unwrap_or(Ordering::Equal)
+    }
+
+    /// The encoded key of an item that has one.
+    pub(crate) fn encode(&self, item: &Item) -> Result<KeyBytes, Invalid> {
+        let mut key = KeyBytes::with_capacity(KEY_BYTES_USUAL);
+        for attribute in self.attributes() {
+            let missing = || Invalid::KeyMissing { attribute: attribute.name.clone() };
+            let value = item.get(attribute.name.as_str()).ok_or_else(missing)?;
+            key.push(value).map_err(|_| missing())?;
+        }
+        Ok(key)
     }
 
     /// The key attributes of an item.

@@ -1,7 +1,7 @@
 //! The layout of today, and those of before under which rows may still be written.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use keyloom_model::attribute::REVISION;
 use keyloom_model::{
@@ -45,7 +45,7 @@ impl Layouts {
 
     /// The sets that an entity is in that was read, under the revision it was written, with its
     /// number.
-    pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<BTreeSet<(SetName, u32)>, Error> {
+    pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<Vec<(SetName, u32)>, Error> {
         let (layout, image) = self.written(row)?;
         sets(layout, &image)
     }
@@ -68,7 +68,7 @@ impl Layouts {
     }
 
     /// The sets that an entity is in under the model of today, with its number.
-    pub(crate) fn sets_after(&self, image: &Image) -> Result<BTreeSet<(SetName, u32)>, Error> {
+    pub(crate) fn sets_after(&self, image: &Image) -> Result<Vec<(SetName, u32)>, Error> {
         sets(&self.current, image)
     }
 
@@ -151,9 +151,9 @@ impl Layouts {
     }
 }
 
-fn sets(layout: &Layout, image: &Image) -> Result<BTreeSet<(SetName, u32)>, Error> {
+fn sets(layout: &Layout, image: &Image) -> Result<Vec<(SetName, u32)>, Error> {
     let Some(number) = image.number.filter(|_| layout.matching() == Matching::Sets) else {
-        return Ok(BTreeSet::new());
+        return Ok(vec![]);
     };
     let name = |name: keyloom_value::KeyBytes| {
         let name = SetName::new(name.into_vec()).map_err(keyloom_store::Error::from)?;

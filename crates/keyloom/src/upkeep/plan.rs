@@ -128,20 +128,19 @@ impl Planner<'_> {
     /// The sets that entities join and leave.
     fn sets(&self, transitions: &[Transition]) -> Result<Vec<SetChange>, Error> {
         let mut changes: BTreeMap<(SetName, Membership), Vec<u32>> = BTreeMap::new();
+        let mut note = |(set, ordinal), becomes| {
+            changes.entry((set, becomes)).or_default().push(ordinal);
+        };
         for transition in transitions {
-            let before = transition.before.as_ref();
-            let before = before.map_or(Ok(BTreeSet::new()), |row| self.layouts.sets_before(row))?;
-            let after = transition.after.as_ref();
-            let mut after =
-                after.map_or(Ok(BTreeSet::new()), |new| self.layouts.sets_after(new))?;
-            for (set, ordinal) in before {
-                if !after.remove(&(set.clone(), ordinal)) {
-                    changes.entry((set, Membership::Out)).or_default().push(ordinal);
+            let before = transition.before.as_ref().map(|row| self.layouts.sets_before(row));
+            let mut before = BTreeSet::from_iter(before.transpose()?.unwrap_or_default());
+            let after = transition.after.as_ref().map(|new| self.layouts.sets_after(new));
+            for member in after.transpose()?.unwrap_or_default() {
+                if !before.remove(&member) {
+                    note(member, Membership::In);
                 }
             }
-            for (set, ordinal) in after {
-                changes.entry((set, Membership::In)).or_default().push(ordinal);
-            }
+            before.into_iter().for_each(|member| note(member, Membership::Out));
         }
         let change = |((set, becomes), ordinals)| SetChange {
             table: self.table.clone(),

@@ -31,6 +31,8 @@ pub(crate) struct Effort {
     pub(crate) refused: Option<RowKey>,
     /// How often a guard was met whose owner did not have the value.
     pub(crate) ownerless: usize,
+    /// Nothing is there yet of what is wanted.
+    pub(crate) assumes_new: bool,
     /// For what is to happen once.
     pub(crate) ticket: Option<Ticket>,
     /// Rows that are written with the changes or not at all.
@@ -60,6 +62,19 @@ impl Upkeep<'_> {
     /// Makes all intents happen together; for each, what became of it.
     pub(crate) async fn execute(&self, intents: &[Intent]) -> Result<Vec<Executed>, Error> {
         self.execute_with(intents, Effort::default()).await
+    }
+
+    /// The same for entities that are most likely not there: they are not looked for, as long as
+    /// none is found by the conditions of the transaction.
+    pub(crate) async fn execute_new(&self, intents: &[Intent]) -> Result<Vec<Executed>, Error> {
+        self.check_distinct(intents)?;
+        let mut effort = Effort { assumes_new: true, ..Effort::default() };
+        match self.attempt(intents, &mut effort).await {
+            Ok(Some(executed)) => Ok(executed),
+            Err(error @ Error::Store(_)) => Err(error),
+            // One is there, or something is wrong that may be right if one is.
+            Ok(None) | Err(_) => self.execute(intents).await,
+        }
     }
 
     pub(crate) async fn execute_with(
@@ -92,7 +107,10 @@ impl Upkeep<'_> {
         let mut cast = Cast::default();
         let mut stays = vec![];
         for intent in intents {
-            let before = self.current(intent, effort).await?;
+            let before = match effort.assumes_new {
+                true => None,
+                false => self.current(intent, effort).await?,
+            };
             match self.turn_of(intent, before)? {
                 Turn::Changes(mut transition) => {
                     self.number(&mut transition).await?;

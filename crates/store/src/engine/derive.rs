@@ -38,7 +38,7 @@ pub(crate) fn derived_row<'a>(
             if !in_index(index, item) {
                 return Ok(None);
             }
-            let mut row = derived.space.row(super::view::key_of(&index.key, item)?.as_bytes());
+            let mut row = derived.space.row(index.key.encode(item)?.as_bytes());
             row.extend_from_slice(key);
             let value = match index.projection {
                 IndexProjection::All => Cow::Borrowed(encoded),

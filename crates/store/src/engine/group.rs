@@ -24,7 +24,7 @@ use super::format::{
     TableRecord, encode_item,
 };
 use super::prepared::{Prepared, Target};
-use super::view::{View, key_of};
+use super::view::View;
 
 /// Most items that one step of expiry removes: the numbers of a feed leave room for 256 changes
 /// in a commit.
@@ -134,7 +134,7 @@ impl<'a> Group<'a> {
                 BatchAction::Delete(table, key) => (table, key, None),
             };
             let table = Arc::clone(self.view.catalog.table(&table)?);
-            let key = key_of(&table.spec.key, &item)?.into_vec();
+            let key = table.spec.key.encode(&item)?.into_vec();
             let old = self.item(table.space, &key)?;
             writes.push(Decided { table, key, old, new, encoded: None, cause: Cause::Request });
         }
@@ -259,7 +259,7 @@ impl<'a> Group<'a> {
 
     /// Writes an item without looking at what is there, because nothing depends on it.
     fn put_blindly(&mut self, table: Arc<TableRecord>, item: Item) -> Result<(), Error> {
-        let key = key_of(&table.spec.key, &item)?.into_vec();
+        let key = table.spec.key.encode(&item)?.into_vec();
         let new = encode_item(&item);
         self.bytes += new.len();
         self.items.insert(table.space.row(&key), Some(Arc::new(item)));

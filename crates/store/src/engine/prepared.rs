@@ -8,7 +8,6 @@ use crate::{Error, TransactAction, TransactWrite, validate};
 use super::catalog::Catalog;
 use super::fingerprint::fingerprint;
 use super::format::{TableRecord, encode_item};
-use super::view::key_of;
 
 /// A transaction that keeps the rules of these tables.
 #[derive(Debug)]
@@ -57,7 +56,7 @@ impl Prepared {
 impl Target {
     pub(crate) fn of(action: &TransactAction, catalog: &Catalog) -> Result<Target, Error> {
         let table = Arc::clone(catalog.table(action.table())?);
-        let key = key_of(&table.spec.key, action.image())?.into_vec();
+        let key = table.spec.key.encode(action.image())?.into_vec();
         let new = match action {
             TransactAction::Put(put) => Some(encode_item(&put.item)),
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => {

@@ -12,7 +12,7 @@ use crate::{
 
 use super::apply::Stats;
 use super::format::{BuildState, SpaceId, SystemKey, TableRecord};
-use super::view::{View, key_of};
+use super::view::View;
 use super::walk;
 
 impl Read for View {
@@ -121,7 +121,7 @@ impl View {
     }
 
     fn found(&self, table: &TableRecord, get: &Get) -> Result<Option<Item>, Error> {
-        self.item(table.space, key_of(&table.spec.key, &get.key)?.as_bytes())
+        self.item(table.space, table.spec.key.encode(&get.key)?.as_bytes())
     }
 }
 

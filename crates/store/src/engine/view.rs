@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use keyloom_value::{Item, KeyBytes};
+use keyloom_value::Item;
 
-use crate::{Error, KeySchema, Time};
+use crate::{Error, Time};
 
 use super::catalog::Catalog;
 use super::format::{CommitNo, Malformed, NameCache, SpaceId, decode_item};
@@ -36,16 +36,4 @@ impl View {
     pub(crate) fn malformed(&self, why: Malformed) -> Error {
         malformed_row(self.tree.path(), why)
     }
-}
-
-/// The encoded key of an item that has passed validation.
-pub(crate) fn key_of(schema: &KeySchema, item: &Item) -> Result<KeyBytes, Error> {
-    let mut key = KeyBytes::new();
-    for attribute in schema.attributes() {
-        let name = attribute.name.as_str();
-        let missing = || crate::Invalid::KeyMissing { attribute: attribute.name.clone() };
-        let value = item.get(name).ok_or_else(missing)?;
-        key.push(value).map_err(|_| missing())?;
-    }
-    Ok(key)
 }

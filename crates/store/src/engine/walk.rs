@@ -15,7 +15,7 @@ use super::format::{
 };
 use super::key_range::rows_of;
 use super::tree::{RowGuard, RowRange};
-use super::view::{View, key_of};
+use super::view::View;
 
 /// Most rows of other segments that one page passes over: a page of a scan is bounded however
 /// many segments there are.
@@ -95,9 +95,9 @@ impl<'a> Source<'a> {
 
     /// The row that an item with these key attributes has.
     fn row(&self, item: &Item) -> Result<Vec<u8>, Error> {
-        let mut row = self.space.row(key_of(self.schema(), item)?.as_bytes());
+        let mut row = self.space.row(self.schema().encode(item)?.as_bytes());
         if self.index.is_some() {
-            row.extend_from_slice(key_of(&self.table.spec.key, item)?.as_bytes());
+            row.extend_from_slice(self.table.spec.key.encode(item)?.as_bytes());
         }
         Ok(row)
     }

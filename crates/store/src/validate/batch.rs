@@ -1,19 +1,22 @@
 //! Batches.
 
-use keyloom_value::Item;
+use std::collections::HashSet;
+
+use keyloom_value::{Item, KeyBytes};
 
 use super::item::{item, key};
 use super::write::get;
 use crate::limits::{BATCH_GETS_MAX, BATCH_WRITES_MAX};
-use crate::{BatchAction, BatchGet, BatchWrite, Error, Invalid, Specs, TableName};
+use crate::{BatchAction, BatchGet, BatchWrite, Error, Invalid, Specs, TableName, TableSpec};
 
 /// Whether the items can be asked for together.
 pub(crate) fn batch_get(batch: &BatchGet, specs: Specs<'_>) -> Result<(), Error> {
     action_count(batch.gets.len(), BATCH_GETS_MAX)?;
     let mut seen = Seen::default();
     for read in &batch.gets {
-        get(&*specs(&read.table)?, read)?;
-        seen.first_time(&read.table, read.key.clone())?;
+        let spec = specs(&read.table)?;
+        get(&spec, read)?;
+        seen.first_time((&read.table, &spec), &read.key)?;
     }
     Ok(())
 }
@@ -28,11 +31,12 @@ pub(crate) fn batch_write(batch: &BatchWrite, specs: Specs<'_>) -> Result<(), Er
             BatchAction::Put(table, written) => {
                 let spec = specs(table)?;
                 item(&spec, written)?;
-                seen.first_time(table, spec.key.of(written))?;
+                seen.first_time((table, &spec), written)?;
             }
             BatchAction::Delete(table, deleted) => {
-                key(&*specs(table)?, deleted)?;
-                seen.first_time(table, deleted.clone())?;
+                let spec = specs(table)?;
+                key(&spec, deleted)?;
+                seen.first_time((table, &spec), deleted)?;
             }
         }
     }
@@ -47,19 +51,21 @@ pub(super) fn action_count(count: usize, limit: usize) -> Result<(), Invalid> {
     }
 }
 
-/// The items that a request has named so far. Keys are compared as values, because `1` and `1.0`
-/// are one key.
+/// The items that a request has named so far. Encoded keys tell one from the other: `1` and `1.0` are
+/// one key.
 #[derive(Default)]
-pub(super) struct Seen<'a> {
-    items: Vec<(&'a TableName, Item)>,
-}
+pub(super) struct Seen<'a>(HashSet<(&'a TableName, KeyBytes)>);
 
 impl<'a> Seen<'a> {
-    pub(super) fn first_time(&mut self, table: &'a TableName, key: Item) -> Result<(), Invalid> {
-        if self.items.iter().any(|(other, seen)| *other == table && *seen == key) {
-            return Err(Invalid::ItemTwice { table: table.clone(), key: Box::new(key) });
+    /// Notes an item that has a key, or is one.
+    pub(super) fn first_time(
+        &mut self,
+        (table, spec): (&'a TableName, &TableSpec),
+        item: &Item,
+    ) -> Result<(), Invalid> {
+        if self.0.insert((table, spec.key.encode(item)?)) {
+            return Ok(());
         }
-        self.items.push((table, key));
-        Ok(())
+        Err(Invalid::ItemTwice { table: table.clone(), key: Box::new(spec.key.of(item)) })
     }
 }

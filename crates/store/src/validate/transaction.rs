@@ -1,7 +1,5 @@
 //! Transactions.
 
-use keyloom_value::Item;
-
 use super::batch::{Seen, action_count};
 use super::set::set_bytes;
 use super::write::{check, delete, get, put, update};
@@ -15,8 +13,9 @@ pub(crate) fn transact_get(transaction: &TransactGet, specs: Specs<'_>) -> Resul
     action_count(transaction.gets.len(), TRANSACTION_ACTIONS_MAX)?;
     let mut seen = Seen::default();
     for read in &transaction.gets {
-        get(&*specs(&read.table)?, read)?;
-        seen.first_time(&read.table, read.key.clone())?;
+        let spec = specs(&read.table)?;
+        get(&spec, read)?;
+        seen.first_time((&read.table, &spec), &read.key)?;
     }
     Ok(())
 }
@@ -36,9 +35,8 @@ pub(crate) fn transact_write(
     for action in &transaction.actions {
         let spec = specs(action.table())?;
         static_checks(&spec, action)?;
-        let key = action.key(&spec.key);
-        bytes += known_bytes(action, &key);
-        seen.first_time(action.table(), key)?;
+        bytes += known_bytes(action);
+        seen.first_time((action.table(), &spec), action.image())?;
     }
     for change in &transaction.sets {
         specs(&change.table)?;
@@ -92,11 +90,7 @@ fn static_checks(spec: &TableSpec, action: &TransactAction) -> Result<(), Invali
     }
 }
 
-fn known_bytes(action: &TransactAction, key: &Item) -> usize {
-    match action {
-        TransactAction::Put(put) => put.item.size(),
-        TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => {
-            key.size()
-        }
-    }
+/// Those of what is put; of anything else, those of the key.
+fn known_bytes(action: &TransactAction) -> usize {
+    action.image().size()
 }
