@@ -196,18 +196,14 @@ impl Walk<'_> {
         loop {
             let Batch { members, through } = self.combiner().next(node, from).await?;
             let next = through.and_then(|through| self.combiner().after(through));
-            let mut numbers: Vec<u32> = members.iter().collect();
-            if self.direction == Direction::Backward {
-                numbers.reverse();
-            }
-            let mut left = &numbers[..];
-            while !left.is_empty() {
-                let (some, rest) = left.split_at(left.len().min(self.wanted()).min(BATCH_MAX));
-                if !self.look_at_numbers(some).await? {
+            let mut left = members.along(self.direction).peekable();
+            while left.peek().is_some() {
+                let count = self.wanted().min(BATCH_MAX);
+                let some: Vec<u32> = left.by_ref().take(count).collect();
+                if !self.look_at_numbers(&some).await? {
                     return Ok(End::Budget);
                 }
-                left = rest;
-                let is_last = left.is_empty() && next.is_none();
+                let is_last = left.peek().is_none() && next.is_none();
                 if self.wanted() == 0 {
                     return Ok(if is_last { End::Exhausted } else { End::Limit });
                 }

@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 
 use roaring::RoaringBitmap;
 
+use crate::Direction;
+
 /// Some ordinals, each once, ascending. A member takes two bytes at most where there are many.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Members(RoaringBitmap);
@@ -37,6 +39,14 @@ impl Members {
     /// All of them, ascending.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> {
         self.0.iter()
+    }
+
+    /// All of them, ascending or descending.
+    pub fn along(&self, direction: Direction) -> Box<dyn Iterator<Item = u32> + Send + '_> {
+        match direction {
+            Direction::Forward => Box::new(self.0.iter()),
+            Direction::Backward => Box::new(self.0.iter().rev()),
+        }
     }
 
     /// The least.

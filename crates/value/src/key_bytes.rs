@@ -229,6 +229,9 @@ impl AsRef<[u8]> for KeyBytes {
     }
 }
 
+/// Room for a text or bytes that are read; few are longer.
+const CONTENT_BYTES_USUAL: usize = 64;
+
 /// A value as far as keys can hold it.
 enum Content<'a> {
     Number(&'a Number),
@@ -251,7 +254,7 @@ fn key_content(value: &Value) -> Option<Content<'_>> {
 }
 
 fn decode_content(bytes: &[u8]) -> Result<(Vec<u8>, &[u8]), KeyBytesError> {
-    let mut content = Vec::new();
+    let mut content = Vec::with_capacity(bytes.len().min(CONTENT_BYTES_USUAL));
     let rest = read_content(bytes, |piece| content.extend_from_slice(piece))?;
     Ok((content, rest))
 }
