@@ -1,9 +1,11 @@
-//! Tags at ten million: how fast tasks are found by their tags, and what tags cost who writes,
-//! beside other databases that hold the same tasks.
+//! Tags and facets: how fast tasks are found by their tags, and what tags cost who writes, beside
+//! other databases that hold the same tasks; and comments by facets beside merging sorted lists.
 //!
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin matching        # `-- --quick` for a tenth of it
-//! cargo run --release -p keyloom-bench --bin matching -- --alone     # without the others
+//! cargo run --release -p keyloom-bench --bin matching -- tags --alone    # without the others
+//! cargo run --release -p keyloom-bench --bin matching -- written
+//! cargo run --release -p keyloom-bench --bin matching -- facets 100000   # so many, at most
 //! ```
 //!
 //! It builds what it measures, and installs PostgreSQL and Redis from Debian's packages if they are
@@ -15,6 +17,8 @@
     reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
 )]
 
+mod facets;
+mod kept;
 mod measured;
 mod ours;
 mod peers;
@@ -22,43 +26,59 @@ mod tasks;
 mod written;
 
 use measured::{Measured, memory_peak, shown};
-use ours::Ours;
 use tasks::QUESTIONS;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let has = |flag: &str| std::env::args().any(|argument| argument == flag);
-    let tasks: u32 = if has("--quick") { 1_000_000 } else { 10_000_000 };
-    grow(tasks);
-    let mut measured = vec![("Keyloom", Ours::open().measure(tasks))];
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    let is_all = !["tags", "written", "facets"].into_iter().any(has);
+    let given = arguments.iter().find_map(|argument| argument.parse().ok());
+    let many = |whole: u32| given.unwrap_or(if has("--quick") { whole / 10 } else { whole });
+    if is_all || has("tags") {
+        tags(many(10_000_000), has("--alone"));
+    }
+    if is_all || has("written") {
+        written::report(many(32_000));
+    }
+    if is_all || has("facets") {
+        facets::report(many(1_000_000));
+    }
+}
+
+/// Keyloom as there are more and more tasks, and the others with the most.
+fn tags(tasks: u32, is_alone: bool) {
+    let mut measured = vec![("Keyloom", grow(tasks))];
     if let Some(memory) = memory_peak() {
         println!("Keyloom used {memory} MiB of memory at most.\n");
     }
-    if !has("--alone") {
-        for (name, measure) in peers::PEERS {
-            eprintln!("{name}: {tasks} tasks are loaded");
-            match measure(tasks) {
-                Ok(outcome) => measured.push((name, outcome)),
-                Err(why) => eprintln!("{name} could not be measured: {why}"),
-            }
+    for (name, measure) in peers::PEERS.into_iter().filter(|_| !is_alone) {
+        eprintln!("{name}: {tasks} tasks are loaded");
+        match measure(tasks) {
+            Ok(outcome) => measured.push((name, outcome)),
+            Err(why) => eprintln!("{name} could not be measured: {why}"),
         }
     }
     compare(tasks, &measured);
-    written::report(if has("--quick") { 200 } else { 2_000 });
 }
 
-/// The same questions as there are more and more tasks.
-fn grow(tasks_max: u32) {
+/// The same questions with ten thousand tasks, ten times as many, and so on; what the most took.
+fn grow(tasks_max: u32) -> Measured {
     println!("| tasks | {} |", QUESTIONS.map(|question| question.text).join(" | "));
     println!("|---:|{}", "---:|".repeat(QUESTIONS.len()));
-    for tasks in [10_000, 100_000, 1_000_000].into_iter().filter(|tasks| *tasks < tasks_max) {
-        let measured = Ours::open().measure(tasks);
+    let mut tasks = 10_000;
+    loop {
+        let measured = ours::measure(tasks);
         let times: Vec<String> = measured.questions.iter().map(|(_, time)| shown(*time)).collect();
         println!("| {tasks} | {} |", times.join(" | "));
+        if tasks >= tasks_max {
+            println!();
+            return measured;
+        }
+        tasks *= 10;
     }
-    println!();
 }
 
 fn compare(tasks: u32, measured: &[(&str, Measured)]) {

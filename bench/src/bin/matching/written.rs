@@ -1,15 +1,12 @@
 //! What tags cost who writes: the same tasks with and without tags that can be looked for.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use keyloom::{Db, Options};
-use keyloom_store::{Engine, Options as EngineOptions};
 use pollster::block_on;
 use serde::Serialize;
 
-use crate::ours::{MODEL, directory};
+use crate::kept::Kept;
+use crate::ours::MODEL;
 
 const PLAIN: &str = "
 [entity.task]
@@ -26,6 +23,12 @@ struct Task {
     tags: Tags,
 }
 
+/// What is changed of a task.
+#[derive(Serialize)]
+struct Retagged {
+    tags: Tags,
+}
+
 #[derive(Serialize)]
 struct Tags {
     project: String,
@@ -33,45 +36,52 @@ struct Tags {
     severity: &'static str,
 }
 
-/// Creates tasks of both kinds, so many with each of 16 writers, and prints how fast and how large.
+/// Creates so many tasks of both kinds with 16 writers, moves each to another project, and prints how fast and how large.
 pub(crate) fn report(tasks: u32) {
-    println!("| tasks with three | created per second | bytes in the tree, each |");
-    println!("|---|---:|---:|");
-    for (name, model) in [("texts", PLAIN), ("tags", MODEL)] {
-        let directory = directory(name);
-        let engine = Engine::open(&directory, EngineOptions::default()).expect("an engine opens");
-        let engine = Arc::new(engine);
-        let db = block_on(Db::open_with(model, engine.clone(), Options::default()));
-        let db = db.expect("the database opens");
-        let began = Instant::now();
-        create(&db, tasks);
-        let seconds = began.elapsed().as_secs_f64();
-        engine.checkpoint().expect("it is brought to the disk");
-        let bytes = std::fs::metadata(directory.join("tree.redb")).expect("there is a tree").len();
-        let count = f64::from(tasks * WRITERS);
-        println!("| {name} | {:.0} | {:.0} |", count / seconds, bytes as f64 / count);
-        drop((db, engine));
-        let _ = std::fs::remove_dir_all(&directory);
-    }
+    println!("| tasks with three | created per second | retagged per second | bytes a task |");
+    println!("|---|---:|---:|---:|");
+    let [texts, tags] = [PLAIN, MODEL].map(|model| written(model, tasks));
+    let row = |name: &str, [created, retagged, bytes]: [f64; 3]| {
+        println!("| {name} | {created:.0} | {retagged:.0} | {bytes:.0} |");
+    };
+    row("texts", texts);
+    row("tags", tags);
+    let [created, retagged, bytes] = [0, 1, 2].map(|column| tags[column] / texts[column]);
+    println!("| tags to texts | {created:.2} | {retagged:.2} | {bytes:.2} |\n");
 }
 
-fn create(db: &Db, tasks: u32) {
-    let next = AtomicU32::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..WRITERS {
-            scope.spawn(|| {
-                for _ in 0..tasks {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    block_on(db.create("task", &task(number))).expect("it is created");
-                }
-            });
-        }
+/// Creations and changes per second, and bytes of a task in the end.
+fn written(model: &str, tasks: u32) -> [f64; 3] {
+    let kept = Kept::open(model);
+    let (created, ids) = per_second(tasks, |number| {
+        let task = Task { name: format!("task {number}"), tags: tags(number, number) };
+        let record = block_on(kept.db.create("task", &task)).expect("it is created");
+        record.id().to_owned()
     });
+    let (retagged, _) = per_second(tasks, |number| {
+        let (id, task) = (&ids[number as usize], Retagged { tags: tags(number, number + 1) });
+        block_on(kept.db.update("task", id, &task)).expect("it is changed");
+    });
+    [created, retagged, kept.settle() as f64 / f64::from(tasks)]
 }
 
-fn task(number: u32) -> Task {
-    let project = format!("project {}", number % 100);
+/// Does something so many times, each writer its part; and what came of it, in order.
+fn per_second<T: Send>(times: u32, write: impl Fn(u32) -> T + Sync) -> (f64, Vec<T>) {
+    let (began, write) = (Instant::now(), &write);
+    let first = |writer: u32| writer * times / WRITERS;
+    let done = std::thread::scope(|scope| {
+        let run = |writer| move || (first(writer)..first(writer + 1)).map(write).collect();
+        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(run(writer))).collect();
+        let done = writers.into_iter().map(|writer| writer.join().expect("nobody panics"));
+        done.collect::<Vec<Vec<T>>>()
+    });
+    let rate = f64::from(times) / began.elapsed().as_secs_f64();
+    (rate, done.into_iter().flatten().collect())
+}
+
+fn tags(number: u32, project: u32) -> Tags {
+    let project = format!("project {}", project % 100);
     let priority = ["low", "normal", "high"][(number % 3) as usize];
     let severity = ["low", "high"][(number / 7 % 2) as usize];
-    Task { name: format!("task {number}"), tags: Tags { project, priority, severity } }
+    Tags { project, priority, severity }
 }
