@@ -6,7 +6,11 @@ use serde_json::json;
 
 use crate::power::{Script, Step};
 
-const FIRST: &str = r#"
+/// Books on shelves, and what else a book has.
+macro_rules! library {
+    ($more:literal) => {
+        concat!(
+            r#"
 [entity.shelf]
 id = "given"
 fields.place = "int"
@@ -19,7 +23,13 @@ fields.title = "text"
 fields.pages = "int = 0"
 unique = ["title"]
 list.by_title = { order = "title" }
-"#;
+"#,
+            $more
+        )
+    };
+}
+
+const FIRST: &str = library!("");
 
 /// A new list in a place of its own, a new unique, a new field with a default, none of the old
 /// list.
@@ -64,41 +74,21 @@ list.on_shelf = { by = "shelf", order = "title" }
 "#;
 
 /// Books are counted and ranked.
-const COUNTED: &str = r#"
-[entity.shelf]
-id = "given"
-fields.place = "int"
-list.by_place = { order = "place" }
-
-[entity.book]
-id = "given"
-parent = "shelf"
-fields.title = "text"
-fields.pages = "int = 0"
-unique = ["title"]
-list.by_title = { order = "title" }
+const COUNTED: &str = library!(
+    r#"
 count.all = { by = "shelf", split = "pages", shards = 3 }
 board.full = { of = "shelf" }
 board.thick = { rank = "pages" }
-"#;
+"#
+);
 
 /// In another way; and a board goes.
-const RECOUNTED: &str = r#"
-[entity.shelf]
-id = "given"
-fields.place = "int"
-list.by_place = { order = "place" }
-
-[entity.book]
-id = "given"
-parent = "shelf"
-fields.title = "text"
-fields.pages = "int = 0"
-unique = ["title"]
-list.by_title = { order = "title" }
+const RECOUNTED: &str = library!(
+    r#"
 count.all = { by = "shelf", split = ["pages", "title"] }
 board.thick = { rank = "pages", by = "shelf" }
-"#;
+"#
+);
 
 fn library(db: &Db) {
     fill(db, 30);
