@@ -14,6 +14,7 @@
 mod client;
 mod clock;
 pub mod conformance;
+mod front;
 pub mod history;
 // A public module, so that `linearizable::check` says what it checks.
 pub mod linearizable;
@@ -31,6 +32,7 @@ mod subject;
 
 pub use client::Client;
 pub use clock::ManualClock;
+pub use front::{Front, InFront};
 pub use random::Random;
 pub use sim_disk::SimDisk;
 pub use subject::{ReferenceSubject, Subject};

@@ -5,18 +5,26 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use keyloom_store::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
-    Read, ReadChanges, Scan, Sets, ShardId, Store, TableDescription, TableName, TableSpec,
-    TransactGet, TransactWrite, UpdateItem,
-};
-use keyloom_value::Item;
+use keyloom_store::Store;
 
-/// A store that makes its caller wait before every call.
-pub struct Pausing(
-    /// Who answers then.
-    pub Arc<dyn Store>,
-);
+use crate::front::{Front, InFront};
+
+/// The store, which makes its caller wait before every call.
+pub fn pausing(store: Arc<dyn Store>) -> Arc<dyn Store> {
+    Arc::new(InFront(Pausing(store)))
+}
+
+struct Pausing(Arc<dyn Store>);
+
+impl Front for Pausing {
+    fn behind(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    fn before(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(Pause::default())
+    }
+}
 
 /// Is not ready once.
 #[derive(Debug, Default)]
@@ -60,52 +68,5 @@ pub fn interleave<T>(work: impl Future<Output = T>, mut between: impl FnMut(usiz
         }
         between(step);
         step += 1;
-    }
-}
-
-macro_rules! pausing {
-    ($($trait:ident {
-        $($method:ident($($name:ident: $of:ty),*) -> $answer:ty;)*
-        $(@ { $($other:tt)* })?
-    })*) => {
-        $(impl $trait for Pausing {
-            $(fn $method(&self, $($name: $of),*) -> Answer<'_, $answer> {
-                Box::pin(async move {
-                    Pause::default().await;
-                    self.0.$method($($name),*).await
-                })
-            })*
-            $($($other)*)?
-        })*
-    };
-}
-
-pausing! {
-    Read {
-        list_tables() -> Vec<TableName>;
-        describe_table(table: TableName) -> TableDescription;
-        get(get: Get) -> Option<Item>;
-        query(query: Query) -> Page;
-        scan(scan: Scan) -> Page;
-        batch_get(batch: BatchGet) -> BatchGot;
-        transact_get(transaction: TransactGet) -> Vec<Option<Item>>;
-        @ {
-            fn sets(&self) -> Option<&dyn Sets> {
-                self.0.sets()
-            }
-        }
-    }
-    Store {
-        create_table(spec: TableSpec) -> TableDescription;
-        alter_table(table: TableName, change: Alteration) -> TableDescription;
-        drop_table(table: TableName) -> TableDescription;
-        put(put: Put) -> Option<Item>;
-        update(update: UpdateItem) -> Option<Item>;
-        delete(delete: Delete) -> Option<Item>;
-        batch_write(batch: BatchWrite) -> BatchWrite;
-        transact_write(transaction: TransactWrite) -> ();
-        snapshot() -> Arc<dyn Read>;
-        shards(table: TableName) -> Vec<ShardId>;
-        changes(read: ReadChanges) -> ChangePage;
     }
 }

@@ -10,7 +10,7 @@ use keyloom::events::{FeedStart, Handlers, Next, Work};
 use keyloom::{Clock, Db, Error, Options, Record, Store, Value};
 use keyloom_oncall::{Ending, MODEL, NotEnded, Service, end};
 use keyloom_store::{Background, Engine, Options as EngineOptions, Reference, Time};
-use keyloom_testkit::pausing::{Pausing, go_on, interleave};
+use keyloom_testkit::pausing::{go_on, interleave, pausing};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
 use serde_json::json;
@@ -159,7 +159,7 @@ impl World {
             self.populate(&domain)?;
         }
         self.receivers.behave(Manner { fail: 20, refuse: 5, slow: 20 });
-        let slow: Arc<dyn Store> = Arc::new(Pausing(self.store.clone()));
+        let slow: Arc<dyn Store> = pausing(self.store.clone());
         let slow = interleave(self.open(slow), |_| {})?;
         let slow_domain = slow.tenant(Value::from(DOMAIN));
         let (first, second) = (self.handlers(), self.handlers());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyloom::{Error, Repair};
 use keyloom_store::Store;
-use keyloom_testkit::pausing::{Pausing, go_on};
+use keyloom_testkit::pausing::{go_on, pausing};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -62,7 +62,7 @@ fn readers_see_all_of_a_deletion_or_nothing() {
         let mut raw = None;
         let world = graph(nodes, &mut random, |store| {
             raw = Some(store.clone());
-            Arc::new(Pausing(store))
+            pausing(store)
         });
         let clock = ManualClock::new();
         let reader = block_on(open(MODEL, raw.expect("a store"), &clock)).expect("it opens");
@@ -95,7 +95,7 @@ fn readers_see_all_of_a_deletion_or_nothing() {
 fn a_deletion_that_is_dropped_anywhere_is_ended_or_undone() {
     run(12, |seed, nodes| {
         let mut random = Random::new(seed);
-        let mut world = graph(nodes, &mut random, |store| Arc::new(Pausing(store)));
+        let mut world = graph(nodes, &mut random, |store| pausing(store));
         world.marks = Marks::Some;
         let root = random.below(nodes).to_string();
         let delete = wish("node", Some(&root), What::Delete);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyloom::{Change, Db, Error, Problem, Repair};
 use keyloom_store::{Clock, Reference, Store};
 use keyloom_testkit::ManualClock;
-use keyloom_testkit::pausing::{Pausing, interleave, stop_after};
+use keyloom_testkit::pausing::{interleave, pausing, stop_after};
 use pollster::block_on;
 use serde_json::json;
 
@@ -27,7 +27,7 @@ impl Pair {
         let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
         let quick = block_on(open(ROOMS, store.clone()));
         setup(&quick);
-        let pausing: Arc<dyn Store> = Arc::new(Pausing(store.clone()));
+        let pausing: Arc<dyn Store> = pausing(store.clone());
         let slow = interleave(open(ROOMS, pausing), |_| {});
         Pair { store, slow, quick }
     }

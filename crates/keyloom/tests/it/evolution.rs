@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyloom::{Db, Error, Options};
 use keyloom_store::{Clock, Reference, Store};
-use keyloom_testkit::pausing::{Pausing, interleave, stop_after};
+use keyloom_testkit::pausing::{interleave, pausing, stop_after};
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::Value;
 use pollster::block_on;
@@ -391,7 +391,7 @@ fn a_backfill_that_is_dropped_goes_on_where_it_was_after_the_next_opening() {
     }
     let (mut rounds, mut rows_seen) = (0, vec![]);
     loop {
-        let pausing: Arc<dyn Store> = Arc::new(Pausing(store.clone()));
+        let pausing: Arc<dyn Store> = pausing(store.clone());
         let db = interleave(open(&with(NEW_LIST), pausing), |_| {});
         if !db.is_backfill_pending() {
             break;
@@ -422,7 +422,7 @@ fn what_is_written_while_rows_are_written_anew_is_right_at_the_end() {
         let all = block_on(kitchen(&world).list("ingredient", "by_name").read()).unwrap().items;
         let text = with(&format!("{NEW_LIST}\nfields.known = \"time = now\""));
         let quick = world.open(&text);
-        let pausing: Arc<dyn Store> = Arc::new(Pausing(store.clone()));
+        let pausing: Arc<dyn Store> = pausing(store.clone());
         let slow = interleave(open(&text, pausing), |_| {});
         let mut reached = false;
         let done = interleave(slow.backfill(|_| {}), |now| {

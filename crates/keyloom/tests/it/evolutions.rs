@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyloom::Error;
 use keyloom_store::{Engine, Store};
 use keyloom_testkit::model::{Draft, Edit, EditKind, Verdict, drafts};
-use keyloom_testkit::pausing::{Pausing, stop_after};
+use keyloom_testkit::pausing::{pausing, stop_after};
 use keyloom_testkit::{ManualClock, Random};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -20,7 +20,7 @@ use crate::world::{Depth, Naive, Readable, World};
 fn models_change_in_the_middle_of_histories_on_the_reference() {
     run(150, |clock| {
         let store: Arc<dyn Store> = Arc::new(reference_at(clock));
-        (Arc::new(Pausing(store)), Box::new(|| {}))
+        (pausing(store), Box::new(|| {}))
     });
 }
 
@@ -29,7 +29,7 @@ fn models_change_in_the_middle_of_histories_on_the_engine() {
     run(50, |clock| {
         let engine = Arc::new(engine_at(clock));
         let store: Arc<dyn Store> = engine.clone();
-        (Arc::new(Pausing(store)), Box::new(move || settle(&engine)))
+        (pausing(store), Box::new(move || settle(&engine)))
     });
 }
 

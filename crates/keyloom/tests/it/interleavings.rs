@@ -8,7 +8,7 @@ use std::sync::Arc;
 use keyloom::{Db, Error, Record};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
-use keyloom_testkit::pausing::{Pausing, go_on};
+use keyloom_testkit::pausing::{go_on, pausing};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::Value;
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ fn run(count: u32, dropping: Dropping) {
 fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = Arc::new(Pausing(Arc::new(reference_at(&clock))));
+    let store: Arc<dyn Store> = pausing(Arc::new(reference_at(&clock)));
     let mut world = World::new(model, store, &clock);
     world.marks = match dropping {
         Dropping::Never => Marks::None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use keyloom::events::{Effects, Failure, Handlers, Job, Next, Retry};
 use keyloom::{Change, Clock, Db, Error, Record};
 use keyloom_store::Store;
-use keyloom_testkit::pausing::{Pausing, go_on, interleave};
+use keyloom_testkit::pausing::{go_on, interleave, pausing};
 use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
@@ -202,7 +202,7 @@ fn a_job_that_outlives_its_lease_is_taken_over_and_ends_once() {
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
     let quick = block_on(open_at(MODEL, store.clone(), &clock));
-    let slow: Arc<dyn Store> = Arc::new(Pausing(store));
+    let slow: Arc<dyn Store> = pausing(store);
     let slow = interleave(open_at(MODEL, slow, &clock), |_| {});
     let order: Arc<Mutex<Vec<String>>> = Arc::default();
     // Stops a worker after each of its steps, and lets another one come a lease later.

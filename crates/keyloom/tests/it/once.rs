@@ -6,7 +6,7 @@ use std::sync::Arc;
 use keyloom::{Change, Db, Error, Once, Problem, Record, Repair};
 use keyloom_model::attribute::EXPIRY;
 use keyloom_store::{Alteration, Put, Store};
-use keyloom_testkit::pausing::{Pausing, interleave, stop_after};
+use keyloom_testkit::pausing::{interleave, pausing, stop_after};
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -319,7 +319,7 @@ fn of_two_calls_at_once_one_happens_and_both_are_answered_alike() {
             let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
             let quick = block_on(open(ROOMS, store.clone()));
             setup(&quick);
-            let slow = interleave(open(ROOMS, Arc::new(Pausing(store))), |_| {});
+            let slow = interleave(open(ROOMS, pausing(store)), |_| {});
             let mut other = None;
             let one = interleave(slow.transact_once("k", changes()), |now| {
                 if now == step {
@@ -344,7 +344,7 @@ fn a_call_that_was_dropped_anywhere_is_repeated_and_has_happened_once() {
             let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
             let quick = block_on(open(ROOMS, store.clone()));
             setup(&quick);
-            let slow = interleave(open(ROOMS, Arc::new(Pausing(store))), |_| {});
+            let slow = interleave(open(ROOMS, pausing(store)), |_| {});
             let done = stop_after(polls, slow.transact_once("k", changes()));
             let again = block_on(quick.transact_once("k", changes())).unwrap().records();
             assert_eq!(block_on(before(&quick, "k", changes())), again);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyloom::{Change, Db, Error, Once};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
-use keyloom_testkit::pausing::{Pausing, go_on};
+use keyloom_testkit::pausing::{go_on, pausing};
 use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn changes_with_a_key_happen_once() {
 fn play(model: &str, seed: u64, steps: usize) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = Arc::new(Pausing(Arc::new(reference_at(&clock))));
+    let store: Arc<dyn Store> = pausing(Arc::new(reference_at(&clock)));
     let mut world = World::new(model, store, &clock);
     world.marks = Marks::Some;
     for _ in 0..steps {

@@ -7,11 +7,10 @@ use keyloom::Change;
 use keyloom::events::{Effects, Handlers, Next};
 use keyloom_model::attribute::PARTITION;
 use keyloom_store::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, Change as RowChange, ChangePage, Delete,
-    FeedStart, Get, Page, Put, Query, Read, ReadChanges, Scan, SeqNo, ShardId, Store,
-    TableDescription, TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
+    Answer, Change as RowChange, ChangePage, FeedStart, ReadChanges, SeqNo, ShardId, Store,
+    TableName,
 };
-use keyloom_testkit::{ManualClock, Random};
+use keyloom_testkit::{Front, InFront, ManualClock, Random};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
 use serde_json::json;
@@ -49,50 +48,22 @@ impl Parted {
     }
 }
 
-macro_rules! passed_on {
-    ($($trait:ident { $($method:ident($($name:ident: $of:ty),*) -> $answer:ty;)* } { $($own:tt)* })*) => {
-        $(impl $trait for Parted {
-            $(fn $method(&self, $($name: $of),*) -> Answer<'_, $answer> {
-                self.store.$method($($name),*)
-            })*
-            $($own)*
-        })*
-    };
-}
+impl Front for Parted {
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
 
-passed_on! {
-    Read {
-        list_tables() -> Vec<TableName>;
-        describe_table(table: TableName) -> TableDescription;
-        get(get: Get) -> Option<Item>;
-        query(query: Query) -> Page;
-        scan(scan: Scan) -> Page;
-        batch_get(batch: BatchGet) -> BatchGot;
-        transact_get(transaction: TransactGet) -> Vec<Option<Item>>;
-    } {}
-    Store {
-        create_table(spec: TableSpec) -> TableDescription;
-        alter_table(table: TableName, change: Alteration) -> TableDescription;
-        drop_table(table: TableName) -> TableDescription;
-        put(put: Put) -> Option<Item>;
-        update(update: UpdateItem) -> Option<Item>;
-        delete(delete: Delete) -> Option<Item>;
-        batch_write(batch: BatchWrite) -> BatchWrite;
-        transact_write(transaction: TransactWrite) -> ();
-        snapshot() -> Arc<dyn Read>;
-    } {
-        fn shards(&self, _: TableName) -> Answer<'_, Vec<ShardId>> {
-            let parts: &[&str] = match *self.split.lock().unwrap() {
-                None => &["a"],
-                Some(_) => &["a", "b", "c"],
-            };
-            let parts = parts.iter().map(|part| ShardId((*part).to_owned())).collect();
-            Box::pin(async { Ok(parts) })
-        }
+    fn shards(&self, _: TableName) -> Answer<'_, Vec<ShardId>> {
+        let parts: &[&str] = match *self.split.lock().unwrap() {
+            None => &["a"],
+            Some(_) => &["a", "b", "c"],
+        };
+        let parts = parts.iter().map(|part| ShardId((*part).to_owned())).collect();
+        Box::pin(async { Ok(parts) })
+    }
 
-        fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
-            Box::pin(self.page(read))
-        }
+    fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
+        Box::pin(self.page(read))
     }
 }
 
@@ -125,7 +96,7 @@ fn following() -> Handlers {
 #[test]
 fn parts_that_split_lose_nothing_and_keep_the_order_of_each_entity() {
     let reference: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
-    let store = Arc::new(Parted { store: reference, split: Mutex::default() });
+    let store = Arc::new(InFront(Parted { store: reference, split: Mutex::default() }));
     let db = block_on(open(MODEL, store.clone()));
     let (mut random, handlers) = (Random::new(3), following());
     let mut expected = vec![vec![]; 5];
@@ -140,11 +111,11 @@ fn parts_that_split_lose_nothing_and_keep_the_order_of_each_entity() {
     block_on(db.work(&handlers)).unwrap();
     // The part is split while much of it is still to be read.
     let table = TableName::new("keyloom").unwrap();
-    let all = store.store.shards(table.clone());
+    let all = store.0.store.shards(table.clone());
     let all = block_on(all).unwrap().remove(0);
     let now = ReadChanges { table, shard: all, start: FeedStart::Now, limit: 1 };
-    let now = block_on(store.store.changes(now)).unwrap().next;
-    *store.split.lock().unwrap() = Some(now);
+    let now = block_on(store.0.store.changes(now)).unwrap().next;
+    *store.0.split.lock().unwrap() = Some(now);
     write(350, 1_000);
     for _ in 0..1_000 {
         if block_on(db.work(&handlers)).unwrap().next == Next::Idle {

@@ -9,7 +9,7 @@ use keyloom::{Branch, Db, Error, Record, Tree};
 use keyloom_model::{EntityId, FieldType, Model};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
-use keyloom_testkit::pausing::{Pausing, interleave};
+use keyloom_testkit::pausing::{interleave, pausing};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::Value;
 use pollster::block_on;
@@ -83,7 +83,7 @@ fn a_week_of_menus_comes_with_everything_down_to_the_category() {
 fn a_tree_takes_one_read_for_each_step_and_parent() {
     let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
     let menu = block_on(async { week(&open(KITCHEN, store.clone()).await, 90).await });
-    let db = interleave(open(KITCHEN, Arc::new(Pausing(store))), |_| {});
+    let db = interleave(open(KITCHEN, pausing(store)), |_| {});
     let reads = |with: &str| {
         let mut reads = 0;
         let tree = interleave(db.tree("menu", menu.id(), with, None), |_| reads += 1);

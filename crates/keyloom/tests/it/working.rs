@@ -12,7 +12,7 @@ use keyloom::events::{
 };
 use keyloom::{Change, Clock, Db, Entropy, Error, Options, Record};
 use keyloom_store::Store;
-use keyloom_testkit::pausing::{Pausing, go_on, interleave};
+use keyloom_testkit::pausing::{go_on, interleave, pausing};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use keyloom_value::Value;
 use pollster::block_on;
@@ -274,7 +274,7 @@ impl Sim {
     /// Three workers of two processes, and somebody who writes, in a random order.
     fn play(&mut self, steps: u32) -> Result<(), Error> {
         let writer = block_on(self.open(self.store.clone()))?;
-        let slow: Arc<dyn Store> = Arc::new(Pausing(self.store.clone()));
+        let slow: Arc<dyn Store> = pausing(self.store.clone());
         let slow = interleave(self.open(slow), |_| {})?;
         let (first, second) = (self.handlers(), self.handlers());
         let of = |index: usize| if index == 2 { &second } else { &first };

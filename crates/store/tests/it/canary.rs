@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use keyloom_store::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Membership,
-    Page, Put, Query, Read, ReadChanges, Returns, Scan, Sets, ShardId, Store, TableDescription,
-    TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
+    Answer, ChangePage, Delete, Error, Get, Membership, Page, Query, Read, ReadChanges, Returns,
+    Scan, Store, TableName, TransactWrite,
 };
-use keyloom_testkit::{ManualClock, ReferenceSubject, Subject, conformance, history};
+use keyloom_testkit::{
+    Front, InFront, ManualClock, ReferenceSubject, Subject, conformance, history,
+};
 use keyloom_value::Item;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -97,7 +98,7 @@ impl Broken {
 
 impl Subject for Broken {
     fn store(&self) -> Arc<dyn Store> {
-        Arc::new(BrokenStore { inner: self.inner.store(), defect: self.defect })
+        Arc::new(InFront(BrokenStore { inner: self.inner.store(), defect: self.defect }))
     }
 
     fn clock(&self) -> &ManualClock {
@@ -155,17 +156,9 @@ impl BrokenStore {
     }
 }
 
-impl Read for BrokenStore {
-    fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
-        self.inner.list_tables()
-    }
-
-    fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
-        self.inner.describe_table(table)
-    }
-
-    fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
-        self.inner.get(get)
+impl Front for BrokenStore {
+    fn behind(&self) -> &dyn Store {
+        &*self.inner
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
@@ -181,49 +174,11 @@ impl Read for BrokenStore {
         }
     }
 
-    fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
-        self.inner.batch_get(batch)
-    }
-
-    fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
-        self.inner.transact_get(transaction)
-    }
-
-    fn sets(&self) -> Option<&dyn Sets> {
-        self.inner.sets()
-    }
-}
-
-impl Store for BrokenStore {
-    fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
-        self.inner.create_table(spec)
-    }
-
-    fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
-        self.inner.alter_table(table, change)
-    }
-
-    fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
-        self.inner.drop_table(table)
-    }
-
-    fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
-        self.inner.put(put)
-    }
-
-    fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
-        self.inner.update(update)
-    }
-
     fn delete(&self, mut delete: Delete) -> Answer<'_, Option<Item>> {
         if self.defect == Defect::DeletesReturnNothing && delete.returns == Returns::AllOld {
             delete.returns = Returns::Nothing;
         }
         self.inner.delete(delete)
-    }
-
-    fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
-        self.inner.batch_write(batch)
     }
 
     fn transact_write(&self, mut transaction: TransactWrite) -> Answer<'_, ()> {
@@ -248,14 +203,10 @@ impl Store for BrokenStore {
 
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
         if self.defect == Defect::SnapshotsMove {
-            let present: Arc<dyn Read> = Arc::new(self.clone());
+            let present: Arc<dyn Read> = Arc::new(InFront(self.clone()));
             return Box::pin(async move { Ok(present) });
         }
         self.inner.snapshot()
-    }
-
-    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
-        self.inner.shards(table)
     }
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
