@@ -24,7 +24,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use keyloom_query::{Explanation, ListReads, OneByOne, Plan, StoreRead};
-use keyloom_query::{Reader, Tally};
+use keyloom_query::{Metered, Reader};
 use keyloom_store::Store;
 
 use crate::db::Db;
@@ -38,7 +38,7 @@ pub struct Explained(Arc<Watch>);
 
 /// Keeps count for a database.
 pub(crate) struct Watch {
-    tally: Tally<dyn Store>,
+    store: Metered<dyn Store>,
     explanations: Mutex<Vec<Explanation>>,
 }
 
@@ -46,8 +46,8 @@ impl Db {
     /// The same database, which keeps count of everything that reads of it read, and says how lists
     /// are found.
     pub fn explained(&self) -> (Db, Explained) {
-        let tally = Tally::new(self.shared.store.clone());
-        let watch = Arc::new(Watch { tally, explanations: Mutex::default() });
+        let store = Metered::new(self.shared.store.clone());
+        let watch = Arc::new(Watch { store, explanations: Mutex::default() });
         let db = Db { watch: Some(watch.clone()), ..self.clone() };
         (db, Explained(watch))
     }
@@ -56,7 +56,7 @@ impl Db {
     pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
         let reader = self.shared.reader(schema);
         match &self.watch {
-            Some(watch) => Reader { store: &watch.tally, ..reader },
+            Some(watch) => Reader { store: &watch.store, ..reader },
             None => reader,
         }
     }
@@ -71,7 +71,7 @@ impl Watch {
 impl Explained {
     /// Every request to the store so far, in order. What it took to explain is not among them.
     pub fn reads(&self) -> Vec<StoreRead> {
-        self.0.tally.reads()
+        self.0.store.reads()
     }
 
     /// How each list that was read so far was found.

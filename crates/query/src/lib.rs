@@ -10,7 +10,7 @@
 //! - [`Reader::count`]: numbers of a count; [`Reader::board`], [`Reader::ranked`],
 //!   [`Reader::around`]: a board from its start, one on it, and who is around that one;
 //! - [`Reader::family`], [`Reader::children`], [`Reader::first_children`]: a parent with its children;
-//! - [`Reader::explain`]: how a page is found; with a [`Tally`] as the store, what is read for it;
+//! - [`Reader::explain`]: how a page is found; on a [`Metered`] store, what is read for it;
 //! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
 //!
 //! Entities that have expired, or that a deletion is taking away, are not seen ([`Reader::get_any`]
@@ -92,13 +92,13 @@ mod get;
 mod links;
 mod list;
 mod matched;
+mod metered;
 mod number;
 mod plan;
 mod range;
 mod reader;
 mod request_error;
 mod span;
-mod tally;
 mod values;
 mod visible;
 
@@ -114,8 +114,8 @@ pub use filter::Filter;
 pub use links::{LinkRow, LinksPage};
 pub use list::{Budget, Effort, End, ListPage, ListRequest};
 pub use matched::{Strategy, Total};
+pub use metered::{Metered, StoreRead};
 pub use range::Range;
 pub use reader::Reader;
 pub use request_error::RequestError;
-pub use tally::{StoreRead, Tally};
 pub use values::{Counted, ValueCount, ValuePage};

@@ -34,15 +34,15 @@ pub struct StoreRead {
 }
 
 /// A store that keeps count of what is read of it.
-pub struct Tally<S: ?Sized> {
+pub struct Metered<S: ?Sized> {
     reads: Mutex<Vec<StoreRead>>,
     store: Arc<S>,
 }
 
-impl<S: Read + ?Sized> Tally<S> {
+impl<S: Read + ?Sized> Metered<S> {
     /// Nothing was read yet.
-    pub fn new(store: Arc<S>) -> Tally<S> {
-        Tally { reads: Mutex::default(), store }
+    pub fn new(store: Arc<S>) -> Metered<S> {
+        Metered { reads: Mutex::default(), store }
     }
 
     /// Every request so far, in order.
@@ -92,7 +92,7 @@ fn size(item: &Item) -> u64 {
     item.size() as u64
 }
 
-impl<S: Read + ?Sized> Read for Tally<S> {
+impl<S: Read + ?Sized> Read for Metered<S> {
     fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
         self.store.list_tables()
     }
@@ -156,7 +156,7 @@ impl<S: Read + ?Sized> Read for Tally<S> {
     }
 }
 
-impl<S: Read + ?Sized> Sets for Tally<S> {
+impl<S: Read + ?Sized> Sets for Metered<S> {
     fn set_sizes(&self, table: TableName, sets: Vec<SetName>) -> Answer<'_, Vec<u64>> {
         Box::pin(async move {
             let Some(store) = self.store.sets() else { return Ok(vec![0; sets.len()]) };
