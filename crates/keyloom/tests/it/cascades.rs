@@ -11,9 +11,8 @@ use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
-use crate::histories::cases;
+use crate::cases::for_all;
 use crate::rig::reference_at;
 use crate::world::{Depth, Marks, What, Wish, World, open};
 
@@ -117,20 +116,10 @@ fn a_deletion_that_is_dropped_anywhere_is_ended_or_undone() {
 }
 
 fn run(count: u32, play: impl Fn(u64, u64)) {
-    let config = Config {
-        cases: cases(count),
-        failure_persistence: None,
-        max_shrink_iters: 100,
-        ..Config::default()
-    };
     let graphs = (any::<u64>().no_shrink(), 1..40_u64);
-    let result = TestRunner::new(config).run(&graphs, |(seed, nodes)| {
+    for_all(count, graphs, |(seed, nodes)| {
         play(seed, nodes);
-        Ok(())
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 /// Nodes and leaves that refer to each other in every way.

@@ -10,9 +10,9 @@ use keyloom_testkit::model::{Draft, Edit, EditKind, Verdict, drafts};
 use keyloom_testkit::pausing::{pausing, stop_after};
 use keyloom_testkit::{ManualClock, Random};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
-use crate::histories::{cases, take_step};
+use crate::cases::for_all;
+use crate::histories::take_step;
 use crate::rig::{engine_at, reference_at};
 use crate::world::{Depth, Naive, Readable, World};
 
@@ -42,20 +42,10 @@ fn settle(engine: &Engine) {
 type Settled = (Arc<dyn Store>, Box<dyn Fn()>);
 
 fn run(count: u32, store: impl Fn(&ManualClock) -> Settled) {
-    let config = Config {
-        cases: cases(count),
-        failure_persistence: None,
-        max_shrink_iters: 400,
-        ..Config::default()
-    };
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..5_usize);
-    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, edits)| {
+    for_all(count, histories, |(Readable(draft), seed, edits)| {
         play(&draft, seed, edits, &store);
-        Ok(())
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 fn play(draft: &Draft, seed: u64, edits: usize, store: &impl Fn(&ManualClock) -> Settled) {

@@ -8,8 +8,8 @@ use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
 use keyloom_testkit::{ManualClock, Random};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
+use crate::cases::for_all;
 use crate::rig::{engine_at, reference_at};
 use crate::world::{Depth, Draw, Readable, World};
 
@@ -26,28 +26,12 @@ fn random_histories_on_the_engine_are_kept_exact() {
     run(60, |clock| Arc::new(engine_at(clock)));
 }
 
-/// How many cases: so many in an ordinary run, or as many as `PROPTEST_CASES` says.
-pub(crate) fn cases(ordinary: u32) -> u32 {
-    let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    if asked { Config::default().cases } else { ordinary }
-}
-
 /// Plays random histories, so many in an ordinary run.
 fn run(count: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
-    let config = Config {
-        cases: cases(count),
-        failure_persistence: None,
-        max_shrink_iters: 400,
-        ..Config::default()
-    };
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..STEPS);
-    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {
+    for_all(count, histories, |(Readable(draft), seed, steps)| {
         play(&draft.text(), seed, steps, &store);
-        Ok(())
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 fn play(model: &str, seed: u64, steps: usize, store: &impl Fn(&ManualClock) -> Arc<dyn Store>) {

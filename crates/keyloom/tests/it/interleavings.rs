@@ -12,9 +12,9 @@ use keyloom_testkit::pausing::{go_on, pausing};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::Value;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
-use crate::histories::{cases, take_step};
+use crate::cases::for_all;
+use crate::histories::take_step;
 use crate::rig::reference_at;
 use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, What, Wish, World, kind_of};
 
@@ -43,20 +43,10 @@ enum Dropping {
 }
 
 fn run(count: u32, dropping: Dropping) {
-    let config = Config {
-        cases: cases(count),
-        failure_persistence: None,
-        max_shrink_iters: 1000,
-        ..Config::default()
-    };
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..30_usize);
-    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {
+    for_all(count, histories, |(Readable(draft), seed, steps)| {
         play(&draft.text(), seed, steps, dropping);
-        Ok(())
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cascades;
+mod cases;
 mod contents;
 mod counting;
 mod crash;

@@ -11,29 +11,19 @@ use keyloom_testkit::pausing::{go_on, pausing};
 use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
-use crate::histories::{cases, take_step};
+use crate::cases::for_all;
+use crate::histories::take_step;
 use crate::interleavings::{Call, explain};
 use crate::rig::reference_at;
 use crate::world::{Depth, Draw, Marks, Readable, Wish, World};
 
 #[test]
 fn changes_with_a_key_happen_once() {
-    let config = Config {
-        cases: cases(200),
-        failure_persistence: None,
-        max_shrink_iters: 1000,
-        ..Config::default()
-    };
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..30_usize);
-    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {
+    for_all(200, histories, |(Readable(draft), seed, steps)| {
         play(&draft.text(), seed, steps);
-        Ok(())
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 fn play(model: &str, seed: u64, steps: usize) {

@@ -9,11 +9,11 @@ use keyloom_testkit::model::drafts;
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::Value;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
 use pollster::block_on;
 
-use crate::histories::{cases, take_step};
+use crate::cases::for_all;
+use crate::histories::take_step;
 use crate::rig::{engine_at, reference_at};
 use crate::world::{Readable, Thing, World};
 
@@ -31,22 +31,12 @@ fn pages_on_the_engine_lose_and_repeat_nothing() {
 }
 
 fn run(count: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
-    let config = Config {
-        cases: cases(count),
-        failure_persistence: None,
-        max_shrink_iters: 400,
-        ..Config::default()
-    };
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink());
-    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed)| {
+    for_all(count, histories, |(Readable(draft), seed)| {
         let clock = ManualClock::new();
         let mut world = World::new(&draft.text(), store(&clock), &clock);
         play(&mut world, &mut Random::new(seed));
-        Ok(())
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 fn play(world: &mut World, random: &mut Random) {

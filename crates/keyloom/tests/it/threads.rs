@@ -10,7 +10,7 @@ use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::histories::cases;
+use crate::cases::cases;
 use crate::rig::engine_at;
 use crate::world::{Marks, World};
 

@@ -14,10 +14,10 @@ use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::Value;
 use pollster::block_on;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
-use crate::histories::{cases, take_step};
+use crate::cases::for_all;
+use crate::histories::take_step;
 use crate::rig::{each_store, open, open_at, reference_at};
 use crate::world::{Readable, World};
 
@@ -153,15 +153,9 @@ fn trees_can_be_read_from_any_thread() {
 
 #[test]
 fn trees_are_what_getting_one_by_one_puts_together() {
-    let config = Config {
-        cases: cases(150),
-        failure_persistence: None,
-        max_shrink_iters: 400,
-        ..Config::default()
-    };
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 10..50_usize);
     let reached = Cell::new(0);
-    let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {
+    for_all(150, histories, |(Readable(draft), seed, steps)| {
         let mut random = Random::new(seed);
         let clock = ManualClock::new();
         let mut world = World::new(&draft.text(), Arc::new(reference_at(&clock)), &clock);
@@ -169,11 +163,7 @@ fn trees_are_what_getting_one_by_one_puts_together() {
             take_step(&mut world, &mut random);
         }
         reached.set(reached.get() + check_trees(&world, &mut random));
-        Ok(())
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
     assert!(reached.get() > 0, "no tree has three levels");
 }
 

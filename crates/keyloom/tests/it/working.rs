@@ -18,7 +18,7 @@ use keyloom_value::Value;
 use pollster::block_on;
 use serde_json::json;
 
-use crate::histories::cases;
+use crate::cases::cases;
 use crate::rig::{assert_clean, engine_on, reference_at};
 
 const MODEL: &str = r#"
