@@ -109,43 +109,28 @@ impl Members {
     }
 }
 
-impl SerializeSeq for Elements {
-    type Ok = Value;
-    type Error = DocumentError;
+/// Serde has several words for a list.
+macro_rules! lists {
+    ($($list:ident $push:ident,)*) => {
+        $(impl $list for Elements {
+            type Ok = Value;
+            type Error = DocumentError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, it: &T) -> Result<(), DocumentError> {
-        self.push(it)
-    }
+            fn $push<T: Serialize + ?Sized>(&mut self, it: &T) -> Result<(), DocumentError> {
+                self.push(it)
+            }
 
-    fn end(self) -> Result<Value, DocumentError> {
-        Ok(self.finish())
-    }
+            fn end(self) -> Result<Value, DocumentError> {
+                Ok(self.finish())
+            }
+        })*
+    };
 }
 
-impl SerializeTuple for Elements {
-    type Ok = Value;
-    type Error = DocumentError;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, it: &T) -> Result<(), DocumentError> {
-        self.push(it)
-    }
-
-    fn end(self) -> Result<Value, DocumentError> {
-        Ok(self.finish())
-    }
-}
-
-impl SerializeTupleStruct for Elements {
-    type Ok = Value;
-    type Error = DocumentError;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, it: &T) -> Result<(), DocumentError> {
-        self.push(it)
-    }
-
-    fn end(self) -> Result<Value, DocumentError> {
-        Ok(self.finish())
-    }
+lists! {
+    SerializeSeq serialize_element,
+    SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field,
 }
 
 impl SerializeTupleVariant for Variant<Elements> {
