@@ -120,7 +120,7 @@ impl<'c> Combiner<'c> {
     }
 
     /// Those of some numbers that are members.
-    fn retain<'f>(&'f mut self, node: &'f Node, members: Members) -> Found<'f, Members> {
+    pub(crate) fn retain<'f>(&'f mut self, node: &'f Node, members: Members) -> Found<'f, Members> {
         Box::pin(async move {
             if members.is_empty() {
                 return Ok(members);

@@ -89,6 +89,11 @@ impl Reader<'_> {
                 members: None,
                 parts: vec![self.tree(request, node)],
             },
+            Choice::Sift(node) => Plan {
+                step: format!("walk along {list}, look at what matches, until {limit} are found"),
+                members: None,
+                parts: vec![self.tree(request, node)],
+            },
             Choice::Numbers(node) => Plan {
                 step: format!(
                     "go through what matches in order of creation until {limit} are found"
@@ -181,8 +186,12 @@ impl Combiner<'_> {
         };
         let (page, sizes) = (u64::from(request.limit), self.sizes(&names).await?);
         let mut planned = vec![];
-        if let Choice::Walk(Some(node)) | Choice::Numbers(node) | Choice::Sort(node, _) = choice {
-            node.names(&mut planned);
+        match choice {
+            Choice::Walk(Some(node))
+            | Choice::Sift(node)
+            | Choice::Numbers(node)
+            | Choice::Sort(node, _) => node.names(&mut planned),
+            Choice::Nothing | Choice::Walk(None) => {}
         }
         let planned = self.sizes(&planned).await?;
         let matching = self.reader.total(request).await?.count;

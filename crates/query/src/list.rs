@@ -309,7 +309,7 @@ impl Walk<'_> {
         Ok(read)
     }
 
-    fn entry(&self, row: &Item) -> Result<Entry, Error> {
+    pub(crate) fn entry(&self, row: &Item) -> Result<Entry, Error> {
         let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
         let position = row.get(self.place.sort.as_str()).and_then(Value::as_b);
         let position = position.ok_or_else(wrong)?.to_vec();

@@ -1,9 +1,10 @@
 //! Pages of what passes a filter, found in one of three ways that give the same answer: along the
-//! numbers, if that is the order of the list; by sorting the few that match; or along the list.
+//! numbers, if that is the order of the list; by sorting the few that match; or along the list,
+//! looking at those whose numbers match.
 
 use keyloom_model::{EntityId, Group};
 use keyloom_store::{Direction, Members};
-use keyloom_value::{KeyBytes, Value};
+use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::combine::{Batch, Combiner};
 use crate::cut::Cut;
@@ -15,6 +16,10 @@ use crate::{Effort, End, Error, Filter, ListRequest, Range, Reader, RequestError
 
 /// As many as are sorted.
 const SORT_MAX: u64 = 1000;
+/// Finding one by its number and reading it costs as much as so many rows of an index.
+const SORT_ROWS: u64 = 8;
+/// As many rows of a list as are compared with what matches at once.
+const SIFT_MAX: usize = 1000;
 
 /// How what passes a filter is found. The answer is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub(crate) enum Choice {
     Nothing,
     /// Along the list, looking at each; with what matches, if that was looked for.
     Walk(Option<Node>),
+    /// Along the list, looking at those whose numbers match.
+    Sift(Node),
     /// Along the numbers, which the list is in the order of.
     Numbers(Node),
     /// By sorting these few.
@@ -137,12 +144,16 @@ impl Combiner<'_> {
             return Ok(Choice::Numbers(node));
         }
         let few = self.few(&node, SORT_MAX).await?;
+        let has_sets = self.sets().is_some();
         let is_cheaper = |few: &Members| {
             let walked = u64::from(request.limit).saturating_mul(of_list);
-            request.strategy == Strategy::Match || few.len().saturating_mul(few.len()) <= walked
+            let sorted = few.len().saturating_mul(few.len());
+            let sorted = if has_sets { sorted.saturating_mul(SORT_ROWS) } else { sorted };
+            request.strategy == Strategy::Match || sorted <= walked
         };
         Ok(match few {
             Some(few) if is_cheaper(&few) => Choice::Sort(node, few),
+            Some(_) | None if has_sets => Choice::Sift(node),
             Some(_) | None => Choice::Walk(Some(node)),
         })
     }
@@ -171,6 +182,7 @@ impl Walk<'_> {
         match self.choose().await? {
             Choice::Nothing => Ok(End::Exhausted),
             Choice::Walk(_) => self.go().await,
+            Choice::Sift(node) => self.go_sifted(&node).await,
             Choice::Numbers(node) => self.go_by_numbers(&node, begin).await,
             Choice::Sort(_, few) => self.go_sorted(&few).await,
         }
@@ -253,7 +265,7 @@ impl Walk<'_> {
         let keys = self.reader.numbered_keys(of, &numbers, &mut self.effort).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
         let rows = self.reader.rows(&keys, &mut self.effort).await?;
-        let place = |(key, row): (RawKey, Option<keyloom_value::Item>)| {
+        let place = |(key, row): (RawKey, Option<Item>)| {
             let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
             self.span.has(&position).then_some(Entry { position, key })
         };
@@ -262,18 +274,63 @@ impl Walk<'_> {
             Direction::Forward => left.position.cmp(&right.position),
             Direction::Backward => right.position.cmp(&left.position),
         });
-        let mut left = &entries[..];
-        while !left.is_empty() {
-            let (some, rest) = left.split_at(left.len().min(self.wanted()).min(BATCH_MAX));
-            if self.look_at(some).await? < some.len() {
-                return Ok(End::Budget);
+        Ok(self.look_at_some(&entries).await?.unwrap_or(End::Exhausted))
+    }
+
+    /// Along the list, looking at those whose numbers match: of the others only the row of the
+    /// index is read. More and more at once, as the first have shown that few match.
+    async fn go_sifted(&mut self, node: &Node) -> Result<End, Error> {
+        let mut rows = self.wanted().saturating_mul(2).min(SIFT_MAX);
+        loop {
+            let affordable = self.request.budget.rows.saturating_sub(self.effort.rows);
+            let limit = rows.min(usize::try_from(affordable).unwrap_or(usize::MAX)).max(1);
+            let page = self.reader.page(&self.place, &self.span, self.direction, limit).await?;
+            self.effort.rows += page.scanned;
+            self.effort.bytes += page.scanned_bytes;
+            let matching = self.sifted(node, &page.items).await?;
+            if let Some(end) = self.look_at_some(&matching).await? {
+                return Ok(end);
             }
-            left = rest;
-            if self.wanted() == 0 && !left.is_empty() {
+            let Some(last_key) = &page.last_key else { return Ok(End::Exhausted) };
+            let position = self.entry(last_key)?.position;
+            self.pass(position);
+            if self.wanted() == 0 {
                 return Ok(End::Limit);
             }
+            if self.combiner().is_enough() {
+                return Ok(End::Budget);
+            }
+            rows = rows.saturating_mul(2).min(SIFT_MAX);
         }
-        Ok(End::Exhausted)
+    }
+
+    /// Those of some rows of the list whose numbers match. One that tells no number is looked at.
+    async fn sifted(&mut self, node: &Node, rows: &[Item]) -> Result<Vec<Entry>, Error> {
+        let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
+        let sort = self.place.sort.clone();
+        let number = |row: &Item| layout.number_at(of, row.get(sort.as_str())?.as_b()?);
+        let numbers: Vec<Option<u32>> = rows.iter().map(number).collect();
+        let all: Members = numbers.iter().flatten().copied().collect();
+        let matching = self.combiner().retain(node, all).await?;
+        let is_kept = |number: Option<u32>| number.is_none_or(|number| matching.contains(number));
+        let kept = rows.iter().zip(numbers).filter(|(_, number)| is_kept(*number));
+        kept.map(|(row, _)| self.entry(row)).collect()
+    }
+
+    /// Looks at entries in their order; why it ended, if not all were looked at.
+    async fn look_at_some(&mut self, entries: &[Entry]) -> Result<Option<End>, Error> {
+        let mut left = entries;
+        while !left.is_empty() {
+            if self.wanted() == 0 {
+                return Ok(Some(End::Limit));
+            }
+            let (some, rest) = left.split_at(left.len().min(self.wanted()).min(BATCH_MAX));
+            if self.look_at(some).await? < some.len() {
+                return Ok(Some(End::Budget));
+            }
+            left = rest;
+        }
+        Ok(None)
     }
 
     /// Whether an entity passes the filter.

@@ -87,7 +87,7 @@ impl KeyBytes {
 
     /// Appends a part that orders the other way round: of two values the greater comes first. No
     /// part is a prefix of another, so complementing all bytes turns their order and keeps every
-    /// other promise. Such parts bound and order; they do not decode.
+    /// other promise. Such parts bound and order; they can be skipped, but do not decode.
     ///
     /// # Errors
     ///
@@ -184,6 +184,17 @@ impl KeyBytes {
             TAG_TEXT | TAG_BYTES => read_content(content, |_| {}),
             _ => Err(KeyBytesError::UnknownTag { tag }),
         }
+    }
+
+    /// The bytes after a first part that [`KeyBytes::push_descending`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// If the first part has no end.
+    pub fn skip_descending(bytes: &[u8]) -> Result<&[u8], KeyBytesError> {
+        let turned: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+        let left = KeyBytes::skip_part(&turned)?.len();
+        Ok(&bytes[bytes.len() - left..])
     }
 
     /// The smallest bytes that are greater than everything that starts with the prefix: the

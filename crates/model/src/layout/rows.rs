@@ -259,6 +259,19 @@ impl Layout {
         order_prefix(entity, entity.list(list), values)
     }
 
+    /// The number of the entity that has a place in a list, of the place's sort key. None if
+    /// entities of its kind have no numbers, or the bytes are no such key.
+    pub fn number_at(&self, (key, list): (crate::EntityId, ListId), sort: &[u8]) -> Option<u32> {
+        let entity = self.model().entity(key);
+        let skipped =
+            entity.list(list).order.iter().try_fold(sort, |rest, order| match order.direction {
+                Direction::Ascending => KeyBytes::skip_part(rest),
+                Direction::Descending => KeyBytes::skip_descending(rest),
+            });
+        let (number, _) = KeyBytes::decode_part(skipped.ok()?).ok()?;
+        u32::try_from(number.as_n()?.to_i64()?).ok().filter(|_| entity.is_numbered())
+    }
+
     /// The key of the guard of these values: the scope first if there is one, then the fields.
     ///
     /// # Errors

@@ -135,6 +135,14 @@ proptest! {
     }
 
     #[test]
+    fn a_part_that_orders_the_other_way_round_can_be_skipped(value in key_value(), after in bytes()) {
+        let mut key = KeyBytes::new();
+        prop_assert_eq!(key.push_descending(&value), Ok(()));
+        let key = [key.as_bytes(), &after].concat();
+        prop_assert_eq!(KeyBytes::skip_descending(&key), Ok(&after[..]));
+    }
+
+    #[test]
     fn damaged_keys_decode_only_to_what_encodes_to_them(bytes in damaged_key()) {
         check_strict(&bytes)?;
     }
