@@ -61,6 +61,27 @@ fn total(db: &Db, product: &str, language: Option<&str>) -> u64 {
     block_on(query.total()).expect("the count is read")
 }
 
+/// Numbers are kept by the fields of `split` in their order: values of the first ones are where
+/// reading begins and ends, values of later ones leave out of what was read.
+#[test]
+fn values_of_the_first_fields_bound_what_is_read_of_a_count() {
+    let db = block_on(open(COMMENTS, Arc::new(reference_at(&ManualClock::new()))));
+    for language in 0..7 {
+        for rating in 1..=5 {
+            comment(&db, "42", &format!("l{language}"), rating);
+        }
+    }
+    let of = || db.count("comment", "by_product").by("product", "42");
+    let read = |query: keyloom::CountQuery| {
+        let counts = block_on(query.read()).expect("the count is read");
+        (counts.items.len(), counts.read.rows)
+    };
+    assert_eq!(read(of().only("language", "l3").split("rating")), (5, 5));
+    assert_eq!(read(of().only("language", "l3").only("rating", 2)), (1, 1));
+    assert_eq!(read(of().split("language")), (7, 7));
+    assert_eq!(read(of().only("rating", 2).split("language")), (7, 35));
+}
+
 /// The figures of the fourth part of the series on comments.
 #[test]
 fn the_figures_of_the_product_page_are_right() {
