@@ -3,7 +3,7 @@
 //! active loads itself anew, so it is live.
 
 use base64ct::{Base64, Encoding};
-use keyloom_server::OwnReply;
+use keyloom_server::{OwnReply, escape_html};
 use sha2::{Digest, Sha256};
 
 use crate::rows::Status;
@@ -27,15 +27,15 @@ pub(crate) fn search(timeline: &Timeline, button: Button, said: Option<&str>) ->
     let status = timeline.search.status;
     let mut body = String::new();
     if let Some(said) = said {
-        body.push_str(&format!("<p class=status>{}</p>", escaped(said)));
+        body.push_str(&format!("<p class=status>{}</p>", escape_html(said)));
     }
     body.push_str(&format!(
         "<h1>Search for {}</h1><p>Status: <span class=\"status {word}\">{word}</span>, stage {}</p>",
-        escaped(&timeline.name),
+        escape_html(&timeline.name),
         timeline.search.stage,
         word = status.word(),
     ));
-    body.push_str(&format!("<pre>{}</pre>", escaped(&lines(timeline.record.get("subject")))));
+    body.push_str(&format!("<pre>{}</pre>", escape_html(&lines(timeline.record.get("subject")))));
     if status == Status::Active && button == Button::Answer {
         body.push_str("<form method=post><button>I have seen it</button></form>");
     }
@@ -43,7 +43,7 @@ pub(crate) fn search(timeline: &Timeline, button: Button, said: Option<&str>) ->
     body.extend(timeline.sendings.iter().map(row));
     body.push_str("</table><h2>What happened</h2><table>");
     for (time, text) in timeline.events() {
-        body.push_str(&format!("<tr><td>{}<td>{}</tr>", time_text(time), escaped(&text)));
+        body.push_str(&format!("<tr><td>{}<td>{}</tr>", time_text(time), escape_html(&text)));
     }
     body.push_str("</table>");
     let refresh = match status {
@@ -55,7 +55,7 @@ pub(crate) fn search(timeline: &Timeline, button: Button, said: Option<&str>) ->
 
 /// A page that says one thing.
 pub(crate) fn saying(text: &str) -> OwnReply {
-    page("", &format!("<p class=status>{}</p>", escaped(text)))
+    page("", &format!("<p class=status>{}</p>", escape_html(text)))
 }
 
 fn row(sending: &Sending) -> String {
@@ -69,10 +69,10 @@ fn row(sending: &Sending) -> String {
     }
     format!(
         "<tr><td>{} ({})<td>{}<td class=\"{state}\">{state}<td>{}</tr>",
-        escaped(&attempt.name),
-        escaped(&attempt.destination),
+        escape_html(&attempt.name),
+        escape_html(&attempt.destination),
         attempt.kind.word(),
-        escaped(&about),
+        escape_html(&about),
         state = sending.state.word(),
     )
 }
@@ -95,19 +95,4 @@ fn page(head: &str, body: &str) -> OwnReply {
         ("referrer-policy", "no-referrer".to_owned()),
     ];
     OwnReply { headers, ..OwnReply::new(html) }
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

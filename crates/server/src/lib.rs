@@ -38,7 +38,7 @@ pub use error::ServerError;
 pub use post::{Letter, Post, PostError, PostOptions, Posted, Reach};
 pub use rest::{
     Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest, OwnRoute, OwnShape,
-    Problem, Rest, RestOptions, Role, Route, Token, TokenRequest, Tokens,
+    Problem, Rest, RestOptions, Role, Route, Token, TokenRequest, Tokens, escape_html,
 };
 pub use server::Server;
 pub use tls::client_tls;

@@ -32,6 +32,7 @@ mod uri;
 mod values;
 
 pub use access::Role;
+pub use docs::escape_html;
 pub use log::{Log, LogLevel};
 pub use own_route::{OwnAnswer, OwnHandler, OwnReply, OwnRequest, OwnRoute, OwnShape};
 pub use pages::OwnPage;

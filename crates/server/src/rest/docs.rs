@@ -5,4 +5,5 @@ mod html;
 mod page;
 mod request;
 
+pub use html::escape_html;
 pub(super) use page::{SCRIPT, STYLE, page};

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use keyloom_server::escape_html;
+
 pub(super) const WIDTH: f64 = 1400.0;
 pub(super) const MARGIN: f64 = 32.0;
 pub(super) const INK: &str = "#1f2430";
@@ -175,19 +177,12 @@ impl Canvas {
 
 /// Text that is nothing but text in XML. What XML cannot say at all is shown as a mark.
 fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\t' | '\n' | '\r' => escaped.push(' '),
-            '\0'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => escaped.push('\u{FFFD}'),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
+    let said = |c| match c {
+        '\t' | '\n' | '\r' => ' ',
+        '\0'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => '\u{FFFD}',
+        c => c,
+    };
+    escape_html(&text.chars().map(said).collect::<String>())
 }
 
 #[cfg(test)]

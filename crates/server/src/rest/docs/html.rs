@@ -51,16 +51,7 @@ impl Html {
     }
 
     pub(super) fn text(&mut self, text: &str) {
-        for character in text.chars() {
-            match character {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                '\'' => self.0.push_str("&#39;"),
-                other => self.0.push(other),
-            }
-        }
+        self.0.push_str(&escape_html(text));
     }
 
     /// What was written here and needs no escaping.
@@ -71,6 +62,23 @@ impl Html {
     pub(super) fn finish(self) -> String {
         self.0
     }
+}
+
+/// Text that is nothing but text in HTML and XML, also as the value of an attribute.
+#[must_use]
+pub fn escape_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]
