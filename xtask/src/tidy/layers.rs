@@ -27,6 +27,7 @@ const LAYERS: &[Layer] = &[
             "aws-sdk-dynamodb",
             "aws-sdk-dynamodbstreams",
             "aws-smithy-http-client",
+            "aws-types",
             "tokio",
         ],
     },

@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod arguments;
+mod aws_settings;
 mod browser;
 mod charts;
 mod clients;
 mod copies;
+mod deep;
 mod explain;
 mod foreign;
 mod help;

@@ -20,19 +20,32 @@ impl Served {
 
     /// `keyloom dynamodb` on a directory that may have data; it is removed with the server.
     pub(crate) fn on(directory: &Path) -> Served {
-        let (served, lines) = Served::run(&["dynamodb"], directory.to_owned(), "Listening on ");
-        assert!(lines[1].starts_with("No --credentials"));
+        let (served, mut lines) = Served::run(&["dynamodb"], directory.to_owned(), "Listening on ");
+        assert!(lines.next().unwrap().unwrap().starts_with("No --credentials"));
         served
+    }
+
+    /// `keyloom dynamodb` on a new directory, for who signs with a key of this file.
+    pub(crate) fn signed(name: &str, credentials: &str) -> Served {
+        let arguments = ["dynamodb", "--credentials", credentials];
+        Served::run(&arguments, fresh(name), "Listening on ").0
     }
 
     /// `keyloom serve` of an app of ours, in a directory that may have tokens.
     pub(crate) fn app(app: &str, directory: PathBuf) -> Served {
         let arguments = ["serve", &crate::process::app(app), "--log", "nothing"];
-        Served::run(&arguments, directory, &format!("Serving {app} from ")).0
+        let start = format!("Serving {app} from ");
+        let (served, mut lines) = Served::run(&arguments, directory, &start);
+        lines.next().unwrap().unwrap();
+        served
     }
 
-    /// Starts it; its first line says where it is, after this. Also the first two lines.
-    fn run(arguments: &[&str], directory: PathBuf, start: &str) -> (Served, [String; 2]) {
+    /// Starts it; its first line says where it is, after this. Also the lines that follow.
+    fn run(
+        arguments: &[&str],
+        directory: PathBuf,
+        start: &str,
+    ) -> (Served, impl Iterator<Item = std::io::Result<String>> + use<>) {
         let mut child = keyloom()
             .args(arguments)
             .args(["--listen", "127.0.0.1:0", "--data"])
@@ -41,10 +54,9 @@ impl Served {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut line = || lines.next().unwrap().unwrap();
-        let lines = [line(), line()];
-        assert!(lines[0].starts_with(start), "{lines:?}");
-        let url = lines[0].rsplit(' ').next().unwrap().to_owned();
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.starts_with(start), "{line}");
+        let url = line.rsplit(' ').next().unwrap().to_owned();
         (Served { child, url, directory }, lines)
     }
 

@@ -1,17 +1,26 @@
 //! From options to clients of the service.
 
+use std::sync::Arc;
+
+use aws_config::meta::credentials::CredentialsProviderChain;
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{Credentials, Region};
+use aws_sdk_dynamodb::config::{Credentials, Region, SharedCredentialsProvider};
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_types::service_config::ServiceConfigKey;
+use keyloom_store::{Error, Refusal};
 
 use super::RemoteOptions;
 
 /// An endpoint of one's own has no regions; signatures name one all the same.
 const REGION_OF_ENDPOINT: &str = "us-east-1";
+/// The service's name in the names of settings.
+const SERVICE_ID: &str = "DynamoDB";
 
 /// Clients that share their connections. They send everything once: `retry.rs` says what is repeated.
 #[derive(Clone, Debug)]
@@ -22,13 +31,25 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Finds out how to reach the service. Nothing is sent to it yet.
-    pub(super) async fn open(options: &RemoteOptions) -> Connection {
+    pub(super) async fn open(options: &RemoteOptions) -> Result<Connection, Error> {
         let config = load(options).await;
-        Connection {
+        if config.region().is_none() {
+            return Err(no_region());
+        }
+        Ok(Connection {
             tables: aws_sdk_dynamodb::Client::new(&config),
             streams: aws_sdk_dynamodbstreams::Client::new(&config),
-        }
+        })
     }
+}
+
+/// The SDK would tell of it only when something is asked, and not whether it was sent.
+fn no_region() -> Error {
+    let message = "set AWS_REGION, or the region of the profile, or say which one, or where the \
+                   service is instead"
+        .to_owned();
+    let operation = "requests without a region";
+    Error::Refused(Arc::new(Refusal { operation, code: None, message }))
 }
 
 async fn load(options: &RemoteOptions) -> SdkConfig {
@@ -57,10 +78,40 @@ async fn load(options: &RemoteOptions) -> SdkConfig {
             "given in the options",
         ));
     }
-    let config = loader.load().await;
-    if config.region().is_none() && config.endpoint_url().is_some() {
+    let mut config = loader.load().await;
+    if config.region().is_none() && has_endpoint(&config) {
         let region = Some(Region::from_static(REGION_OF_ENDPOINT));
-        return config.into_builder().region(region).build();
+        config = config.into_builder().region(region).build();
     }
-    config
+    match &options.profile {
+        Some(profile) if options.keys.is_none() => with_keys_of(profile, config),
+        Some(_) | None => config,
+    }
+}
+
+/// With the keys of a profile that was asked for. They come before those of the environment, as with
+/// AWS's command line; the SDK itself has it the other way round.
+fn with_keys_of(profile: &str, config: SdkConfig) -> SdkConfig {
+    let (Some(http), Some(rest)) = (config.http_client(), config.credentials_provider()) else {
+        return config;
+    };
+    // A profile may name a role, and services are asked for it.
+    let asking = ProviderConfig::without_region()
+        .with_http_client(http)
+        .with_region(config.region().cloned());
+    let own = ProfileFileCredentialsProvider::builder().configure(&asking).profile_name(profile);
+    let keys = CredentialsProviderChain::first_try("Profile", own.build()).or_else("Rest", rest);
+    config.into_builder().credentials_provider(SharedCredentialsProvider::new(keys)).build()
+}
+
+/// Whether an endpoint is said, for all services or for this one.
+fn has_endpoint(config: &SdkConfig) -> bool {
+    let own = || {
+        let key = ServiceConfigKey::builder()
+            .service_id(SERVICE_ID)
+            .env("AWS_ENDPOINT_URL")
+            .profile("endpoint_url");
+        config.service_config()?.load_config(key.build().ok()?)
+    };
+    config.endpoint_url().is_some() || own().is_some()
 }

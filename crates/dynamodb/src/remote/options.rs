@@ -5,12 +5,14 @@ use std::time::Duration;
 
 /// How to reach the service. What is not said here is found as AWS's own tools find it: in the
 /// environment (`AWS_REGION`, `AWS_PROFILE`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID`, …), in
-/// `~/.aws`, or from the machine's role.
+/// `~/.aws`, or from the role of the container or machine. `AWS_ENDPOINT_URL_DYNAMODB` is where
+/// the tables are; the feed asks `AWS_ENDPOINT_URL_DYNAMODB_STREAMS`.
 #[derive(Clone, Debug)]
 pub struct RemoteOptions {
     /// The region.
     pub region: Option<String>,
-    /// The profile of `~/.aws/config` and `~/.aws/credentials`.
+    /// The profile of `~/.aws/config` and `~/.aws/credentials`. Its keys come before those of the
+    /// environment.
     pub profile: Option<String>,
     /// Where the service is, as in `http://127.0.0.1:8000`. With one, no region need be said.
     pub endpoint: Option<String>,

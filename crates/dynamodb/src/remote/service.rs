@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use keyloom_store::Error;
 
 use super::RemoteOptions;
 use super::capacity::Meter;
@@ -24,14 +25,14 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) async fn open(options: RemoteOptions) -> Service {
-        Service {
-            connection: Connection::open(&options).await,
+    pub(super) async fn open(options: RemoteOptions) -> Result<Service, Error> {
+        Ok(Service {
+            connection: Connection::open(&options).await?,
             specs: KnownSpecs::default(),
             meter: Meter::default(),
             attempts_max: options.attempts_max,
             delay: options.delay,
-        }
+        })
     }
 
     /// Waits between the attempts at one request.

@@ -47,10 +47,10 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// If the machine gives no threads.
+    /// If the machine gives no threads, or if neither a region nor an endpoint is said.
     pub async fn connect(options: RemoteOptions) -> Result<Remote, Error> {
         let runtime = OwnRuntime::start()?;
-        let service = runtime.run(async { Ok(Service::open(options).await) }).await?;
+        let service = runtime.run(Service::open(options)).await?;
         Ok(Remote { service: Arc::new(service), runtime })
     }
 
