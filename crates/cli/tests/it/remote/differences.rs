@@ -91,7 +91,6 @@ pub(crate) const DYNOXIDE: &[Difference] = &[
     differs("query_paging::an_item_over_the_rest_of_a_page_is_on_the_next", OVER_THE_LIMIT),
     differs("index_paging::an_index_page_counts_what_the_index_keeps", OVER_THE_LIMIT),
     differs("scans::a_scan_page_looks_at_one_megabyte", OVER_THE_LIMIT),
-    differs("indexes::a_filter_sees_what_the_index_keeps", "the filter sees the whole item"),
     differs("indexes::an_index_added_to_a_table_in_use_is_filled", "0 items in an index"),
     differs("indexes::an_added_index_passes_over_what_cannot_be_its_key", "they are in the index"),
     differs("index_keys::a_key_of_eight_attributes_is_ordered_from_left_to_right", ONE_ATTRIBUTE),
