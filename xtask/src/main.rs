@@ -8,6 +8,7 @@
     reason = "a command-line tool talks to its user on the terminal"
 )]
 
+mod charts;
 mod ci;
 mod tidy;
 
@@ -25,8 +26,9 @@ Tasks:
           formatting, tidy, clippy, all tests (unit, integration, documentation), the
           documentation itself, and the examples. Run it before you commit.
   tidy    Only the style budgets: function and file length, names, words and calls that may
-          not be there, layering of crates, public surface, documents, licences.
+          not be there, layering of crates, public surface, documents, charts, licences.
           Each complaint names a place (file:line) and says what to do.
+  charts  Draw the charts of documents from their tables; tidy says which are old.
   help    This text; also --help.
 
 A function or file that cannot be made shorter yet is listed, with its exact length, in
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci"] => ci::run(root()),
         ["tidy"] => tidy::run(root()),
+        ["charts"] => charts::run(root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             ExitCode::SUCCESS

@@ -15,6 +15,7 @@ mod layers;
 mod lengths;
 mod licences;
 mod manifest;
+mod pictures;
 mod ratchet;
 mod run;
 mod rust_source;

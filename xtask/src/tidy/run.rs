@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{Finding, Workspace};
-use super::{calls, documents, files, layers, lengths, licences, surface, words};
+use super::{calls, documents, files, layers, lengths, licences, pictures, surface, words};
 use crate::ci::cargo;
 
 /// Every rule that reads only files.
@@ -16,6 +16,7 @@ const RULES: &[fn(&Workspace) -> Vec<Finding>] = &[
     surface::check,
     layers::check,
     documents::check,
+    pictures::check,
 ];
 
 /// Checks the workspace and says how it went.
