@@ -26,7 +26,7 @@ pub(crate) fn all() -> [Contestant; 7] {
     [
         Contestant { name: "keyloom", durable: "yes", start: |place| keyloom(place, "sync") },
         Contestant { name: "keyloom relaxed", durable: "within 0.1 s", start: |place| keyloom(place, "relaxed") },
-        Contestant { name: "dynoxide on disk", durable: "SQLite's default", start: |place| dynoxide(place, true) },
+        Contestant { name: "dynoxide on disk", durable: "yes", start: |place| dynoxide(place, true) },
         Contestant { name: "dynoxide", durable: "no, memory", start: |place| dynoxide(place, false) },
         Contestant { name: "dynalite on disk", durable: "no sync", start: |place| dynalite(place, true) },
         Contestant { name: "dynalite", durable: "no, memory", start: |place| dynalite(place, false) },

@@ -139,6 +139,7 @@ impl Of<'_> {
         let (partition, sort) = self.keys(&template);
         let order: Vec<&str> = list.order.iter().map(|order| self.name(order.field)).collect();
         let order = match order.is_empty() {
+            true if self.entity.is_numbered() => ", in order of creation".to_owned(),
             true => ", in order of ids".to_owned(),
             false => format!(", ranges of {}", order.join(", ")),
         };

@@ -238,6 +238,7 @@ fn list_sentence(entity: &Entity, list: &List) -> String {
         })
         .collect();
     match order.is_empty() {
+        true if entity.is_numbered() => text.push_str(", in order of creation."),
         true => text.push_str(", in order of ids."),
         false => text.push_str(&format!(", in order of {}.", order.join(", then "))),
     }
