@@ -50,8 +50,11 @@ fn charts(document: &str, text: &str) -> Vec<Chart> {
         let (about, file) = line.strip_prefix("![")?.strip_suffix(')')?.split_once("](")?;
         file.ends_with(".svg").then_some(())?;
         let table = Table::above(&lines[..place])?;
-        let groups =
-            if about.starts_with("by column") { table.by_column() } else { table.by_row() };
+        let groups = match about {
+            _ if about.starts_with("by row") => table.by_row(),
+            _ if about.starts_with("by column") => table.by_column(),
+            _ => return None,
+        };
         Some(Chart { path: format!("{folder}/{file}"), svg: draw::svg(&groups) })
     };
     lines.iter().enumerate().filter_map(chart).collect()

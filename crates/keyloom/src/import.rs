@@ -54,9 +54,10 @@ impl Db {
         let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
         let are_new = &self.shared.imports_are_new;
         let executed = match are_new.load(Ordering::Relaxed) {
-            true => self.shared.upkeep(&schema).execute_new(&intents).await?,
-            false => self.shared.upkeep(&schema).execute(&intents).await?,
+            true => self.shared.upkeep(&schema).execute_new(&intents).await,
+            false => self.shared.upkeep(&schema).execute(&intents).await,
         };
+        let executed = executed.inspect_err(|_| are_new.store(false, Ordering::Relaxed))?;
         let imported = executed.iter().map(|executed| match executed.version_before.as_deref() {
             None => Imported::Created,
             version if version == executed.version_after() => Imported::Unchanged,

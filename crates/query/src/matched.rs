@@ -1,6 +1,6 @@
 //! Pages of what passes a filter, found in one of three ways that give the same answer: along the
 //! numbers, if that is the order of the list; by sorting the few that match; or along the list,
-//! looking at those whose numbers match.
+//! looking at those whose numbers match, or at each where the store has no sets.
 
 use keyloom_model::{EntityId, Group};
 use keyloom_store::{Direction, Members};
@@ -282,7 +282,8 @@ impl Walk<'_> {
     async fn go_sifted(&mut self, node: &Node) -> Result<End, Error> {
         let mut rows = self.wanted().saturating_mul(2).min(SIFT_MAX);
         loop {
-            let affordable = self.request.budget.rows.saturating_sub(self.effort.rows);
+            // Each may be a row of the index and one of its own.
+            let affordable = self.request.budget.rows.saturating_sub(self.effort.rows) / 2;
             let limit = rows.min(usize::try_from(affordable).unwrap_or(usize::MAX)).max(1);
             let page = self.reader.page(&self.place, &self.span, self.direction, limit).await?;
             self.effort.rows += page.scanned;
@@ -329,6 +330,9 @@ impl Walk<'_> {
                 return Ok(Some(End::Budget));
             }
             left = rest;
+            if !left.is_empty() && self.combiner().is_enough() {
+                return Ok(Some(End::Budget));
+            }
         }
         Ok(None)
     }

@@ -3,7 +3,7 @@
 use keyloom_model::attribute::OWNER;
 use keyloom_model::{EntityKey, Image, OwnRow, RowKey, UniqueId};
 use keyloom_query::DeletionState;
-use keyloom_store::{Check, OnFailure, SetChange, TransactAction};
+use keyloom_store::{Check, Error as StoreError, OnFailure, SetChange, TransactAction};
 use keyloom_value::{Item, Value};
 
 use super::commit::{Outcome, commit};
@@ -71,7 +71,9 @@ impl Upkeep<'_> {
         let mut effort = Effort { assumes_new: true, ..Effort::default() };
         match self.attempt(intents, &mut effort).await {
             Ok(Some(executed)) => Ok(executed),
-            Err(error @ Error::Store(_)) => Err(error),
+            Err(Error::Store(error)) if !matches!(error, StoreError::Invalid(_)) => {
+                Err(error.into())
+            }
             // One is there, or something is wrong that may be right if one is.
             Ok(None) | Err(_) => self.execute(intents).await,
         }

@@ -96,6 +96,25 @@ fn what_is_there_stays_unless_it_is_to_be_replaced() {
     });
 }
 
+/// What is there already is checked and not written again, so it may be more than a transaction writes.
+#[test]
+fn a_large_import_that_is_there_already_changes_nothing() {
+    each_store(|store| {
+        let db = block_on(open(MODEL, store));
+        let large = |n: usize| {
+            let mut entry = parent("a", &format!("{n}"), &format!("{n}"));
+            entry.fields.insert("mood", "x".repeat(250_000));
+            entry
+        };
+        let entries: Vec<Entry> = (0..20).map(large).collect();
+        for some in entries.chunks(5) {
+            block_on(db.import(some.to_vec(), Existing::Keep)).expect("they fit");
+        }
+        let again = block_on(db.import(entries, Existing::Keep)).expect("nothing is written");
+        assert_eq!(again, [Imported::Unchanged; 20]);
+    });
+}
+
 #[test]
 fn nobody_imports_for_others() {
     each_store(|store| {

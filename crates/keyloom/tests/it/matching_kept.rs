@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyloom::{
-    Change, Db, Error, Filter, FindTags, ListQuery, MatchingUse, Options, Repair, ValueCount,
+    Budget, Change, Db, Error, Filter, FindTags, ListQuery, MatchingUse, Options, Repair,
+    ValueCount,
 };
 use keyloom_store::{ListSets, Membership, SetChange, SetName, Store, TableName, TransactWrite};
 use keyloom_testkit::{ManualClock, SimDisk};
@@ -119,6 +120,33 @@ fn go_through(models: &[String]) {
         }
         assert_clean(&db);
     }
+}
+
+/// Entities are read in batches, and none after the budget is spent.
+#[test]
+fn a_filtered_page_of_large_entities_ends_with_its_budget() {
+    let model = TAGGED.replace("list.all = {", "list.all = { order = \"text\",");
+    each_store(|store| {
+        let db = block_on(open(&model, store));
+        for n in 0..250 {
+            note(&db, &format!("{n:03} {}", "x".repeat(900)), json!({ "a": "x" }));
+        }
+        let budget = Budget { bytes: 50_000, ..Budget::STANDARD };
+        let query =
+            || db.list("note", "all").filter(Filter::tag("a", "x")).limit(250).budget(budget);
+        let (mut found, mut next) = (vec![], None::<String>);
+        loop {
+            let query = next.iter().fold(query(), |query, cursor| query.after(cursor));
+            let page = block_on(query.read()).expect("a page");
+            assert!(page.items.len() <= 100, "{} are more than a batch", page.items.len());
+            found.extend(page.items.iter().map(|record| record.id().to_owned()));
+            next = page.next;
+            if next.is_none() {
+                break;
+            }
+        }
+        assert_eq!((found.len(), BTreeSet::from_iter(found).len()), (250, 250));
+    });
 }
 
 #[test]

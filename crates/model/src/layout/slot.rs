@@ -83,7 +83,7 @@ impl Slots {
         let kept = |name: &str| before.get(name).and_then(number);
         let is_by_number = |list: &List| entity.is_numbered() && entity.is_whole(list);
         let kept_list = |list: &List| {
-            // One that was the list by number goes elsewhere when it is not any more.
+            // One that was the list by number and is not any more leaves it its slot.
             let is_other = |slot: &u8| is_by_number(list) || kept(NUMBER) != Some(*slot);
             kept(&list.name).filter(is_other)
         };

@@ -8,7 +8,7 @@ use std::thread;
 
 use redb::ReadableTable;
 
-use crate::{Error, TableName, Time, validate};
+use crate::{Error, Failure, TableName, Time, validate};
 
 use super::alter::{altered, created};
 use super::apply::Apply;
@@ -216,11 +216,12 @@ impl Committer {
             return self.apply(planned, last);
         }
         thread::scope(|scope| {
-            let syncing = match self.shared.options.background {
-                Background::Threads => {
+            let options = &self.shared.options;
+            let syncing = match (options.background, options.durability) {
+                (Background::Threads, Durability::Sync) => {
                     thread::Builder::new().spawn_scoped(scope, || self.sync()).ok()
                 }
-                Background::Manual => None,
+                (Background::Threads, Durability::Relaxed) | (Background::Manual, _) => None,
             };
             let applied = self.apply(planned, last);
             match syncing {
@@ -381,6 +382,12 @@ struct AbandonOnDrop(Arc<Shared>);
 
 impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
+        if thread::panicking() {
+            // The tree may have what the log lacks.
+            let (doing, path) = ("writing", self.0.directory.clone());
+            let cause = std::io::Error::other("the committer has panicked");
+            self.0.fail(Error::WritesRefused(Arc::new(Failure { doing, path, cause })));
+        }
         self.0.queue.abandon();
     }
 }

@@ -306,7 +306,7 @@ impl<'a> Group<'a> {
             }
             let (set, ordinals, becomes) =
                 (change.set.into_bytes(), change.ordinals, change.becomes);
-            self.bytes += set.len();
+            self.bytes += set.len() + ordinals.len() * size_of::<u32>();
             let table = table.id;
             effects.push(Effect::Set(SetEffect { table, set, ordinals, becomes }));
         }
