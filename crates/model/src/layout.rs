@@ -21,7 +21,7 @@ pub(crate) use budget::{ROWS_MAX, rows_max};
 pub use image::{Image, OwnRow, Unreadable};
 pub use key::{EntityKey, RowKey, RowName};
 pub(crate) use matching::number_key;
-pub use matching::{Group, Matching, entry_place};
+pub use matching::{Group, Matching, entry_place, number_of};
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
 pub(crate) use slot::{SLOTS_MAX, Slots, needed as slots_needed};

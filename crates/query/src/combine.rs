@@ -5,12 +5,11 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use keyloom_model::{Matching, attribute, entry_place};
+use keyloom_model::{Matching, attribute, entry_place, number_of};
 use keyloom_store::{Direction, Members, ReadSet, SetName, Sets};
 use keyloom_value::{KeyBytes, Name, Value};
 
 use crate::fetch::unreadable;
-use crate::number::number_of;
 use crate::plan::Node;
 use crate::span::{Place, Span};
 use crate::{Budget, Effort, Error, Reader};

@@ -1,6 +1,6 @@
 //! Entities by their numbers.
 
-use keyloom_model::{EntityId, Matching, OwnRow};
+use keyloom_model::{EntityId, Matching, OwnRow, number_of};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{KeyBytes, Value};
 
@@ -92,12 +92,6 @@ impl Reader<'_> {
         let rows = self.rows(&keys, &mut effort).await?;
         rows.iter().flatten().map(|row| self.read_own(row)).collect()
     }
-}
-
-/// The number that a place in a list by number begins with.
-pub(crate) fn number_of(sort: &[u8]) -> Option<u32> {
-    let (number, _) = KeyBytes::decode_part(sort).ok()?;
-    number.as_n()?.to_i64().and_then(|number| u32::try_from(number).ok())
 }
 
 fn numbers_span(first: u32, last: u32) -> Span {

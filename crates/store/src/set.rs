@@ -61,6 +61,13 @@ pub struct SetChange {
     pub becomes: Membership,
 }
 
+impl SetChange {
+    /// What it counts for in the size of a transaction.
+    pub fn bytes(&self) -> usize {
+        self.set.as_bytes().len() + self.ordinals.len() * size_of::<u32>()
+    }
+}
+
 /// Reads a part of a set, from an ordinal on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadSet {

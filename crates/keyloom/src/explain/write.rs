@@ -76,10 +76,11 @@ impl Db {
         let plan = self.shared.upkeep(&schema).rehearse(&intents).await?;
         let store = &*self.shared.store;
         let spec = store.describe_table(self.shared.table.clone()).await?.spec;
-        let mut writes = Writes { rows: vec![], sets: plan.sets.len() as u64 };
+        let memberships = plan.sets.iter().map(|change| change.ordinals.len() as u64);
+        let mut writes = Writes { rows: vec![], sets: memberships.sum() };
         let numbers = plan.tallies.actions(store).await?;
         for planned in plan.actions.iter().chain(&numbers) {
-            let (key, action) = key_of(&planned.action);
+            let (key, action) = key_of(&spec, &planned.action);
             let before = store.get(Get::new(&self.shared.table, key.clone())).await?;
             let row = (planned_row(&planned.action, before.as_ref()), before.as_ref());
             writes.rows.push(row_write(&spec, (what(&schema.layouts.current, &key), action), row));
@@ -88,17 +89,9 @@ impl Db {
     }
 }
 
-fn key_of(action: &TransactAction) -> (Item, &'static str) {
-    let of_item = |item: &Item| {
-        let part = |name: &'static str| item.get(name).map(|value| (name, value.clone()));
-        let mut key = Item::new();
-        for (name, value) in [part(PARTITION), part(SORT)].into_iter().flatten() {
-            key.insert(name, value);
-        }
-        key
-    };
+fn key_of(spec: &TableSpec, action: &TransactAction) -> (Item, &'static str) {
     match action {
-        TransactAction::Put(put) => (of_item(&put.item), "put"),
+        TransactAction::Put(put) => (spec.key.of(&put.item), "put"),
         TransactAction::Update(update) => (update.key.clone(), "update"),
         TransactAction::Delete(delete) => (delete.key.clone(), "delete"),
         TransactAction::Check(check) => (check.key.clone(), "check"),

@@ -146,14 +146,15 @@ impl Upkeep<'_> {
     pub(crate) async fn rehearse(&self, intents: &[Intent]) -> Result<Plan, Error> {
         self.check_distinct(intents)?;
         let (mut cast, mut effort) = (Cast::default(), Effort::default());
-        for intent in intents {
+        // Each that would get a number gets another one here, so that no two are taken for one.
+        for (intent, number) in intents.iter().zip(0..) {
             let before = self.reader().get_any(intent.key()).await?;
             let before = before.filter(|row| row.deletion.is_none() && !self.is_expired(row));
             if let Turn::Changes(mut transition) = self.turn_of(intent, before)? {
                 if let Some(after) = &mut transition.after
                     && self.entity(&after.key).is_numbered()
                 {
-                    after.number = after.number.or(Some(0));
+                    after.number = after.number.or(Some(number));
                 }
                 cast.add(self.own_key(intent.key()), transition);
             }
@@ -199,10 +200,8 @@ impl Upkeep<'_> {
             TransactAction::Put(put) => put.item.size(),
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
         };
-        let set_bytes =
-            |change: &SetChange| change.set.as_bytes().len() + 4 * change.ordinals.len();
         let put_bytes = plan.actions.iter().map(put_bytes);
-        let bytes: usize = put_bytes.chain(plan.sets.iter().map(set_bytes)).sum();
+        let bytes: usize = put_bytes.chain(plan.sets.iter().map(SetChange::bytes)).sum();
         let others = 1 + usize::from(effort.ticket.is_some()) + effort.riders.len();
         Ok(plan.rows_max() + others <= ACTIONS_MAX && bytes < BYTES_MAX)
     }

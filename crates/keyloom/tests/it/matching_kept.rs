@@ -122,6 +122,23 @@ fn go_through(models: &[String]) {
     }
 }
 
+/// What two notes would write together is what each would write alone, also where both join one set.
+#[test]
+fn what_several_changes_would_write_is_told_of_each() {
+    for matching in [MatchingUse::Sets, MatchingUse::Rows] {
+        let db = keeping(TAGGED, Arc::new(engine(&SimDisk::new(0))), matching);
+        let create = |text: &str| {
+            let document = json!({ "text": text, "tags": { "a": "x", "b": "y" } });
+            Change::create("note", &document).expect("a change")
+        };
+        let alone = block_on(db.rehearse(vec![create("one")])).expect("it is told");
+        let both = block_on(db.rehearse(vec![create("one"), create("two")])).expect("it is told");
+        assert!(alone.sets + alone.rows.len() as u64 > 5, "{alone:?}");
+        assert_eq!((both.sets, both.rows.len()), (alone.sets * 2, alone.rows.len() * 2));
+        assert_eq!(both.write_units(), alone.write_units() * 2);
+    }
+}
+
 /// Entities are read in batches, and none after the budget is spent.
 #[test]
 fn a_filtered_page_of_large_entities_ends_with_its_budget() {

@@ -236,6 +236,12 @@ pub(crate) fn number_key(number: u32) -> KeyBytes {
     bytes(&[Value::from(u64::from(number))])
 }
 
+/// The number that a sort key, or the rest of one, begins with.
+pub fn number_of(sort: &[u8]) -> Option<u32> {
+    let (number, _) = KeyBytes::decode_part(sort).ok()?;
+    number.as_n()?.to_i64().and_then(|number| u32::try_from(number).ok())
+}
+
 fn tags<'i>(image: &'i Image, field: &str) -> impl Iterator<Item = (&'i str, &'i str)> {
     let tags = match image.fields.get(field) {
         Some(Value::M(tags)) => Some(tags),

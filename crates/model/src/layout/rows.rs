@@ -8,7 +8,7 @@ use keyloom_value::{Item, KeyBytes, Name, Number, Value};
 
 use super::attribute::{NUMBER, OWNER, PARTITION, REVISION, SORT, VERSION};
 use super::key::{own_sort, push_tenant, words};
-use super::{EntityKey, Image, Layout, Matching, RowKey, Slot, number_key};
+use super::{EntityKey, Image, Layout, Matching, RowKey, Slot, number_key, number_of};
 use crate::model::{
     CaseMode, Direction, Entity, FieldId, FieldType, List, ListId, Literal, Test, UniqueId,
 };
@@ -268,8 +268,7 @@ impl Layout {
                 Direction::Ascending => KeyBytes::skip_part(rest),
                 Direction::Descending => KeyBytes::skip_descending(rest),
             });
-        let (number, _) = KeyBytes::decode_part(skipped.ok()?).ok()?;
-        u32::try_from(number.as_n()?.to_i64()?).ok().filter(|_| entity.is_numbered())
+        number_of(skipped.ok()?).filter(|_| entity.is_numbered())
     }
 
     /// The key of the guard of these values: the scope first if there is one, then the fields.

@@ -15,7 +15,7 @@
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
 use super::attribute::COUNT;
-use super::key::{bytes, own_sort, push_tenant};
+use super::key::{bytes, own_sort, push_tenant, words};
 use super::rows::{check_len, equality, passes, push_key};
 use super::{Image, KeyTooLong, Layout, RowKey, Slot};
 use crate::model::{Board, BoardId, Count, CountId, Entity, EntityId, FieldId, Ranking, Test};
@@ -207,7 +207,7 @@ impl Layout {
     ) -> Result<KeyBytes, KeyTooLong> {
         let entity = self.model().entity(id);
         let count = entity.count(count);
-        let mut key = bytes(&[COUNTED.into(), name(&entity.name), name(&count.name)]);
+        let mut key = words(&[COUNTED, &entity.name, &count.name]);
         push_tenant(&mut key, tenant);
         push_values(&mut key, entity, &count.by, by);
         check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_count(entity, count))?;
@@ -366,7 +366,7 @@ fn subsets(fields: &[FieldId]) -> Vec<Vec<FieldId>> {
 /// The names of the fields keep numbers by different fields apart.
 fn cell_prefix(entity: &Entity, fields: &[FieldId], values: &[Value]) -> KeyBytes {
     let names: Vec<&str> = fields.iter().map(|id| entity.field(*id).name.as_str()).collect();
-    let mut key = bytes(&[names.join(",").as_str().into()]);
+    let mut key = words(&[&names.join(",")]);
     push_values(&mut key, entity, fields, values);
     key
 }
@@ -385,7 +385,7 @@ fn board_key(
     (entity, board): (&Entity, &Board),
     (tenant, by): (Option<&Value>, &[Value]),
 ) -> Result<KeyBytes, KeyTooLong> {
-    let mut key = bytes(&[letter.into(), name(&entity.name), name(&board.name)]);
+    let mut key = words(&[letter, &entity.name, &board.name]);
     push_tenant(&mut key, tenant);
     push_values(&mut key, entity, &board.by, by);
     check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_board(entity, board))?;
@@ -417,7 +417,7 @@ fn board_of(ranked: &RowKey) -> Option<(Vec<Value>, Value)> {
 }
 
 fn partition_of(letter: &str, board: &[Value]) -> KeyBytes {
-    let mut key = bytes(&[letter.into()]);
+    let mut key = words(&[letter]);
     board.iter().for_each(|part| push_key(&mut key, part));
     key
 }
@@ -463,10 +463,6 @@ fn push_values(key: &mut KeyBytes, entity: &Entity, fields: &[FieldId], values: 
     for (field, value) in fields.iter().zip(values) {
         push_key(key, &equality(entity, *field, value));
     }
-}
-
-fn name(name: &str) -> Value {
-    Value::from(name)
 }
 
 fn name_of_count(entity: &Entity, count: &Count) -> String {

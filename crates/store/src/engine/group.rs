@@ -304,10 +304,9 @@ impl<'a> Group<'a> {
                 effects.push(Effect::SetTable(with_sets(table, SpaceId(next))));
                 self.with_sets.push(table.id);
             }
-            let (set, ordinals, becomes) =
-                (change.set.into_bytes(), change.ordinals, change.becomes);
-            self.bytes += set.len() + ordinals.len() * size_of::<u32>();
-            let table = table.id;
+            self.bytes += change.bytes();
+            let (table, set) = (table.id, change.set.into_bytes());
+            let (ordinals, becomes) = (change.ordinals, change.becomes);
             effects.push(Effect::Set(SetEffect { table, set, ordinals, becomes }));
         }
         Ok(effects)

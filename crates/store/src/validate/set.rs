@@ -14,7 +14,5 @@ pub(crate) fn list_sets(list: &ListSets) -> Result<(), Invalid> {
 
 /// What its sets count for in the size of a transaction.
 pub(crate) fn set_bytes(transaction: &TransactWrite) -> usize {
-    let bytes =
-        |change: &SetChange| change.set.as_bytes().len() + change.ordinals.len() * size_of::<u32>();
-    transaction.sets.iter().map(bytes).sum()
+    transaction.sets.iter().map(SetChange::bytes).sum()
 }
