@@ -14,7 +14,8 @@ use std::sync::Arc;
 pub trait Disk: Send + Sync + fmt::Debug + 'static {
     /// Opens a file.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
-    /// The names of the files (not the directories) in a directory, sorted.
+    /// The names of everything in a directory, files and directories, sorted. A name that is not
+    /// Unicode is listed with replacement characters: it must not look as if it were not there.
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
     /// Makes a directory and its parents; fine if it exists. What it made survives a crash once
     /// it returned.

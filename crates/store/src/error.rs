@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use keyloom_value::Item;
 
+use crate::directory_error::DirectoryError;
 use crate::{IndexName, Invalid, SeqNo, TableName};
 
 /// Why a store did not do what it was asked.
@@ -86,20 +87,8 @@ pub enum Error {
     WritesRefused(Arc<Failure>),
     /// Something on disk is not as it was written.
     Damaged(Arc<Damage>),
-    /// The data directory is open in another process.
-    Locked {
-        /// The directory.
-        directory: PathBuf,
-    },
-    /// The data directory was written by another version.
-    Format {
-        /// The file that says so.
-        file: PathBuf,
-        /// What was found there.
-        found: String,
-        /// What this version reads.
-        supported: String,
-    },
+    /// The directory cannot be used as a data directory; nothing in it was changed.
+    Directory(DirectoryError),
     /// A file could not be read or written.
     Io(Arc<Failure>),
     /// The service that keeps the tables refused; nothing was done.
@@ -156,6 +145,12 @@ pub struct Damage {
     pub offset: u64,
     /// What is wrong there, and what to do.
     pub what: String,
+}
+
+impl From<DirectoryError> for Error {
+    fn from(error: DirectoryError) -> Error {
+        Error::Directory(error)
+    }
 }
 
 impl From<Invalid> for Error {
@@ -221,17 +216,7 @@ impl fmt::Display for Error {
                 "{failure} No writes are taken until the store is opened again; reads go on."
             ),
             Error::Damaged(damage) => damage.fmt(f),
-            Error::Locked { directory } => write!(
-                f,
-                "The data directory {} is open in another process: close it there first.",
-                directory.display()
-            ),
-            Error::Format { file, found, supported } => write!(
-                f,
-                "The file {} is {found}, and this version takes {supported}: choose another directory, \
-                 or open it with the version that wrote it.",
-                file.display()
-            ),
+            Error::Directory(error) => error.fmt(f),
             Error::Io(failure) => failure.fmt(f),
             Error::Refused(refusal) => write!(f, "The service refused {refusal}"),
             Error::Unanswered(refusal) => write!(

@@ -54,6 +54,7 @@ mod change;
 mod check;
 mod clock;
 mod decide;
+mod directory_error;
 mod disk;
 mod engine;
 mod error;
@@ -75,6 +76,7 @@ mod validate;
 pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo, ShardId};
 pub use check::Specs;
 pub use clock::{Clock, SystemClock, Time};
+pub use directory_error::DirectoryError;
 pub use disk::{Disk, DiskFile, OpenMode};
 pub use engine::{
     Background, CopyProgress, Durability, Engine, Moment, OnProgress, Options, Restore, Status,

@@ -34,14 +34,7 @@ impl Disk for RealDisk {
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                continue;
-            }
-            // A name that is not text is not one that was given through this trait.
-            if let Ok(name) = entry.file_name().into_string() {
-                names.push(name);
-            }
+            names.push(entry?.file_name().to_string_lossy().into_owned());
         }
         names.sort();
         Ok(names)

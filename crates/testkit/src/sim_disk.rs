@@ -157,7 +157,13 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
-        Ok(self.state().names(directory)?.live().keys().cloned().collect())
+        let mut state = self.state();
+        let mut names: Vec<String> = state.names(directory)?.live().keys().cloned().collect();
+        let inside = state.directories.keys().filter(|path| path.parent() == Some(directory));
+        let inside = inside.filter_map(|path| path.file_name());
+        names.extend(inside.map(|name| name.to_string_lossy().into_owned()));
+        names.sort();
+        Ok(names)
     }
 
     fn create_directory(&self, directory: &Path) -> io::Result<()> {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{Disk, Error, Failure, OpenMode, Time};
+use crate::{DirectoryError, Disk, Error, Failure, OpenMode, Time};
 
-use super::directory::{DataDirectory, new_store};
+use super::directory::{Contents, DataDirectory, new_store};
 use super::format::{Commit, CommitNo};
 use super::io_error;
 use super::log::{LogDirectory, LogWalk, Scanned};
@@ -67,9 +67,9 @@ pub(crate) fn backup(
     on_progress: OnProgress<'_>,
 ) -> Result<CopyProgress, Error> {
     let target = DataDirectory::new(disk, target);
-    let _lock = target.lock()?;
+    let (_lock, contents) = target.lock()?;
     let mut progress = CopyProgress { rows: 0, commit: view.applied.0, at: view.applied_at };
-    target.make(store, |tree| {
+    target.create(contents, store, |tree| {
         copy_rows(&view.tree, tree, &mut progress, on_progress)?;
         Ok(view.applied)
     })?;
@@ -84,23 +84,19 @@ pub(crate) fn restore(
     on_progress: OnProgress<'_>,
 ) -> Result<CopyProgress, Error> {
     let backup = DataDirectory::new(Arc::clone(&disk), &restore.backup);
-    let Some(store) = backup.store()? else {
-        return Err(Error::Format {
-            file: restore.backup.clone(),
-            found: "no format file".to_owned(),
-            supported: "a directory that a backup was made to".to_owned(),
-        });
+    let Contents::Store(store) = backup.contents()? else {
+        return Err(DirectoryError::NoStore { directory: restore.backup.clone() }.into());
     };
-    let _backup_lock = backup.lock()?;
+    let (_backup_lock, _) = backup.lock()?;
     let source = open_to_read(&backup)?;
     let target = DataDirectory::new(Arc::clone(&disk), &restore.target);
-    let _lock = target.lock()?;
+    let (_lock, contents) = target.lock()?;
     let rows = source.view()?;
     let (commit, at) = last_applied(&rows)?;
     check_untouched(&backup, store, commit)?;
     let mut progress = CopyProgress { rows: 0, commit: commit.0, at };
     // A number of its own: from here on this store and the one backed up differ.
-    target.make(new_store(&restore.target, now), |tree| {
+    target.create(contents, new_store(&restore.target, now), |tree| {
         copy_rows(&rows, tree, &mut progress, on_progress)?;
         let (mut catalog, applied, last_at) = load(tree)?;
         let replay = Replay { tree, catalog: &mut catalog, applied, last_at };

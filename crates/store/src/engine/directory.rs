@@ -1,13 +1,16 @@
-//! A data directory: which files it has, how one is made, and what says that it is one.
+//! A data directory: its files, how one is created, and what proves that it is ours.
 //!
 //! ```text
-//! format      text: what this is, the version of the format, the number of the store
-//! lock        held by the process that has the directory open
-//! tree.redb   the tree
-//! log/        the log's segments
+//! format               text: what this is, the version of the format, the number of the store
+//! lock                 locked by the process that has the directory open
+//! tree.redb            the tree
+//! log/                 the log's segments
+//! keyloom-unfinished   only while the directory is being created: the number of the store
 //! ```
 //!
-//! The format file comes last, so a directory without one was never finished and holds nothing.
+//! Creating a store writes the unfinished file first and the format file last. So a directory with
+//! the first and without the second holds no data and may be cleared; any other directory without a
+//! format file belongs to somebody else, or has lost a file, and is never touched.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,7 +18,7 @@ use std::sync::Arc;
 
 use twox_hash::XxHash3_64;
 
-use crate::{Disk, DiskFile, Error, OpenMode, Time};
+use crate::{DirectoryError, Disk, DiskFile, Error, OpenMode, Time};
 
 use super::format::{CommitNo, FORMAT_VERSION, FORMAT_VERSION_OLDEST};
 use super::io_error;
@@ -24,13 +27,25 @@ use super::tree::Tree;
 use super::tree_file::{FlushBy, TreeFile};
 
 const FORMAT: &str = "format";
-const FORMAT_UNFINISHED: &str = "format.new";
+const FORMAT_NEW: &str = "format.new";
+const UNFINISHED: &str = "keyloom-unfinished";
 const LOCK: &str = "lock";
 const LOG: &str = "log";
 const TREE: &str = "tree.redb";
 
-/// Memory for making a directory.
+/// Memory for creating a directory.
 const MAKING_BYTES: usize = 64 << 20;
+
+/// What a directory holds, as far as can be told without writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Nothing, or it does not exist: a store can be created here.
+    Nothing,
+    /// A store whose creation was interrupted, with its number. It holds no data.
+    Unfinished(u64),
+    /// The store with this number.
+    Store(u64),
+}
 
 /// The paths in a data directory.
 #[derive(Clone, Debug)]
@@ -52,108 +67,217 @@ impl DataDirectory {
         self.path.join(TREE)
     }
 
-    /// Takes the directory for this process.
-    pub(crate) fn lock(&self) -> Result<Box<dyn Send + Sync>, Error> {
+    /// Locks the directory for this process, creating it if need be, and says what it holds.
+    /// A directory that is not ours is refused before anything is written to it.
+    pub(crate) fn lock(&self) -> Result<(Box<dyn Send + Sync>, Contents), Error> {
+        self.contents()?;
         let made = self.disk.create_directory(&self.path);
         // A directory that cannot be made may be one that can be read.
         let made = made.or_else(|error| self.disk.list(&self.path).map(drop).map_err(|_| error));
-        made.map_err(io_error("making the data directory", &self.path))?;
+        made.map_err(io_error("creating the data directory", &self.path))?;
         let path = self.path.join(LOCK);
         let lock = self.disk.lock(&path).map_err(io_error("locking the data directory", &path))?;
-        lock.ok_or_else(|| Error::Locked { directory: self.path.clone() })
+        let lock = lock.ok_or_else(|| DirectoryError::Locked { directory: self.path.clone() })?;
+        // Another process may have created a store since.
+        Ok((lock, self.contents()?))
     }
 
-    /// The number of the store, if the directory holds one.
-    pub(crate) fn store(&self) -> Result<Option<u64>, Error> {
-        let path = self.path.join(FORMAT);
-        let file = match self.disk.open(&path, OpenMode::Read) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(io_error("opening the format file", &path)(error)),
+    /// What the directory holds. An error if it is not empty and not provably ours.
+    pub(crate) fn contents(&self) -> Result<Contents, Error> {
+        let names = match self.disk.list(&self.path) {
+            Ok(names) => names,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::Nothing),
+            Err(error) => return Err(io_error("listing the data directory", &self.path)(error)),
         };
-        let text = read_text(&*file).map_err(io_error("reading the format file", &path))?;
+        if names.iter().any(|name| name == FORMAT) {
+            return Ok(Contents::Store(self.store()?));
+        }
+        let is_lock = |name: &str| Ok::<bool, Error>(name == LOCK && self.is_empty_file(name)?);
+        let mut others = vec![];
+        for name in &names {
+            if !is_lock(name)? {
+                others.push(name.as_str());
+            }
+        }
+        if others.is_empty() {
+            return Ok(Contents::Nothing);
+        }
+        match self.unfinished(&others)? {
+            Some(store) => Ok(Contents::Unfinished(store)),
+            None => Err(self.not_ours(&others).into()),
+        }
+    }
+
+    /// The number in the format file.
+    fn store(&self) -> Result<u64, Error> {
+        let text = self.text(FORMAT)?;
         let versions = FORMAT_VERSION_OLDEST..=FORMAT_VERSION;
         let store = versions.clone().find_map(|version| parse_format(&text, version));
-        store.map(Some).ok_or_else(|| Error::Format {
-            file: path,
+        let unknown = || DirectoryError::Format {
+            file: self.path.join(FORMAT),
             found: text.escape_debug().to_string(),
             supported: format_text(FORMAT_VERSION, "…"),
-        })
+        };
+        Ok(store.ok_or_else(unknown)?)
+    }
+
+    /// The number of the store whose creation was interrupted here; none unless everything in the
+    /// directory is what creating a store writes.
+    fn unfinished(&self, names: &[&str]) -> Result<Option<u64>, Error> {
+        if !names.contains(&UNFINISHED) {
+            return Ok(None);
+        }
+        let text = self.text(UNFINISHED)?;
+        let Some(store) = parse_unfinished(&text) else {
+            // Its name can survive a crash that its text does not; then nothing came after it.
+            let is_blank = names.len() == 1 && text.bytes().all(|byte| byte == 0);
+            return Ok(is_blank.then_some(0));
+        };
+        let ours = [UNFINISHED, FORMAT_NEW, TREE, LOG];
+        if names.iter().any(|name| !ours.contains(name)) {
+            return Ok(None);
+        }
+        Ok(LogDirectory::is_unused(&*self.disk, &self.log(), store)?.then_some(store))
+    }
+
+    fn not_ours(&self, names: &[&str]) -> DirectoryError {
+        let directory = self.path.clone();
+        if !names.contains(&TREE) || !names.contains(&LOG) {
+            let found = names.iter().find(|name| **name != LOG).or(names.first());
+            let found = found.copied().unwrap_or_default().to_owned();
+            return DirectoryError::Foreign { directory, found };
+        }
+        let store = LogDirectory::store_of(&*self.disk, &self.log());
+        let format = store.map(|store| format_text(FORMAT_VERSION, &format!("{store:016x}")));
+        DirectoryError::FormatMissing { file: directory.join(FORMAT), format }
+    }
+
+    fn is_empty_file(&self, name: &str) -> Result<bool, Error> {
+        let path = self.path.join(name);
+        let len = self.disk.open(&path, OpenMode::Read).and_then(|file| file.len());
+        Ok(len.map_err(io_error("opening a file of the data directory", &path))? == 0)
+    }
+
+    fn text(&self, name: &str) -> Result<String, Error> {
+        let path = self.path.join(name);
+        let text = self.disk.open(&path, OpenMode::Read).and_then(|file| read_text(&*file));
+        text.map_err(io_error("reading a file of the data directory", &path))
     }
 
     /// Makes a directory of an older version one of today's, before anything is written that the
     /// older version cannot read.
     pub(crate) fn upgrade(&self, store: u64) -> Result<(), Error> {
-        let path = self.path.join(FORMAT);
-        let file = self.disk.open(&path, OpenMode::Read);
-        let text = file.and_then(|file| read_text(&*file));
-        let text = text.map_err(io_error("reading the format file", &path))?;
-        match parse_format(&text, FORMAT_VERSION) {
+        match parse_format(&self.text(FORMAT)?, FORMAT_VERSION) {
             Some(_) => Ok(()),
             None => self.write_format(store),
         }
     }
 
-    /// Makes a store in an empty directory, or in one whose making was interrupted. `fill` writes
-    /// the first rows and says which commit they include.
-    pub(crate) fn make(
+    /// Creates a store in a directory that holds nothing, or whose creation was interrupted. `fill`
+    /// writes the first rows and says which commit they include.
+    pub(crate) fn create(
+        &self,
+        contents: Contents,
+        store: u64,
+        fill: impl FnOnce(&Tree) -> Result<CommitNo, Error>,
+    ) -> Result<(), Error> {
+        match contents {
+            Contents::Nothing => {}
+            Contents::Unfinished(_) => self.clear_unfinished()?,
+            Contents::Store(_) => {
+                let (directory, found) = (self.path.clone(), FORMAT.to_owned());
+                return Err(DirectoryError::Foreign { directory, found }.into());
+            }
+        }
+        let created = self.write_store(store, fill);
+        if created.is_err() {
+            // What cannot be removed stays marked as unfinished, and is cleared the next time.
+            let _ = self.clear_unfinished();
+        }
+        created
+    }
+
+    fn write_store(
         &self,
         store: u64,
         fill: impl FnOnce(&Tree) -> Result<CommitNo, Error>,
     ) -> Result<(), Error> {
-        self.remove_unfinished()?;
+        self.write_text(UNFINISHED, &unfinished_text(store))?;
         let tree_path = self.tree();
         let file = self.disk.open(&tree_path, OpenMode::Create);
-        let file = file.map_err(io_error("making the tree", &tree_path))?;
+        let file = file.map_err(io_error("creating the tree", &tree_path))?;
         let file = TreeFile::new(file, &tree_path, FlushBy::Caller, MAKING_BYTES, None);
-        let file = file.map_err(io_error("making the tree", &tree_path))?;
+        let file = file.map_err(io_error("creating the tree", &tree_path))?;
         let tree = Tree::open(file, &tree_path, MAKING_BYTES)?;
         let applied = fill(&tree)?;
         tree.close()?;
         let log = self.log();
-        self.disk.create_directory(&log).map_err(io_error("making the log", &log))?;
+        self.disk.create_directory(&log).map_err(io_error("creating the log", &log))?;
         let log = LogDirectory::open(Arc::clone(&self.disk), log, store, OpenMode::ReadWrite)?;
         log.add(applied.next())?;
-        self.write_format(store)
+        self.write_format(store)?;
+        self.remove_mark()
     }
 
     fn write_format(&self, store: u64) -> Result<(), Error> {
-        let path = self.path.join(FORMAT_UNFINISHED);
-        let write = || {
-            let file = self.disk.open(&path, OpenMode::Create)?;
-            file.write_at(0, format_text(FORMAT_VERSION, &format!("{store:016x}")).as_bytes())?;
-            file.sync()?;
-            // The format file vouches for the others, so their names are safe before it has its own.
-            self.disk.sync_directory(&self.path)?;
-            self.disk.rename(&path, &self.path.join(FORMAT))?;
-            self.disk.sync_directory(&self.path)
-        };
-        write().map_err(io_error("writing the format file", &path))
+        let _ = self.disk.remove(&self.path.join(FORMAT_NEW));
+        // The format file vouches for the others, so their names are safe before it has its own.
+        self.write_text(FORMAT_NEW, &format_text(FORMAT_VERSION, &format!("{store:016x}")))?;
+        let path = self.path.join(FORMAT);
+        let renamed = self.disk.rename(&self.path.join(FORMAT_NEW), &path);
+        let renamed = renamed.and_then(|()| self.disk.sync_directory(&self.path));
+        renamed.map_err(io_error("writing the format file", &path))
     }
 
-    /// Removes what an interrupted making left; an error if there is anything else.
-    fn remove_unfinished(&self) -> Result<(), Error> {
-        let ours = [LOCK, TREE, FORMAT_UNFINISHED];
-        let names = self.disk.list(&self.path);
-        let names = names.map_err(io_error("listing the data directory", &self.path))?;
-        if let Some(foreign) = names.iter().find(|name| !ours.contains(&name.as_str())) {
-            return Err(Error::Format {
-                file: self.path.join(foreign),
-                found: "a file of something else".to_owned(),
-                supported: "an empty directory, or one that Keyloom made".to_owned(),
-            });
-        }
-        let files = names.iter().filter(|name| *name != LOCK).map(|name| self.path.join(name));
+    /// Writes a new file, and makes it and all names in the directory safe.
+    fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.path.join(name);
+        let write = || {
+            let file = self.disk.open(&path, OpenMode::Create)?;
+            file.write_at(0, text.as_bytes())?;
+            file.sync()?;
+            self.disk.sync_directory(&self.path)
+        };
+        write().map_err(io_error("writing a file of the data directory", &path))
+    }
+
+    /// Removes what an interrupted creation left, its mark last.
+    fn clear_unfinished(&self) -> Result<(), Error> {
         let log = self.log();
         let segments = match self.disk.list(&log) {
             Ok(names) => names,
             Err(error) if error.kind() == ErrorKind::NotFound => vec![],
             Err(error) => return Err(io_error("listing the log", &log)(error)),
         };
-        for path in files.chain(segments.iter().map(|name| log.join(name))) {
-            self.disk.remove(&path).map_err(io_error("removing an unfinished file", &path))?;
+        let segments = segments.iter().map(|name| log.join(name));
+        for path in segments.chain([self.tree(), self.path.join(FORMAT_NEW)]) {
+            match self.disk.remove(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(io_error("removing an unfinished file", &path)(error));
+                }
+                Ok(()) | Err(_) => {}
+            }
         }
-        Ok(())
+        self.sync_names(&log)?;
+        self.sync_names(&self.path)?;
+        self.remove_mark()
+    }
+
+    /// Removes the mark of a creation that is finished, or of which nothing is left.
+    pub(crate) fn remove_mark(&self) -> Result<(), Error> {
+        let path = self.path.join(UNFINISHED);
+        match self.disk.remove(&path) {
+            Ok(()) => self.sync_names(&self.path),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(io_error("removing an unfinished file", &path)(error)),
+        }
+    }
+
+    fn sync_names(&self, directory: &Path) -> Result<(), Error> {
+        match self.disk.sync_directory(directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            synced => synced.map_err(io_error("syncing a directory", directory)),
+        }
     }
 }
 
@@ -170,6 +294,16 @@ fn parse_format(text: &str, version: u32) -> Option<u64> {
     let head = format_text(version, "");
     let store = text.strip_prefix(head.trim_end_matches('\n'))?.strip_suffix('\n')?;
     if store.len() == 16 { u64::from_str_radix(store, 16).ok() } else { None }
+}
+
+fn unfinished_text(store: u64) -> String {
+    format!("keyloom data directory, unfinished\nstore {store:016x}\n")
+}
+
+fn parse_unfinished(text: &str) -> Option<u64> {
+    let store = text.lines().nth(1)?.strip_prefix("store ")?;
+    let store = u64::from_str_radix(store, 16).ok()?;
+    (text == unfinished_text(store)).then_some(store)
 }
 
 fn read_text(file: &dyn DiskFile) -> std::io::Result<String> {

@@ -18,7 +18,7 @@ use super::backup::{self, CopyProgress, OnProgress, Restore};
 use super::chores::{self, Stop};
 use super::committer::Committer;
 use super::format::CommitNo;
-use super::open::open;
+use super::open::{IfMissing, open};
 use super::options::{Background, Options};
 use super::prepared::Prepared;
 use super::queue::{Done, Task, Work, Write};
@@ -56,14 +56,24 @@ pub struct Status {
 }
 
 impl Engine {
-    /// Opens the store in a directory, or makes one if the directory is empty or not there.
+    /// Opens the store in a directory, or creates one if the directory is empty or does not exist.
     ///
-    /// What a crash left is mended: commits that the tree lacks are brought in from the log, and
-    /// a frame that was being written is cut off. Damage is reported as [`Error::Damaged`] and left as it
-    /// is. A directory that cannot be written is opened for reading.
+    /// Opening repairs what a crash left: commits that the tree lacks are replayed from the log, and
+    /// a frame that was being written is cut off. Damage is reported as [`Error::Damaged`] and left as
+    /// it is. A directory that cannot be written is opened for reading. A directory that is neither
+    /// empty nor provably a data directory is refused, and nothing in it is changed.
     pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Engine, Error> {
+        Engine::start(directory.as_ref(), options, IfMissing::Create)
+    }
+
+    /// Opens the store in a directory, as [`Engine::open`] does, but never creates one.
+    pub fn open_existing(directory: impl AsRef<Path>, options: Options) -> Result<Engine, Error> {
+        Engine::start(directory.as_ref(), options, IfMissing::Refuse)
+    }
+
+    fn start(path: &Path, options: Options, if_missing: IfMissing) -> Result<Engine, Error> {
         let background = options.background;
-        let (opened, log, last_at) = open(directory.as_ref(), options)?;
+        let (opened, log, last_at) = open(path, options, if_missing)?;
         let shared = Arc::new(Shared::new(opened));
         let stop = Arc::new(Stop::default());
         let mut engine = Engine { shared, committer: None, chores: None, stop };

@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{DiskFile, Error, Failure, OpenMode, Time};
+use crate::{DirectoryError, DiskFile, Error, Failure, OpenMode, Time};
 
 use super::apply::Apply;
 use super::catalog::Catalog;
-use super::directory::{DataDirectory, new_store};
+use super::directory::{Contents, DataDirectory, new_store};
 use super::format::{Commit, CommitNo, Malformed, Reader, SystemKey, TableRecord};
 use super::log::{FrameScan, LogDirectory, LogWalk, LogWriter, Scanned, Segment};
 use super::options::{Background, Options};
@@ -21,21 +21,38 @@ use super::{damaged, io_error};
 /// Commits brought into the tree at once while replaying.
 const REPLAY_COMMITS: usize = 1000;
 
-/// Opens a directory, making a store in it if it is empty.
-pub(crate) fn open(path: &Path, options: Options) -> Result<(Opened, LogWriter, Time), Error> {
+/// What to do with a directory that holds no store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IfMissing {
+    /// Create one.
+    Create,
+    /// Return an error, and leave the directory as it is.
+    Refuse,
+}
+
+/// Opens the store in a directory.
+pub(crate) fn open(
+    path: &Path,
+    options: Options,
+    if_missing: IfMissing,
+) -> Result<(Opened, LogWriter, Time), Error> {
     let directory = DataDirectory::new(Arc::clone(&options.disk), path);
-    let lock = directory.lock()?;
-    let store = match directory.store()? {
-        Some(store) => store,
-        None => {
+    if if_missing == IfMissing::Refuse && !matches!(directory.contents()?, Contents::Store(_)) {
+        return Err(DirectoryError::NoStore { directory: path.to_owned() }.into());
+    }
+    let (lock, contents) = directory.lock()?;
+    let store = match contents {
+        Contents::Store(store) => store,
+        Contents::Nothing | Contents::Unfinished(_) => {
             let store = new_store(path, options.clock.now());
-            directory.make(store, |_| Ok(CommitNo::NONE))?;
+            directory.create(contents, store, |_| Ok(CommitNo::NONE))?;
             store
         }
     };
     let (tree, mode) = open_tree(&directory, &options)?;
     if mode == OpenMode::ReadWrite {
         directory.upgrade(store)?;
+        directory.remove_mark()?;
     }
     let log = LogDirectory::open(Arc::clone(&options.disk), directory.log(), store, mode)?;
     let log = Arc::new(log);

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use keyloom_store::{
-    Background, Clock, CopyProgress, Disk, Engine, Error, IndexProjection, IndexScope, IndexSpec,
-    KeySchema, KeyType, Moment, OpenMode, Options, Put, Read, Restore, Scan, Store, TableSpec,
-    TransactAction, TransactWrite,
+    Background, Clock, CopyProgress, DirectoryError, Disk, Engine, Error, IndexProjection,
+    IndexScope, IndexSpec, KeySchema, KeyType, Moment, OpenMode, Options, Put, Read, Restore, Scan,
+    Store, TableSpec, TransactAction, TransactWrite,
 };
 use keyloom_testkit::history::Player;
 use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
@@ -65,16 +65,20 @@ fn nothing_is_copied_over_what_is_there() {
     for target in [COPY, "/mine"] {
         let before = disk.files();
         let error = copy(&engine, target).unwrap_err();
-        assert!(matches!(error, Error::Format { .. }), "{error}");
+        assert!(matches!(error, Error::Directory(DirectoryError::Foreign { .. })), "{error}");
         // The backup itself is in use while it is restored.
         let error = restore(&disk, Moment::Latest, target).unwrap_err();
-        assert!(matches!(error, Error::Format { .. } | Error::Locked { .. }), "{error}");
-        let added: Vec<_> =
-            disk.files().into_iter().filter(|path| !before.contains(path)).collect();
-        assert!(added.iter().all(|path| path.ends_with("lock")), "{added:?}");
+        assert!(
+            matches!(
+                error,
+                Error::Directory(DirectoryError::Foreign { .. } | DirectoryError::Locked { .. })
+            ),
+            "{error}"
+        );
+        assert_eq!(disk.files(), before);
     }
     for error in [copy(&engine, DIRECTORY), restore(&disk, Moment::Latest, DIRECTORY)] {
-        assert!(matches!(error, Err(Error::Locked { .. })), "{error:?}");
+        assert!(matches!(error, Err(Error::Directory(DirectoryError::Locked { .. }))), "{error:?}");
     }
     assert_eq!(count(&engine, &table("plain")), 6);
 }
@@ -178,7 +182,7 @@ fn check_again(
 ) {
     match act(disk) {
         // The copy was finished just before the power went.
-        Ok(_) | Err(Error::Format { .. }) => {}
+        Ok(_) | Err(Error::Directory(DirectoryError::Foreign { .. })) => {}
         Err(error) => panic!("it cannot be copied again: {error}"),
     }
     let engine = Engine::open(target, repeatable(disk)).unwrap();

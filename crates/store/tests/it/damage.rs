@@ -1,6 +1,6 @@
 //! Damage on disk is reported with its place and left alone; what a crash leaves is mended.
 
-use keyloom_store::{Engine, Error, Options};
+use keyloom_store::{DirectoryError, Engine, Error, Options};
 use keyloom_testkit::{Random, SimDisk};
 
 use crate::rig::{
@@ -129,7 +129,7 @@ fn another_format_version_is_refused_with_both_versions() {
         bytes[at + 7] = b'9';
     });
     let error = open(&disk).unwrap_err();
-    assert!(matches!(error, Error::Format { .. }));
+    assert!(matches!(error, Error::Directory(DirectoryError::Format { .. })));
     let text = error.to_string();
     assert!(text.contains("format 9") && text.contains("format 3"), "{text}");
 }

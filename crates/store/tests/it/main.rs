@@ -8,6 +8,7 @@ mod conformance;
 mod copies;
 mod crash;
 mod damage;
+mod directories;
 mod equal_keys;
 mod faults;
 mod fill;

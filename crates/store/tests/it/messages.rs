@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use keyloom_store::{
-    CancelReason, Damage, Error, Failure, Invalid, Refusal, SeqNo, ShardId, TableName,
+    CancelReason, Damage, DirectoryError, Error, Failure, Invalid, Refusal, SeqNo, ShardId,
+    TableName,
 };
 use keyloom_value::{Item, Path, UpdateError, ValueType};
 
@@ -60,12 +61,25 @@ fn others() -> Vec<Error> {
         Error::Unsupported { what: "holding a moment" },
         Error::WritesRefused(failure()),
         Error::Damaged(Arc::new(damage)),
-        Error::Locked { directory: PathBuf::from("data") },
-        Error::Format {
+        DirectoryError::Locked { directory: PathBuf::from("data") }.into(),
+        DirectoryError::Format {
             file: PathBuf::from("data/format"),
             found: "version 9".to_owned(),
             supported: "version 1".to_owned(),
-        },
+        }
+        .into(),
+        DirectoryError::Foreign {
+            directory: PathBuf::from("data"),
+            found: "thesis.tex".to_owned(),
+        }
+        .into(),
+        DirectoryError::FormatMissing {
+            file: PathBuf::from("data/format"),
+            format: Some("3".to_owned()),
+        }
+        .into(),
+        DirectoryError::FormatMissing { file: PathBuf::from("data/format"), format: None }.into(),
+        DirectoryError::NoStore { directory: PathBuf::from("data") }.into(),
         Error::Io(failure()),
         Error::Refused(refusal(Some("ThrottlingException"), "Rate exceeded.")),
         Error::Unanswered(refusal(None, "the connection was closed")),

@@ -57,7 +57,7 @@ impl LogDirectory {
     ) -> Result<LogDirectory, Error> {
         let names = disk.list(&path).map_err(io_error("listing the log", &path))?;
         let mut segments = Vec::new();
-        let names: Vec<&String> = names.iter().filter(|name| name.ends_with(".log")).collect();
+        let names: Vec<&String> = names.iter().filter(|name| is_segment(name)).collect();
         for (place, name) in names.iter().enumerate() {
             let file = path.join(name);
             match Segment::open(&*disk, &file, mode) {
@@ -79,11 +79,34 @@ impl LogDirectory {
         Ok(LogDirectory { disk, path, store, segments, spare, spares, spare_failed, upkeep })
     }
 
+    /// Whether a log, if it is there at all, has only what creating a store writes to it: a segment
+    /// of that store without frames, and spares.
+    pub(crate) fn is_unused(disk: &dyn Disk, path: &Path, store: u64) -> Result<bool, Error> {
+        let names = match disk.list(path) {
+            Ok(names) => names,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+            Err(error) => return Err(io_error("listing the log", path)(error)),
+        };
+        for name in names.iter().filter(|name| !is_spare(name)) {
+            if !is_segment(name) || !is_unused_segment(disk, &path.join(name), store)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The number of the store that a log belongs to, if its first segment tells.
+    pub(crate) fn store_of(disk: &dyn Disk, path: &Path) -> Option<u64> {
+        let names = disk.list(path).ok()?;
+        let name = names.iter().find(|name| is_segment(name))?;
+        Some(Segment::open(disk, &path.join(name), OpenMode::Read).ok()?.store)
+    }
+
     /// Removes the files of zeros that an earlier process left. They are in nobody's way, so one
     /// that cannot be removed stays.
     pub(crate) fn remove_spares(&self) {
         let names = self.disk.list(&self.path).unwrap_or_default();
-        for name in names.iter().filter(|name| name.starts_with(SPARE)) {
+        for name in names.iter().filter(|name| is_spare(name)) {
             let _ = self.disk.remove(&self.path.join(name));
         }
     }
@@ -218,6 +241,27 @@ impl LogDirectory {
     }
 }
 
+/// `00000000000000000001.log`: anything else in the log's directory is not ours.
+fn is_segment(name: &str) -> bool {
+    let number = name.strip_suffix(".log").unwrap_or_default();
+    number.len() == 20 && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_spare(name: &str) -> bool {
+    let number = name.strip_prefix(SPARE).unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_unused_segment(disk: &dyn Disk, path: &Path, store: u64) -> Result<bool, Error> {
+    let segment = match Segment::open(disk, path, OpenMode::Read) {
+        Ok(segment) if segment.store == store => Arc::new(segment),
+        Ok(_) | Err(Error::Damaged(_)) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let mut scan = FrameScan::new(&segment)?;
+    Ok(scan.next()?.is_none() && scan.check_tail().is_ok())
+}
+
 /// Each segment must be the one that the next was made after.
 fn check_chain(segments: &[Arc<Segment>]) -> Result<(), Error> {
     for pair in segments.windows(2) {
@@ -231,12 +275,19 @@ fn check_chain(segments: &[Arc<Segment>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A segment without a readable header: left by a crash while it was being made, unless frames
-/// were ever written to it. It goes, because its number may never come again.
+/// A last segment whose header is blank: left by a crash while it was being created, unless frames
+/// were ever written to it. It goes, because its number may come again. Anything else in its place
+/// is damage or somebody else's, and stays.
 fn remove_unused(disk: &dyn Disk, path: &Path, store: u64, mode: OpenMode) -> Result<(), Error> {
     let file = disk.open(path, OpenMode::Read).map_err(io_error("opening a log segment", path))?;
     let header = SegmentHeader { store, previous: CommitNo::NONE, first: CommitNo::NONE };
-    FrameScan::new(&Arc::new(Segment::new(header, path, file)))?.check_tail()?;
+    let segment = Arc::new(Segment::new(header, path, file));
+    let mut start = vec![0; SegmentHeader::LEN.min(usize::try_from(segment.len()?).unwrap_or(0))];
+    segment.file.read_at(0, &mut start).map_err(io_error("reading a log segment", path))?;
+    if start.iter().any(|byte| *byte != 0) {
+        return Err(damaged(path, 0, "this is not the start of a log segment"));
+    }
+    FrameScan::new(&segment)?.check_tail()?;
     match mode {
         OpenMode::Read => Ok(()),
         OpenMode::ReadWrite | OpenMode::Create => {
