@@ -6,7 +6,7 @@ mod shopping_list;
 
 use std::process::ExitCode;
 
-use keyloom_cli::{Application, Parts};
+use keyloom_app::{Application, Parts};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

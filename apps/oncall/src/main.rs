@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use keyloom::{SystemClock, SystemEntropy};
-use keyloom_cli::{Application, Parts, Setting, Settings, Takes};
+use keyloom_app::{Application, Parts, Setting, Settings, Takes};
 use keyloom_oncall::{CLOSED, Carriers, MODEL, Mail, MailOptions, Provider, Service, routes};
 use keyloom_server::{Post, PostOptions, Reach, WebhookSecret};
 

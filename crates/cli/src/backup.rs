@@ -1,12 +1,11 @@
 //! `keyloom backup`: copies a data directory into another one.
 
-use std::path::PathBuf;
-
-use clap::{Arg, ArgMatches, value_parser};
+use clap::ArgMatches;
+use keyloom_app::directory::{close, open_existing};
 
 use crate::command::{Command, json_argument, say};
-use crate::copy::{NewDirectory, told};
-use crate::model_file::{close, data_argument, data_directory, open_existing};
+use crate::copy::{Target, target_argument, told};
+use crate::model_file::{data_argument, data_directory};
 use crate::progress::{ProgressBar, Step};
 
 pub(crate) const COMMAND: Command = Command { name: "backup", describe, run };
@@ -26,23 +25,16 @@ fn describe(command: clap::Command) -> clap::Command {
     command
         .about("Copy a data directory")
         .arg(data_argument("The directory that holds the data; nobody else may have it open"))
-        .arg(
-            Arg::new("to")
-                .long("to")
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .required(true)
-                .help("The directory to make; it must not be there, or be empty"),
-        )
+        .arg(target_argument())
         .arg(json_argument())
         .after_help(EXAMPLES)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let target = NewDirectory::named(arguments)?;
+    let target = Target::named(arguments)?;
     let engine = open_existing(data_directory(arguments)?)?;
     let mut bar = ProgressBar::new("rows");
-    let copied = target.make(|target| {
+    let copied = target.create(|target| {
         engine.backup(target, &mut |progress| {
             bar.show(Step { count: progress.rows, ..Step::default() });
         })

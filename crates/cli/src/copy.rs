@@ -1,46 +1,52 @@
-//! What `backup` and `restore` have in common: a directory that is made, and what is told of it.
+//! What `backup` and `restore` share: the directory to create, and the report.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, value_parser};
 use keyloom::{Item, Value, item_to_json};
 use keyloom_model::FieldType;
-use keyloom_store::{CopyProgress, Error};
+use keyloom_store::{CopyProgress, DirectoryError, Error};
 
 use crate::progress::grouped;
 
-/// A directory that is not there, or is empty. Nothing is ever written over.
-pub(crate) struct NewDirectory(PathBuf);
+/// The option that names the directory to create.
+pub(crate) fn target_argument() -> Arg {
+    Arg::new("to")
+        .long("to")
+        .value_name("DIR")
+        .value_parser(value_parser!(PathBuf))
+        .required(true)
+        .help("Directory to create; it must be empty or not exist")
+}
 
-impl NewDirectory {
-    /// The one that `--to` names.
-    pub(crate) fn named(arguments: &ArgMatches) -> Result<NewDirectory, String> {
-        let path = arguments.get_one::<PathBuf>("to").ok_or("name a directory with --to.")?;
-        let is_free = match fs::read_dir(path) {
-            Ok(mut entries) => entries.next().is_none(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
-            Err(error) => return Err(format!("{} cannot be used: {error}.", path.display())),
-        };
-        if is_free {
-            return Ok(NewDirectory(path.clone()));
-        }
-        Err(format!(
-            "{} is not empty, and nothing is written over: name a directory that is new.",
-            path.display()
-        ))
+/// A directory to create. The store refuses one that is not empty.
+pub(crate) struct Target<'a> {
+    path: &'a Path,
+    existed: bool,
+}
+
+impl Target<'_> {
+    /// The one that [`target_argument`] names.
+    pub(crate) fn named(arguments: &ArgMatches) -> Result<Target<'_>, String> {
+        let path = arguments.get_one::<PathBuf>("to").ok_or("give a directory with --to.")?;
+        Ok(Target { path, existed: path.exists() })
     }
 
-    /// Makes it. If that fails, what was begun is removed.
-    pub(crate) fn make(
+    /// Creates it. After a failure the store has removed its files; what it leaves empty goes too.
+    pub(crate) fn create(
         self,
         fill: impl FnOnce(&Path) -> Result<CopyProgress, Error>,
     ) -> Result<CopyProgress, String> {
-        fill(&self.0).map_err(|error| {
-            // Then somebody else makes it.
-            if !matches!(error, Error::Locked { .. }) {
-                // What cannot be removed is no data directory, and is refused as one.
-                let _ = fs::remove_dir_all(&self.0);
+        fill(self.path).map_err(|error| {
+            if !self.existed && !matches!(error, Error::Directory(DirectoryError::Locked { .. })) {
+                // Nothing that holds anything is removed.
+                let lock = self.path.join("lock");
+                if fs::metadata(&lock).is_ok_and(|lock| lock.len() == 0) {
+                    let _ = fs::remove_file(&lock);
+                }
+                let _ = fs::remove_dir(self.path.join("log"));
+                let _ = fs::remove_dir(self.path);
             }
             error.to_string()
         })

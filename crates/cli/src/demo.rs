@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::{Entry, Existing};
+use keyloom_app::directory::{close, open_or_create};
+use keyloom_app::{Parts, Served, directory_of, log, pages, serve, serve_arguments};
 use keyloom_model::Layout;
 use keyloom_server::OwnPage;
+use keyloom_store::Options;
 use keyloom_value::Item;
 
-use crate::application::Parts;
 use crate::command::Command;
 use crate::import::{OnProblem, Produced, take_in};
-use crate::model_file::{ModelFile, block_on, close, database, open};
-use crate::pages;
-use crate::serve::{self, Served, complain};
+use crate::model_file::{ModelFile, block_on, database};
 
 pub(crate) const COMMAND: Command = Command { name: "demo", describe, run };
 
@@ -82,7 +82,7 @@ fn describe(command: clap::Command) -> clap::Command {
         .about("Fill an application with sample data and serve it, with a page for a browser")
         .arg(app.help("Which application"))
         .arg(size.help("How many tasks or comments"));
-    serve::arguments(command).after_help(EXAMPLES)
+    serve_arguments(command).after_help(EXAMPLES)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
@@ -93,19 +93,19 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     }
     let name = format!("{app}-demo");
     let given = arguments.get_one::<PathBuf>("data").cloned();
-    let directory = given.unwrap_or_else(|| serve::directory_of(&name));
+    let directory = given.unwrap_or_else(|| directory_of(&name));
     let size = arguments.get_one::<u64>("size").copied().unwrap_or(1);
     demo.fill(&directory, size)?;
     let parts = Parts { pages: demo.pages()?, ..Parts::default() };
     let served = Served { name: &name, model: demo.model, parts, url: Arc::default() };
-    serve::serve(served, arguments)
+    serve(served, arguments)
 }
 
 impl Demo {
     /// Makes everything that is not there yet.
     fn fill(&self, directory: &Path, size: u64) -> Result<(), String> {
         let file = ModelFile::of_text(self.name, self.model)?;
-        let engine = open(directory)?;
+        let engine = open_or_create(directory, Options::default())?;
         let layout = Layout::new(file.model.clone(), 1, &Item::new());
         let sample = self.sample;
         block_on(async {
@@ -117,7 +117,7 @@ impl Demo {
             if is_there.is_some() {
                 return Ok(());
             }
-            complain(&format!("{size} {} are made in {}.", self.name, directory.display()));
+            log(&format!("{size} {} are made in {}.", self.name, directory.display()));
             let produced = Produced {
                 total: Some(size),
                 produce: Box::new(move |to| {

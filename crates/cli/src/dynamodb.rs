@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
+use keyloom_app::directory::close;
+use keyloom_app::{listen, print};
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
 use keyloom_server::{Credentials, DynamoDb, Limits};
 use keyloom_store::{Engine, SystemClock};
 
 use crate::command::Command;
-use crate::model_file::close;
-use crate::serving::{self, tell};
 
 pub(crate) const COMMAND: Command = Command { name: "dynamodb", describe, run };
 
@@ -52,32 +52,32 @@ fn describe(command: clap::Command) -> clap::Command {
                 .help("The region that resource names say"),
         )
         .after_help(EXAMPLES);
-    serving::arguments(command, "127.0.0.1:8000")
+    listen::arguments(command, "127.0.0.1:8000")
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    serving::block_on(serve(arguments))
+    listen::block_on(serve(arguments))
 }
 
 async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     let data = arguments.get_one::<PathBuf>("data").ok_or("Say --data.")?;
     let credentials = credentials(arguments)?;
     let is_open = credentials.is_none();
-    let options = serving::options(arguments);
+    let options = listen::options(arguments);
     let engine = Arc::new(Engine::open(data, options).map_err(|error| error.to_string())?);
     let region = arguments.get_one::<String>("region").cloned().unwrap_or_default();
     let options = EndpointOptions { region, ..EndpointOptions::default() };
     let endpoint = Endpoint::new(engine.clone(), options);
     let app = DynamoDb::new(endpoint, credentials, Arc::new(SystemClock));
-    let config = serving::config(arguments, Limits::default())?;
-    let (server, url) = serving::bind(config, app.into()).await?;
-    let stop = serving::stop_signal()?;
-    tell(&format!("Listening on {url}"));
+    let config = listen::config(arguments, Limits::default())?;
+    let (server, url) = listen::bind(config, app.into()).await?;
+    let stop = listen::stop_signal()?;
+    print(&format!("Listening on {url}"));
     if is_open {
-        tell("No --credentials: any signature is accepted, and only this machine is listened to.");
+        print("No --credentials: any signature is accepted, and only this machine is listened to.");
     }
     server.run(stop).await;
-    tell("Stopped.");
+    print("Stopped.");
     close(engine)
 }
 

@@ -2,11 +2,11 @@
 
 use clap::{Arg, ArgMatches};
 use keyloom::{Item, Value, json_to_item};
+use keyloom_app::place;
 use keyloom_server::{Rest, RestOptions};
 
 use crate::command::{Command, json_argument, say};
 use crate::model_file::{ModelFile, block_on};
-use crate::place;
 
 pub(crate) const COMMAND: Command = Command { name: "explain", describe, run };
 

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::Db;
+use keyloom_app::directory::{close, open_existing};
 
 use crate::command::{Command, output_argument};
-use crate::model_file::{
-    ModelFile, block_on, close, data_argument, data_directory, database, open_existing,
-};
+use crate::model_file::{ModelFile, block_on, data_argument, data_directory, database};
 use crate::progress::{ProgressBar, Step};
 
 pub(crate) const COMMAND: Command = Command { name: "export", describe, run };

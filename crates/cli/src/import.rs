@@ -17,13 +17,13 @@ use std::sync::mpsc;
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom::{Db, Existing};
+use keyloom_app::directory::{close, open_or_create};
 use keyloom_model::Layout;
+use keyloom_store::Options;
 use keyloom_value::Item;
 
 use crate::command::{Command, json_argument, say};
-use crate::model_file::{
-    ModelFile, block_on, close, data_argument, data_directory, database, open,
-};
+use crate::model_file::{ModelFile, block_on, data_argument, data_directory, database};
 use crate::progress::ProgressBar;
 
 use lines::Source;
@@ -78,7 +78,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let existing = if arguments.get_flag("replace") { Existing::Replace } else { Existing::Keep };
     let on_problem =
         if arguments.get_flag("keep-going") { OnProblem::GoOn } else { OnProblem::Stop };
-    let engine = open(data_directory(arguments)?)?;
+    let engine = open_or_create(data_directory(arguments)?, Options::default())?;
     let layout = Layout::new(file.model.clone(), 1, &Item::new());
     let tally = block_on(async {
         let db = database(&file, &engine).await?;

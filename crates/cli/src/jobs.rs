@@ -2,11 +2,11 @@
 
 use clap::{Arg, ArgMatches};
 use keyloom::{Db, Record, Value};
+use keyloom_app::place;
 use keyloom_model::FieldType;
 
 use crate::command::{Command, json_argument, say};
 use crate::model_file::{ModelFile, block_on};
-use crate::place;
 
 pub(crate) const COMMAND: Command = Command { name: "jobs", describe, run };
 

@@ -4,7 +4,6 @@
 //! One file for each command. What a command does is in the crates below; here are arguments,
 //! progress and sentences.
 
-mod application;
 mod backup;
 mod chart;
 mod check;
@@ -18,19 +17,12 @@ mod export;
 mod import;
 mod jobs;
 mod model_file;
-mod pages;
-mod place;
 mod progress;
 mod restore;
 mod run;
 mod serve;
-mod serving;
-mod settings;
 mod token;
 mod verify;
 mod webhooks;
-mod worker;
 
-pub use application::{Application, Parts};
 pub use run::run;
-pub use settings::{Setting, Settings, Takes};

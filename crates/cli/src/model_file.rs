@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::Db;
 use keyloom_model::{Model, ModelError, render};
-use keyloom_store::{Engine, Options};
+use keyloom_store::Engine;
 
 /// A model file that has no errors.
 pub(crate) struct ModelFile {
@@ -87,33 +87,9 @@ pub(crate) fn data_directory(arguments: &ArgMatches) -> Result<&PathBuf, String>
     arguments.get_one::<PathBuf>("data").ok_or_else(|| "name a directory with --data.".to_owned())
 }
 
-/// Opens the store of a directory that is there. Opening would make one that is not, and there is
-/// nothing to look at in one that is new.
-pub(crate) fn open_existing(directory: &Path) -> Result<Arc<Engine>, String> {
-    if !directory.is_dir() {
-        return Err(format!("{} is no directory.", directory.display()));
-    }
-    open(directory)
-}
-
-/// Opens the store of a directory, or makes one.
-pub(crate) fn open(directory: &Path) -> Result<Arc<Engine>, String> {
-    let engine = Engine::open(directory, Options::default()).map_err(|error| error.to_string())?;
-    Ok(Arc::new(engine))
-}
-
 /// The database of a model on a store.
 pub(crate) async fn database(file: &ModelFile, engine: &Arc<Engine>) -> Result<Db, String> {
     Db::open(&file.text, engine.clone()).await.map_err(|error| error.to_string())
-}
-
-/// Brings everything to the disk; somebody else may have the store too, and then goes on.
-pub(crate) fn close(engine: Arc<Engine>) -> Result<(), String> {
-    match Arc::try_unwrap(engine) {
-        Ok(engine) => engine.close(),
-        Err(engine) => engine.checkpoint(),
-    }
-    .map_err(|error| error.to_string())
 }
 
 /// Runs a command that reads and writes a database.

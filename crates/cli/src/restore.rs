@@ -6,7 +6,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use keyloom_store::{Engine, Moment, Options, Restore};
 
 use crate::command::{Command, json_argument, say, time};
-use crate::copy::{NewDirectory, told};
+use crate::copy::{Target, target_argument, told};
 use crate::progress::{ProgressBar, Step};
 
 pub(crate) const COMMAND: Command = Command { name: "restore", describe, run };
@@ -33,11 +33,7 @@ fn describe(command: clap::Command) -> clap::Command {
         .about("Make a data directory out of a backup, as it was at a moment")
         .arg(directory("from").required(true).help("The backup"))
         .arg(directory("log").help("The data directory whose log goes on where the backup ends"))
-        .arg(
-            directory("to")
-                .required(true)
-                .help("The directory to make; it must not be there, or be empty"),
-        )
+        .arg(target_argument())
         .arg(
             Arg::new("until")
                 .long("until")
@@ -50,18 +46,13 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let target = NewDirectory::named(arguments)?;
+    let target = Target::named(arguments)?;
     let path = |name| arguments.get_one::<PathBuf>(name);
     let backup = path("from").ok_or("name a backup with --from.")?.clone();
-    for directory in [Some(&backup), path("log")].into_iter().flatten() {
-        if !directory.is_dir() {
-            return Err(format!("{} is no directory.", directory.display()));
-        }
-    }
     let to = arguments.get_one::<Moment>("until").copied().unwrap_or(Moment::Latest);
     let log = path("log").cloned();
     let mut bar = ProgressBar::new("rows");
-    let restored = target.make(|target| {
+    let restored = target.create(|target| {
         let restore = Restore { backup, log, to, target: target.to_owned() };
         Engine::restore(&restore, &Options::default(), &mut |progress| {
             bar.show(Step { count: progress.rows, ..Step::default() });

@@ -1,7 +1,8 @@
 //! From the words on a command line to a command.
 
-use std::io::Write;
 use std::process::ExitCode;
+
+use keyloom_app::exit;
 
 use crate::command::Command;
 use crate::{
@@ -56,16 +57,4 @@ pub fn run() -> ExitCode {
         return ExitCode::FAILURE;
     };
     exit(&format!("keyloom {name}"), (command.run)(arguments))
-}
-
-/// The end of a command: its error, if there is one, is told to whoever started it.
-pub(crate) fn exit(name: &str, result: Result<(), String>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            // There is nobody left to tell if this fails.
-            let _ = writeln!(std::io::stderr(), "{name}: {message}");
-            ExitCode::FAILURE
-        }
-    }
 }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches};
 use keyloom::Value;
+use keyloom_app::place;
 use keyloom_model::FieldType;
 use keyloom_server::{Role, Token, TokenRequest, Tokens};
 use keyloom_store::{Options, Time};
 
 use crate::command::{Command, json_argument, say, time};
 use crate::model_file::block_on;
-use crate::place;
 
 pub(crate) const COMMAND: Command = Command { name: "token", describe, run };
 
@@ -62,7 +62,7 @@ async fn act(verb: &str, arguments: &ArgMatches) -> Result<(), String> {
         // What is wrong with the request is said before a directory is made.
         let request = request(arguments)?;
         let data = PathBuf::new();
-        let opened = place::open_or_make(arguments, data, Options::default()).await?;
+        let opened = place::open_or_create(arguments, data, Options::default()).await?;
         return create(&opened.place.tokens().await?, request, arguments).await;
     }
     let tokens = place::open(arguments).await?.tokens().await?;

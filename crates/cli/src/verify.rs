@@ -2,10 +2,10 @@
 
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::{Db, Finding, Item, Remedy, Repair, Value, item_to_json};
+use keyloom_app::place;
 
 use crate::command::{Command, json_argument, say};
 use crate::model_file::{ModelFile, block_on};
-use crate::place;
 use crate::progress::{ProgressBar, Step};
 
 pub(crate) const COMMAND: Command = Command { name: "verify", describe, run };

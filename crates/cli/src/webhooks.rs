@@ -7,11 +7,9 @@ use std::sync::Arc;
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::SystemClock;
 use keyloom::events::Handlers;
+use keyloom_app::{log, secret};
 use keyloom_model::{Model, Target};
 use keyloom_server::{Post, PostOptions, WebhookSecret, Webhooks};
-
-use crate::serve::complain;
-use crate::settings::secret;
 
 const SECRET: &str = "webhook-secret";
 
@@ -30,7 +28,7 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
         Target::Webhook(_) => None,
     });
     if let Some(name) = code {
-        complain(&format!(
+        log(&format!(
             "After changes the model calls `{name}`, which a program of your own must have: until \
              one runs, events are kept for it."
         ));

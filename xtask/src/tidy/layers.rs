@@ -87,9 +87,21 @@ const LAYERS: &[Layer] = &[
         ],
     },
     Layer {
+        package: "keyloom-app",
+        dependencies: &[
+            "keyloom",
+            "keyloom-store",
+            "keyloom-dynamodb",
+            "keyloom-server",
+            "clap",
+            "tokio",
+        ],
+    },
+    Layer {
         package: "keyloom-cli",
         dependencies: &[
             "keyloom",
+            "keyloom-app",
             "keyloom-value",
             "keyloom-model",
             "keyloom-store",
@@ -103,13 +115,13 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         package: "keyloom-kitchen",
-        dependencies: &["keyloom", "keyloom-cli", "keyloom-server", "mimalloc"],
+        dependencies: &["keyloom", "keyloom-app", "keyloom-server", "mimalloc"],
     },
     Layer {
         package: "keyloom-oncall",
         dependencies: &[
             "keyloom",
-            "keyloom-cli",
+            "keyloom-app",
             "keyloom-model",
             "keyloom-server",
             "base64ct",

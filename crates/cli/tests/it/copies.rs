@@ -91,11 +91,11 @@ fn what_cannot_be_copied_is_refused_and_nothing_is_written_over() {
     assert!(told(&["backup", "--data", &notes.data, "--to", &backup]).0);
     let cases: &[(&[&str], &str)] = &[
         (&["backup", "--data", &notes.data, "--to", &backup], "is not empty"),
-        (&["backup", "--data", &missing, "--to", &new], "is no directory"),
+        (&["backup", "--data", &missing, "--to", &new], "does not contain a Keyloom database"),
         (&["backup", "--data", &notes.data], "--to <DIR>"),
         (&["restore", "--from", &backup, "--to", &notes.data], "is not empty"),
-        (&["restore", "--from", &missing, "--to", &new], "is no directory"),
-        (&["restore", "--from", &backup, "--log", &missing, "--to", &new], "is no directory"),
+        (&["restore", "--from", &missing, "--to", &new], "does not contain a Keyloom database"),
+        (&["restore", "--from", &backup, "--log", &missing, "--to", &new], "listing the log"),
         (
             &["restore", "--from", &backup, "--to", &new, "--until", "2001-01-01T00:00:00Z"],
             "choose another moment",
@@ -104,7 +104,10 @@ fn what_cannot_be_copied_is_refused_and_nothing_is_written_over() {
             &["restore", "--from", &backup, "--to", &new, "--until", "noon"],
             "write a time since 1970 such as",
         ),
-        (&["restore", "--from", &notes.folder.path(""), "--to", &new], "a backup was made to"),
+        (
+            &["restore", "--from", &notes.folder.path(""), "--to", &new],
+            "is not a Keyloom data directory",
+        ),
     ];
     for (arguments, expected) in cases {
         let (success, _, err) = told(arguments);

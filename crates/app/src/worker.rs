@@ -1,4 +1,4 @@
-//! Workers: tasks that handle events and run jobs while requests are answered.
+//! Background workers: they handle events and run jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::serve::complain;
+use crate::console::log;
 
 /// Jobs wait for others outside, so there are more workers than cores: as many can wait at once.
 const WORKERS: u32 = 16;
@@ -62,7 +62,7 @@ async fn work(
         rest = match db.work(&handlers).await {
             Ok(work) => {
                 for problem in &work.problems {
-                    complain(&format!("What happens after changes is held up: {problem}"));
+                    log(&format!("event handling is delayed: {problem}"));
                 }
                 match work.next {
                     Next::Now if work.problems.is_empty() => Duration::ZERO,
@@ -72,7 +72,7 @@ async fn work(
                 }
             }
             Err(error) => {
-                complain(&format!("Events and jobs are not handled: {error}"));
+                log(&format!("cannot handle events and jobs, retrying: {error}"));
                 REST_AFTER_ERROR
             }
         };

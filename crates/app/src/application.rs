@@ -1,12 +1,12 @@
-//! Applications: a model with routes, handlers and settings of its own, as a program that serves it.
+//! Applications: a model with routes, handlers and settings of its own.
 
 use std::process::ExitCode;
 
 use keyloom::events::Handlers;
 use keyloom_server::{OwnPage, OwnRoute};
 
-use crate::run::exit;
-use crate::serve::{self, Served};
+use crate::console::log;
+use crate::serve::{Served, serve, serve_arguments};
 use crate::settings::{Setting, Settings};
 
 /// A model that is served together with what only code can do.
@@ -43,7 +43,7 @@ impl Application {
     pub fn run(self) -> ExitCode {
         let command = clap::Command::new(self.name).about(self.about);
         let command = command.args(self.settings.iter().map(Setting::argument));
-        let arguments = serve::arguments(command).get_matches();
+        let arguments = serve_arguments(command).get_matches();
         exit(self.name, self.serve(&arguments))
     }
 
@@ -51,6 +51,17 @@ impl Application {
         let settings = Settings::of(self.name, self.settings, arguments)?;
         let parts = (self.parts)(&settings)?;
         let (name, model, url) = (self.name, self.model, settings.url);
-        serve::serve(Served { name, model, parts, url }, arguments)
+        serve(Served { name, model, parts, url }, arguments)
+    }
+}
+
+/// The end of a program: its error, if there is one, goes to standard error.
+pub fn exit(name: &str, result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            log(&format!("{name}: {message}"));
+            ExitCode::FAILURE
+        }
     }
 }

@@ -78,21 +78,22 @@ impl Settings {
     }
 }
 
-pub(crate) fn secret(
-    program: &str,
-    name: &str,
-    arguments: &ArgMatches,
-) -> Result<Option<String>, String> {
+/// A secret, from the file that an option names or from the environment.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub fn secret(program: &str, name: &str, arguments: &ArgMatches) -> Result<Option<String>, String> {
     let variable = variable(program, name);
     let found = match (arguments.get_one::<PathBuf>(name), std::env::var(&variable)) {
         (Some(file), _) => {
             let read = std::fs::read_to_string(file);
-            read.map_err(|error| format!("{} cannot be read: {error}.", file.display()))?
+            read.map_err(|error| format!("cannot read {}: {error}.", file.display()))?
         }
         (None, Ok(found)) => found,
         (None, Err(std::env::VarError::NotPresent)) => return Ok(None),
         (None, Err(std::env::VarError::NotUnicode(_))) => {
-            return Err(format!("The variable {variable} is not UTF-8."));
+            return Err(format!("the environment variable {variable} is not valid UTF-8."));
         }
     };
     Ok(Some(found.trim().to_owned()))

@@ -1,11 +1,11 @@
-//! Pages that are served beside a model: the files of a folder, read once.
+//! Static pages served next to the API: the files of a folder, read once at start.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_server::OwnPage;
 
-/// Together; they are kept in memory.
+/// All pages together: they are kept in memory.
 const BYTES_MAX: u64 = 64 << 20;
 
 const MEDIA_TYPES: &[(&str, &str)] = &[
@@ -22,27 +22,32 @@ const MEDIA_TYPES: &[(&str, &str)] = &[
     ("woff2", "font/woff2"),
 ];
 
-pub(crate) fn argument() -> Arg {
+/// The option `--pages`.
+pub fn argument() -> Arg {
     Arg::new("pages")
         .long("pages")
         .value_name("DIR")
         .action(ArgAction::Append)
         .value_parser(value_parser!(PathBuf))
-        .help("Serve the files of this folder too, to anybody;\nindex.html is at /")
+        .help("Also serve the files of this folder, without authentication;\nindex.html is served at /")
 }
 
-/// The pages of the folders that the arguments name.
-pub(crate) fn named(arguments: &ArgMatches) -> Result<Vec<OwnPage>, String> {
+/// The pages of the folders that `--pages` names.
+///
+/// # Errors
+///
+/// If a file cannot be read or has an unknown type, or the files are too large.
+pub fn named(arguments: &ArgMatches) -> Result<Vec<OwnPage>, String> {
     let mut pages: Vec<OwnPage> = vec![];
     let mut bytes = 0;
     for folder in arguments.get_many::<PathBuf>("pages").into_iter().flatten() {
         for page in of_folder(folder)? {
             bytes += page.body.len() as u64;
             if bytes > BYTES_MAX {
-                return Err(format!("the pages have more than {} MiB.", BYTES_MAX >> 20));
+                return Err(format!("the pages exceed {} MiB.", BYTES_MAX >> 20));
             }
             if pages.iter().any(|other| other.path == page.path) {
-                return Err(format!("there are two pages `{}`: rename one.", page.path));
+                return Err(format!("two files would be served at `{}`: rename one.", page.path));
             }
             pages.push(page);
         }
@@ -51,7 +56,7 @@ pub(crate) fn named(arguments: &ArgMatches) -> Result<Vec<OwnPage>, String> {
 }
 
 fn of_folder(folder: &Path) -> Result<Vec<OwnPage>, String> {
-    let failed = |path: &Path, error| format!("{} cannot be read: {error}.", path.display());
+    let failed = |path: &Path, error| format!("cannot read {}: {error}.", path.display());
     let files = std::fs::read_dir(folder).map_err(|error| failed(folder, error))?;
     let mut pages = vec![];
     for file in files {
@@ -67,12 +72,16 @@ fn of_folder(folder: &Path) -> Result<Vec<OwnPage>, String> {
 }
 
 /// A file as a page.
-pub(crate) fn page(name: &str, body: Vec<u8>) -> Result<OwnPage, String> {
+///
+/// # Errors
+///
+/// If the extension of its name is not known.
+pub fn page(name: &str, body: Vec<u8>) -> Result<OwnPage, String> {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let known = MEDIA_TYPES.iter().find(|(known, _)| *known == ending);
     let (_, media_type) = known.ok_or_else(|| {
         let endings: Vec<&str> = MEDIA_TYPES.iter().map(|(ending, _)| *ending).collect();
-        format!("`{name}` is no page: pages end in {}.", endings.join(", "))
+        format!("unknown file type: `{name}`. Supported extensions: {}.", endings.join(", "))
     })?;
     let path = if name == "index.html" { "/".to_owned() } else { format!("/{name}") };
     Ok(OwnPage { path, media_type, body })

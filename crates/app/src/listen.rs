@@ -1,6 +1,5 @@
-//! What every command that serves has in common: where to listen, where data is, when to stop.
+//! What all servers share: the address, TLS, the engine's options, the runtime, stopping.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -9,8 +8,8 @@ use keyloom_server::{App, Config, Limits, Server, TlsFiles};
 use keyloom_store::{Durability, Options};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The arguments that say where to listen and how data is kept.
-pub(crate) fn arguments(command: clap::Command, listen: &'static str) -> clap::Command {
+/// Adds the options of the listener and the engine.
+pub fn arguments(command: clap::Command, listen: &'static str) -> clap::Command {
     command
         .arg(
             Arg::new("listen")
@@ -18,10 +17,10 @@ pub(crate) fn arguments(command: clap::Command, listen: &'static str) -> clap::C
                 .value_name("ADDRESS")
                 .value_parser(value_parser!(SocketAddr))
                 .default_value(listen)
-                .help("Where to listen; port 0 takes any that is free"),
+                .help("Address to listen on; port 0 picks a free port"),
         )
-        .arg(path("tls-cert").requires("tls-key").help("Speak TLS with this certificate, in PEM"))
-        .arg(path("tls-key").requires("tls-cert").help("The certificate's private key, in PEM"))
+        .arg(path("tls-cert").requires("tls-key").help("Serve HTTPS with this certificate (PEM)"))
+        .arg(path("tls-key").requires("tls-cert").help("Private key of the certificate (PEM)"))
         .arg(
             Arg::new("durability")
                 .long("durability")
@@ -29,9 +28,8 @@ pub(crate) fn arguments(command: clap::Command, listen: &'static str) -> clap::C
                 .value_parser(["sync", "relaxed"])
                 .default_value("sync")
                 .help(
-                    "When a write is answered: `sync`, when it is safe on disk;\n\
-                     `relaxed`, before that, and a crash of the machine may lose\n\
-                     the last tenth of a second",
+                    "When to acknowledge a write: after it is synced to disk, or\n\
+                     before (a power failure can lose the last 100 ms)",
                 ),
         )
         .arg(
@@ -48,8 +46,8 @@ fn path(name: &'static str) -> Arg {
     Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf))
 }
 
-/// How the engine is opened.
-pub(crate) fn options(arguments: &ArgMatches) -> Options {
+/// The engine's options.
+pub fn options(arguments: &ArgMatches) -> Options {
     let durability = match arguments.get_one::<String>("durability").map(String::as_str) {
         Some("relaxed") => Durability::Relaxed,
         _ => Durability::Sync,
@@ -58,9 +56,13 @@ pub(crate) fn options(arguments: &ArgMatches) -> Options {
     Options { durability, memory_bytes: (memory_mib as usize) << 20, ..Options::default() }
 }
 
-/// Where and how to listen.
-pub(crate) fn config(arguments: &ArgMatches, limits: Limits) -> Result<Config, String> {
-    let listen = *arguments.get_one::<SocketAddr>("listen").ok_or("Say --listen.")?;
+/// The listener's configuration.
+///
+/// # Errors
+///
+/// If the arguments lack the options of [`arguments`].
+pub fn config(arguments: &ArgMatches, limits: Limits) -> Result<Config, String> {
+    let listen = *arguments.get_one::<SocketAddr>("listen").ok_or("give --listen.")?;
     let file = |name| arguments.get_one::<PathBuf>(name).cloned();
     let tls = match (file("tls-cert"), file("tls-key")) {
         (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
@@ -69,24 +71,36 @@ pub(crate) fn config(arguments: &ArgMatches, limits: Limits) -> Result<Config, S
     Ok(Config { listen, tls, limits })
 }
 
-/// A server that listens, and the address to reach it under.
-pub(crate) async fn bind(config: Config, app: App) -> Result<(Server, String), String> {
+/// Binds the listener; also returns the URL of the server.
+///
+/// # Errors
+///
+/// If the address cannot be bound, or the certificate cannot be read.
+pub async fn bind(config: Config, app: App) -> Result<(Server, String), String> {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let server = Server::bind(config, app).await.map_err(|error| error.to_string())?;
     let url = format!("{scheme}://{}", server.address());
     Ok((server, url))
 }
 
-/// Runs a command that needs a runtime.
-pub(crate) fn block_on(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+/// Runs a server on all cores.
+///
+/// # Errors
+///
+/// Those of `work`, or if no threads can be started.
+pub fn block_on(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("No threads could be started: {error}."))?;
+    let runtime = runtime.map_err(|error| format!("cannot start threads: {error}."))?;
     runtime.block_on(work)
 }
 
-/// Ready when the process is asked to stop.
-pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, String> {
-    let listen = |kind| signal(kind).map_err(|error| format!("No signals: {error}."));
+/// Completes on SIGINT or SIGTERM.
+///
+/// # Errors
+///
+/// If signals cannot be caught.
+pub fn stop_signal() -> Result<impl Future<Output = ()>, String> {
+    let listen = |kind| signal(kind).map_err(|error| format!("cannot catch signals: {error}."));
     let mut interrupt: Signal = listen(SignalKind::interrupt())?;
     let mut terminate: Signal = listen(SignalKind::terminate())?;
     Ok(std::future::poll_fn(move |context| {
@@ -94,10 +108,4 @@ pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, String> {
             interrupt.poll_recv(context).is_ready() || terminate.poll_recv(context).is_ready();
         if asked { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
     }))
-}
-
-/// Tells whoever started it. That nobody listens is no reason to stop.
-pub(crate) fn tell(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
-    let _ = std::io::stdout().flush();
 }

@@ -1,0 +1,14 @@
+//! What a program says to whoever started it. That nobody reads it is no reason to stop.
+
+use std::io::Write;
+
+/// Writes a line to standard output.
+pub fn print(line: &str) {
+    let mut output = std::io::stdout();
+    let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+}
+
+/// Writes a line to standard error.
+pub fn log(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

@@ -1,0 +1,39 @@
+//! Data directories, as commands name them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use keyloom_store::{Engine, Options};
+
+/// Opens the store in a directory, and never creates one.
+///
+/// # Errors
+///
+/// If there is no store in the directory, or it cannot be opened.
+pub fn open_existing(directory: &Path) -> Result<Arc<Engine>, String> {
+    Engine::open_existing(directory, Options::default())
+        .map(Arc::new)
+        .map_err(|error| error.to_string())
+}
+
+/// Opens the store in a directory, or creates one.
+///
+/// # Errors
+///
+/// If it can be neither opened nor created.
+pub fn open_or_create(directory: &Path, options: Options) -> Result<Arc<Engine>, String> {
+    Engine::open(directory, options).map(Arc::new).map_err(|error| error.to_string())
+}
+
+/// Writes everything to disk. If the store is still in use elsewhere, it stays open.
+///
+/// # Errors
+///
+/// If something cannot be written.
+pub fn close(engine: Arc<Engine>) -> Result<(), String> {
+    match Arc::try_unwrap(engine) {
+        Ok(engine) => engine.close(),
+        Err(engine) => engine.checkpoint(),
+    }
+    .map_err(|error| error.to_string())
+}

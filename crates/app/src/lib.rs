@@ -1,0 +1,25 @@
+//! Programs that serve a model: command-line options, where the data is, listening, background
+//! workers, stopping.
+//!
+//! An [`Application`] is a model with routes, event handlers and settings of its own;
+//! [`Application::run`] makes a program of it. The binary `keyloom` uses the same pieces for models
+//! that need no code.
+//!
+//! This crate knows no commands other than serving, and decides nothing about data or HTTP: the
+//! crates `keyloom` and `keyloom-server` do.
+
+mod application;
+mod console;
+// Public modules, so that `place::open` and `listen::bind` say what they open and bind.
+pub mod directory;
+pub mod listen;
+pub mod pages;
+pub mod place;
+mod serve;
+mod settings;
+mod worker;
+
+pub use application::{Application, Parts, exit};
+pub use console::{log, print};
+pub use serve::{Served, directory_of, serve, serve_arguments};
+pub use settings::{Setting, Settings, Takes, secret};

@@ -1,0 +1,137 @@
+//! Serving a model until the process is told to stop.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use clap::{Arg, ArgMatches, value_parser};
+use keyloom::Db;
+use keyloom_server::{Limits, Log, LogLevel, Rest, RestOptions};
+
+use crate::application::Parts;
+use crate::console::{log, print};
+use crate::directory::close;
+use crate::place::{self, Opened};
+use crate::worker::Workers;
+use crate::{listen, pages};
+
+/// A document has at most 320 KiB, and a transaction 100 of them that fit into 4 MB.
+const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How often expired entities are removed.
+const EXPIRE_EVERY: Duration = Duration::from_secs(30);
+/// How many at a time.
+const EXPIRE_LIMIT: u32 = 1000;
+
+/// A model to serve.
+#[derive(Debug)]
+pub struct Served<'a> {
+    /// Its name: names the default data directory and the service.
+    pub name: &'a str,
+    /// The text of its model.
+    pub model: &'a str,
+    /// What the application adds to the model.
+    pub parts: Parts,
+    /// Set to the URL once the server listens.
+    pub url: Arc<OnceLock<String>>,
+}
+
+/// Adds the options that every server takes.
+pub fn serve_arguments(command: clap::Command) -> clap::Command {
+    let data = Arg::new("data").long("data").value_name("DIR");
+    let data = data.value_parser(value_parser!(PathBuf)).help(
+        "Data directory, created if missing [default: ./NAME-data, after the\n\
+         model]",
+    );
+    let log = Arg::new("log").long("log").value_name("WHICH").default_value("all");
+    let log = log
+        .value_parser(["all", "failures", "nothing"])
+        .help("Which requests to log to stderr, as JSON");
+    let command =
+        listen::arguments(command.arg(data), "127.0.0.1:8080").arg(log).arg(pages::argument());
+    place::remote_arguments(command)
+}
+
+/// Serves until the process is told to stop.
+///
+/// # Errors
+///
+/// If the data cannot be opened or the server cannot listen.
+pub fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
+    listen::block_on(serve_until_stopped(served, arguments))
+}
+
+async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
+    let default = directory_of(served.name);
+    let opened = place::open_or_create(arguments, default, listen::options(arguments)).await?;
+    let Opened { place, name, flag, engine } = opened;
+    let tokens = place.tokens().await?;
+    let db = place.database(served.model).await?;
+    let is_open = tokens.is_open();
+    let chores = tokio::spawn(chores(db.clone()));
+    let Parts { routes, closed, handlers, pages } = served.parts;
+    let pages = [pages, pages::named(arguments)?].concat();
+    let (service, log) = (served.name.to_owned(), request_log(arguments));
+    let options = RestOptions { name: service, log, closed, pages, ..RestOptions::default() };
+    let rest = Rest::new(db.clone(), tokens, routes, options)?;
+    let greeting = rest.greeting();
+    let limits = Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() };
+    let config = listen::config(arguments, limits)?;
+    if is_open && !config.listen.ip().is_loopback() {
+        return Err(format!(
+            "refusing to accept remote connections without authentication. Create a token with \
+             `keyloom token create {flag} --role admin`, or listen on 127.0.0.1."
+        ));
+    }
+    let (server, url) = listen::bind(config, rest.into()).await?;
+    let _ = served.url.set(url.clone());
+    let workers = handlers.map(|handlers| Workers::start(&db, handlers));
+    drop(db);
+    let stop = listen::stop_signal()?;
+    print(&format!("Serving {} from {name} on {url}", served.name));
+    if is_open {
+        print("No tokens configured: only loopback requests are accepted, without authentication.");
+    }
+    print(&greeting.replace("URL", &url));
+    server.run(stop).await;
+    chores.abort();
+    // It holds the database, which must be dropped before the engine closes.
+    let _ = chores.await;
+    if let Some(workers) = workers {
+        workers.stop().await;
+    }
+    print("Stopped.");
+    engine.map_or(Ok(()), close)
+}
+
+/// The default data directory of a model.
+pub fn directory_of(name: &str) -> PathBuf {
+    PathBuf::from(format!("{name}-data"))
+}
+
+/// Background work of every server: rows that a changed model needs, and expiry.
+async fn chores(db: Db) {
+    if db.is_backfill_pending() {
+        print(
+            "Rebuilding index rows for the changed model; affected lists return 503 until it is done.",
+        );
+        match db.backfill(|_| {}).await {
+            Ok(()) => print("Index rows rebuilt."),
+            Err(error) => log(&format!("cannot rebuild index rows: {error}")),
+        }
+    }
+    loop {
+        if let Err(error) = db.expire(EXPIRE_LIMIT).await {
+            log(&format!("cannot remove expired entities: {error}"));
+        }
+        tokio::time::sleep(EXPIRE_EVERY).await;
+    }
+}
+
+fn request_log(arguments: &ArgMatches) -> Log {
+    let level = match arguments.get_one::<String>("log").map(String::as_str) {
+        Some("failures") => LogLevel::Failures,
+        Some("nothing") => LogLevel::Nothing,
+        _ => LogLevel::All,
+    };
+    Log { level, write: Arc::new(log) }
+}
