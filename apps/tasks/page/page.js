@@ -53,6 +53,9 @@ async function refresh() {
       ...tag.map((one) => make("li", {}, chip([shown(one), " ×"], one, tag))),
     );
     document.getElementById("tasks").replaceChildren(...list.items.map((task) => taskCard(task, tag)));
+    document.getElementById("welcome").hidden = list.total > 0 || tag.length > 0;
+    document.querySelector("aside").hidden = list.total === 0 && tag.length === 0;
+    document.querySelector("section nav").hidden = list.previous === undefined && list.next === undefined;
     turn("previous", list.previous, tag);
     turn("next", list.next, tag);
     await refreshKeys(tag);
@@ -118,7 +121,7 @@ function parseTags(text) {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf(":");
-      if (at < 1) throw new Error(`A tag is a key and a value, as in priority:high, and “${pair}” is not.`);
+      if (at < 1) throw new Error(`Invalid tag “${pair}”: write a key and a value, such as priority:high.`);
       return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
     }),
   );
@@ -132,7 +135,7 @@ async function change(task, patch) {
 
 async function retag(task) {
   const before = Object.entries(task.tags).map(([key, value]) => `${key}:${value}`).join(", ");
-  const text = prompt("Tags of this task:", before);
+  const text = prompt("Tags, separated by commas:", before);
   if (text === null) return;
   await tell(async () => {
     const tags = parseTags(text);

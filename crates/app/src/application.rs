@@ -1,12 +1,13 @@
 //! Applications: a model with routes, handlers and settings of its own.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use keyloom::events::Handlers;
 use keyloom_server::{OwnPage, OwnRoute};
 
 use crate::console::log;
-use crate::serve::{Served, serve, serve_arguments};
+use crate::serve::{Served, directory_of, serve, serve_arguments};
 use crate::settings::{Setting, Settings};
 
 /// A model that is served together with what only code can do.
@@ -44,14 +45,24 @@ impl Application {
         let command = clap::Command::new(self.name).about(self.about);
         let command = command.args(self.settings.iter().map(Setting::argument));
         let arguments = serve_arguments(command).get_matches();
-        exit(self.name, self.serve(&arguments))
+        exit(self.name, self.serve(&arguments, directory_of(self.name)))
     }
 
-    fn serve(&self, arguments: &clap::ArgMatches) -> Result<(), String> {
+    /// Serves it, by arguments that include those of [`serve_arguments`], until the process is told
+    /// to stop.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is wrong, the data cannot be opened or the server cannot listen.
+    pub fn serve(
+        &self,
+        arguments: &clap::ArgMatches,
+        default_directory: PathBuf,
+    ) -> Result<(), String> {
         let settings = Settings::of(self.name, self.settings, arguments)?;
         let parts = (self.parts)(&settings)?;
         let (name, model, url) = (self.name, self.model, settings.url);
-        serve(Served { name, model, parts, url }, arguments)
+        serve(Served { name, model, parts, url, default_directory }, arguments)
     }
 }
 

@@ -1,10 +1,10 @@
 //! What all servers share: the address, TLS, the engine's options, the runtime, stopping.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom_server::{App, Config, Limits, Server, TlsFiles};
+use keyloom_server::{App, Config, Limits, Server, ServerError, TlsFiles};
 use keyloom_store::{Durability, Options};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -29,7 +29,7 @@ pub fn arguments(command: clap::Command, listen: &'static str) -> clap::Command 
                 .default_value("sync")
                 .help(
                     "When to acknowledge a write: after it is synced to disk, or\n\
-                     before (a power failure can lose the last 100 ms)",
+                     before (a power failure can lose the last 100 ms)\n",
                 ),
         )
         .arg(
@@ -69,6 +69,18 @@ pub fn config(arguments: &ArgMatches, limits: Limits) -> Result<Config, String> 
         _ => None,
     };
     Ok(Config { listen, tls, limits })
+}
+
+/// Takes the address to listen on, for as long as the result lives, so that one that is taken is
+/// noticed before anything else is done. Nothing is accepted.
+///
+/// # Errors
+///
+/// If the address cannot be bound.
+pub fn reserve(arguments: &ArgMatches) -> Result<TcpListener, String> {
+    let address = *arguments.get_one::<SocketAddr>("listen").ok_or("give --listen.")?;
+    let cannot = |cause| ServerError::Listen { address, cause }.to_string();
+    TcpListener::bind(address).map_err(cannot)
 }
 
 /// Binds the listener; also returns the URL of the server.

@@ -29,7 +29,11 @@ pub fn argument() -> Arg {
         .value_name("DIR")
         .action(ArgAction::Append)
         .value_parser(value_parser!(PathBuf))
-        .help("Also serve the files of this folder, without authentication;\nindex.html is served at /")
+        .help(
+            "Also serve the files of this folder, without authentication;\n\
+             index.html is served at / [default: the folder `page` next to\n\
+             the model, if there is one]",
+        )
 }
 
 /// The pages of the folders that `--pages` names.
@@ -55,7 +59,12 @@ pub fn named(arguments: &ArgMatches) -> Result<Vec<OwnPage>, String> {
     Ok(pages)
 }
 
-fn of_folder(folder: &Path) -> Result<Vec<OwnPage>, String> {
+/// The files of a folder as pages.
+///
+/// # Errors
+///
+/// If a file cannot be read or has an unknown type.
+pub fn of_folder(folder: &Path) -> Result<Vec<OwnPage>, String> {
     let failed = |path: &Path, error| format!("cannot read {}: {error}.", path.display());
     let files = std::fs::read_dir(folder).map_err(|error| failed(folder, error))?;
     let mut pages = vec![];

@@ -72,11 +72,7 @@ pub fn remote_arguments(command: clap::Command) -> clap::Command {
     let table = Arg::new("dynamodb").long("dynamodb").value_name("TABLE").conflicts_with("data");
     command
         .arg(table.help("DynamoDB table to use instead of a data directory"))
-        .arg(of_dynamodb(
-            "endpoint-url",
-            "URL",
-            "DynamoDB endpoint [default: the AWS endpoint of the region]",
-        ))
+        .arg(of_dynamodb("endpoint-url", "URL", "DynamoDB endpoint [default: that of the region]"))
         .arg(of_dynamodb(
             "region",
             "REGION",

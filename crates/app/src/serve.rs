@@ -25,7 +25,7 @@ const EXPIRE_LIMIT: u32 = 1000;
 /// A model to serve.
 #[derive(Debug)]
 pub struct Served<'a> {
-    /// Its name: names the default data directory and the service.
+    /// Its name, as the API reference shows it.
     pub name: &'a str,
     /// The text of its model.
     pub model: &'a str,
@@ -33,6 +33,8 @@ pub struct Served<'a> {
     pub parts: Parts,
     /// Set to the URL once the server listens.
     pub url: Arc<OnceLock<String>>,
+    /// Where the data is if the arguments do not say.
+    pub default_directory: PathBuf,
 }
 
 /// Adds the options that every server takes.
@@ -45,7 +47,7 @@ pub fn serve_arguments(command: clap::Command) -> clap::Command {
     let log = Arg::new("log").long("log").value_name("WHICH").default_value("all");
     let log = log
         .value_parser(["all", "failures", "nothing"])
-        .help("Which requests to log to stderr, as JSON");
+        .help("Which requests to log to stderr, as JSON\n");
     let command =
         listen::arguments(command.arg(data), "127.0.0.1:8080").arg(log).arg(pages::argument());
     place::remote_arguments(command)
@@ -61,8 +63,10 @@ pub fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
 }
 
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
-    let default = directory_of(served.name);
-    let opened = place::open_or_create(arguments, default, listen::options(arguments)).await?;
+    // A taken port is noticed before anything is created.
+    let reserved = listen::reserve(arguments)?;
+    let (default, options) = (served.default_directory, listen::options(arguments));
+    let opened = place::open_or_create(arguments, default, options).await?;
     let Opened { place, name, flag, engine } = opened;
     let tokens = place.tokens().await?;
     let db = place.database(served.model).await?;
@@ -82,6 +86,7 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
              `keyloom token create {flag} --role admin`, or listen on 127.0.0.1."
         ));
     }
+    drop(reserved);
     let (server, url) = listen::bind(config, rest.into()).await?;
     let _ = served.url.set(url.clone());
     let workers = handlers.map(|handlers| Workers::start(&db, handlers));

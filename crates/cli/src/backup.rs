@@ -11,20 +11,20 @@ use crate::progress::{ProgressBar, Step};
 pub(crate) const COMMAND: Command = Command { name: "backup", describe, run };
 
 const EXAMPLES: &str = "\
-The copy is a data directory itself: it can be opened like any other. Leave it as it is if you want
-to restore from it later; once it was written to, it is another database.
+A backup is a data directory and can be opened like any other. To restore from it later, do not write
+to it: once written to, it is a database of its own.
 
 Examples:
   keyloom backup --data ./data --to ./backup-monday
-      Copy everything.
+      Copy everything
 
   keyloom restore --from ./backup-monday --to ./again
-      See `keyloom restore --help` for going back to a moment.";
+      Restore the backup; `keyloom restore --help` shows point-in-time restore";
 
 fn describe(command: clap::Command) -> clap::Command {
     command
         .about("Copy a data directory")
-        .arg(data_argument("The directory that holds the data; nobody else may have it open"))
+        .arg(data_argument("Data directory; no other process may have it open"))
         .arg(target_argument())
         .arg(json_argument())
         .after_help(EXAMPLES)

@@ -29,27 +29,26 @@ use sheet::Sheet;
 pub(crate) const COMMAND: Command = Command { name: "chart", describe, run };
 
 const EXAMPLES: &str = "\
-A key is written as its parts: words and numbers as they are, {field} for the value of a field,
--{field} for one in descending order. PK and SK are the keys of the table, L0P and L0S those of its
-first index, and so on. Costs are of entities of 1 KB and pages of 20: rows that are read or written,
-and units of DynamoDB for them.
+Keys are shown as their parts: {field} is the value of a field, -{field} is in descending order.
+PK and SK are the keys of the table, L0P and L0S those of its first index, and so on. Costs are for
+entities of 1 KB and pages of 20: rows read or written, and DynamoDB capacity units.
 
 Examples:
   keyloom chart apps/oncall/model.toml
-      For the terminal.
+      Print tables to the terminal
 
   keyloom chart apps/oncall/model.toml --format markdown --output oncall.md
-      Tables and a diagram of the entities, for a README or a wiki.
+      Write tables and a diagram of the entities, for a README or a wiki
 
   keyloom chart apps/oncall/model.toml --format svg --output oncall.svg
-      The table with some rows in it, and every index: open it in a browser.
+      Draw the table and its indexes with sample rows
 
   keyloom chart apps/oncall/model.toml --json
-      The same as the terminal has, for a program.";
+      Print the same as JSON";
 
 fn describe(command: clap::Command) -> clap::Command {
     command
-        .about("Show what a model compiles to: entities, access patterns, keys, costs")
+        .about("Show what a model compiles to: entities, access patterns, keys and costs")
         .arg(ModelFile::argument())
         .arg(
             Arg::new("format")
@@ -57,7 +56,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .value_name("FORMAT")
                 .value_parser(["terminal", "markdown", "svg"])
                 .default_value("terminal")
-                .help("How to draw it"),
+                .help("Output format"),
         )
         .arg(output_argument())
         .arg(json_argument().conflicts_with("format"))

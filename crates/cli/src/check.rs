@@ -16,17 +16,17 @@ pub(crate) const COMMAND: Command = Command { name: "check", describe, run };
 const EXAMPLES: &str = "\
 Examples:
   keyloom check apps/kitchen/model.toml
-      Every error of the file with its place and what to do; or what the model declares, and how
-      many rows one change of each entity can touch.
+      Print every error with its position and a fix, or a summary of the model and the rows
+      that a write of each entity touches
 
   keyloom check new.toml --against old.toml
-      Also what must be done to data of the old model, or why it cannot be kept.
+      Also print what changes for existing data, or why it cannot be migrated
 
   keyloom check model.toml --json
-      The same for a program: {\"errors\": [...]} with line, column, code, reason and help; or
-      {\"entities\": [...], \"indexes\": 2}.
+      Print {\"errors\": [...]} with line, column, code, reason and help, or
+      {\"entities\": [...], \"indexes\": 2}
 
-docs/model.md explains the language of models and every error.";
+docs/model.md is the reference of the model language and its errors.";
 
 fn describe(command: clap::Command) -> clap::Command {
     command
@@ -37,7 +37,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .long("against")
                 .value_name("OLD")
                 .value_parser(value_parser!(PathBuf))
-                .help("The model file that the data was written under"),
+                .help("Model file that existing data was written with"),
         )
         .arg(json_argument())
         .after_help(EXAMPLES)

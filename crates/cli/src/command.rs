@@ -20,7 +20,7 @@ pub(crate) struct Command {
 
 /// The argument that asks for an answer that a program can read.
 pub(crate) fn json_argument() -> Arg {
-    Arg::new("json").long("json").action(ArgAction::SetTrue).help("Answer in JSON, for programs")
+    Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the result as JSON")
 }
 
 /// The argument that names a file to write to.
@@ -30,7 +30,7 @@ pub(crate) fn output_argument() -> Arg {
         .short('o')
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
-        .help("The file to make; standard output if none is named")
+        .help("Output file [default: stdout]")
 }
 
 /// A moment since 1970 as RFC 3339 writes it: what a field of the type `time` takes.

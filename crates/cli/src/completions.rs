@@ -17,13 +17,13 @@ Examples:
 
 fn describe(command: clap::Command) -> clap::Command {
     command
-        .about("Write what a shell needs to complete commands")
+        .about("Print a shell completion script")
         .arg(
             Arg::new("shell")
                 .value_name("SHELL")
                 .value_parser(value_parser!(Shell))
                 .required(true)
-                .help("The shell"),
+                .help("Shell"),
         )
         .after_help(EXAMPLES)
 }

@@ -1,16 +1,15 @@
-//! `keyloom demo`: an application with data to look at, and its page.
+//! `keyloom demo`: an application with sample data and its page.
 
 mod comments;
 mod random;
 mod tasks;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom::{Entry, Existing};
+use keyloom::{Db, Entry, Existing};
 use keyloom_app::directory::{close, open_or_create};
-use keyloom_app::{Parts, Served, directory_of, log, pages, serve, serve_arguments};
+use keyloom_app::{Application, Parts, directory_of, listen, log, pages, serve_arguments};
 use keyloom_model::Layout;
 use keyloom_server::OwnPage;
 use keyloom_store::Options;
@@ -19,119 +18,161 @@ use keyloom_value::Item;
 use crate::command::Command;
 use crate::import::{OnProblem, Produced, take_in};
 use crate::model_file::{ModelFile, block_on, database};
+use crate::progress::grouped;
 
 pub(crate) const COMMAND: Command = Command { name: "demo", describe, run };
 
 const EXAMPLES: &str = "\
+Applications:
+  tasks      Tasks with user-defined tags, filtered in any combination
+  comments   Product comments with filters, statistics and a leaderboard
+  kitchen    Recipes, weekly menus and shopping lists
+  oncall     Escalating searches for whoever is on call; a built-in receiver plays
+             mail, text, call and webhook
+
 Examples:
   keyloom demo tasks
-      Make 10,000 tasks with tags in ./tasks-demo-data, and serve them. Open the address that it
-      tells in a browser.
+      Generate 10,000 tasks in ./tasks-demo-data, then serve them with a page at
+      http://127.0.0.1:8080
 
   keyloom demo comments --size 1000000 --data ./comments
-      A million comments on a hundred products, with counts and a leaderboard. What is there
-      already is not made again, so what was interrupted goes on.";
+      Generate a million comments on a hundred products. Existing samples are kept, so an
+      interrupted run continues where it stopped.";
 
-/// An application to look at.
+/// An application with sample data.
 struct Demo {
-    name: &'static str,
-    model: &'static str,
-    files: &'static [(&'static str, &'static str)],
-    /// One of so many entities.
-    sample: fn(u64, u64) -> Entry,
+    application: Application,
+    /// What `--size` counts.
+    unit: &'static str,
+    default_size: u64,
+    /// The entities of one unit, by its number and the number of all units.
+    sample: fn(u64, u64) -> Vec<Entry>,
 }
 
-const BASE: [(&str, &str); 2] = [
-    ("base.css", include_str!("../../../apps/page/base.css")),
-    ("api.js", include_str!("../../../apps/page/api.js")),
-];
+const NAMES: [&str; 2] = ["tasks", "comments"];
 
-const DEMOS: [Demo; 2] = [
-    Demo {
-        name: "tasks",
-        model: include_str!("../../../apps/tasks/model.toml"),
-        files: &[
-            BASE[0],
-            BASE[1],
-            ("index.html", include_str!("../../../apps/tasks/page/index.html")),
-            ("page.css", include_str!("../../../apps/tasks/page/page.css")),
-            ("page.js", include_str!("../../../apps/tasks/page/page.js")),
-        ],
-        sample: tasks::sample,
-    },
-    Demo {
-        name: "comments",
-        model: include_str!("../../../apps/comments/model.toml"),
-        files: &[
-            BASE[0],
-            BASE[1],
-            ("index.html", include_str!("../../../apps/comments/page/index.html")),
-            ("page.css", include_str!("../../../apps/comments/page/page.css")),
-            ("page.js", include_str!("../../../apps/comments/page/page.js")),
-        ],
-        sample: comments::sample,
-    },
-];
+const BASE_CSS: (&str, &str) = ("base.css", include_str!("../../../apps/page/base.css"));
+const API_JS: (&str, &str) = ("api.js", include_str!("../../../apps/page/api.js"));
+
+fn demo(name: &str) -> Option<Demo> {
+    match name {
+        "tasks" => Some(Demo {
+            application: Application {
+                name: "tasks",
+                about: "Tasks with user-defined tags.",
+                model: include_str!("../../../apps/tasks/model.toml"),
+                settings: &[],
+                parts: |_| {
+                    with_pages(&[
+                        BASE_CSS,
+                        API_JS,
+                        ("index.html", include_str!("../../../apps/tasks/page/index.html")),
+                        ("page.css", include_str!("../../../apps/tasks/page/page.css")),
+                        ("page.js", include_str!("../../../apps/tasks/page/page.js")),
+                    ])
+                },
+            },
+            unit: "tasks",
+            default_size: 10_000,
+            sample: tasks::sample,
+        }),
+        "comments" => Some(Demo {
+            application: Application {
+                name: "comments",
+                about: "Product comments with statistics and a leaderboard.",
+                model: include_str!("../../../apps/comments/model.toml"),
+                settings: &[],
+                parts: |_| {
+                    with_pages(&[
+                        BASE_CSS,
+                        API_JS,
+                        ("index.html", include_str!("../../../apps/comments/page/index.html")),
+                        ("page.css", include_str!("../../../apps/comments/page/page.css")),
+                        ("page.js", include_str!("../../../apps/comments/page/page.js")),
+                    ])
+                },
+            },
+            unit: "comments",
+            default_size: 10_000,
+            sample: comments::sample,
+        }),
+        _ => None,
+    }
+}
+
+fn with_pages(files: &[(&str, &str)]) -> Result<Parts, String> {
+    let pages = files.iter().map(|(name, text)| pages::page(name, text.as_bytes().to_vec()));
+    Ok(Parts { pages: pages.collect::<Result<Vec<OwnPage>, String>>()?, ..Parts::default() })
+}
 
 fn describe(command: clap::Command) -> clap::Command {
-    let names = DEMOS.map(|demo| demo.name);
-    let app = Arg::new("app").value_name("APP").required(true).value_parser(names);
-    let size = Arg::new("size").long("size").value_name("COUNT").default_value("10000");
+    let app = Arg::new("app").value_name("APP").required(true).value_parser(NAMES);
+    let size = Arg::new("size").long("size").value_name("COUNT");
     let size = size.value_parser(value_parser!(u64).range(1..=1_000_000_000));
     let command = command
-        .about("Fill an application with sample data and serve it, with a page for a browser")
-        .arg(app.help("Which application"))
-        .arg(size.help("How many tasks or comments"));
+        .about("Serve an application with sample data and a page")
+        .arg(app.help("Application to serve"))
+        .arg(size.help(
+            "Number of tasks, comments, menus or contacts to generate\n\
+             [default: 10000, 10000, 4 or 6]",
+        ));
     serve_arguments(command).after_help(EXAMPLES)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let app = arguments.get_one::<String>("app").ok_or("Name an application.")?;
-    let demo = DEMOS.iter().find(|demo| demo.name == app).ok_or("Name an application.")?;
+    let name = arguments.get_one::<String>("app").ok_or("name an application.")?;
+    let demo = demo(name).ok_or_else(|| format!("unknown application `{name}`."))?;
     if arguments.contains_id("dynamodb") {
-        return Err("samples are kept in a directory: give --data.".to_owned());
+        return Err("samples are generated in a data directory: give --data.".to_owned());
     }
-    let name = format!("{app}-demo");
-    let given = arguments.get_one::<PathBuf>("data").cloned();
-    let directory = given.unwrap_or_else(|| directory_of(&name));
-    let size = arguments.get_one::<u64>("size").copied().unwrap_or(1);
-    demo.fill(&directory, size)?;
-    let parts = Parts { pages: demo.pages()?, ..Parts::default() };
-    let served = Served { name: &name, model: demo.model, parts, url: Arc::default() };
-    serve(served, arguments)
+    let default = directory_of(&format!("{name}-demo"));
+    let given = arguments.get_one::<PathBuf>("data");
+    let size = arguments.get_one::<u64>("size").copied().unwrap_or(demo.default_size);
+    // A taken port is noticed before samples are generated.
+    let reserved = listen::reserve(arguments)?;
+    demo.fill(given.unwrap_or(&default), size)?;
+    drop(reserved);
+    demo.application.serve(arguments, default)
 }
 
 impl Demo {
-    /// Makes everything that is not there yet.
+    /// Generates all samples that do not exist yet.
     fn fill(&self, directory: &Path, size: u64) -> Result<(), String> {
-        let file = ModelFile::of_text(self.name, self.model)?;
+        let file = ModelFile::of_text(self.application.name, self.application.model)?;
         let engine = open_or_create(directory, Options::default())?;
-        let layout = Layout::new(file.model.clone(), 1, &Item::new());
-        let sample = self.sample;
         block_on(async {
             let db = database(&file, &engine).await?;
-            // They are made in order, so whoever has the last one has all.
-            let last = sample(size - 1, size);
-            let is_there =
-                db.get(&last.entity, &last.id).await.map_err(|error| error.to_string())?;
-            if is_there.is_some() {
-                return Ok(());
-            }
-            log(&format!("{size} {} are made in {}.", self.name, directory.display()));
-            let produced = Produced {
-                total: Some(size),
-                produce: Box::new(move |to| {
-                    (0..size).try_for_each(|number| to.add(sample(number, size), number))
-                }),
-            };
-            let options = (Existing::Replace, OnProblem::Stop);
-            take_in(&db, &layout, produced, options).await?.outcome()
+            self.generate(&db, directory, size).await
         })?;
         close(engine)
     }
 
-    fn pages(&self) -> Result<Vec<OwnPage>, String> {
-        let files = self.files.iter();
-        files.map(|(name, text)| pages::page(name, text.as_bytes().to_vec())).collect()
+    async fn generate(&self, db: &Db, directory: &Path, size: u64) -> Result<(), String> {
+        let sample = self.sample;
+        // They are generated in order, so if the last one exists, all do.
+        let last = sample(size - 1, size).pop().ok_or("there are no samples.")?;
+        let of_tenant = last.tenant.map_or_else(|| db.clone(), |tenant| db.tenant(tenant));
+        let found =
+            of_tenant.get(&last.entity, &last.id).await.map_err(|error| error.to_string())?;
+        if found.is_some() {
+            return Ok(());
+        }
+        let what = format!("{} {}", grouped(size), self.unit);
+        log(&format!("Generating {what} in {} …", directory.display()));
+        let produced = Produced {
+            total: Some(size),
+            produce: Box::new(move |to| {
+                (0..size).try_for_each(|number| {
+                    let mut unit = sample(number, size).into_iter();
+                    unit.try_for_each(|entry| to.add(entry, number))
+                })
+            }),
+        };
+        let layout = Layout::new(db.model(), 1, &Item::new());
+        let options = (Existing::Replace, OnProblem::Stop);
+        let tally = take_in(db, &layout, produced, options).await?;
+        tally.outcome()?;
+        log(&format!("Generated {what} in {:.1} s.", tally.elapsed().as_secs_f64()));
+        Ok(())
     }
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom_app::directory::close;
+use keyloom_app::directory::{close, open_or_create};
 use keyloom_app::{listen, print};
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
 use keyloom_server::{Credentials, DynamoDb, Limits};
-use keyloom_store::{Engine, SystemClock};
+use keyloom_store::SystemClock;
 
 use crate::command::Command;
 
@@ -18,38 +18,33 @@ pub(crate) const COMMAND: Command = Command { name: "dynamodb", describe, run };
 const EXAMPLES: &str = "\
 Examples:
   keyloom dynamodb --data ./data
-      Serve the tables in ./data to this machine. Any client works with any keys:
+      Serve the tables in ./data on http://127.0.0.1:8000; any access key is accepted:
       aws dynamodb list-tables --endpoint-url http://127.0.0.1:8000 --region us-east-1
 
   keyloom dynamodb --data ./data --listen 0.0.0.0:8443 --credentials keys \\
       --tls-cert cert.pem --tls-key key.pem
-      Serve others too. The file `keys` is written like ~/.aws/credentials; requests must be
-      signed with one of its keys.
+      Accept remote connections, signed with one of the access keys in the file `keys`, which
+      has the format of ~/.aws/credentials
 
-Stop it with Ctrl-C or SIGTERM: requests under way are answered first.";
+Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress.";
 
 fn describe(command: clap::Command) -> clap::Command {
     let path = |name: &'static str, value: &'static str| {
         Arg::new(name).long(name).value_name(value).value_parser(value_parser!(PathBuf))
     };
     let command = command
-        .about("Serve a directory to any client of Amazon DynamoDB")
-        .arg(
-            path("data", "DIR")
-                .required(true)
-                .help("The directory that holds the tables; made if it is not there"),
-        )
+        .about("Serve the DynamoDB API from a data directory")
+        .arg(path("data", "DIR").required(true).help("Data directory, created if missing"))
         .arg(path("credentials", "FILE").help(
-            "Let in only requests signed with a key of this file, which is\n\
-             written like ~/.aws/credentials. Without it any request is let\n\
-             in, and only this machine is listened to",
+            "File with the accepted access keys, in the format of\n\
+             ~/.aws/credentials [default: any key, loopback only]",
         ))
         .arg(
             Arg::new("region")
                 .long("region")
                 .value_name("NAME")
                 .default_value("us-east-1")
-                .help("The region that resource names say"),
+                .help("Region in resource names (ARNs)"),
         )
         .after_help(EXAMPLES);
     listen::arguments(command, "127.0.0.1:8000")
@@ -60,21 +55,23 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
 }
 
 async fn serve(arguments: &ArgMatches) -> Result<(), String> {
-    let data = arguments.get_one::<PathBuf>("data").ok_or("Say --data.")?;
+    let data = arguments.get_one::<PathBuf>("data").ok_or("give --data.")?;
     let credentials = credentials(arguments)?;
     let is_open = credentials.is_none();
-    let options = listen::options(arguments);
-    let engine = Arc::new(Engine::open(data, options).map_err(|error| error.to_string())?);
+    // A taken port is noticed before anything is created.
+    let reserved = listen::reserve(arguments)?;
+    let engine = open_or_create(data, listen::options(arguments))?;
     let region = arguments.get_one::<String>("region").cloned().unwrap_or_default();
     let options = EndpointOptions { region, ..EndpointOptions::default() };
     let endpoint = Endpoint::new(engine.clone(), options);
     let app = DynamoDb::new(endpoint, credentials, Arc::new(SystemClock));
     let config = listen::config(arguments, Limits::default())?;
+    drop(reserved);
     let (server, url) = listen::bind(config, app.into()).await?;
     let stop = listen::stop_signal()?;
     print(&format!("Listening on {url}"));
     if is_open {
-        print("No --credentials: any signature is accepted, and only this machine is listened to.");
+        print("No --credentials: any signature is accepted, from this machine only.");
     }
     server.run(stop).await;
     print("Stopped.");
@@ -83,7 +80,7 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
 
 fn credentials(arguments: &ArgMatches) -> Result<Option<Credentials>, String> {
     let Some(path) = arguments.get_one::<PathBuf>("credentials") else { return Ok(None) };
-    let failed = |why: String| format!("The file {} cannot be used: {why}", path.display());
+    let failed = |why: String| format!("cannot use {}: {why}", path.display());
     let text = fs::read_to_string(path).map_err(|error| failed(format!("{error}.")))?;
     Credentials::parse(&text).map(Some).map_err(|error| failed(error.to_string()))
 }

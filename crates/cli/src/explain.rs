@@ -13,25 +13,25 @@ pub(crate) const COMMAND: Command = Command { name: "explain", describe, run };
 const EXAMPLES: &str = "\
 Examples:
   keyloom explain apps/tasks/model.toml --data ./tasks-data '/tasks?tag=priority:high&tag=severity:low'
-      The lists that are combined with their sizes, what is really read, and what that costs on DynamoDB.
+      Print the combined lists with their sizes, what was read, and its cost on DynamoDB
 
   keyloom explain apps/oncall/model.toml --data ./data --tenant acme /contacts --json
-      The same of a tenant's data, for programs.
+      Explain a request of one tenant, as JSON
 
   keyloom explain apps/tasks/model.toml --data ./tasks-data \\
       --change '{\"create\": \"task\", \"document\": {\"name\": \"cook\", \"tags\": {\"priority\": \"high\"}}}'
-      Every row that would be written, and what that costs. Nothing is written.";
+      Print every row that the write would touch and its cost; nothing is written";
 
 fn describe(command: clap::Command) -> clap::Command {
     let request = Arg::new("request").value_name("PATH").required_unless_present("change");
     let change = Arg::new("change").long("change").value_name("JSON").conflicts_with("request");
     let tenant = Arg::new("tenant").long("tenant").value_name("TENANT");
     let command = command
-        .about("Tell how a request is answered, and what it costs")
+        .about("Show the plan, reads and cost of a request")
         .arg(ModelFile::argument())
-        .arg(request.help("Path and parameters of a GET request, as over HTTP"))
-        .arg(change.help("A change, as `/transaction` takes it, instead of a request"))
-        .arg(tenant.help("Whose data it is about"))
+        .arg(request.help("Path and query of a GET request"))
+        .arg(change.help("Explain a write instead: one operation as in POST /transaction"))
+        .arg(tenant.help("Tenant whose data to use"))
         .arg(json_argument())
         .after_help(EXAMPLES);
     place::arguments(command)

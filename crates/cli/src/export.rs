@@ -15,33 +15,33 @@ use crate::progress::{ProgressBar, Step};
 pub(crate) const COMMAND: Command = Command { name: "export", describe, run };
 
 const EXAMPLES: &str = "\
-Each line is one entity, of whatever tenant:
+Each line is one entity; all tenants are exported:
   {\"entity\":\"contact\",\"id\":\"7\",\"tenant\":\"acme\",\"fields\":{\"domain\":\"acme\",\"name\":\"Ann\"}}
-What is referred to comes before what refers to it. Numbers have all of their digits, times are texts
-in UTC, bytes are base64. What has expired is not exported.
+Entities come after those they refer to. Numbers are exact, times are RFC 3339 in UTC, bytes are
+base64. Expired entities are not exported.
 
 Examples:
   keyloom export apps/kitchen/model.toml --data ./data --output kitchen.jsonl
-      Everything, to a file that must not be there yet.
+      Export everything to a new file
 
   keyloom export model.toml --data ./data --entity category --entity ingredient | gzip > some.gz
-      Entities of two kinds, to standard output.
+      Export two entities to stdout
 
   keyloom export old.toml --data ./old | keyloom import new.toml --data ./new
-      From one model to another.";
+      Copy data from one model to another";
 
 fn describe(command: clap::Command) -> clap::Command {
     command
-        .about("Write every entity as a line of JSON")
+        .about("Export entities as JSON Lines")
         .arg(ModelFile::argument())
-        .arg(data_argument("The directory that holds the data; nobody else may have it open"))
+        .arg(data_argument("Data directory; no other process may have it open"))
         .arg(output_argument())
         .arg(
             Arg::new("entity")
                 .long("entity")
                 .value_name("NAME")
                 .action(ArgAction::Append)
-                .help("Only entities of this kind; can be given several times"),
+                .help("Export only this entity; repeatable"),
         )
         .after_help(EXAMPLES)
 }

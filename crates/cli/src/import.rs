@@ -39,35 +39,31 @@ pub(crate) const COMMAND: Command = Command { name: "import", describe, run };
 const WAITING_MAX: usize = 16;
 
 const EXAMPLES: &str = "\
-Lines are what `keyloom export` writes, in any order; everything that is not there yet is created,
-with the ids of the lines. A line whose entity is there already, with the same fields, is left as it
-is: what was interrupted is begun anew with the same command, goes on, and makes nothing twice. One
-that is there with other fields is a problem, unless --replace is given.
-
-Fields that a line leaves out get their defaults.
+The input is what `keyloom export` writes, in any order. Entities keep their ids; omitted fields get
+their defaults. Existing entities with equal fields are skipped, so an interrupted import can be
+repeated with the same command. Existing entities that differ are errors, unless --replace is given.
 
 Examples:
   keyloom import apps/kitchen/model.toml --data ./data kitchen.jsonl
-      Stop at the first line that cannot be imported. The lines before it are imported; some after
-      it may be.
+      Stop at the first line that cannot be imported; later lines may have been imported too
 
   gunzip -c kitchen.gz | keyloom import apps/kitchen/model.toml --data ./data --keep-going
-      Tell every such line, and import the others.";
+      Report every line that cannot be imported, and import the others";
 
 fn describe(command: clap::Command) -> clap::Command {
     let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     command
-        .about("Take in entities from lines of JSON")
+        .about("Import entities from JSON Lines")
         .arg(ModelFile::argument())
-        .arg(data_argument("The directory that holds the data; made if it is not there"))
+        .arg(data_argument("Data directory, created if missing"))
         .arg(
             Arg::new("file")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("The lines; standard input if none is named"),
+                .help("Input file [default: stdin]"),
         )
-        .arg(flag("keep-going").help("Go on after a line that cannot be imported"))
-        .arg(flag("replace").help("Give entities that are there the fields of their lines"))
+        .arg(flag("keep-going").help("Continue after lines that cannot be imported"))
+        .arg(flag("replace").help("Overwrite existing entities that differ"))
         .arg(json_argument())
         .after_help(EXAMPLES)
 }

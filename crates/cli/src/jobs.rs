@@ -17,15 +17,15 @@ const PAGE: u32 = 1000;
 const EXAMPLES: &str = "\
 Examples:
   keyloom jobs list model.toml --data ./data
-      List the dead letters: what failed for good, and why.
+      List dead letters: jobs that failed permanently, with the reason
 
   keyloom jobs replay model.toml --data ./data ID
-      Try one again, with all of its attempts. `--all` takes every dead letter.
+      Run a failed job again; --all replays every dead letter
 
   keyloom jobs drop model.toml --data ./data ID
-      Forget one.
+      Delete a job
 
-The directory must not be open elsewhere. While a server runs, ask it instead, as an admin:
+No other process may have the directory open. While a server runs, use its API as an admin:
   curl -H 'Authorization: Bearer ...' 'URL/jobs/lists/by_status?status=failed'
   curl -H 'Authorization: Bearer ...' -X POST URL/jobs/ID/replay";
 
@@ -33,24 +33,24 @@ fn describe(command: clap::Command) -> clap::Command {
     let verb = |name: &'static str, about: &'static str| {
         place::arguments(clap::Command::new(name).about(about).arg(ModelFile::argument()))
     };
-    let id = || Arg::new("id").value_name("ID").required(true).help("Which one");
+    let id = || Arg::new("id").value_name("ID").required(true).help("Job id");
     let status = Arg::new("status").long("status").value_name("STATE").default_value("failed");
-    let status = status.value_parser(STATES).help("Those in this state");
+    let status = status.value_parser(STATES).help("State to list");
     let all = Arg::new("all").long("all").action(clap::ArgAction::SetTrue);
-    let all = all.conflicts_with("id").help("Every one that has failed");
+    let all = all.conflicts_with("id").help("All failed jobs");
     command
-        .about("List jobs and dead letters; replay, call off and drop them")
+        .about("List, replay, cancel and delete jobs and dead letters")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(verb("list", "List jobs in a state").arg(status).arg(json_argument()))
-        .subcommand(verb("show", "Show all of a job, as JSON").arg(id()))
+        .subcommand(verb("list", "List jobs by state").arg(status).arg(json_argument()))
+        .subcommand(verb("show", "Print a job as JSON").arg(id()))
         .subcommand(
-            verb("replay", "Run what failed again")
+            verb("replay", "Run a failed job again")
                 .arg(id().required(false).required_unless_present("all"))
                 .arg(all),
         )
-        .subcommand(verb("cancel", "Call off what has not ended").arg(id()))
-        .subcommand(verb("drop", "Forget a job").arg(id()))
+        .subcommand(verb("cancel", "Cancel a job that has not ended").arg(id()))
+        .subcommand(verb("drop", "Delete a job").arg(id()))
         .after_help(EXAMPLES)
 }
 

@@ -22,7 +22,7 @@ impl ModelFile {
             .value_name("MODEL")
             .value_parser(value_parser!(PathBuf))
             .required(true)
-            .help("The model file")
+            .help("Model file")
     }
 
     /// The model that [`ModelFile::argument`] names.

@@ -1,15 +1,17 @@
-//! A progress bar, for people who wait. Nothing is shown where nobody looks.
+//! Progress of long work: a bar on a terminal, a line now and then elsewhere.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// As often as a person can read it.
 const EVERY: Duration = Duration::from_millis(100);
+/// Where lines pile up, as in a log.
+const EVERY_LINE: Duration = Duration::from_secs(10);
 const WIDTH: u64 = 24;
 
-/// Shows on a terminal how far something has come.
+/// Shows on standard error how far something has come.
 pub(crate) struct ProgressBar {
-    is_shown: bool,
+    is_terminal: bool,
     unit: &'static str,
     began: Instant,
     shown: Option<Instant>,
@@ -27,26 +29,33 @@ pub(crate) struct Step {
 }
 
 impl ProgressBar {
-    /// A bar that counts things of a kind, on standard error if that is a terminal.
+    /// A bar that counts things of a kind.
     pub(crate) fn new(unit: &'static str) -> ProgressBar {
-        let is_shown = std::io::stderr().is_terminal();
-        ProgressBar { is_shown, unit, began: Instant::now(), shown: None }
+        let is_terminal = std::io::stderr().is_terminal();
+        ProgressBar { is_terminal, unit, began: Instant::now(), shown: None }
     }
 
     /// Shows a step, unless one was shown just now.
     pub(crate) fn show(&mut self, step: Step) {
-        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= EVERY);
-        if self.is_shown && is_due {
-            self.shown = Some(Instant::now());
-            let line = line(step, self.unit, self.began.elapsed());
-            // That nobody sees it is no reason to stop.
-            let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
+        let is_due = match (self.is_terminal, self.shown) {
+            (true, shown) => shown.is_none_or(|shown| shown.elapsed() >= EVERY),
+            (false, shown) => shown.unwrap_or(self.began).elapsed() >= EVERY_LINE,
+        };
+        if !is_due {
+            return;
         }
+        self.shown = Some(Instant::now());
+        let line = line(step, self.unit, self.began.elapsed());
+        // That nobody sees it is no reason to stop.
+        let _ = match self.is_terminal {
+            true => write!(std::io::stderr(), "\r{line}\x1b[K"),
+            false => writeln!(std::io::stderr(), "{line}"),
+        };
     }
 
     /// Makes room for other text.
     pub(crate) fn clear(&mut self) {
-        if self.shown.take().is_some() {
+        if self.is_terminal && self.shown.take().is_some() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }

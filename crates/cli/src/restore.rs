@@ -12,34 +12,34 @@ use crate::progress::{ProgressBar, Step};
 pub(crate) const COMMAND: Command = Command { name: "restore", describe, run };
 
 const EXAMPLES: &str = "\
-A backup ends at the moment at which it was made. The log of the directory that it is of goes on
-from there, for as long as that directory keeps it: with it, any moment since can be had.
+A backup holds the state at the time it was made. With the log of the original data directory, you
+can restore to any later point in time that the log still covers.
 
 Examples:
   keyloom restore --from ./backup-monday --to ./again
-      What the backup has.
+      Restore the backup as it is
 
   keyloom restore --from ./backup-monday --log ./data --to ./again
-      Everything up to now; ./data may be damaged in places other than its log.
+      Restore everything up to now; only the log of ./data is read
 
   keyloom restore --from ./backup-monday --log ./data --to ./before --until 2026-03-01T11:59:00Z
-      Everything up to that moment, and nothing after it.";
+      Restore to a point in time";
 
 fn describe(command: clap::Command) -> clap::Command {
     let directory = |name: &'static str| {
         Arg::new(name).long(name).value_name("DIR").value_parser(value_parser!(PathBuf))
     };
     command
-        .about("Make a data directory out of a backup, as it was at a moment")
-        .arg(directory("from").required(true).help("The backup"))
-        .arg(directory("log").help("The data directory whose log goes on where the backup ends"))
+        .about("Restore a backup, optionally to a point in time")
+        .arg(directory("from").required(true).help("Backup directory"))
+        .arg(directory("log").help("Data directory whose log continues after the backup"))
         .arg(target_argument())
         .arg(
             Arg::new("until")
                 .long("until")
                 .value_name("TIME")
                 .value_parser(moment)
-                .help("The last moment to restore, such as 2026-03-01T11:59:00Z"),
+                .help("Restore up to this time, such as 2026-03-01T11:59:00Z"),
         )
         .arg(json_argument())
         .after_help(EXAMPLES)

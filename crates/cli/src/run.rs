@@ -30,17 +30,18 @@ const COMMANDS: &[Command] = &[
 ];
 
 const EXAMPLES: &str = "\
-Begin with a model file; docs/model.md is the guide to it:
-  keyloom check apps/tasks/model.toml
-  keyloom serve apps/tasks/model.toml
+Getting started:
+  keyloom demo tasks                       an application with sample data
+  keyloom check apps/tasks/model.toml      check a model; docs/model.md is the guide
+  keyloom serve apps/tasks/model.toml      serve it on http://127.0.0.1:8080
 
-Every command tells more, with examples: keyloom serve --help";
+Run `keyloom COMMAND --help` for options and examples.";
 
 /// All commands and their arguments.
 pub(crate) fn cli() -> clap::Command {
     clap::Command::new("keyloom")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Entities and the questions asked of them, declared once, on one table.")
+        .about("Declare entities and queries once; serve them from one table with bounded reads.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use keyloom_app::{Parts, Served, serve, serve_arguments};
+use keyloom_app::pages::of_folder;
+use keyloom_app::{Parts, Served, directory_of, serve, serve_arguments};
+use keyloom_server::OwnPage;
 
 use crate::command::Command;
 use crate::model_file::ModelFile;
@@ -15,21 +17,20 @@ pub(crate) const COMMAND: Command = Command { name: "serve", describe, run };
 const EXAMPLES: &str = "\
 Examples:
   keyloom serve apps/tasks/model.toml
-      Serve tasks to this machine, from the directory ./tasks-data, which is made if it is not
-      there. It says what to try; http://127.0.0.1:8080/docs has the rest.
+      Serve the tasks application on http://127.0.0.1:8080 from ./tasks-data
 
   keyloom token create --data ./data --role writer
   keyloom serve apps/tasks/model.toml --data ./data --listen 0.0.0.0:8443 \\
       --tls-cert cert.pem --tls-key key.pem
-      Serve others too. Whoever asks needs a token.
+      Accept remote connections; every request needs a token
 
   keyloom serve apps/tasks/model.toml --dynamodb tasks --region eu-central-1
-      Keep everything in a table of DynamoDB, which is made if it is not there.
+      Store the data in a DynamoDB table, created if missing
 
-Stop it with Ctrl-C or SIGTERM: requests under way are answered first.";
+Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress.";
 
 fn describe(command: clap::Command) -> clap::Command {
-    let command = command.about("Serve a model over HTTP, with documentation at /docs");
+    let command = command.about("Serve a model over HTTP, with an API reference at /docs");
     let command = command.arg(ModelFile::argument()).arg(webhooks::argument());
     serve_arguments(command).after_help(EXAMPLES)
 }
@@ -38,9 +39,20 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let path = arguments.get_one::<PathBuf>("model").ok_or("Name a model file.")?;
     let file = ModelFile::named(arguments)?;
     let handlers = webhooks::handlers(&file.model, arguments)?;
-    let (parts, url) = (Parts { handlers, ..Parts::default() }, Arc::default());
-    let served = Served { name: &name_of(path), model: &file.text, parts, url };
-    serve(served, arguments)
+    let pages = match arguments.contains_id("pages") {
+        true => vec![],
+        false => pages_beside(path)?,
+    };
+    let parts = Parts { handlers, pages, ..Parts::default() };
+    let name = &name_of(path);
+    let (model, url, default_directory) = (&file.text, Arc::default(), directory_of(name));
+    serve(Served { name, model, parts, url, default_directory }, arguments)
+}
+
+/// The pages in the folder `page` next to a model file, if there is one.
+fn pages_beside(model: &Path) -> Result<Vec<OwnPage>, String> {
+    let folder = model.with_file_name("page");
+    if folder.join("index.html").is_file() { of_folder(&folder) } else { Ok(vec![]) }
 }
 
 /// `apps/tasks/model.toml` is `tasks`, and `shop.toml` is `shop`.

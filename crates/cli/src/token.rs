@@ -17,15 +17,15 @@ pub(crate) const COMMAND: Command = Command { name: "token", describe, run };
 const EXAMPLES: &str = "\
 Examples:
   keyloom token create --data ./data --role writer --name shop
-      Make a token that reads and writes. It is shown this once; only its hash is kept.
+      Create a token that can read and write. It is printed once; only its hash is stored
 
   keyloom token create --data ./data --role reader --tenant acme --expires 2030-01-01T00:00:00Z
-      One that reads what is acme's, for a while.
+      Create a token that can read the data of the tenant acme, until 2030
 
   keyloom token list --data ./data
   keyloom token revoke --data ./data ID
 
-The directory must not be open elsewhere. While a server runs, ask it instead, as an admin:
+No other process may have the directory open. While a server runs, use its API as an admin:
   curl -H 'Authorization: Bearer ...' URL/tokens --json '{\"name\": \"shop\", \"role\": \"writer\"}'";
 
 fn describe(command: clap::Command) -> clap::Command {
@@ -33,17 +33,21 @@ fn describe(command: clap::Command) -> clap::Command {
         |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value);
     let role = text("role", "ROLE").required(true).value_parser(Role::ALL.map(Role::name));
     let create = clap::Command::new("create")
-        .about("Make a token, and show it this once")
-        .arg(role.help("What it allows: to read, also to write, also to make tokens"))
-        .arg(text("tenant", "NAME").help("Whose data it is for; everybody's if none is named"))
-        .arg(text("name", "TEXT").default_value("").help("What it is for"))
-        .arg(text("expires", "TIME").help("From when on it is not valid any more"))
+        .about("Create a token and print it once")
+        .arg(role.help("What the token allows; admins can also manage tokens"))
+        .arg(text("tenant", "NAME").help("Limit the token to one tenant [default: all tenants]"))
+        .arg(text("name", "TEXT").default_value("").help("Description, shown by `token list`"))
+        .arg(
+            text("expires", "TIME")
+                .help("Expiry time, such as 2030-01-01T00:00:00Z [default: never]"),
+        )
         .arg(json_argument());
-    let list = clap::Command::new("list").about("List the tokens that there are");
-    let revoke = clap::Command::new("revoke").about("Make a token worthless");
-    let id = Arg::new("id").value_name("ID").required(true).help("Which one");
+    let list = clap::Command::new("list").about("List tokens");
+    let revoke = clap::Command::new("revoke").about("Revoke a token");
+    let id =
+        Arg::new("id").value_name("ID").required(true).help("Token id, as shown by `token list`");
     command
-        .about("Make, list and revoke the tokens with which clients are let in")
+        .about("Create, list and revoke access tokens")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(place::arguments(create))
@@ -53,7 +57,7 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let (verb, arguments) = arguments.subcommand().ok_or("say what to do.")?;
+    let (verb, arguments) = arguments.subcommand().ok_or("give a subcommand.")?;
     block_on(act(verb, arguments))
 }
 
@@ -71,16 +75,17 @@ async fn act(verb: &str, arguments: &ArgMatches) -> Result<(), String> {
     };
     match tokens.revoke(id).await.map_err(|error| error.to_string())? {
         true => say("Revoked.\n"),
-        false => Err(format!("there is no token with the id `{id}`: `token list` tells.")),
+        false => Err(format!("no token with the id `{id}`: run `keyloom token list`.")),
     }
 }
 
 fn request(arguments: &ArgMatches) -> Result<TokenRequest, String> {
     let text = |name: &str| arguments.get_one::<String>(name).cloned();
-    let role = text("role").as_deref().and_then(Role::of_name).ok_or("say --role.")?;
+    let role = text("role").as_deref().and_then(Role::of_name).ok_or("give --role.")?;
     let expires = text("expires");
     let expires = expires.map(|text| {
-        time(&text).ok_or_else(|| format!("`{text}` is no time: write `2030-01-01T00:00:00Z`."))
+        time(&text)
+            .ok_or_else(|| format!("invalid time `{text}`: write it as `2030-01-01T00:00:00Z`."))
     });
     let expires = expires.transpose()?;
     let name = text("name").unwrap_or_default();
@@ -100,7 +105,7 @@ async fn create(
         shown["token"] = text.into();
         return say(&format!("{shown}\n"));
     }
-    say(&format!("{text}\nKeep it: it is not shown again. Its id is {}.\n", token.id))
+    say(&format!("{text}\nStore it now: it is not shown again. Token id: {}.\n", token.id))
 }
 
 async fn list(tokens: &Tokens, arguments: &ArgMatches) -> Result<(), String> {

@@ -13,26 +13,26 @@ pub(crate) const COMMAND: Command = Command { name: "verify", describe, run };
 const EXAMPLES: &str = "\
 Examples:
   keyloom verify apps/kitchen/model.toml --data ./data
-      Tell every row that is not what the model says; fail if there is one.
+      Report every row that differs; exit with 1 if there is one
 
   keyloom verify apps/kitchen/model.toml --data ./data --repair
-      Mend what can be mended; fail if something is left that needs a person.
+      Repair what can be repaired; exit with 1 if anything remains
 
   keyloom verify apps/kitchen/model.toml --data ./data --json
-      One line of JSON for each such row, and a last one with what they come to.
+      Print one JSON line for each difference, and a summary line
 
   keyloom verify apps/kitchen/model.toml --dynamodb kitchen --region eu-central-1
-      The same for a table in DynamoDB, with the keys of the environment or of ~/.aws.";
+      Verify a DynamoDB table, with the credentials of the environment or ~/.aws";
 
 fn describe(command: clap::Command) -> clap::Command {
     let command = command
-        .about("Compute every row of a database anew, and compare")
+        .about("Recompute every derived row and compare it with what is stored")
         .arg(ModelFile::argument())
         .arg(
             Arg::new("repair")
                 .long("repair")
                 .action(ArgAction::SetTrue)
-                .help("Mend what is found, as far as that needs no person"),
+                .help("Repair what can be repaired automatically"),
         )
         .arg(json_argument())
         .after_help(EXAMPLES);

@@ -14,10 +14,11 @@ use keyloom_server::{Post, PostOptions, WebhookSecret, Webhooks};
 const SECRET: &str = "webhook-secret";
 
 pub(crate) fn argument() -> Arg {
-    Arg::new(SECRET).long(SECRET).value_name("FILE").value_parser(value_parser!(PathBuf)).help(
-        "The secret that events are signed with which are posted to webhooks.\n\
-         Without it, it is in the variable KEYLOOM_WEBHOOK_SECRET",
-    )
+    Arg::new(SECRET)
+        .long(SECRET)
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help("File with the webhook signing secret [env: KEYLOOM_WEBHOOK_SECRET]")
 }
 
 /// What handles the events of a model; nothing, if the model calls nothing.
@@ -29,8 +30,8 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
     });
     if let Some(name) = code {
         log(&format!(
-            "After changes the model calls `{name}`, which a program of your own must have: until \
-             one runs, events are kept for it."
+            "The model names the handler `{name}`, which only a program of your own can provide. \
+             Events are kept until one runs."
         ));
         return Ok(None);
     }
@@ -38,8 +39,8 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
         return Ok(None);
     }
     let secret = secret("keyloom", SECRET, arguments)?.ok_or(
-        "the model names webhooks, and what is posted is signed: give --webhook-secret, or the \
-         variable KEYLOOM_WEBHOOK_SECRET, a text of 16 bytes or more.",
+        "the model has webhooks, which are signed: give --webhook-secret or set \
+         KEYLOOM_WEBHOOK_SECRET, at least 16 bytes.",
     )?;
     let secret = WebhookSecret::new(&secret)?;
     let (post, clock) = (Post::new(PostOptions::default())?, Arc::new(SystemClock));

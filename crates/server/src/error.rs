@@ -34,16 +34,19 @@ impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ServerError::Listen { address, cause } => {
-                write!(f, "Cannot listen on {address}: {cause}. Choose another address or port.")
+                let why = match cause.kind() {
+                    io::ErrorKind::AddrInUse => "another process is using this port".to_owned(),
+                    _ => cause.to_string(),
+                };
+                write!(f, "Cannot listen on {address}: {why}. Choose another address or port.")
             }
             ServerError::Open { address } => write!(
                 f,
-                "Without credentials any client is let in, so the server listens on this machine \
-                 alone (127.0.0.1 or [::1]) and not on {address}. Give credentials, or choose such \
-                 an address."
+                "Refusing to listen on {address} without authentication. Configure credentials, or \
+                 listen on 127.0.0.1 or [::1]."
             ),
             ServerError::Tls { file, why } => {
-                write!(f, "The file {} cannot be used for TLS: {why}.", file.display())
+                write!(f, "Cannot use {} for TLS: {why}.", file.display())
             }
         }
     }

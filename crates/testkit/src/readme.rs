@@ -2,10 +2,14 @@
 //!
 //! Every fenced block marked `sh` is run, one after the other, in one shell: what one sets the next
 //! ones have. If a block marked `json` follows, its values are the last that were answered. In them,
-//! `"…"` stands for any value, and a member `"…": "…"` for any other members. Blocks of
-//! `cargo` are left out: what they would start, the test has started.
+//! `"…"` stands for any value, and a member `"…": "…"` for any other members.
+//!
+//! [`run`] has one server for all requests and skips blocks that begin with `cargo`. [`walk`] skips
+//! nothing: it also starts and stops servers as the README says, in a folder with the project's
+//! files, and compares what a server prints with the block marked `text` that follows.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -57,59 +61,142 @@ impl Drop for Process {
 struct Step {
     script: String,
     expected: Option<String>,
+    /// What a server that it starts prints.
+    printed: Option<String>,
 }
 
-/// Runs all of a README against a server, and says how many blocks were run.
+impl Step {
+    fn starts_server(&self) -> bool {
+        self.script.ends_with('&')
+    }
+}
+
+/// Runs all requests of a README against a server, and says how many blocks were run.
 ///
 /// # Panics
 ///
 /// If a command fails, or answers something else than the README says.
 pub fn run(readme: &str, server: &Process) -> usize {
-    let steps = steps(readme);
+    let mut steps = steps(readme);
+    steps.retain(|step| !step.script.starts_with("cargo "));
     let mut script = String::from("set -euo pipefail\n");
     for step in &steps {
         let commands = step.script.replace(ADDRESS, &server.url);
         script.push_str(&format!("{commands}\nprintf '{END}'\n"));
     }
+    let folder = std::env::temp_dir().join(format!("keyloom-readme-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a directory is made");
+    check(&steps, &script, Command::new("bash"), &folder);
+    let _ = std::fs::remove_dir_all(&folder);
+    steps.len()
+}
+
+/// What `cargo` is while a README is walked through: the binary that the test has built. A server
+/// listens on the test's port, and what it prints goes to a file.
+const CARGO: &str = r#"#!/usr/bin/env bash
+set -euo pipefail
+[ "$1 $2 $3 $4 $5" = "run --release -p keyloom-cli --" ] || { echo "unexpected: cargo $*" >&2; exit 64; }
+shift 5
+case "$1 $*" in
+  serve*--listen* | demo*--listen*) exec BINARY "$@" > server.txt ;;
+  serve* | demo*) exec BINARY "$@" --listen 127.0.0.1:PORT > server.txt ;;
+  *) exec BINARY "$@" ;;
+esac
+"#;
+
+/// Does everything that a README says, top to bottom, in one shell, in an empty folder to which the
+/// applications of the project at `root` are linked. `cargo run --release -p keyloom-cli --` is
+/// `binary`. Says how many blocks were run.
+///
+/// # Panics
+///
+/// If a command fails, or prints something else than the README says.
+pub fn walk(readme: &str, binary: &Path, root: &Path, folder: &Path) -> usize {
+    let steps = steps(readme);
+    let port = free_port().to_string();
+    std::fs::create_dir_all(folder.join("bin")).expect("a directory is made");
+    std::os::unix::fs::symlink(root.join("apps"), folder.join("apps")).expect("a link is made");
+    let binary = binary.to_str().expect("a path in UTF-8");
+    let cargo = CARGO.replace("BINARY", binary).replace("PORT", &port);
+    let path = folder.join("bin/cargo");
+    std::fs::write(&path, cargo).expect("a file is written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, executable).expect("a file is made executable");
+    let mut script = String::from("set -euo pipefail\nexport PATH=\"$PWD/bin:$PATH\"\n");
+    for step in &steps {
+        script.push_str(&step.script.replace("8080", &port));
+        if step.starts_server() {
+            script.push_str(&WAIT.replace("PORT", &port));
+        }
+        script.push_str(&format!("\nprintf '{END}'\n"));
+    }
+    // A server that a failed step leaves behind must not outlive the test.
+    script.insert_str(0, "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n");
+    check(&steps, &script, Command::new("bash"), folder);
+    steps.len()
+}
+
+/// Waits until a server answers, as a reader waits for what it prints; then shows that.
+const WAIT: &str = r"
+for _ in $(seq 1200); do curl -o /dev/null http://127.0.0.1:PORT/healthz 2>/dev/null && break; sleep 0.05; done
+cat server.txt";
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it has an address").port()
+}
+
+/// Runs a script whose steps are set apart, and compares what each prints.
+fn check(steps: &[Step], script: &str, mut bash: Command, folder: &Path) {
     // Readers see how far curl is; a test does not want to.
-    let home = std::env::temp_dir().join(format!("keyloom-readme-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a directory is made");
-    std::fs::write(home.join(".curlrc"), "silent\nshow-error\n").expect("a file is written");
-    let output = Command::new("bash").arg("-c").arg(&script).env("CURL_HOME", &home).output();
-    let output = output.expect("bash runs");
-    let _ = std::fs::remove_dir_all(&home);
+    std::fs::write(folder.join(".curlrc"), "silent\nshow-error\n").expect("a file is written");
+    bash.arg("-c").arg(script).current_dir(folder).env("CURL_HOME", folder);
+    let output = bash.output().expect("bash runs");
     let printed = String::from_utf8(output.stdout).expect("answers are UTF-8");
     let errors = String::from_utf8_lossy(&output.stderr);
-    let answers: Vec<&str> = printed.split_terminator(END).collect();
-    for (step, answer) in steps.iter().zip(&answers) {
+    for (step, answer) in steps.iter().zip(printed.split_terminator(END)) {
         if let Some(expected) = &step.expected {
             compare(&step.script, expected, answer);
         }
+        if let Some(expected) = &step.printed {
+            compare_text(&step.script, expected, answer);
+        }
     }
-    let failed = steps.get(answers.len()).map_or("", |step| step.script.as_str());
+    let failed = steps.get(printed.matches(END).count());
+    let failed = failed.map_or("", |step| step.script.as_str());
     assert!(output.status.success(), "This fails:\n{failed}\n{errors}");
-    steps.len()
 }
 
 fn steps(readme: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![];
     let mut lines = readme.lines();
     while let Some(line) = lines.next() {
-        let kind = match line.trim() {
-            "```sh" => "sh",
-            "```json" => "json",
-            _ => continue,
-        };
+        let Some(kind) = line.trim().strip_prefix("```") else { continue };
         let block: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != "```").collect();
         let block = block.join("\n");
         match (kind, steps.last_mut()) {
+            ("sh", _) => steps.push(Step { script: block, expected: None, printed: None }),
             ("json", Some(step)) if step.expected.is_none() => step.expected = Some(block),
             ("json", _) => panic!("This answer follows no request:\n{block}"),
-            _ if block.starts_with("cargo ") => {}
-            _ => steps.push(Step { script: block, expected: None }),
+            ("text", Some(step)) if step.starts_server() && step.printed.is_none() => {
+                step.printed = Some(block);
+            }
+            _ => {}
         }
     }
     steps
+}
+
+/// What a server prints, whatever its port.
+fn compare_text(script: &str, expected: &str, found: &str) {
+    let without_port = |text: &str| -> String {
+        let mut parts = text.trim().split("127.0.0.1:");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let rest = parts.map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
+        rest.fold(first, |text, part| text + "127.0.0.1" + part)
+    };
+    let (expected, found) = (without_port(expected), without_port(found));
+    assert!(expected == found, "{script}\nprints\n{found}\nand not\n{expected}");
 }
 
 fn compare(script: &str, expected: &str, answer: &str) {

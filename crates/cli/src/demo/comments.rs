@@ -19,7 +19,7 @@ const WORDS: [(i64, [&str; 3]); 5] = [
 ];
 const LANGUAGES: [(&str, u64); 5] = [("en", 12), ("fr", 4), ("de", 4), ("es", 3), ("pl", 1)];
 
-pub(super) fn sample(number: u64, size: u64) -> Entry {
+pub(super) fn sample(number: u64, size: u64) -> Vec<Entry> {
     let mut chance = Chance::of(number);
     // The smaller of two is often small: some products are talked about more than others.
     let product = chance.below(PRODUCTS).min(chance.below(PRODUCTS)) + 1;
@@ -35,5 +35,6 @@ pub(super) fn sample(number: u64, size: u64) -> Entry {
         ("created", FieldType::Time.show(&Value::N(Number::from(created.max(0))))),
         ("body", Value::from(words)),
     ]);
-    Entry { entity: "comment".to_owned(), tenant: None, id: format!("sample-{number:010}"), fields }
+    let id = format!("sample-{number:010}");
+    vec![Entry { entity: "comment".to_owned(), tenant: None, id, fields }]
 }

@@ -48,7 +48,7 @@ const PROJECTS: [&str; 12] = [
 ];
 const PEOPLE: [&str; 6] = ["me", "the team", "the children", "a craftsman", "the board", "anybody"];
 
-pub(super) fn sample(number: u64, _: u64) -> Entry {
+pub(super) fn sample(number: u64, _: u64) -> Vec<Entry> {
     let mut chance = Chance::of(number);
     let name = format!("{} {}", chance.pick(&VERBS, "Do"), chance.pick(&THINGS, "it"));
     let priority = chance.weighed(&[("low", 3), ("normal", 5), ("high", 2)], "normal");
@@ -69,5 +69,6 @@ pub(super) fn sample(number: u64, _: u64) -> Entry {
         ("done", Value::Bool(chance.below(4) == 0)),
         ("tags", Value::M(tags)),
     ]);
-    Entry { entity: "task".to_owned(), tenant: None, id: format!("sample-{number:010}"), fields }
+    let id = format!("sample-{number:010}");
+    vec![Entry { entity: "task".to_owned(), tenant: None, id, fields }]
 }

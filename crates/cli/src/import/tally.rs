@@ -51,6 +51,11 @@ impl Tally {
         self.created + self.unchanged + self.replaced
     }
 
+    /// How long the import took.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
     pub(super) fn to_json(&self) -> String {
         let problem = |problem: &Problem| {
             Value::M(Item::from([

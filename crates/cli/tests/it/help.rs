@@ -14,7 +14,7 @@ help; a test keeps it so (`KEYLOOM_BLESS=1 cargo test -p keyloom-cli help` write
 ";
 
 /// The names of all commands, as `--help` lists them.
-fn commands() -> Vec<String> {
+pub(crate) fn commands() -> Vec<String> {
     let (_, help, _) = told(&["--help"]);
     let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let names = list.lines().filter_map(|line| line.split_whitespace().next());

@@ -38,3 +38,4 @@ mod library {
 }
 use library::world;
 mod webhooks;
+mod wrong_directories;

@@ -56,7 +56,7 @@ fn a_directory_is_verified_and_repaired() {
     let model = app("kitchen");
     let data = directory.to_str().unwrap();
     let (success, _, err) = told(&["verify", &model, "--data", data]);
-    assert!(!success && err.contains("is no directory"), "{err}");
+    assert!(!success && err.contains("does not contain a Keyloom database"), "{err}");
     damage(&directory, &std::fs::read_to_string(&model).unwrap());
     let (success, out, _) = told(&["verify", &model, "--data", data]);
     assert!(!success && out.contains("`category`") && out.contains("0 mended, 1 left"), "{out}");

@@ -4,6 +4,8 @@ mod guide;
 mod html;
 mod page;
 mod request;
+mod welcome;
 
 pub use html::escape_html;
 pub(super) use page::{SCRIPT, STYLE, page};
+pub(super) use welcome::{WELCOME_SCRIPT, welcome};

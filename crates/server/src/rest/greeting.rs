@@ -17,7 +17,7 @@ pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -
     let headers = format!("{token}{tenant}");
     let document = example(model, entity).to_string().replace('\'', "'\\''");
     let mut lines = vec![
-        "\nTry:".to_owned(),
+        "\nOpen URL/ in a browser, or try:".to_owned(),
         format!("  curl URL{}{headers} --json '{document}'", entity.path),
     ];
     let is_list = |operation: &&Operation| {
@@ -33,7 +33,7 @@ pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -
     if let Some(list) = operations.iter().find(is_list) {
         lines.push(format!("  curl URL{}{headers}", list.path_text()));
     }
-    lines.push("Everything that can be asked: URL/docs".to_owned());
+    lines.push("API reference: URL/docs".to_owned());
     lines.join("\n")
 }
 

@@ -1,5 +1,5 @@
-//! What is said of the service to anybody, made once: the description for programs, the page for
-//! people, and the pages that an application adds.
+//! Static pages, rendered once: the OpenAPI document, the API reference, the welcome page, and the
+//! pages that an application adds.
 
 use std::collections::HashMap;
 
@@ -59,19 +59,14 @@ impl Pages {
         let described = describe(model, own, operations)?;
         let document = document(name, model, &described);
         let page = docs::page(name, model, &described);
-        // Nothing runs or is shown but what was written here, and nothing is fetched but answers
-        // of this server.
-        let policy = format!(
-            "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; \
-             connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            base64::encode(&sha256(docs::STYLE.as_bytes())),
-            base64::encode(&sha256(docs::SCRIPT.as_bytes())),
-        );
-        let docs = Page::new("text/html; charset=utf-8", page.into_bytes());
+        let welcome = docs::welcome(name, model, &described);
+        let welcome = Page::with_script(welcome, docs::WELCOME_SCRIPT);
+        let own_pages = own_pages.iter().map(|page| (page.path.clone(), Page::of(page)));
         Ok(Pages {
             openapi: Page::new(JSON, format!("{document:#}\n").into_bytes()),
-            docs: Page { headers: vec![(CONTENT_SECURITY_POLICY, policy)], ..docs },
-            own: own_pages.iter().map(|page| (page.path.clone(), Page::of(page))).collect(),
+            docs: Page::with_script(page, docs::SCRIPT),
+            // A page of the application's own at `/` takes the place of the welcome page.
+            own: [("/".to_owned(), welcome)].into_iter().chain(own_pages).collect(),
         })
     }
 
@@ -89,6 +84,19 @@ impl Page {
                       form-action 'none'; frame-ancestors 'none'";
         let headers = vec![(CONTENT_SECURITY_POLICY, policy.to_owned())];
         Page { headers, ..Page::new(page.media_type, page.body.clone()) }
+    }
+
+    /// A page of ours with the style of the API reference and one script. Nothing else runs or is
+    /// shown, and nothing is fetched but answers of this server.
+    fn with_script(html: String, script: &str) -> Page {
+        let policy = format!(
+            "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; \
+             connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            base64::encode(&sha256(docs::STYLE.as_bytes())),
+            base64::encode(&sha256(script.as_bytes())),
+        );
+        let headers = vec![(CONTENT_SECURITY_POLICY, policy)];
+        Page { headers, ..Page::new("text/html; charset=utf-8", html.into_bytes()) }
     }
 
     fn new(media_type: &'static str, body: Vec<u8>) -> Page {

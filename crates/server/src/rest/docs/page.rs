@@ -121,7 +121,10 @@ fn introduction(html: &mut Html, name: &str, model: &Model, described: &[Describ
 }
 
 /// What to try first: making something that needs nothing else, and reading it back.
-fn first<'d, 'o>(model: &Model, described: &'d [Described<'o>]) -> Vec<&'d Described<'o>> {
+pub(super) fn first<'d, 'o>(
+    model: &Model,
+    described: &'d [Described<'o>],
+) -> Vec<&'d Described<'o>> {
     let refers = |entity: &Entity| {
         let is_ref = |field: &Field| matches!(field.of, keyloom_model::FieldType::Ref(..));
         entity.fields.iter().any(|field| is_ref(field) && field.presence == Presence::Required)

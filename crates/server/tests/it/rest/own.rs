@@ -102,3 +102,23 @@ fn only_what_is_there_can_be_closed() {
         assert!(error.contains("There is no operation `"), "{error}");
     }
 }
+
+#[test]
+fn a_model_without_a_page_has_a_welcome_page_that_anybody_can_see() {
+    for name in ["tasks", "comments", "kitchen", "oncall"] {
+        let served = Served::start(&app(name), Setup::new(Door::Closed));
+        let page = served.ask(&Ask::get("/"));
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (200, Some("text/html; charset=utf-8"))
+        );
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+        let model = keyloom_model::check(&app(name)).unwrap();
+        let entities =
+            model.entities().map(|(_, entity)| format!("href=\"/docs#{}\"", entity.name));
+        for part in entities.chain(["href=\"/openapi.json\"".to_owned(), "curl http".to_owned()]) {
+            assert!(page.text().contains(&part), "{name} lacks {part}");
+        }
+    }
+}
