@@ -28,6 +28,8 @@ mod service;
 mod token;
 mod token_routes;
 mod tokens;
+mod unmatched;
+mod unserved;
 mod uri;
 mod values;
 

@@ -189,10 +189,19 @@ pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> Problem {
     let name = cut(name);
     let help = match (keyloom_model::nearest(&name, known), known) {
         (Some(close), _) => format!("did you mean `{close}`?"),
-        (None, []) => "it takes none.".to_owned(),
-        (None, known) => format!("it takes `{}`.", known.join("`, `")),
+        (None, []) => "this request takes no parameters.".to_owned(),
+        (None, known) => format!("this request takes {}.", quoted(known)),
     };
-    bad_parameter(format!("This takes no parameter `{name}`: {help}"))
+    bad_parameter(format!("Unknown parameter `{name}`: {help}"))
+}
+
+/// `a`, `b` and `c`.
+pub(crate) fn quoted(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => format!("`{only}`"),
+        [first @ .., end] => format!("`{}` and `{end}`", first.join("`, `")),
+    }
 }
 
 /// What a client sent, short enough to be repeated.

@@ -4,7 +4,7 @@ use hyper::StatusCode;
 use keyloom::{End, ListQuery, Page, Record, Total, Tree, Value};
 use keyloom_model::Entity;
 
-use super::call::{Call, Reply};
+use super::call::{Call, Reply, bad_parameter, quoted};
 use super::entity::not_found;
 use super::operation::Asked;
 use super::problem::{Kind, Problem};
@@ -29,6 +29,7 @@ pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<R
             page(call, entity, PageParts { items, total, ..PageParts::default() }).await
         }
         Question::List(listed) => {
+            check_countable(call, &listed)?;
             let query = paged(call, query_of(call, entity, listed))?;
             let total = match wants_total(call)? {
                 true => Some(query.total().await?),
@@ -60,6 +61,21 @@ fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
         Some(cursor) => query.after(cursor),
         None => query,
     })
+}
+
+/// Filters are counted, ranges are not.
+fn check_countable(call: &Call, listed: &Listed) -> Result<(), Problem> {
+    if listed.bounds.is_empty() || !wants_total(call)? {
+        return Ok(());
+    }
+    let mut names: Vec<&str> = listed.bounds.iter().map(|bound| bound.field.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let names = quoted(&names);
+    Err(bad_parameter(format!(
+        "`total` cannot be combined with a range of the list's order, here of {names}: it counts \
+         what filters by tags and facets match. Leave out `total` or {names}."
+    )))
 }
 
 fn wants_total(call: &Call) -> Result<bool, Problem> {

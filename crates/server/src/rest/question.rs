@@ -11,7 +11,7 @@
 use keyloom::{Filter, ListQuery, Value};
 use keyloom_model::{Entity, Field, FieldId, FieldType, List, ListId, UniqueId};
 
-use super::call::{Call, bad_parameter, cut, unknown_parameter};
+use super::call::{Call, bad_parameter, cut};
 use super::filter::{facet_values, tag_filter, tag_parameters};
 use super::operation::{Asked, Wanted};
 use super::problem::Problem;
@@ -19,7 +19,7 @@ use super::problem::Problem;
 /// Parameters of every list that are no fields.
 const PAGING: [&str; 4] = ["limit", "cursor", "reverse", "with"];
 /// That of lists whose entities are counted.
-const TOTAL: &str = "total";
+pub(super) const TOTAL: &str = "total";
 
 /// What a request asks.
 #[derive(Debug, PartialEq)]
@@ -80,9 +80,8 @@ impl Asked {
         if let Some(values) = find {
             return Ok(Question::Find(values));
         }
-        self.listed(entity, &given)
-            .map(Question::List)
-            .ok_or_else(|| self.no_question(entity, &known))
+        let listed = self.listed(entity, &given);
+        listed.map(Question::List).ok_or_else(|| self.unmatched(entity, &given.bounds))
     }
 
     /// The list that a request is about.
@@ -94,7 +93,7 @@ impl Asked {
     ) -> Result<Listed, Problem> {
         let known = self.parameters(entity);
         let given = self.given(entity, call, (&known, paging))?;
-        self.listed(entity, &given).ok_or_else(|| self.no_question(entity, &known))
+        self.listed(entity, &given).ok_or_else(|| self.unmatched(entity, &given.bounds))
     }
 
     /// The list that takes the most of what is named as its own.
@@ -165,7 +164,7 @@ impl Asked {
             let field = entity.find_field(name).filter(|_| known.contains(&name.as_str()));
             let Some(field) = field else {
                 let known: Vec<&str> = known.iter().chain(paging).copied().collect();
-                return Err(unknown_parameter(name, &known));
+                return Err(self.unusable(entity, (name, text), &known));
             };
             let (operator, text) = operator(text);
             let values = match operator == Operator::Equal && facets.contains(&field) {
@@ -197,10 +196,9 @@ impl Asked {
         let List { by, order, facets, .. } = entity.list(id);
         let by_values = equals(entity, by, &given.bounds)?;
         let is_by = |bound: &&Bound| by_values.iter().any(|(name, _)| *name == bound.field);
-        let is_of = |bound: &Bound, field: FieldId| entity.field(field).name == bound.field;
-        let place = |bound: &Bound| order.iter().position(|order| is_of(bound, order.field));
+        let place = |bound: &Bound| order.iter().position(|order| bound.is_of(entity, order.field));
         let narrows = |bound: &Bound| {
-            let is_facet = facets.iter().any(|facet| is_of(bound, *facet));
+            let is_facet = facets.iter().any(|facet| bound.is_of(entity, *facet));
             is_facet && bound.operator == Operator::Equal
         };
         let rest: Vec<&Bound> = given.bounds.iter().filter(|bound| !is_by(bound)).collect();
@@ -214,7 +212,7 @@ impl Asked {
             return None;
         }
         let facet = |field: &FieldId| {
-            let values = values.iter().filter(|bound| is_of(bound, *field));
+            let values = values.iter().filter(|bound| bound.is_of(entity, *field));
             let values: Vec<Filter> =
                 values.map(|bound| Filter::facet(&bound.field, bound.value.clone())).collect();
             (!values.is_empty()).then(|| Filter::any(values))
@@ -222,27 +220,6 @@ impl Asked {
         let filters = facets.iter().filter_map(facet).chain(given.tags.iter().cloned()).collect();
         let bounds = bounds.into_iter().cloned().collect();
         Some(Listed { list: id, by: by_values, bounds, filters })
-    }
-
-    fn no_question(&self, entity: &Entity, known: &[&str]) -> Problem {
-        let names = |fields: &[FieldId]| {
-            let fields = fields.iter().filter(|field| !self.in_path.contains(field));
-            let names: Vec<String> =
-                fields.map(|field| format!("`{}`", entity.field(*field).name)).collect();
-            names.join(" and ")
-        };
-        let lists = self.lists.iter().map(|list| names(&entity.list(*list).by));
-        let uniques = self.uniques.iter().map(|unique| {
-            let unique = entity.unique(*unique);
-            names(&unique.within.iter().chain(&unique.fields).copied().collect::<Vec<_>>())
-        });
-        let mut ways: Vec<String> = lists.chain(uniques).filter(|way| !way.is_empty()).collect();
-        ways.dedup();
-        let ways = match ways.is_empty() {
-            true => format!("bound `{}` alone", known.join("`, `")),
-            false => format!("give {}", ways.join(", or ")),
-        };
-        bad_parameter(format!("No question of `{}` takes just these fields: {ways}.", entity.name))
     }
 }
 
@@ -262,6 +239,11 @@ fn equals(entity: &Entity, fields: &[FieldId], given: &[Bound]) -> Option<Vec<(S
 }
 
 impl Bound {
+    /// Whether it is about this field.
+    pub(super) fn is_of(&self, entity: &Entity, field: FieldId) -> bool {
+        entity.field(field).name == self.field
+    }
+
     /// The same question with this bound.
     pub(crate) fn narrow(self, query: ListQuery) -> ListQuery {
         let (field, value) = (self.field.as_str(), self.value);
@@ -275,15 +257,24 @@ impl Bound {
     }
 }
 
-fn operator(text: &str) -> (Operator, &str) {
-    let operators = [
-        ("<=", Operator::AtMost),
-        (">=", Operator::AtLeast),
-        ("<", Operator::Less),
-        (">", Operator::More),
-        ("=", Operator::Equal),
-    ];
-    let found = operators
+/// The signs of operators; where one begins with another, the longer one comes first.
+const SIGNS: [(&str, Operator); 5] = [
+    ("<=", Operator::AtMost),
+    (">=", Operator::AtLeast),
+    ("<", Operator::Less),
+    (">", Operator::More),
+    ("=", Operator::Equal),
+];
+
+impl Operator {
+    pub(super) fn sign(self) -> &'static str {
+        SIGNS.iter().find(|(_, operator)| *operator == self).map_or("", |(sign, _)| sign)
+    }
+}
+
+/// The operator that the text of a parameter begins with, and the value after it.
+pub(super) fn operator(text: &str) -> (Operator, &str) {
+    let found = SIGNS
         .iter()
         .find_map(|(sign, operator)| text.strip_prefix(sign).map(|rest| (*operator, rest)));
     found.unwrap_or((Operator::Equal, text))

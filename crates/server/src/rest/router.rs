@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use hyper::Method;
 
-use super::call::cut;
+use keyloom_model::Model;
+
 use super::operation::{Operation, Segment};
-use super::problem::{Kind, Problem};
+use super::problem::Problem;
+use super::unserved::Directory;
 
 /// Finds operations.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub(crate) struct Router {
     /// By the number of segments and the first of them, which is never a parameter; those with
     /// fewer parameters first.
     places: HashMap<(usize, String), Vec<usize>>,
+    /// Where to look instead, for requests that find nothing.
+    directory: Directory,
 }
 
 /// An operation and what its path says.
@@ -28,7 +32,7 @@ pub(crate) struct Found<'r> {
 }
 
 impl Router {
-    pub(crate) fn new(operations: Vec<Operation>) -> Router {
+    pub(crate) fn new(operations: Vec<Operation>, model: &Model) -> Router {
         let mut places: HashMap<(usize, String), Vec<usize>> = HashMap::new();
         for (index, operation) in operations.iter().enumerate() {
             let first = match operation.path.first() {
@@ -40,7 +44,8 @@ impl Router {
         for place in places.values_mut() {
             place.sort_by_key(|index| parameter_count(&operations[*index]));
         }
-        Router { operations, places }
+        let directory = Directory::new(&operations, model);
+        Router { operations, places, directory }
     }
 
     pub(crate) fn operations(&self) -> &[Operation] {
@@ -65,7 +70,10 @@ impl Router {
             }
             methods.push(&operation.method);
         }
-        Err(if methods.is_empty() { nowhere(segments) } else { no_method(method, &methods) })
+        Err(match methods.is_empty() {
+            true => self.directory.no_path(&self.operations, method, segments),
+            false => self.directory.no_method(segments, method, &methods),
+        })
     }
 }
 
@@ -96,23 +104,4 @@ fn values(path: &[Segment], segments: &[String]) -> Option<Vec<String>> {
         }
     }
     Some(values)
-}
-
-fn nowhere(segments: &[String]) -> Problem {
-    let path = cut(&segments.join("/"));
-    let detail = format!("Nothing is served at `/{path}`: `/docs` lists every path.");
-    Problem::new(Kind::NotFound, detail)
-}
-
-fn no_method(method: &Method, methods: &[&Method]) -> Problem {
-    let mut names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
-    if names.contains(&"GET") {
-        names.push("HEAD");
-    }
-    names.sort_unstable();
-    names.dedup();
-    let names = names.join(", ");
-    let method = cut(method.as_str());
-    let detail = format!("This path has no {method}: it has {names}.");
-    Problem::new(Kind::BadMethod, detail).with_allow(names)
 }

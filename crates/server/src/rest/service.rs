@@ -120,7 +120,7 @@ impl Rest {
         }
         let pages = Pages::new(&options.name, &model, &own, &operations, &options.pages)?;
         let metrics = Metrics::new(operations.iter().map(|operation| operation.name.clone()));
-        let (router, request_ids) = (Router::new(operations), RequestIds::new());
+        let (router, request_ids) = (Router::new(operations, &model), RequestIds::new());
         let is_taken = |page: &&OwnPage| {
             let segments = uri::segments(&page.path);
             segments.is_ok_and(|segments| router.find(&Method::GET, &segments).is_ok())

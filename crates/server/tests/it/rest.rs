@@ -20,4 +20,5 @@ mod stages;
 mod telling;
 mod tokens;
 mod uniques;
+mod unmatched;
 mod with;

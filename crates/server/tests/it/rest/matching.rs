@@ -276,9 +276,9 @@ fn facets_say_which_values_there_are() {
         ("rating=0,1", "`rating` is a whole number from 1 to 5, and `0` is not."),
         ("rating=1,,2", "`` is not"),
         ("rating=good", "`good` is not"),
-        ("rating=%3E3", "No question of `comment` takes just these fields"),
+        ("rating=%3E3", "Only `created` takes a range here."),
         ("ratng=1", "did you mean `rating`?"),
-        ("created=%3E2020-01-01T00:00:00Z&total=true", "whole lists"),
+        ("created=%3E2020-01-01T00:00:00Z&total=true", "Leave out `total` or `created`."),
     ] {
         let answer = served.ask(&Ask::get(&format!("/products/42/comments?{query}")));
         assert_eq!(answer.outcome(), "400 bad-parameter", "{query}");

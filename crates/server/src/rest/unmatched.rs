@@ -1,0 +1,181 @@
+//! Why the parameters of a request match no list and no unique value of its path, and which ones
+//! would. Explains only: `question.rs` decides what matches.
+
+use keyloom_model::{Entity, FieldId, FieldType};
+
+use super::call::{bad_parameter, cut, quoted, unknown_parameter};
+use super::explain::EXPLAIN;
+use super::operation::{Asked, Wanted};
+use super::problem::Problem;
+use super::question::{Bound, Operator, TOTAL, operator};
+
+impl Asked {
+    /// Why no query of this path takes a parameter; `known` are those that one of them takes.
+    pub(super) fn unusable(
+        &self,
+        entity: &Entity,
+        (name, text): (&str, &str),
+        known: &[&str],
+    ) -> Problem {
+        let known = [known, &[EXPLAIN]].concat();
+        let field = entity.find_field(name);
+        if field.is_some_and(|field| self.in_path.contains(&field)) {
+            let detail = format!("The path already gives `{name}`: leave the parameter out.");
+            return bad_parameter(detail);
+        }
+        if name == TOTAL && self.wanted == Wanted::Page && !entity.is_numbered() {
+            return bad_parameter(format!(
+                "`{TOTAL}` needs an entity with tags or facets, and `{}` has neither: leave it \
+                 out.",
+                entity.name
+            ));
+        }
+        if keyloom_model::nearest(name, &known).is_some() {
+            return unknown_parameter(name, &known);
+        }
+        if field.is_some() {
+            return bad_parameter(format!(
+                "This request cannot filter by the field `{name}`: it takes {}.",
+                quoted(&known)
+            ));
+        }
+        let unknown = unknown_parameter(name, &known);
+        let Some((tag, _)) = self.tags(entity).into_iter().next() else { return unknown };
+        let range = match operator(text).0 {
+            Operator::Equal => "",
+            Operator::Less | Operator::AtMost | Operator::More | Operator::AtLeast => {
+                " Tags match exact values, not ranges."
+            }
+        };
+        bad_parameter(format!(
+            "{} To filter by a tag, write `{tag}={}:VALUE`.{range}",
+            unknown.detail(),
+            cut(name)
+        ))
+    }
+
+    /// Why parameters that are known one by one match no list and no unique value together.
+    pub(super) fn unmatched(&self, entity: &Entity, given: &[Bound]) -> Problem {
+        let is_in_path = |bound: &Bound| self.in_path.iter().any(|id| bound.is_of(entity, *id));
+        let given: Vec<&Bound> = given.iter().filter(|bound| !is_in_path(bound)).collect();
+        let is_ordered = |bound: &&Bound| self.ordered(entity).contains(&bound.field.as_str());
+        let unordered = || given.iter().copied().filter(|bound| !is_ordered(bound));
+        if let Some(bound) = unordered().find(|bound| bound.operator != Operator::Equal) {
+            return self.no_range(entity, bound);
+        }
+        let facets = self.facets(entity);
+        let is_facet = |bound: &Bound| facets.iter().any(|id| bound.is_of(entity, *id));
+        let same = |bound: &&Bound| given.iter().filter(|other| other.field == bound.field).count();
+        if let Some(twice) = unordered().find(|bound| !is_facet(bound) && same(bound) > 1) {
+            let name = &twice.field;
+            return bad_parameter(format!("`{name}` takes one value here: give it once."));
+        }
+        let mut names: Vec<&str> = given.iter().map(|bound| bound.field.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        self.no_combination(entity, &names)
+    }
+
+    /// A comparison with a field that no list of this path is ordered by.
+    fn no_range(&self, entity: &Entity, bound: &Bound) -> Problem {
+        let (name, sign) = (&bound.field, bound.operator.sign());
+        let is_facet = self.facets(entity).iter().any(|id| bound.is_of(entity, *id));
+        let values = if is_facet { "VALUE,VALUE" } else { "VALUE" };
+        let ordered = self.ordered(entity);
+        let ranges = match &ordered[..] {
+            [] => "No parameter of this path takes a range.".to_owned(),
+            [only] => format!("Only `{only}` takes a range here."),
+            several => format!("Only {} take a range here.", quoted(several)),
+        };
+        let is_text = entity
+            .find_field(name)
+            .is_some_and(|field| matches!(entity.field(field).of, FieldType::Text(_)));
+        // A text may begin as an operator does.
+        let escape = match is_text {
+            true => format!(" If the value begins with `{sign}`, write `{name}=={sign}…`."),
+            false => String::new(),
+        };
+        bad_parameter(format!(
+            "`{name}` takes exact values here, not a range: write `{name}={values}` instead of \
+             `{name}={sign}…`. {ranges}{escape}"
+        ))
+    }
+
+    /// No query of this path takes exactly these fields.
+    fn no_combination(&self, entity: &Entity, names: &[&str]) -> Problem {
+        let ways = self.ways(entity).join("; or ");
+        let (name, path) = (&entity.name, &entity.path);
+        bad_parameter(match names {
+            [] if self.lists.is_empty() => {
+                format!(
+                    "`{path}` has no list: to find one `{name}` by a unique value, give {ways}."
+                )
+            }
+            [] => format!("This path needs parameters: give {ways}."),
+            [only] => {
+                format!("No list or unique value of `{name}` takes `{only}` alone: give {ways}.")
+            }
+            several => format!(
+                "No list or unique value of `{name}` takes {} together: give {ways}.",
+                quoted(several)
+            ),
+        })
+    }
+
+    /// What each list and each unique value of this path takes, without repetition.
+    fn ways(&self, entity: &Entity) -> Vec<String> {
+        let tags = self.tags(entity);
+        let lists = self.lists.iter().map(|id| {
+            let list = entity.list(*id);
+            let orders = list.order.iter().map(|order| order.field);
+            let orders = orders.filter(|_| self.wanted == Wanted::Page);
+            let fields: Vec<FieldId> = orders.chain(list.facets.iter().copied()).collect();
+            let mut optional = self.names(entity, &fields);
+            optional.extend(tags.iter().map(|(name, _)| *name));
+            match (&self.names(entity, &list.by)[..], &optional[..]) {
+                ([], []) => "no fields".to_owned(),
+                ([], optional) => format!("any of {}", quoted(optional)),
+                (required, []) => quoted(required),
+                (required, optional) => {
+                    let required = quoted(required);
+                    format!("{required}, optionally with {}", quoted(optional))
+                }
+            }
+        });
+        let uniques = self.uniques.iter().map(|id| {
+            let unique = entity.unique(*id);
+            let fields: Vec<FieldId> =
+                unique.within.iter().chain(&unique.fields).copied().collect();
+            quoted(&self.names(entity, &fields))
+        });
+        let mut ways: Vec<String> = vec![];
+        for way in lists.chain(uniques) {
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        ways
+    }
+
+    /// The parameters that take a range: those that a list of this path is ordered by.
+    fn ordered<'e>(&self, entity: &'e Entity) -> Vec<&'e str> {
+        if self.wanted != Wanted::Page {
+            return vec![];
+        }
+        let orders = self.lists.iter().flat_map(|list| &entity.list(*list).order);
+        let fields: Vec<FieldId> = orders.map(|order| order.field).collect();
+        self.names(entity, &fields)
+    }
+
+    /// The names of fields that the path does not give, each once.
+    fn names<'e>(&self, entity: &'e Entity, fields: &[FieldId]) -> Vec<&'e str> {
+        let mut names: Vec<&str> = vec![];
+        for field in fields.iter().filter(|field| !self.in_path.contains(field)) {
+            let name = entity.field(*field).name.as_str();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}

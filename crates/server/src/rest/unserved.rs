@@ -1,0 +1,165 @@
+//! What to say of a path, or a method of a path, that is not served: where the lists of an entity
+//! are, and which path was probably meant. Explains only: `router.rs` decides what is served.
+
+use hyper::Method;
+use keyloom_model::{Entity, EntityId, List, Model, nearest};
+
+use super::call::{cut, quoted};
+use super::operation::{Action, Asked, Operation, Segment};
+use super::problem::{Kind, Problem};
+
+/// As many lists as a message names.
+const LISTS_MAX: usize = 10;
+
+/// Where the lists of every entity that is served are.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    entities: Vec<Lists>,
+}
+
+/// The lists of one entity that are served.
+#[derive(Debug)]
+struct Lists {
+    entity: String,
+    /// The entity's own path, between slashes.
+    own: Vec<String>,
+    /// Names, and how to request each: `/contacts/{contact}/searches?status=…`.
+    lists: Vec<(String, String)>,
+}
+
+impl Directory {
+    pub(crate) fn new(operations: &[Operation], model: &Model) -> Directory {
+        let lists = |(id, entity): (EntityId, &Entity)| {
+            let asked = operations.iter().filter_map(|operation| match &operation.action {
+                Action::Ask(asked) if asked.entity == id => Some((operation.path_text(), asked)),
+                _ => None,
+            });
+            let lists = asked.flat_map(|(path, asked)| {
+                let list = |list| address(&path, (entity, entity.list(list)), asked);
+                asked.lists.iter().copied().map(list).collect::<Vec<_>>()
+            });
+            let own = entity.path.split('/').filter(|part| !part.is_empty());
+            Lists {
+                entity: entity.name.clone(),
+                own: own.map(str::to_owned).collect(),
+                lists: lists.collect(),
+            }
+        };
+        // An entity whose every operation an application has closed is not spoken of.
+        let is_served = |(id, _): &(EntityId, &Entity)| {
+            operations.iter().any(|operation| operation.action.entity() == Some(*id))
+        };
+        Directory { entities: model.entities().filter(is_served).map(lists).collect() }
+    }
+
+    /// The path is not served, whatever the method.
+    pub(crate) fn no_path(
+        &self,
+        operations: &[Operation],
+        method: &Method,
+        segments: &[String],
+    ) -> Problem {
+        let path = cut(&segments.join("/"));
+        let detail = match (self.no_list(segments), meant(operations, method, segments)) {
+            (Some(detail), _) => detail,
+            (None, Some(meant)) => {
+                format!("Nothing is served at `/{path}`: did you mean `{}`?", cut(&meant))
+            }
+            (None, None) => format!("Nothing is served at `/{path}`: `/docs` lists every path."),
+        };
+        Problem::new(Kind::NotFound, detail)
+    }
+
+    /// What to say of the path of an entity whose lists are elsewhere, and of `/tasks/lists/NAME`,
+    /// which is the path of lists that declare none, and only of these.
+    fn no_list(&self, segments: &[String]) -> Option<String> {
+        if let Some(of) = self.entities.iter().find(|of| of.own == segments) {
+            let path = cut(&segments.join("/"));
+            return Some(format!("No list is served at `/{path}`. {}", of.places()));
+        }
+        let [own @ .., lists, name] = segments else { return None };
+        let of = self.entities.iter().find(|of| of.own == own).filter(|_| lists == "lists")?;
+        let entity = &of.entity;
+        Some(match of.lists.iter().find(|(list, _)| list == name) {
+            Some((list, address)) => {
+                format!("The list `{list}` of `{entity}` is served at `{address}`.")
+            }
+            None => format!("`{entity}` has no list `{}`. {}", cut(name), of.places()),
+        })
+    }
+
+    /// The path is served, but not with this method.
+    pub(crate) fn no_method(
+        &self,
+        segments: &[String],
+        method: &Method,
+        methods: &[&Method],
+    ) -> Problem {
+        let mut names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
+        if names.contains(&"GET") {
+            names.push("HEAD");
+        }
+        names.sort_unstable();
+        names.dedup();
+        let path = cut(&segments.join("/"));
+        let own = self.entities.iter().find(|of| of.own == segments);
+        let detail = match own.filter(|_| method == Method::GET) {
+            Some(of) => {
+                let (places, names) = (of.places(), quoted(&names));
+                format!("No list is served at `/{path}`, which takes {names} only. {places}")
+            }
+            None => {
+                let method = cut(method.as_str());
+                format!("`/{path}` does not take `{method}`: it takes {}.", quoted(&names))
+            }
+        };
+        Problem::new(Kind::BadMethod, detail).with_allow(names.join(", "))
+    }
+}
+
+impl Lists {
+    /// A sentence about where they are.
+    fn places(&self) -> String {
+        let shown = self.lists.iter().take(LISTS_MAX);
+        let shown: Vec<String> =
+            shown.map(|(list, address)| format!("`{list}` at `{address}`")).collect();
+        let (entity, shown) = (&self.entity, shown.join(", "));
+        match self.lists.len() {
+            0 => format!("`{entity}` has no lists."),
+            1..=LISTS_MAX => format!("Lists of `{entity}`: {shown}."),
+            _ => format!("Lists of `{entity}`: {shown}, and more; `/docs` has all of them."),
+        }
+    }
+}
+
+/// The name of a list, and its path with the parameters that it cannot do without.
+fn address(path: &str, (entity, list): (&Entity, &List), asked: &Asked) -> (String, String) {
+    let open = list.by.iter().filter(|field| !asked.in_path.contains(field));
+    let open: Vec<String> = open.map(|field| format!("{}=…", entity.field(*field).name)).collect();
+    let query = if open.is_empty() { String::new() } else { format!("?{}", open.join("&")) };
+    (list.name.clone(), format!("{path}{query}"))
+}
+
+/// The path that was probably meant: with this method, without empty parts, and with every word
+/// that is not a parameter nearly as it was given.
+fn meant(operations: &[Operation], method: &Method, segments: &[String]) -> Option<String> {
+    let given: Vec<&str> =
+        segments.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let filled = |operation: &Operation| -> Option<(usize, String)> {
+        let (mut slips, mut path) = (0, String::new());
+        for (segment, given) in operation.path.iter().zip(&given) {
+            let part = match segment {
+                Segment::Text(text) => nearest(given, &[text])?,
+                Segment::Parameter(_) => given,
+            };
+            slips += usize::from(part != *given);
+            path.extend(["/", part]);
+        }
+        Some((slips, path))
+    };
+    let of_length = |operation: &&Operation| {
+        !given.is_empty() && operation.path.len() == given.len() && operation.method == method
+    };
+    let found = operations.iter().filter(of_length).filter_map(filled);
+    found.min_by_key(|(slips, _)| *slips).map(|(_, path)| path)
+}
