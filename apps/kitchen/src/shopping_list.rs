@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyloom::{Error, Item, Number, Record, Tree, Value, item_to_json};
 use keyloom_server::{Kind, OwnAnswer, OwnReply, OwnRequest, OwnRoute, OwnShape, Problem, Role};
 
-use crate::amount::for_servings;
+use crate::amount::Sum;
 
 /// Everything that a menu leads to, down to the categories.
 const EVERYTHING: &str = "menu_items.recipe.recipe_ingredients.ingredient.category";
@@ -44,7 +44,7 @@ pub(crate) fn route() -> OwnRoute {
         name: "shopping_list",
         method: "GET",
         path: "/menus/{id}/shopping-list",
-        summary: "What to buy for a menu, in the order of the shop.",
+        summary: "What to buy for a menu, in shop order; sums are exact and rounded once, to six decimals.",
         role: Some(Role::Reader),
         answer: OwnShape::Json(ANSWER),
         handler: Arc::new(|request: OwnRequest| -> OwnAnswer {
@@ -54,14 +54,15 @@ pub(crate) fn route() -> OwnRoute {
 }
 
 /// What is to be bought, by category in the order of the shop, then by ingredient and unit.
-type ShoppingList = BTreeMap<(i64, String), BTreeMap<(String, String), Number>>;
+type ShoppingList = BTreeMap<(i64, String), BTreeMap<(String, String), Sum>>;
 
 async fn answer(request: &OwnRequest) -> Result<OwnReply, Problem> {
     let id = request.value(0);
     let menu = request.db.tree("menu", id, EVERYTHING, Some(LIMIT)).await?;
     let menu = menu.ok_or(Error::NotFound { entity: "menu".to_owned(), id: id.to_owned() })?;
     let list = shopping_list(&menu)?;
-    Ok(OwnReply::new(item_to_json(&shown(&text(&menu.record, "name"), list))))
+    let shown = shown(&text(&menu.record, "name"), list).ok_or_else(too_many_digits)?;
+    Ok(OwnReply::new(item_to_json(&shown)))
 }
 
 fn shopping_list(menu: &Tree) -> Result<ShoppingList, Problem> {
@@ -74,30 +75,33 @@ fn shopping_list(menu: &Tree) -> Result<ShoppingList, Problem> {
             let Some(ingredient) = target(need, "ingredient") else { continue };
             let Some(category) = target(ingredient, "category") else { continue };
             let amount = number(&need.record, "amount").unwrap_or(Number::ZERO);
-            let amount = for_servings(amount, servings, of).ok_or_else(too_many_digits)?;
             let shelf = int(&category.record, "shop_order").unwrap_or_default();
             let things = list.entry((shelf, text(&category.record, "name"))).or_default();
             let thing = (text(&ingredient.record, "name"), text(&need.record, "unit"));
-            let sum = things.entry(thing).or_insert(Number::ZERO);
-            *sum = sum.checked_add(&amount).map_err(|_| too_many_digits())?;
+            let sum = things.entry(thing).or_default();
+            sum.add(amount, servings, of).ok_or_else(too_many_digits)?;
         }
     }
     Ok(list)
 }
 
-fn shown(menu: &str, list: ShoppingList) -> Item {
-    let categories = list.into_iter().map(|((_, category), things)| {
-        let items = things.into_iter().map(|((ingredient, unit), amount)| {
-            Value::M(Item::from([
+/// The list as it is answered; none if an amount has too many digits.
+fn shown(menu: &str, list: ShoppingList) -> Option<Item> {
+    let mut categories = vec![];
+    for ((_, category), things) in list {
+        let mut items = vec![];
+        for ((ingredient, unit), sum) in things {
+            items.push(Value::M(Item::from([
                 ("ingredient", Value::from(ingredient)),
-                ("amount", Value::from(amount)),
+                ("amount", Value::from(sum.total()?)),
                 ("unit", Value::from(unit)),
-            ]))
-        });
-        let items = Value::L(items.collect());
-        Value::M(Item::from([("category", Value::from(category)), ("items", items)]))
-    });
-    Item::from([("menu", Value::from(menu)), ("categories", Value::L(categories.collect()))])
+            ])));
+        }
+        let items = Value::L(items);
+        categories
+            .push(Value::M(Item::from([("category", Value::from(category)), ("items", items)])));
+    }
+    Some(Item::from([("menu", Value::from(menu)), ("categories", Value::L(categories))]))
 }
 
 /// All children of one kind; a list that is not whole is worse than none.
