@@ -1,3 +1,4 @@
-//! Tests of the application as a program, with real requests.
+//! Tests of the application as a program, with real requests, and of its sample data.
 
 mod readme;
+mod samples;
