@@ -11,10 +11,13 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
-/** Asks the server; answers with the document, or throws what the server said was wrong. */
+/**
+ * Sends a request and returns the document of the answer. If the server refuses it, throws an error
+ * with the server's message, and with the `status`, `code` and field `errors` of the problem.
+ */
 export async function ask(method, path, document_, headers = {}) {
   const token = sessionStorage.getItem("token");
-  const response = await fetch(path, {
+  const sent = fetch(path, {
     method,
     headers: {
       ...(token ? { Authorization: `Bearer ${token}` } : {}),
@@ -23,27 +26,40 @@ export async function ask(method, path, document_, headers = {}) {
     },
     body: document_ === undefined ? undefined : JSON.stringify(document_),
   });
-  if (response.status === 401) return await withToken(() => ask(method, path, document_, headers));
+  const response = await sent.catch(() => {
+    throw new Error("Cannot reach the server. Check that it is running, and try again.");
+  });
+  if (response.status === 401) {
+    // Requests that were sent together need the token once.
+    if (sessionStorage.getItem("token") === token) enterToken();
+    return await ask(method, path, document_, headers);
+  }
   const text = await response.text();
   const answer = text === "" ? null : JSON.parse(text);
-  if (!response.ok) throw new Error(answer?.detail ?? `The server answered ${response.status}.`);
-  return answer;
+  if (response.ok) return answer;
+  const { status } = response;
+  const problem = new Error(answer?.detail ?? `The server answered ${status}.`);
+  throw Object.assign(problem, { status, code: answer?.code, errors: answer?.errors ?? [] });
 }
 
-async function withToken(again) {
-  const token = prompt("This server asks for a token (`keyloom token create` makes one):");
-  if (!token) throw new Error("Without a token the server answers nothing.");
+function enterToken() {
+  const token = prompt("This server requires a token (create one with `keyloom token create`):");
+  if (!token) throw new Error("This server requires a token. Reload the page to enter one.");
   sessionStorage.setItem("token", token.trim());
-  return await again();
 }
 
-/** Runs something; whatever goes wrong is told at the top of the page. */
+/** Runs what the user asks for. A problem is shown at the top of the page until the next action. */
 export async function tell(action) {
-  const place = document.getElementById("problem");
+  document.getElementById("problem").hidden = true;
+  return await attempt(action);
+}
+
+/** The same for what the page does on its own: a problem that is shown already stays. */
+export async function attempt(action) {
   try {
-    place.hidden = true;
     return await action();
   } catch (problem) {
+    const place = document.getElementById("problem");
     place.textContent = problem.message;
     place.hidden = false;
     return undefined;

@@ -1,3 +1,5 @@
-//! Tests of the application as a program, with real requests.
+//! Tests of the application as a program, with real requests, and of its sample data.
 
+mod page;
 mod readme;
+mod samples;

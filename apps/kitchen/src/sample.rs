@@ -1,0 +1,160 @@
+//! Sample data: one cookbook and any number of weekly menus. The same number always yields the same
+//! entries; nothing here is random and nothing reads a clock.
+
+mod cookbook;
+
+use keyloom::{Entry, Item, Number, Value};
+
+use cookbook::{AISLES, RECIPES, Recipe};
+
+/// Menu 0 starts on this day of `FIRST_YEAR`, counted from 0: Monday, 16 November.
+const FIRST_DAY: u64 = 319;
+const FIRST_YEAR: u64 = 2026;
+/// After a century of menus the dates repeat, so that every number has a date.
+const WEEKS: u64 = 5200;
+const MONTH_DAYS: [u64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/// The dishes of a week: on which day, and for how many if not for as many as the recipe says.
+const DISHES: [(&str, Option<i64>); 7] = [
+    ("monday", None),
+    ("tuesday", Some(4)),
+    ("wednesday", None),
+    ("friday", Some(4)),
+    ("saturday", None),
+    ("saturday", Some(6)),
+    ("sunday", None),
+];
+/// Both have no factor in common with the number of recipes, so no week has the same recipe twice,
+/// and weeks that follow each other differ.
+const RECIPES_BETWEEN_DISHES: u64 = 3;
+const RECIPES_BETWEEN_MENUS: u64 = 5;
+
+/// The entries of one weekly menu among `size`. Number 0 also brings the categories, ingredients and
+/// recipes that all menus share. What is referred to comes before what refers to it.
+pub fn sample(number: u64, _size: u64) -> Vec<Entry> {
+    let mut entries = vec![];
+    if number == 0 {
+        entries.extend(shop());
+        entries.extend(RECIPES.iter().flat_map(recipe));
+    }
+    entries.extend(menu(number));
+    entries
+}
+
+fn shop() -> Vec<Entry> {
+    let mut entries = vec![];
+    for (order, aisle) in (1_i64..).zip(AISLES) {
+        let category = id("category", aisle.category);
+        let fields = [("name", aisle.category.into()), ("shop_order", int(order))];
+        entries.push(entry("category", category.clone(), fields));
+        entries.extend(aisle.ingredients.iter().map(|name| {
+            let fields = [("name", (*name).into()), ("category", category.as_str().into())];
+            entry("ingredient", id("ingredient", name), fields)
+        }));
+    }
+    entries
+}
+
+fn recipe(recipe: &Recipe) -> Vec<Entry> {
+    let recipe_id = id("recipe", recipe.name);
+    let fields = [
+        ("name", recipe.name.into()),
+        ("servings", int(recipe.servings)),
+        ("instructions", recipe.instructions.into()),
+    ];
+    let mut entries = vec![entry("recipe", recipe_id.clone(), fields)];
+    for (position, (amount, unit, ingredient)) in (1_i64..).zip(recipe.needs) {
+        let fields = [
+            ("recipe", recipe_id.as_str().into()),
+            ("ingredient", id("ingredient", ingredient).into()),
+            ("position", int(position)),
+            ("amount", decimal(amount)),
+            ("unit", (*unit).into()),
+        ];
+        entries.push(entry("recipe_ingredient", format!("{recipe_id}-{position:02}"), fields));
+    }
+    entries
+}
+
+fn menu(number: u64) -> Vec<Entry> {
+    let menu_id = format!("sample-menu-{number:010}");
+    let monday = FIRST_DAY + number % WEEKS * 7;
+    // The week belongs to the year that its Thursday is in, and is counted by Thursdays.
+    let (thursday, year) = day_of_year(monday + 3);
+    let name = format!("Week {}, {year}", thursday / 7 + 1);
+    let fields = [("name", name.into()), ("starts", midnight(monday).into())];
+    let mut entries = vec![entry("menu", menu_id.clone(), fields)];
+    for (position, (day, servings)) in (1_u8..).zip(DISHES) {
+        let recipes = RECIPES.len() as u64;
+        let at =
+            number % recipes * RECIPES_BETWEEN_MENUS + u64::from(position) * RECIPES_BETWEEN_DISHES;
+        let Some(recipe) = RECIPES.get((at % recipes) as usize) else { continue };
+        let fields = [
+            ("menu", menu_id.as_str().into()),
+            ("recipe", id("recipe", recipe.name).into()),
+            ("day", day.into()),
+            ("position", int(position.into())),
+        ];
+        let servings = servings.map(|servings| ("servings", int(servings)));
+        let fields = fields.into_iter().chain(servings);
+        entries.push(entry("menu_item", format!("{menu_id}-{position:02}"), fields));
+    }
+    entries
+}
+
+fn entry(
+    entity: &str,
+    id: String,
+    fields: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Entry {
+    let mut item = Item::new();
+    for (name, value) in fields {
+        item.insert(name, value);
+    }
+    Entry { entity: entity.to_owned(), tenant: None, id, fields: item }
+}
+
+/// `sample-recipe-red-lentil-soup`.
+fn id(entity: &str, name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+    format!("sample-{entity}-{}", words.join("-"))
+}
+
+fn int(value: i64) -> Value {
+    Value::N(Number::from(value))
+}
+
+fn decimal(digits: &str) -> Value {
+    // The tables hold numbers only, which a test checks.
+    Value::N(digits.parse().unwrap_or(Number::ZERO))
+}
+
+/// Which day of which year, the first being 0.
+fn day_of_year(mut day: u64) -> (u64, u64) {
+    let mut year = FIRST_YEAR;
+    while day >= year_days(year) {
+        day -= year_days(year);
+        year += 1;
+    }
+    (day, year)
+}
+
+fn midnight(day: u64) -> String {
+    let (mut day, year) = day_of_year(day);
+    let mut month = 1;
+    for days in MONTH_DAYS {
+        let days = if month == 2 { days + year_days(year) - 365 } else { days };
+        if day < days {
+            break;
+        }
+        day -= days;
+        month += 1;
+    }
+    format!("{year:04}-{month:02}-{:02}T00:00:00Z", day + 1)
+}
+
+fn year_days(year: u64) -> u64 {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    if is_leap { 366 } else { 365 }
+}
