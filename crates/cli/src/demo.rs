@@ -49,7 +49,7 @@ struct Demo {
     sample: fn(u64, u64) -> Vec<Entry>,
 }
 
-const NAMES: [&str; 2] = ["tasks", "comments"];
+const NAMES: [&str; 3] = ["tasks", "comments", "kitchen"];
 
 const BASE_CSS: (&str, &str) = ("base.css", include_str!("../../../apps/page/base.css"));
 const API_JS: (&str, &str) = ("api.js", include_str!("../../../apps/page/api.js"));
@@ -95,6 +95,12 @@ fn demo(name: &str) -> Option<Demo> {
             unit: "comments",
             default_size: 10_000,
             sample: comments::sample,
+        }),
+        "kitchen" => Some(Demo {
+            application: keyloom_kitchen::application(),
+            unit: "menus",
+            default_size: 4,
+            sample: keyloom_kitchen::sample,
         }),
         _ => None,
     }

@@ -20,16 +20,25 @@ fn comments_are_filtered_counted_and_written() {
     used("comments", "2000");
 }
 
+#[test]
+fn a_menu_is_planned_and_its_shopping_list_follows() {
+    used("kitchen", "2");
+}
+
 /// Serves an application with samples, and uses its page.
 fn used(app: &str, size: &str) {
-    let (folder, script) = (driver(), format!("{app}.mjs"));
-    std::fs::copy(suite("browser.mjs"), folder.join(&script)).unwrap();
+    let folder = driver();
     let data = Folder::new(&format!("browser-{app}"));
     let mut command = keyloom();
     command.args(["demo", app, "--size", size, "--data", &data.path("data")]);
     let served = Process::serve(command);
     let mut node = Command::new("node");
-    node.arg(script).args([app, &served.url]).current_dir(folder);
+    node.arg(format!("{app}/browser.mjs")).args([app, &served.url]).current_dir(&folder);
+    // A folder of its own: tests run side by side, and the modules find playwright above it.
+    std::fs::create_dir_all(folder.join(app).join("pages")).unwrap();
+    for script in ["browser.mjs".to_owned(), format!("pages/{app}.mjs")] {
+        std::fs::copy(suite(&script), folder.join(app).join(&script)).unwrap();
+    }
     succeed("The page in a browser", &mut node);
 }
 

@@ -1,29 +1,32 @@
 //! What the README of the project says to type happens as it says, wherever the data is.
 
+use std::path::Path;
+
 use keyloom_testkit::readme::{self, Process};
 
-use crate::process::{Served, app, keyloom, scratch};
+use crate::process::{Folder, Served, app, keyloom, scratch};
 
 const README: &str = include_str!("../../../../README.md");
 
 #[test]
-fn every_request_of_the_readme_is_answered_as_it_says() {
-    let data = scratch("readme");
-    let _ = std::fs::remove_dir_all(&data);
-    let mut command = keyloom();
-    command.args(["serve", &app("tasks"), "--data"]).arg(data);
-    assert!(readme::run(README, &Process::serve(command)) >= 4);
+fn the_readme_works_top_to_bottom_in_one_shell() {
+    let folder = Folder::new("readme-walk");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_keyloom"));
+    assert!(readme::walk(README, binary, &root, Path::new(&folder.path(""))) > 15);
 }
 
 #[test]
-fn the_same_happens_on_dynamodb() {
+fn its_ten_requests_are_answered_alike_on_dynamodb() {
     let dynamodb = Served::start("readme-dynamodb");
     let mut command = keyloom();
     command.args(["serve", &app("tasks"), "--dynamodb", "tasks", "--region", "us-east-1"]);
     command.args(["--endpoint-url", &dynamodb.url]);
     // Keys of nobody, as an endpoint takes them that lets anybody in.
     command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b");
-    assert!(readme::run(README, &Process::serve(command)) >= 4);
+    let (_, requests) = README.split_once("### Ten requests").unwrap();
+    let (requests, _) = requests.split_once("kill %1").unwrap();
+    assert_eq!(readme::run(requests.trim_end_matches("```sh\n"), &Process::serve(command)), 10);
 }
 
 #[test]
