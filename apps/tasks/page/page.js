@@ -1,6 +1,6 @@
 // Tasks by their tags: every chip narrows the list, and every count says what would be left.
 
-import { ask, count, make, path, tell, visit } from "/api.js";
+import { ask, attempt, count, make, path, tell, visit } from "/api.js";
 
 const KEYS_SHOWN = 8;
 const VALUES_SHOWN = 8;
@@ -43,8 +43,9 @@ function chip(label, tag, tags) {
   );
 }
 
-async function refresh() {
-  await tell(async () => {
+/** Shows the list again; with `attempt`, a problem that is shown stays. */
+async function refresh(run = tell) {
+  await run(async () => {
     const { tag, cursor } = asked();
     const list = await ask("GET", path("/tasks", { tag, cursor, limit: PAGE, reverse: "true", total: "true" }));
     document.getElementById("total").textContent =
@@ -130,7 +131,7 @@ function parseTags(text) {
 /** Changes a task, if nobody else did meanwhile. */
 async function change(task, patch) {
   await tell(() => ask("PATCH", `/tasks/${task.id}`, patch, { "If-Match": `"${task.version}"` }));
-  await refresh();
+  await refresh(attempt);
 }
 
 async function retag(task) {
@@ -146,7 +147,7 @@ async function retag(task) {
 
 async function remove(task) {
   await tell(() => ask("DELETE", `/tasks/${task.id}`));
-  await refresh();
+  await refresh(attempt);
 }
 
 document.getElementById("new").onsubmit = async (event) => {
@@ -161,5 +162,5 @@ document.getElementById("new").onsubmit = async (event) => {
   choose(asked().tag);
 };
 document.getElementById("prefix").oninput = () => tell(() => refreshKeys(asked().tag));
-window.onpopstate = refresh;
+window.onpopstate = () => refresh();
 refresh();

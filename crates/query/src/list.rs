@@ -66,7 +66,7 @@ pub struct Effort {
 pub struct ListPage {
     /// The entities, in order. There can be few, or none, on a page that is not the last.
     pub rows: Vec<OwnRow>,
-    /// The cursor of the next page; absent if nothing follows for sure.
+    /// The cursor of the next page; absent if nothing follows.
     pub next: Option<String>,
     /// The cursor of the page before; absent on the first page.
     pub previous: Option<String>,
@@ -106,6 +106,8 @@ pub(crate) struct Walk<'w> {
     /// Behind the last entity that was looked at.
     cut: Option<Cut>,
     found: Vec<OwnRow>,
+    /// How many more than the page has are looked for, to know whether something follows.
+    ahead: usize,
     pub(crate) effort: Effort,
 }
 
@@ -173,8 +175,9 @@ impl Reader<'_> {
             partition: (slot.partition(), partition_bytes),
             sort: slot.sort(),
         };
-        let (cut, found, effort) = (None, vec![], Effort::default());
-        let mut walk = Walk { reader: self, request, place, direction, span, cut, found, effort };
+        let (cut, found, ahead, effort) = (None, vec![], 0, Effort::default());
+        let mut walk =
+            Walk { reader: self, request, place, direction, span, cut, found, ahead, effort };
         let end = match &request.filter {
             _ if partition.is_none() => End::Exhausted,
             None => walk.go().await?,
@@ -237,13 +240,39 @@ impl Walk<'_> {
                 return Ok(End::Exhausted);
             }
             if self.wanted() == 0 {
-                return Ok(End::Limit);
+                return self.look_ahead().await;
             }
-            let Budget { rows, bytes } = self.request.budget;
-            if self.effort.rows >= rows || self.effort.bytes >= bytes {
+            if self.is_spent() {
                 return Ok(End::Budget);
             }
         }
+    }
+
+    /// Whether a full page is the last. What follows in the list may not pass the filter, so it is
+    /// read until one does; the next page begins behind this one all the same.
+    async fn look_ahead(&mut self) -> Result<End, Error> {
+        if self.request.filter.is_none() {
+            return Ok(End::Limit);
+        }
+        let full = self.found.len();
+        let cut = self.cut.clone();
+        self.ahead = 1;
+        let mut end = End::Limit;
+        while self.found.len() == full && !self.is_spent() {
+            if self.step().await? == Rest::Nothing && self.found.len() == full {
+                end = End::Exhausted;
+                break;
+            }
+        }
+        self.ahead = 0;
+        self.found.truncate(full);
+        self.cut = cut;
+        Ok(end)
+    }
+
+    fn is_spent(&self) -> bool {
+        let Budget { rows, bytes } = self.request.budget;
+        self.effort.rows >= rows || self.effort.bytes >= bytes
     }
 
     /// One page of the index, and what it leads to.
@@ -331,13 +360,22 @@ impl Walk<'_> {
 
     /// Everything up to a cut was looked at.
     pub(crate) fn pass_cut(&mut self, cut: Cut) {
-        let span = std::mem::replace(&mut self.span, Span::empty());
-        self.span = span.beyond(&cut, self.direction);
+        self.narrow(&cut);
         self.cut = Some(cut);
+    }
+
+    /// Nothing up to a position needs to be read again, and the page ends where it did.
+    pub(crate) fn skip(&mut self, position: Vec<u8>) {
+        self.narrow(&Cut::behind(position, self.direction));
+    }
+
+    fn narrow(&mut self, cut: &Cut) {
+        let span = std::mem::replace(&mut self.span, Span::empty());
+        self.span = span.beyond(cut, self.direction);
     }
 
     /// How many more entities are asked for.
     pub(crate) fn wanted(&self) -> usize {
-        (self.request.limit as usize).saturating_sub(self.found.len())
+        (self.request.limit as usize + self.ahead).saturating_sub(self.found.len())
     }
 }

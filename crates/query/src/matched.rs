@@ -158,6 +158,19 @@ impl Combiner<'_> {
         })
     }
 
+    /// Whether there are members from a number on. Yes if the budget ends before that is known.
+    async fn has_from(&mut self, node: &Node, from: Option<u32>) -> Result<bool, Error> {
+        let mut from = from;
+        while let Some(start) = from {
+            let Batch { members, through } = self.next(node, start).await?;
+            if !members.is_empty() || self.is_enough() {
+                return Ok(true);
+            }
+            from = through.and_then(|through| self.after(through));
+        }
+        Ok(false)
+    }
+
     /// All members, if they are few.
     async fn few(&mut self, node: &Node, count_max: u64) -> Result<Option<Members>, Error> {
         let (mut from, mut all) = (self.start(), Members::default());
@@ -215,11 +228,12 @@ impl Walk<'_> {
                 if !self.look_at_numbers(&some).await? {
                     return Ok(End::Budget);
                 }
-                let is_last = left.peek().is_none() && next.is_none();
+                let has_more = left.peek().is_some();
                 if self.wanted() == 0 {
-                    return Ok(if is_last { End::Exhausted } else { End::Limit });
+                    let follows = has_more || self.combiner().has_from(node, next).await?;
+                    return Ok(if follows { End::Limit } else { End::Exhausted });
                 }
-                if self.combiner().is_enough() && !is_last {
+                if self.combiner().is_enough() && (has_more || next.is_some()) {
                     return Ok(End::Budget);
                 }
             }
@@ -294,12 +308,14 @@ impl Walk<'_> {
             }
             let Some(last_key) = &page.last_key else { return Ok(End::Exhausted) };
             let position = self.entry(last_key)?.position;
-            self.pass(position);
-            if self.wanted() == 0 {
-                return Ok(End::Limit);
+            // A full page ends behind its last entity, but whether one more matches is looked for
+            // beyond.
+            match self.wanted() {
+                0 => self.skip(position),
+                _ => self.pass(position),
             }
             if self.combiner().is_enough() {
-                return Ok(End::Budget);
+                return Ok(if self.wanted() == 0 { End::Limit } else { End::Budget });
             }
             rows = rows.saturating_mul(2).min(SIFT_MAX);
         }

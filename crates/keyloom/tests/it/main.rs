@@ -22,6 +22,7 @@ mod interleavings;
 mod jobs;
 mod json;
 mod kitchen;
+mod last_pages;
 mod matching;
 mod matching_kept;
 mod once;
