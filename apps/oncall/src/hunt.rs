@@ -3,8 +3,10 @@
 //!
 //! A hunt goes through *stages*, one for each contact. In a stage the enabled methods are used in
 //! their order, each after its wait, counted from when the one before was used; those with a wait
-//! of 0 together with the one before. After the last one the contact has the patience of the search
-//! to answer. Then the next stage begins, or the search has failed.
+//! of 0 together with the one before. After the last message was delivered, the contact has the
+//! patience of the search to answer. Then the next stage begins, or the search has failed. A message
+//! that nobody has tried to deliver yet, because a process was slow or was killed, is waited for: a
+//! stage never ends before each of its messages was tried.
 //!
 //! Methods are looked at anew whenever a wait is over, and what counts is what they are then. So in
 //! the middle of a hunt
@@ -20,6 +22,8 @@ use serde::{Deserialize, Serialize};
 /// As many messages as one step writes; more follow at once, in another. A step is a transaction,
 /// which has room for so many.
 const TOGETHER_MAX: usize = 8;
+/// When to look again whether a message was tried.
+const UNTRIED_MS: i64 = 500;
 
 /// Where a hunt is: what the job of its next step carries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +67,21 @@ pub struct Stage {
     pub patience_ms: i64,
     /// Whether there is nobody after this one.
     pub is_last: bool,
+    /// What has become of what was sent.
+    pub messages: Messages,
+}
+
+/// What has become of the messages of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Messages {
+    /// Each was delivered, or its receiver has failed to take it; the last one at this time. Earlier
+    /// than any time if there are none.
+    Tried {
+        /// When the last one was.
+        last_ms: i64,
+    },
+    /// Some were not tried yet.
+    Untried,
 }
 
 /// What is to be done.
@@ -116,10 +135,14 @@ fn is_left(leg: &Leg, method: &Method) -> bool {
 
 /// Somebody to whom nothing was sent is not waited for.
 fn no_method_left(leg: &Leg, stage: &Stage, now_ms: i64) -> Move {
-    let patience_ms = if leg.after.is_some() { stage.patience_ms } else { 0 };
-    let until_ms = leg.since_ms.saturating_add(patience_ms);
-    if now_ms < until_ms {
-        return Move::Wait { until_ms };
+    if leg.after.is_some() {
+        let Messages::Tried { last_ms } = stage.messages else {
+            return Move::Wait { until_ms: now_ms.saturating_add(UNTRIED_MS) };
+        };
+        let until_ms = leg.since_ms.max(last_ms).saturating_add(stage.patience_ms);
+        if now_ms < until_ms {
+            return Move::Wait { until_ms };
+        }
     }
     match stage.is_last {
         true => Move::Fail,
@@ -147,7 +170,8 @@ mod tests {
     }
 
     fn stage(methods: Vec<Method>) -> Stage {
-        Stage { methods, patience_ms: 100, is_last: true }
+        let messages = Messages::Tried { last_ms: i64::MIN };
+        Stage { methods, patience_ms: 100, is_last: true, messages }
     }
 
     fn used(positions: &[i64], since_ms: i64) -> Move {
@@ -181,6 +205,22 @@ mod tests {
         assert_eq!(next(&leg(10, None), &stage(vec![]), 20), Move::Fail);
         let disabled = Method { is_enabled: false, ..method(1, 0) };
         assert_eq!(next(&leg(10, None), &stage(vec![disabled]), 20), Move::Fail);
+    }
+
+    #[test]
+    fn patience_counts_from_when_the_last_message_was_delivered() {
+        let late = Stage { messages: Messages::Tried { last_ms: 70 }, ..stage(vec![]) };
+        assert_eq!(next(&leg(10, Some(1)), &late, 169), Move::Wait { until_ms: 170 });
+        assert_eq!(next(&leg(10, Some(1)), &late, 170), Move::Fail);
+    }
+
+    #[test]
+    fn a_stage_does_not_end_before_its_messages_were_tried() {
+        for (patience_ms, now_ms) in [(0, 10), (100, 110), (100, i64::MAX)] {
+            let untried = Stage { messages: Messages::Untried, patience_ms, ..stage(vec![]) };
+            let until_ms = now_ms.saturating_add(UNTRIED_MS);
+            assert_eq!(next(&leg(10, Some(1)), &untried, now_ms), Move::Wait { until_ms });
+        }
     }
 
     #[test]

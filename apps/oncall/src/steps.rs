@@ -10,8 +10,8 @@ use keyloom::{Change, Db, Error, Record};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::hunt::{self, Leg, Move, Place, Stage};
-use crate::rows::{Method, Search, Status, read, text};
+use crate::hunt::{self, Leg, Messages, Move, Place, Stage};
+use crate::rows::{Attempt, AttemptStatus, Method, Search, Status, read, text};
 
 /// The kind of jobs that are steps.
 pub(crate) const STEP: &str = "step";
@@ -19,6 +19,8 @@ pub(crate) const STEP: &str = "step";
 pub(crate) const DELIVER: &str = "deliver";
 /// As many methods of a contact as are looked at.
 const METHODS_MAX: u32 = 1000;
+/// Nobody answers faster, and a message takes a moment to go out.
+const PATIENCE_MS_MIN: i64 = 500;
 
 /// What the job of a step carries.
 #[derive(Debug, Serialize, Deserialize)]
@@ -96,9 +98,11 @@ impl Ground {
             None => None,
         };
         let (name, methods) = family.unwrap_or_default();
+        let messages = messages(db, &search.id, stage).await?;
         let stage = Stage {
+            messages,
             methods: methods.iter().map(as_hunted).collect(),
-            patience_ms: search.patience_seconds.saturating_mul(1000),
+            patience_ms: search.patience_seconds.saturating_mul(1000).max(PATIENCE_MS_MIN),
             is_last: search.contact_at(stage.saturating_add(1)).is_none(),
         };
         Ok(Ground { name, methods, stage })
@@ -124,6 +128,36 @@ impl Ground {
         }
         Ok(is_any)
     }
+}
+
+/// What has become of the messages of a stage.
+async fn messages(db: &Db, search: &str, stage: u32) -> Result<Messages, Error> {
+    let list =
+        db.list("attempt", "by_search").by("search", search).equal("stage", i64::from(stage));
+    let attempts = list.limit(METHODS_MAX).read().await?.items;
+    let mut last_ms = i64::MIN;
+    for attempt in attempts {
+        let attempt: Attempt = attempt.to()?;
+        let tried_ms = match attempt.status {
+            AttemptStatus::Delivered => attempt.delivered.unwrap_or(attempt.created),
+            AttemptStatus::Dropped => attempt.created,
+            AttemptStatus::Waiting if is_tried(db, &attempt.id).await? => attempt.created,
+            AttemptStatus::Waiting => return Ok(Messages::Untried),
+        };
+        last_ms = last_ms.max(tried_ms);
+    }
+    Ok(Messages::Tried { last_ms })
+}
+
+/// Whether a receiver had its chance to take a message and did not. One of which nothing is known is
+/// being delivered, or its process was killed before that was written down.
+async fn is_tried(db: &Db, attempt: &str) -> Result<bool, Error> {
+    let job = db.get("job", &delivery_id(attempt)).await?;
+    Ok(job.is_none_or(|job| !text(&job, "error").is_empty() || has_ended(text(&job, "status"))))
+}
+
+fn has_ended(status: &str) -> bool {
+    ["done", "failed", "canceled"].contains(&status)
 }
 
 /// None if there is no such contact, or what is named is none.
@@ -161,7 +195,10 @@ fn effects(
         Move::Wait { until_ms } => (json!({}), Some((leg, until_ms))),
         Move::Use { methods, next } => {
             used = methods;
-            let look_ms = match hunt::next(&next, &ground.stage, now_ms) {
+            // As if they were delivered at once: the next step finds out.
+            let sent =
+                Stage { messages: Messages::Tried { last_ms: now_ms }, ..ground.stage.clone() };
+            let look_ms = match hunt::next(&next, &sent, now_ms) {
                 Move::Wait { until_ms } => until_ms,
                 Move::Use { .. } | Move::Escalate { .. } | Move::Fail => now_ms,
             };

@@ -95,7 +95,7 @@ fn expected(domain: &Db, search: &str, opened_ms: i64) -> (Vec<(u32, String, i64
             sent.push((u32::try_from(stage).unwrap(), place.method, now));
         }
         if is_any {
-            now += number(&search, "patience_seconds") * 1000;
+            now += (number(&search, "patience_seconds") * 1000).max(500);
         }
     }
     (sent, now)

@@ -41,6 +41,7 @@ pub(crate) fn assert_lawful(world: &World, (db, domain): &(Db, Db)) {
     assert_attempts_are_written_once_and_before_the_end(&events);
     assert_order_and_waits(&events);
     assert_deliveries(world, domain, &events);
+    assert_nobody_is_given_up_untried(world, domain, &events);
     assert_nothing_is_left(world, db);
 }
 
@@ -153,6 +154,19 @@ fn assert_deliveries(world: &World, domain: &Db, events: &[Event]) {
         };
         assert!(number(&attempt, "created") <= came.time_ms, "it is written before it is sent");
         assert!(came.message.text.contains("fire!"), "{}", came.message.text);
+    }
+}
+
+/// A search that failed has tried each of its messages: its receivers were met, whatever they did.
+fn assert_nobody_is_given_up_untried(world: &World, domain: &Db, events: &[Event]) {
+    let met = world.receivers.met();
+    for event in of(events, "attempt").filter(|event| event.change == TriggeringChange::Insert) {
+        let attempt = event.new.as_ref().expect("it was made");
+        let search = block_on(domain.get("search", text(attempt, "search"))).expect("it answers");
+        let search = search.expect("nobody deletes searches here");
+        if text(&search, "status") == "failed" {
+            assert!(met.contains(&event.id), "{} was never tried, and its search failed", event.id);
+        }
     }
 }
 

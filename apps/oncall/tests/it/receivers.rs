@@ -26,6 +26,7 @@ struct State {
     known: Known,
     came: Vec<Came>,
     refused: BTreeSet<String>,
+    met: BTreeSet<String>,
 }
 
 /// What is known of searches when a message comes.
@@ -63,6 +64,7 @@ impl Receivers {
             known: Known::Nothing,
             came: vec![],
             refused: BTreeSet::new(),
+            met: BTreeSet::new(),
         };
         Arc::new(Receivers { clock: clock.clone(), state: Mutex::new(state) })
     }
@@ -85,10 +87,16 @@ impl Receivers {
         self.state.lock().unwrap().refused.clone()
     }
 
+    /// The keys of all messages that were tried, whatever became of them.
+    pub(crate) fn met(&self) -> BTreeSet<String> {
+        self.state.lock().unwrap().met.clone()
+    }
+
     /// How many pauses it takes, and whether it is taken.
     fn meet(&self, message: &Message) -> (u64, Result<(), Failure>) {
         let mut state = self.state.lock().unwrap();
         self.assert_in_time(&state, message);
+        state.met.insert(message.key.clone());
         let (fate, manner) = (state.random.below(100), state.manner);
         let pauses = match state.random.below(100) < manner.slow {
             true => state.random.below(40),
