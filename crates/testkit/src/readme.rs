@@ -11,6 +11,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
@@ -20,6 +21,8 @@ const ADDRESS: &str = "http://127.0.0.1:8080";
 const ANYTHING: &str = "…";
 /// Ends what one block printed.
 const END: char = '\u{1e}';
+/// How many READMEs this process has run.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
 
 /// A server as a process. It is killed when dropped.
 #[derive(Debug)]
@@ -84,7 +87,10 @@ pub fn run(readme: &str, server: &Process) -> usize {
         let commands = step.script.replace(ADDRESS, &server.url);
         script.push_str(&format!("{commands}\nprintf '{END}'\n"));
     }
-    let folder = std::env::temp_dir().join(format!("keyloom-readme-{}", std::process::id()));
+    // Of its own: other tests of this process run READMEs at the same time.
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    let folder = format!("keyloom-readme-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(folder);
     std::fs::create_dir_all(&folder).expect("a directory is made");
     check(&steps, &script, Command::new("bash"), &folder);
     let _ = std::fs::remove_dir_all(&folder);
@@ -148,8 +154,9 @@ fn free_port() -> u16 {
 
 /// Runs a script whose steps are set apart, and compares what each prints.
 fn check(steps: &[Step], script: &str, mut bash: Command, folder: &Path) {
-    // Readers see how far curl is; a test does not want to.
-    std::fs::write(folder.join(".curlrc"), "silent\nshow-error\n").expect("a file is written");
+    // Readers see how far curl is; a test does not want to. And it ends, whatever happens.
+    let settings = "silent\nshow-error\nmax-time = 60\n";
+    std::fs::write(folder.join(".curlrc"), settings).expect("a file is written");
     bash.arg("-c").arg(script).current_dir(folder).env("CURL_HOME", folder);
     let output = bash.output().expect("bash runs");
     let printed = String::from_utf8(output.stdout).expect("answers are UTF-8");
