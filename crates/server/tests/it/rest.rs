@@ -14,6 +14,7 @@ mod matrix;
 mod once;
 mod own;
 mod pages;
+mod possible_queries;
 mod served;
 mod serving;
 mod stages;

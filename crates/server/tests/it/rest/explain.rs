@@ -110,3 +110,73 @@ fn tokens(served: &Served) -> keyloom_server::Tokens {
     let (clock, entropy) = (std::sync::Arc::new(clock), std::sync::Arc::new(entropy));
     block_on(keyloom_server::Tokens::open(served.store.clone(), clock, entropy)).unwrap()
 }
+
+/// The worst case of the article on tagging tasks at a scale of 1 to 10,000: of 1,000 tasks 100,
+/// 900 and 200 carry each of three tags, and only the last three carry all of them.
+fn worst_case(model: &str) -> Served {
+    let served = Served::open(model);
+    let tags = |number: u32| match number {
+        0..97 => json!({ "project": "house" }),
+        97..294 => json!({ "priority": "urgent", "severity": "minor" }),
+        294..994 => json!({ "priority": "urgent" }),
+        994..997 => json!({}),
+        _ => json!({ "project": "house", "priority": "urgent", "severity": "minor" }),
+    };
+    for number in 0..1_000 {
+        let task = json!({ "name": format!("{number}"), "tags": tags(number) });
+        block_on(served.db.create("task", &task)).unwrap();
+    }
+    served
+}
+
+#[test]
+fn the_worst_case_is_answered_with_few_reads() {
+    let declared = app("tasks");
+    let undeclared = "[entity.task]\nfields.name = \"text\"\nfields.tags = \"tags = {}\"\n\
+                      list.all = { path = \"/tasks\" }\n";
+    let path = "/tasks?tag=project:house&tag=priority:urgent&tag=severity:minor&explain=true";
+    for (model, planned, rows) in [
+        // Two sizes, one part of a set, three rows of an index, three tasks.
+        (declared.as_str(), json!({ "best": 3, "worst": 3 }), 9),
+        // Four sizes and a part of each tag's set instead.
+        (undeclared, json!({ "best": 60, "worst": 1_200 }), 13),
+    ] {
+        let page = worst_case(model).ask(&Ask::get(path)).expect_json(200);
+        let items = page["items"].as_array().unwrap().iter();
+        let names: Vec<&str> = items.map(|task| task["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["997", "998", "999"]);
+        let expected = json!({
+            "tags": { "best": 60, "worst": 1_200 }, "planned": planned, "entities": 3,
+        });
+        assert_eq!(page["explain"]["lists"][0]["one_by_one"], expected);
+        assert_eq!(page["explain"]["rows"], json!(rows));
+    }
+}
+
+/// A list of 225 comments, with and without filters: no page costs more than the first.
+#[test]
+fn an_old_page_reads_no_more_than_the_first() {
+    let served = Served::open(&app("comments"));
+    for number in 0..225 {
+        let comment = json!({
+            "product": "42", "language": if number % 3 == 0 { "fr" } else { "en" },
+            "rating": 1 + number % 5, "body": "",
+            "created": format!("2020-11-09T{:02}:{:02}:00Z", number / 60, number % 60),
+        });
+        block_on(served.db.create("comment", &comment)).unwrap();
+    }
+    for query in ["", "language=en&", "rating=1,3&"] {
+        let (mut cursor, mut costs) = (String::new(), vec![]);
+        loop {
+            let path = format!("/products/42/comments?{query}limit=20&explain=true{cursor}");
+            let page = served.ask(&Ask::get(&path)).expect_json(200);
+            let explain = &page["explain"];
+            let requests = explain["requests"].as_array().unwrap().len();
+            costs.push((explain["rows"].as_u64().unwrap(), requests));
+            let Some(next) = page["next"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        assert!(costs.len() >= 5, "{query}: {costs:?}");
+        assert_eq!(costs.iter().max(), costs.first(), "{query}: {costs:?}");
+    }
+}
