@@ -1,7 +1,7 @@
 //! What tests of every layer share: a clock that stands still, a disk that loses what was not
 //! synced, the conformance suite that every store must pass, random histories that two stores must
-//! answer alike, a checker of concurrent histories, random models with documents and edits, and a reader of
-//! READMEs that does what they say.
+//! answer alike, a checker of concurrent histories, random models with documents and edits, a reader of
+//! READMEs that does what they say, and a check of the page that lists every access pattern.
 //!
 //! A store under test is a [`Subject`]. [`conformance::run_all`] runs every case of the suite on
 //! a fresh one; [`history::compare`] plays one history on two.
@@ -26,6 +26,8 @@ mod random;
 // A public module, so that `readme::run` says what it runs.
 pub mod readme;
 mod sample;
+// A public module, so that `services::of` says what it is of.
+pub mod services;
 mod sets;
 mod sim_disk;
 mod subject;

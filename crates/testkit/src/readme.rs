@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 /// The address under which a README reaches its server.
-const ADDRESS: &str = "http://127.0.0.1:8080";
+pub(crate) const ADDRESS: &str = "http://127.0.0.1:8080";
 /// Stands for what cannot be known before.
 const ANYTHING: &str = "…";
 /// Ends what one block printed.
@@ -176,11 +176,7 @@ fn check(steps: &[Step], script: &str, mut bash: Command, folder: &Path) {
 
 fn steps(readme: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![];
-    let mut lines = readme.lines();
-    while let Some(line) = lines.next() {
-        let Some(kind) = line.trim().strip_prefix("```") else { continue };
-        let block: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != "```").collect();
-        let block = block.join("\n");
+    for (kind, block) in fenced(readme) {
         match (kind, steps.last_mut()) {
             ("sh", _) => steps.push(Step { script: block, expected: None, printed: None }),
             ("json", Some(step)) if step.expected.is_none() => step.expected = Some(block),
@@ -192,6 +188,21 @@ fn steps(readme: &str) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// The fenced blocks of one kind.
+pub(crate) fn blocks(text: &str, kind: &str) -> Vec<String> {
+    fenced(text).filter(|(other, _)| *other == kind).map(|(_, block)| block).collect()
+}
+
+/// All fenced blocks, each with its kind.
+fn fenced(text: &str) -> impl Iterator<Item = (&str, String)> {
+    let mut lines = text.lines();
+    std::iter::from_fn(move || {
+        let kind = lines.find_map(|line| line.trim().strip_prefix("```"))?;
+        let block: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != "```").collect();
+        Some((kind, block.join("\n")))
+    })
 }
 
 /// What a server prints, whatever its port.

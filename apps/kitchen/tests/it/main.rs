@@ -3,3 +3,4 @@
 mod page;
 mod readme;
 mod samples;
+mod services;

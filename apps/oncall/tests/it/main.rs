@@ -8,4 +8,5 @@ mod laws;
 mod readme;
 mod receivers;
 mod servers;
+mod services;
 mod world;

@@ -28,6 +28,7 @@ mod readme;
 mod remote;
 mod round_trip;
 mod sdk_for_rust;
+mod services;
 mod tokens;
 
 /// The library's random histories, to be played on the remote store.

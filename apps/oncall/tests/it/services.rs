@@ -1,0 +1,18 @@
+//! The on-call service's part of `docs/services.md`.
+
+use std::path::Path;
+use std::process::Command;
+
+use keyloom_testkit::readme::Process;
+use keyloom_testkit::services;
+
+const PAGE: &str = include_str!("../../../../docs/services.md");
+
+#[test]
+fn every_request_of_the_on_call_service_is_answered_as_the_page_says() {
+    let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oncall-services");
+    let _ = std::fs::remove_dir_all(&data);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oncall"));
+    command.arg("--data").arg(data).arg("--private-webhooks");
+    services::of(PAGE, "oncall").run(&Process::serve(command));
+}
