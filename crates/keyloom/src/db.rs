@@ -73,6 +73,8 @@ pub(crate) struct Shared {
     pub(crate) stamps: Stamps,
     pub(crate) numbers: Numbers,
     pub(crate) cursor_key: CursorKey,
+    /// Whether jobs of workers that are gone were released since the store was opened.
+    pub(crate) are_orphans_released: AtomicBool,
     /// Whether what was imported last was new.
     pub(crate) imports_are_new: AtomicBool,
     /// The model as it was opened.
@@ -151,6 +153,7 @@ impl Db {
             clock: options.clock,
             stamps,
             numbers: Numbers::default(),
+            are_orphans_released: AtomicBool::new(false),
             imports_are_new: AtomicBool::new(true),
             cursor_key: opened.cursor_key,
             text: model.to_owned(),

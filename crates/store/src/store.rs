@@ -78,4 +78,12 @@ pub trait Store: Read {
     fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>>;
     /// Changes of a table.
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage>;
+    /// A number for this opening of the store, if no other process can have it open: what earlier
+    /// openings have begun and not ended, nobody is at any more. None if processes share the store.
+    ///
+    /// Implementors MUST NOT return a number again after a write that an earlier opening with that
+    /// number has made.
+    fn opening(&self) -> Option<u64> {
+        None
+    }
 }

@@ -37,6 +37,10 @@ macro_rules! calls {
                 self.behind().sets()
             }
 
+            fn opening(&self) -> Option<u64> {
+                self.behind().opening()
+            }
+
             $(fn $read(&self, $($asked: $question),*) -> Answer<'_, $told> {
                 self.behind().$read($($asked),*)
             })*
@@ -60,6 +64,10 @@ macro_rules! calls {
         }
 
         impl<F: Front> Store for InFront<F> {
+            fn opening(&self) -> Option<u64> {
+                self.0.opening()
+            }
+
             $(fn $write(&self, $($given: $order),*) -> Answer<'_, $done> {
                 Box::pin(async move {
                     self.0.before().await;

@@ -234,6 +234,42 @@ fn a_job_that_outlives_its_lease_is_taken_over_and_ends_once() {
     panic!("a worker has less than a hundred steps");
 }
 
+/// A lease of a killed process once had to end before its job was run again, which was too late for
+/// a message that somebody waited for.
+#[test]
+fn a_job_of_a_killed_process_is_run_at_once_by_the_next_one() {
+    let clock = ManualClock::new();
+    let hanging = || Handlers::new().job("mark", |_, _| std::future::pending());
+    let mut disk = SimDisk::new(1);
+    let schedule = {
+        let db = block_on(open_at(MODEL, Arc::new(engine_on(&disk, &clock)), &clock));
+        ["a", "b"].map(|id| block_on(db.schedule(Job::new("mark").id(id))).unwrap().id().to_owned())
+    };
+    assert_eq!(schedule, ["a", "b"]);
+    // Twice, so that a job is also released that was taken after it was released before.
+    for _ in 0..2 {
+        let db = block_on(open_at(MODEL, Arc::new(engine_on(&disk, &clock)), &clock));
+        let handlers = hanging();
+        let mut works = [Box::pin(db.work(&handlers)), Box::pin(db.work(&handlers))];
+        // The engine has a thread of its own: they go on until both hang in a job.
+        while [status(&db, "a"), status(&db, "b")] != ["running", "running"] {
+            assert!(works.iter_mut().all(|work| go_on(work.as_mut()).is_none()), "they hang");
+        }
+        // Nobody of the same process takes them over before their lease ends.
+        assert_eq!(block_on(db.work(&marking(&Arc::default()))).unwrap().jobs, 0);
+        disk.crash_now();
+        drop(works);
+        drop(db);
+        disk = disk.after_crash(0);
+    }
+    let db = block_on(open_at(MODEL, Arc::new(engine_on(&disk, &clock)), &clock));
+    let order = Arc::default();
+    while block_on(db.work(&marking(&order))).unwrap().next == Next::Now {}
+    assert_eq!([status(&db, "a"), status(&db, "b")], ["done", "done"], "the clock stands still");
+    assert_eq!(order.lock().unwrap().len(), 2);
+    assert_clean(&db);
+}
+
 #[test]
 fn a_job_that_takes_its_worker_down_each_time_is_a_dead_letter_at_last() {
     let clock = ManualClock::new();

@@ -364,6 +364,8 @@ impl Sim {
         let disk = disk.after_crash(self.random.next_u64());
         self.store = Arc::new(engine_on(&disk, &self.clock));
         self.disk = Some(disk);
+        // Whoever was at a job is gone, and its lease with it.
+        self.outside.begun.lock().unwrap().clear();
     }
 
     /// Everything that is left to do is done, and nothing fails any more.

@@ -10,7 +10,8 @@ use crate::source::Source;
 const NAME: &str = "job";
 
 /// `due` is when somebody must look at it: a job that waits is to be run then, the lease of one
-/// that runs ends then. So one list has everything there is to do. A job that is behind another one
+/// that runs ends then. `holder` is the opening of the store under which a worker took it: where only
+/// one process can have the store, the lease of another opening is over. So one list has everything there is to do. A job that is behind another one
 /// in its lane is `queued`; those of one lane are run one after the other, by `place`.
 const DECLARATION: &str = r#"
 [entity.job]
@@ -20,6 +21,7 @@ fields.kind     = "text 1..200"
 fields.status   = "enum(queued, waiting, running, done, failed, canceled) = waiting"
 fields.due      = "time = now"
 fields.attempts = "int 0.. = 0"
+fields.holder   = "int?"
 fields.lane     = "text? 1..800"
 fields.place    = "int?"
 fields.tenant   = "any?"

@@ -312,4 +312,9 @@ impl Store for Engine {
         let synced = CommitNo(self.shared.synced.load(Ordering::Acquire));
         self.read(|view| feed::changes(view, &self.shared.log, synced, &read))
     }
+
+    /// The directory is locked, and an opening that has written anything ends at a later commit.
+    fn opening(&self) -> Option<u64> {
+        Some(self.shared.opened_at.0)
+    }
 }

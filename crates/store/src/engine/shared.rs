@@ -18,6 +18,8 @@ use super::view::View;
 pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) directory: PathBuf,
+    /// The last commit there was when the directory was opened.
+    pub(crate) opened_at: CommitNo,
     pub(crate) queue: Queue,
     pub(crate) log: Arc<LogDirectory>,
     /// The last commit in the log that is safe on disk.
@@ -55,6 +57,7 @@ impl Shared {
         Shared {
             options: opened.options,
             directory: opened.directory,
+            opened_at: applied,
             queue: Queue::default(),
             log: opened.log,
             synced: opened.synced,
