@@ -9,9 +9,12 @@
 //! was. Inside the store each step happens once; a message is sent at least once, with a key that
 //! stays the same, and never for the first time after its search has ended.
 
+mod application;
 mod carry;
 mod deliver;
+mod demo;
 mod ending;
+mod front;
 // A public module, so that `hunt::next` says what comes next.
 pub mod hunt;
 mod link;
@@ -23,12 +26,14 @@ mod routes;
 mod rows;
 mod service;
 mod steps;
+mod story;
 mod template;
+mod time;
 mod timeline;
 
+pub use application::application;
 pub use carry::{Carried, Carry, Carrying, Message};
+pub use demo::{demo, sample};
 pub use ending::{Ending, NotEnded, end};
-pub use outside::{Carriers, Mail, MailOptions, Provider};
-pub use routes::{CLOSED, routes};
 pub use rows::{Kind, Status};
 pub use service::{MODEL, Service};

@@ -18,18 +18,16 @@ pub(crate) fn compose(
     attempt: &Attempt,
     token: &str,
 ) -> Result<Message, Failure> {
-    let said = match &search.message {
-        Some(template) => fill(template, subject),
-        None => lines(subject),
-    };
+    let said = said(search, subject);
     let answer_url = service.address(&format!("/answer/{token}"))?;
     let text = match attempt.kind {
         Kind::Email => format!(
-            "{},\n\n{said}\n\nSay that you have seen it:\n{answer_url}\n\nThe link is for you alone.\n",
+            "Hello {},\n\n{said}\n\nTo answer, open this link:\n{answer_url}\n\n\
+             The link is personal. Do not forward it.\n",
             attempt.name
         ),
-        Kind::Text => format!("{said}\nReply OK, or open {answer_url}"),
-        Kind::Call => format!("{said}\nPress 1 to say that you have heard it."),
+        Kind::Text => format!("{said}\nReply OK to answer, or open {answer_url}"),
+        Kind::Call => format!("{said}\nPress 1 to answer."),
         Kind::Webhook => said.clone(),
     };
     Ok(Message {
@@ -45,8 +43,16 @@ pub(crate) fn compose(
     })
 }
 
+/// What a search has to say: its template filled in, or its subject line by line.
+pub(crate) fn said(search: &Search, subject: Option<&Value>) -> String {
+    match &search.message {
+        Some(template) => fill(template, subject),
+        None => lines(subject),
+    }
+}
+
 fn first_line(text: &str) -> String {
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("You are wanted.");
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("You are needed.");
     let line: String = line.chars().filter(|c| !c.is_control()).collect();
     line.trim().chars().take(SUBJECT_CHARACTERS_MAX).collect()
 }
@@ -59,7 +65,7 @@ mod tests {
     fn the_subject_is_one_line_without_anything_that_is_no_letter() {
         assert_eq!(first_line("\n  fire\r\nBcc: x@example.com"), "fire");
         assert_eq!(first_line("a\u{0}b\u{1b}c"), "abc");
-        assert_eq!(first_line(""), "You are wanted.");
+        assert_eq!(first_line(""), "You are needed.");
         assert_eq!(first_line(&"x".repeat(300)).len(), SUBJECT_CHARACTERS_MAX);
     }
 }

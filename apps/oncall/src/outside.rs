@@ -4,5 +4,5 @@ mod carriers;
 mod mail;
 mod smtp;
 
-pub use carriers::{Carriers, Provider};
-pub use mail::{Mail, MailOptions};
+pub(crate) use carriers::{Carriers, Provider};
+pub(crate) use mail::{Mail, MailOptions};

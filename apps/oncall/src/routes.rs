@@ -18,7 +18,7 @@ use crate::timeline::Timeline;
 
 /// What requests cannot do: searches end by their own rules, the hunt alone writes attempts, and
 /// nobody sees what links lead to.
-pub const CLOSED: &[&str] = &[
+pub(crate) const CLOSED: &[&str] = &[
     "change_search",
     "replace_search",
     "create_attempt",
@@ -35,12 +35,21 @@ pub const CLOSED: &[&str] = &[
 const SEARCH: OwnShape = OwnShape::Json(r##"{"type": "object"}"##);
 const TIMELINE: OwnShape = OwnShape::Json(
     r#"{"type": "object",
-        "required": ["search", "status", "stage", "name", "attempts", "events"],
+        "required": ["search", "status", "message", "created", "ended", "stage", "name", "names",
+                     "attempts", "events", "next"],
         "properties": {
             "search": {"type": "string"}, "status": {"type": "string"},
+            "message": {"type": "string"},
+            "created": {"type": "string", "format": "date-time"},
+            "ended": {"type": ["string", "null"], "format": "date-time"},
             "stage": {"type": "integer"}, "name": {"type": "string"},
+            "names": {"type": "array", "items": {"type": "string"}},
             "attempts": {"type": "array", "items": {"type": "object"}},
-            "events": {"type": "array", "items": {"type": "object"}}}}"#,
+            "events": {"type": "array", "items": {"type": "object"}},
+            "next": {"type": ["object", "null"],
+                     "required": ["time", "text"],
+                     "properties": {"time": {"type": "string", "format": "date-time"},
+                                    "text": {"type": "string"}}}}}"#,
 );
 const WATCH: OwnShape = OwnShape::Json(
     r#"{"type": "object", "required": ["url"], "properties": {"url": {"type": "string"}}}"#,
@@ -53,23 +62,33 @@ struct Desk {
     provider_secret: Option<WebhookSecret>,
 }
 
-/// A route before its desk is known.
-struct Draft {
-    name: &'static str,
-    method: &'static str,
-    path: &'static str,
-    summary: &'static str,
-    role: Option<Role>,
-    answer: OwnShape,
-    handler: fn(Arc<Desk>, OwnRequest) -> OwnAnswer,
+/// A route before it is known who answers it.
+pub(crate) struct Draft<D> {
+    pub(crate) name: &'static str,
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) role: Option<Role>,
+    pub(crate) answer: OwnShape,
+    pub(crate) handler: fn(Arc<D>, OwnRequest) -> OwnAnswer,
 }
 
-const DRAFTS: [Draft; 8] = [
+impl<D: Send + Sync + 'static> Draft<D> {
+    /// The route, answered by somebody.
+    pub(crate) fn answered_by(self, desk: &Arc<D>) -> OwnRoute {
+        let Draft { name, method, path, summary, role, answer, handler } = self;
+        let desk = desk.clone();
+        let handler = Arc::new(move |request: OwnRequest| handler(desk.clone(), request));
+        OwnRoute { name, method, path, summary, role, answer, handler }
+    }
+}
+
+const DRAFTS: [Draft<Desk>; 8] = [
     Draft {
         name: "timeline",
         method: "GET",
         path: "/searches/{id}/timeline",
-        summary: "What has become of a search: its messages, and what happened in order.",
+        summary: "The timeline of a search: its messages, what happened in order, and what comes next.",
         role: Some(Role::Reader),
         answer: TIMELINE,
         handler: |desk, request| Box::pin(timeline(desk, request)),
@@ -78,7 +97,7 @@ const DRAFTS: [Draft; 8] = [
         name: "answer_search",
         method: "POST",
         path: "/searches/{id}/answer",
-        summary: "Says that the contact has answered: `by` whom, with a `note` or without.",
+        summary: "Marks a search as answered: `by` whom, with an optional `note`.",
         role: Some(Role::Writer),
         answer: SEARCH,
         handler: |desk, request| Box::pin(answer_search(desk, request)),
@@ -87,7 +106,7 @@ const DRAFTS: [Draft; 8] = [
         name: "cancel_search",
         method: "POST",
         path: "/searches/{id}/cancel",
-        summary: "Calls a search off: `by` whom, with a `reason` or without.",
+        summary: "Cancels a search: `by` whom, with an optional `reason`.",
         role: Some(Role::Writer),
         answer: SEARCH,
         handler: |desk, request| Box::pin(cancel_search(desk, request)),
@@ -96,7 +115,7 @@ const DRAFTS: [Draft; 8] = [
         name: "watch_search",
         method: "POST",
         path: "/searches/{id}/watch",
-        summary: "Makes a secret link to a page that shows the search while it goes on.",
+        summary: "Creates a secret link to a live page of the search.",
         role: Some(Role::Reader),
         answer: WATCH,
         handler: |desk, request| Box::pin(watch_search(desk, request)),
@@ -105,7 +124,7 @@ const DRAFTS: [Draft; 8] = [
         name: "watch",
         method: "GET",
         path: "/watch/{token}",
-        summary: "The page of a search, for whoever has the link.",
+        summary: "Shows the page of a search to whoever has the link.",
         role: None,
         answer: OwnShape::Html,
         handler: |_, request| Box::pin(show(request, Button::None)),
@@ -114,7 +133,7 @@ const DRAFTS: [Draft; 8] = [
         name: "see",
         method: "GET",
         path: "/answer/{token}",
-        summary: "The page of a search, with a button that answers it.",
+        summary: "Shows the page of a search with a button that answers it.",
         role: None,
         answer: OwnShape::Html,
         handler: |_, request| Box::pin(show(request, Button::Answer)),
@@ -123,7 +142,7 @@ const DRAFTS: [Draft; 8] = [
         name: "answer",
         method: "POST",
         path: "/answer/{token}",
-        summary: "Answers a search, once.",
+        summary: "Answers a search, unless it has ended.",
         role: None,
         answer: OwnShape::Html,
         handler: |desk, request| Box::pin(answer(desk, request)),
@@ -132,7 +151,7 @@ const DRAFTS: [Draft; 8] = [
         name: "reply",
         method: "POST",
         path: "/reply/{token}",
-        summary: "What somebody replied to a call or a text, from the provider.",
+        summary: "Takes a reply to a call or a text from the provider.",
         role: None,
         answer: SEARCH,
         handler: |desk, request| Box::pin(reply(desk, request)),
@@ -140,15 +159,12 @@ const DRAFTS: [Draft; 8] = [
 ];
 
 /// All of them. With a secret of the provider, its replies must be signed.
-pub fn routes(service: &Arc<Service>, provider_secret: Option<WebhookSecret>) -> Vec<OwnRoute> {
+pub(crate) fn routes(
+    service: &Arc<Service>,
+    provider_secret: Option<WebhookSecret>,
+) -> Vec<OwnRoute> {
     let desk = Arc::new(Desk { service: service.clone(), provider_secret });
-    let route = |draft: Draft| {
-        let Draft { name, method, path, summary, role, answer, handler } = draft;
-        let desk = desk.clone();
-        let handler = Arc::new(move |request: OwnRequest| handler(desk.clone(), request));
-        OwnRoute { name, method, path, summary, role, answer, handler }
-    };
-    DRAFTS.into_iter().map(route).collect()
+    DRAFTS.into_iter().map(|draft| draft.answered_by(&desk)).collect()
 }
 
 async fn timeline(_: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
@@ -197,7 +213,8 @@ async fn watch_search(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, 
         Ok(token) => desk.service.address(&format!("/watch/{token}")),
         Err(failure) => Err(failure),
     };
-    let url = url.map_err(|_| Problem::new(Kind::Busy, "No link could be made: try again."))?;
+    let url =
+        url.map_err(|_| Problem::new(Kind::Busy, "The link could not be created. Try again."))?;
     Ok(OwnReply::new(serde_json::json!({ "url": url }).to_string()))
 }
 
@@ -220,7 +237,7 @@ async fn answer(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Proble
     };
     let ending = Ending::Answered { by: "link".to_owned(), attempt: Some(attempt), note: None };
     let (status, said) = match end(&db, &search, &ending, desk.service.now_ms()).await {
-        Ok(_) => (200, "Thank you. It is known that you have seen it.".to_owned()),
+        Ok(_) => (200, "Thank you. Nobody else will be contacted.".to_owned()),
         Err(NotEnded::Gone) => return Ok(no_link()),
         Err(error @ NotEnded::Already(_)) => (409, late(&error)),
         Err(NotEnded::Failed(error)) => return Err(error.into()),
@@ -237,7 +254,7 @@ async fn reply(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem
         checked.map_err(|detail| Problem::new(Kind::Unauthorized, detail))?;
     }
     let reply: Reply = body(&request)?;
-    let unknown = || Problem::new(Kind::NotFound, "There is no message to reply to here.");
+    let unknown = || Problem::new(Kind::NotFound, "Message not found.");
     let found = link::find(&request.db, request.value(0)).await?;
     let Some((Link { search, attempt: Some(attempt), .. }, db)) = found else {
         return Err(unknown());
@@ -255,16 +272,15 @@ async fn reply(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem
 }
 
 /// The body as JSON. A page of another site can make a browser send a form, but not JSON.
-fn body<T: DeserializeOwned>(request: &OwnRequest) -> Result<T, Problem> {
+pub(crate) fn body<T: DeserializeOwned>(request: &OwnRequest) -> Result<T, Problem> {
     let media_type = request.header("content-type").unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
         let detail = "Send JSON, and say so: `Content-Type: application/json`.";
         return Err(Problem::new(Kind::BadMediaType, detail));
     }
-    serde_json::from_slice(&request.body).map_err(|error| {
-        Problem::new(Kind::Invalid, format!("The body is not as it must be: {error}."))
-    })
+    serde_json::from_slice(&request.body)
+        .map_err(|error| Problem::new(Kind::Invalid, format!("Invalid body: {error}.")))
 }
 
 fn problem(error: NotEnded, search: &str) -> Problem {
@@ -280,7 +296,7 @@ fn late(error: &NotEnded) -> String {
         NotEnded::Already(status) => status.word(),
         NotEnded::Gone | NotEnded::Failed(_) => "gone",
     };
-    format!("It is too late: the search is {status} already, and nothing was changed.")
+    format!("Too late: the search is already {status}. Nothing was changed.")
 }
 
 fn no_search(id: &str) -> Problem {
@@ -288,6 +304,6 @@ fn no_search(id: &str) -> Problem {
 }
 
 fn no_link() -> OwnReply {
-    let page = page::saying("This link leads nowhere: it is too old, or it was not copied whole.");
+    let page = page::saying("Link not found. It has expired, or part of it is missing.");
     OwnReply { status: 404, ..page }
 }

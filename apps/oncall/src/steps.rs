@@ -6,7 +6,7 @@
 //! cancellation at the same moment exactly one changes the search.
 
 use keyloom::events::{Effects, Event, Failure, Job};
-use keyloom::{Change, Db, Error, Record};
+use keyloom::{Change, Db, Error, Number, Record, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -72,16 +72,75 @@ pub(crate) async fn step(job: Record, db: Db, now_ms: i64) -> Result<Effects, Fa
     if search.status != Status::Active || search.step != step.number {
         return Ok(Effects::new().result("The search has gone on without this step."));
     }
-    let mut ground = Ground::read(&db, &search, step.leg.stage).await?;
+    let (ground, decided) = decide(&db, &search, &step.leg, now_ms).await?;
+    effects(&search, &ground, (step.leg, decided), now_ms)
+}
+
+/// The next move of a hunt at a time, by what the store says now.
+async fn decide(db: &Db, search: &Search, leg: &Leg, now_ms: i64) -> Result<(Ground, Move), Error> {
+    let mut ground = Ground::read(db, search, leg.stage).await?;
     loop {
-        let decided = hunt::next(&step.leg, &ground.stage, now_ms);
+        let decided = hunt::next(leg, &ground.stage, now_ms);
         if let Move::Use { methods, .. } = &decided
-            && ground.mark_used(&db, (&search, step.leg.stage), methods).await?
+            && ground.mark_used(db, (search, leg.stage), methods).await?
         {
             continue;
         }
-        return effects(&search, &ground, (step.leg, decided), now_ms);
+        return Ok((ground, decided));
     }
+}
+
+/// What a hunt does next, unless somebody ends the search first.
+#[derive(Debug)]
+pub(crate) struct Upcoming {
+    pub(crate) time_ms: i64,
+    pub(crate) what: Planned,
+}
+
+/// A move that is planned.
+#[derive(Debug)]
+pub(crate) enum Planned {
+    /// Messages to the contact of the current stage.
+    Messages {
+        /// Their name.
+        name: String,
+        /// How they are reached.
+        methods: Vec<Method>,
+    },
+    /// The next contact has its turn.
+    Escalation,
+    /// The search fails.
+    Failure,
+}
+
+/// What the hunt of a search does next, by the methods as they are now. None if the search has
+/// ended, or its next step is running or not scheduled yet.
+pub(crate) async fn upcoming(db: &Db, search: &Search) -> Result<Option<Upcoming>, Error> {
+    if search.status != Status::Active {
+        return Ok(None);
+    }
+    let job = db.get("job", &step_id(&search.id, search.step)).await?;
+    let Some(job) = job.filter(|job| text(job, "status") == "waiting") else { return Ok(None) };
+    let Carrying { payload: step } = job.to::<Carrying<Step>>()?;
+    let due = job.get("due").and_then(Value::as_n).and_then(Number::to_i64);
+    let mut time_ms = due.unwrap_or_default();
+    let (mut ground, mut decided) = decide(db, search, &step.leg, time_ms).await?;
+    // A wait that was made longer ends later than the step is due.
+    if let Move::Wait { until_ms } = decided {
+        time_ms = until_ms;
+        (ground, decided) = decide(db, search, &step.leg, time_ms).await?;
+    }
+    let what = match decided {
+        Move::Wait { .. } => return Ok(None),
+        Move::Use { methods, .. } => {
+            let is_used = |method: &Method| methods.iter().any(|place| place.method == method.id);
+            let methods = ground.methods.into_iter().filter(is_used).collect();
+            Planned::Messages { name: ground.name, methods }
+        }
+        Move::Escalate { .. } => Planned::Escalation,
+        Move::Fail => Planned::Failure,
+    };
+    Ok(Some(Upcoming { time_ms, what }))
 }
 
 /// What a step goes by, beside the search: whom the hunt is at, and how they are reached.
@@ -253,7 +312,7 @@ fn attempt(
 }
 
 /// One for each method in each stage of a search.
-fn attempt_id(search: &str, stage: u32, method: &str) -> String {
+pub(crate) fn attempt_id(search: &str, stage: u32, method: &str) -> String {
     format!("{search}.{stage}.{method}")
 }
 

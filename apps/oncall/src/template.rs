@@ -29,7 +29,7 @@ pub(crate) fn fill(template: &str, subject: Option<&Value>) -> String {
 /// Everything that a search is about, a line for each, for whoever wrote no text.
 pub(crate) fn lines(subject: Option<&Value>) -> String {
     match subject {
-        None | Some(Value::Null) => "You are wanted.".to_owned(),
+        None | Some(Value::Null) => "You are needed.".to_owned(),
         Some(Value::M(members)) => {
             let lines = members.iter().map(|(name, value)| format!("{name}: {}", plain(value)));
             lines.collect::<Vec<_>>().join("\n")
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_a_search_is_about_is_a_text_by_itself() {
-        assert_eq!(lines(None), "You are wanted.");
+        assert_eq!(lines(None), "You are needed.");
         let text = lines(Some(&subject()));
         assert!(text.contains("service: checkout") && text.contains("code: 500"), "{text}");
         assert_eq!(lines(Some(&Value::from("fire"))), "fire");

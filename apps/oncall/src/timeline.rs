@@ -1,44 +1,45 @@
-//! What has become of a search, as people are told it: its status, its messages, and what happened
-//! in order.
+//! What has become of a search, for people to read: its status, its messages, what has happened in
+//! order and what comes next. `story.rs` has the sentences. Reads only.
 
 use keyloom::{Db, Error, Number, Record, Value};
-use keyloom_model::FieldType;
 use serde_json::{Value as Json, json};
 
+use crate::message::said;
 use crate::rows::{Attempt, AttemptStatus, Search, read, text};
-use crate::steps::delivery_id;
+use crate::steps::{Upcoming, delivery_id, upcoming};
+use crate::time::time_text;
 
-/// As many messages as are shown.
+/// How many messages a timeline has at most.
 const ATTEMPTS_MAX: u32 = 500;
 
-/// A search with everything that people are told of it.
+/// A search with everything there is to tell of it.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     pub(crate) search: Search,
-    /// What it is about, who ended it and how.
     pub(crate) record: Record,
-    /// Whom it looks for.
-    pub(crate) name: String,
+    /// The names of the contacts, in the order in which they have their turn.
+    pub(crate) names: Vec<String>,
     pub(crate) sendings: Vec<Sending>,
+    pub(crate) next: Option<Upcoming>,
 }
 
-/// A message, and how far it has come.
+/// A message, and how its delivery goes.
 #[derive(Debug)]
 pub(crate) struct Sending {
     pub(crate) attempt: Attempt,
     pub(crate) state: State,
-    /// How often it was tried, and what was wrong the last time, while that is known.
+    /// How often delivery was tried, and the last error. Unknown once it is over.
     pub(crate) tries: i64,
     pub(crate) error: Option<String>,
     pub(crate) is_answered: bool,
 }
 
-/// How far a message has come.
+/// How the delivery of a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// It is about to be sent.
     Waiting,
-    /// It was tried, and will be again.
+    /// It failed, and is tried again.
     Retrying,
     /// It has arrived.
     Delivered,
@@ -66,62 +67,59 @@ impl Timeline {
         let Some((search, record)) = read::<Search>(db, "search", search).await? else {
             return Ok(None);
         };
-        let contact = db.get("contact", &search.contact).await?;
-        let name = contact.as_ref().map_or("", |contact| text(contact, "name")).to_owned();
+        let mut names = vec![];
+        for contact in std::iter::once(&search.contact).chain(&search.then) {
+            names.push(name(db, contact).await?);
+        }
         let list = db.list("attempt", "by_search").by("search", search.id.as_str());
         let attempts = list.limit(ATTEMPTS_MAX).read().await?;
         let mut sendings = vec![];
         for attempt in &attempts.items {
             sendings.push(Sending::read(db, attempt).await?);
         }
-        Ok(Some(Timeline { search, record, name, sendings }))
+        let next = upcoming(db, &search).await?;
+        Ok(Some(Timeline { search, record, names, sendings, next }))
     }
 
-    /// What happened, in order: times and sentences.
-    pub(crate) fn events(&self) -> Vec<(i64, String)> {
-        let begin = self.search.created;
-        let mut events = vec![(begin, format!("The search for {} was opened.", self.name))];
-        for (index, time) in self.search.escalated.iter().enumerate() {
-            events.push((*time, format!("Nobody answered; on to stage {}.", index + 1)));
-        }
-        for sending in &self.sendings {
-            let Attempt { name, kind, destination, created, delivered, .. } = &sending.attempt;
-            let (kind, to) = (kind.word(), format!("{name} at {destination}"));
-            events.push((*created, format!("A message goes to {to} ({kind}).")));
-            events.extend(delivered.map(|time| (time, format!("It has come to {to} ({kind})."))));
-        }
-        events.sort_by_key(|(time, _)| *time);
-        if let Some(ended) = self.search.ended {
-            events.push((ended, self.end()));
-        }
-        events
+    /// The text of its messages.
+    pub(crate) fn said(&self) -> String {
+        said(&self.search, self.record.get("subject"))
     }
 
-    /// How it ended, in a sentence.
-    fn end(&self) -> String {
-        let word = |name| match self.record.get("resolution") {
-            Some(Value::M(resolution)) => resolution.get(name).and_then(Value::as_s),
-            _ => None,
-        };
-        let status = self.search.status.word();
-        let by = word("by").map(|by| format!(" by {by}")).unwrap_or_default();
-        let why = word("reason").or(word("note"));
-        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-        format!("The search ended {status}{by}{why}")
+    /// The name of the contact of a stage.
+    pub(crate) fn name(&self, stage: usize) -> &str {
+        self.names.get(stage).map_or("", String::as_str)
     }
 
     pub(crate) fn to_json(&self) -> Json {
-        let events = self.events().into_iter();
-        let events: Vec<Json> =
-            events.map(|(time, text)| json!({ "time": time_text(time), "text": text })).collect();
+        let time = |time_ms: Option<i64>| time_ms.map(time_text);
+        let events = self.events().into_iter().map(|event| event.to_json());
+        let next = self
+            .next
+            .as_ref()
+            .map(|next| json!({ "time": time_text(next.time_ms), "text": self.plan(next) }));
         json!({
             "search": self.search.id,
             "status": self.search.status.word(),
+            "message": self.said(),
+            "created": time_text(self.search.created),
+            "ended": time(self.search.ended),
             "stage": self.search.stage,
-            "name": self.name,
+            "name": self.name(0),
+            "names": self.names,
             "attempts": self.sendings.iter().map(Sending::to_json).collect::<Vec<Json>>(),
-            "events": events,
+            "events": events.collect::<Vec<Json>>(),
+            "next": next,
         })
+    }
+}
+
+/// The name of a contact; empty if it is gone, or was never there.
+async fn name(db: &Db, contact: &str) -> Result<String, Error> {
+    match db.get("contact", contact).await {
+        Ok(found) => Ok(found.as_ref().map_or("", |found| text(found, "name")).to_owned()),
+        Err(Error::Id { .. }) => Ok(String::new()),
+        Err(error) => Err(error),
     }
 }
 
@@ -157,15 +155,11 @@ impl Sending {
             "kind": self.attempt.kind.word(),
             "destination": self.attempt.destination,
             "state": self.state.word(),
+            "created": time_text(self.attempt.created),
+            "delivered": self.attempt.delivered.map(time_text),
             "tries": self.tries,
             "error": self.error,
             "answered": self.is_answered,
         })
     }
-}
-
-/// A time as the model shows it.
-pub(crate) fn time_text(time_ms: i64) -> String {
-    let shown = FieldType::Time.show(&Value::from(time_ms));
-    shown.as_s().unwrap_or_default().to_owned()
 }

@@ -49,7 +49,7 @@ struct Demo {
     sample: fn(u64, u64) -> Vec<Entry>,
 }
 
-const NAMES: [&str; 3] = ["tasks", "comments", "kitchen"];
+const NAMES: [&str; 4] = ["tasks", "comments", "kitchen", "oncall"];
 
 const BASE_CSS: (&str, &str) = ("base.css", include_str!("../../../apps/page/base.css"));
 const API_JS: (&str, &str) = ("api.js", include_str!("../../../apps/page/api.js"));
@@ -101,6 +101,12 @@ fn demo(name: &str) -> Option<Demo> {
             unit: "menus",
             default_size: 4,
             sample: keyloom_kitchen::sample,
+        }),
+        "oncall" => Some(Demo {
+            application: keyloom_oncall::demo(),
+            unit: "contacts",
+            default_size: 6,
+            sample: keyloom_oncall::sample,
         }),
         _ => None,
     }

@@ -123,6 +123,7 @@ const LAYERS: &[Layer] = &[
             "keyloom",
             "keyloom-app",
             "keyloom-kitchen",
+            "keyloom-oncall",
             "keyloom-value",
             "keyloom-model",
             "keyloom-store",

@@ -15,28 +15,28 @@ use crate::rows::Kind;
 
 /// Brings messages to people.
 #[derive(Debug)]
-pub struct Carriers {
+pub(crate) struct Carriers {
     /// Posts to the servers of contacts.
-    pub post: Post,
+    pub(crate) post: Post,
     /// What is posted there is signed with it.
-    pub webhook_secret: Option<WebhookSecret>,
+    pub(crate) webhook_secret: Option<WebhookSecret>,
     /// Calls and sends texts.
-    pub provider: Option<Provider>,
+    pub(crate) provider: Option<Provider>,
     /// Sends mail.
-    pub mail: Option<Mail>,
+    pub(crate) mail: Option<Mail>,
     /// When a body was signed.
-    pub clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// Who calls people and sends them texts.
 #[derive(Debug)]
-pub struct Provider {
+pub(crate) struct Provider {
     /// Posts there.
-    pub post: Post,
+    pub(crate) post: Post,
     /// Where it takes messages.
-    pub address: String,
+    pub(crate) address: String,
     /// What is posted there is signed with it.
-    pub secret: Option<WebhookSecret>,
+    pub(crate) secret: Option<WebhookSecret>,
 }
 
 /// What a provider may answer.

@@ -9,7 +9,7 @@ use keyloom_server::client_tls;
 
 use super::smtp::{Envelope, Server, Unsent};
 use crate::carry::{Carried, Message};
-use crate::timeline::time_text;
+use crate::time::mail_date;
 
 /// A line can have 998 bytes; longer ones are encoded.
 const LINE_BYTES_MAX: usize = 900;
@@ -20,8 +20,8 @@ const ENCODED_LINE: usize = 76;
 const ADDRESS_BYTES_MAX: usize = 254;
 
 /// Sends mail.
-#[derive(Debug)]
-pub struct Mail {
+#[derive(Clone, Debug)]
+pub(crate) struct Mail {
     server: Server,
     from: Mailbox,
     clock: Arc<dyn Clock>,
@@ -29,15 +29,15 @@ pub struct Mail {
 
 /// How mail is sent.
 #[derive(Clone, Debug)]
-pub struct MailOptions {
+pub(crate) struct MailOptions {
     /// `smtps://host`, `smtp+starttls://host` or, without any TLS, `smtp://host:25`.
-    pub server: String,
+    pub(crate) server: String,
     /// The user and the password, if the server asks for them.
-    pub user: Option<(String, String)>,
+    pub(crate) user: Option<(String, String)>,
     /// Who it is from: `On call <oncall@example.com>`.
-    pub from: String,
+    pub(crate) from: String,
     /// When it was sent.
-    pub clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// Somebody's address, with a name or without.
@@ -53,7 +53,7 @@ impl Mail {
     /// # Errors
     ///
     /// If the server or the sender is none.
-    pub fn new(options: MailOptions) -> Result<Mail, String> {
+    pub(crate) fn new(options: MailOptions) -> Result<Mail, String> {
         let server = Server::new(&options.server, options.user, client_tls(None)?)?;
         let from = Mailbox::of(&options.from)
             .ok_or_else(|| format!("Mail cannot be from `{}`: write `name@host`.", options.from))?;
@@ -64,7 +64,7 @@ impl Mail {
         let to = Mailbox::of(&message.to)
             .ok_or_else(|| Failure::fatal(format!("`{}` is no address of mail.", message.to)))?;
         let now_ms = i64::try_from(self.clock.now().0).unwrap_or(i64::MAX);
-        let data = written(&self.from, &to, &message, &date(&time_text(now_ms)));
+        let data = written(&self.from, &to, &message, &mail_date(now_ms));
         let mail = Envelope { from: self.from.address.clone(), to: to.address, data };
         let server = self.server.clone();
         let sent = tokio::task::spawn_blocking(move || server.send(&mail)).await;
@@ -163,17 +163,6 @@ fn words(text: &str, special: &str) -> String {
     chunks.iter().map(word).collect::<Vec<_>>().join("\r\n ")
 }
 
-/// `2026-01-05T10:00:00.123Z` as mail writes it.
-fn date(text: &str) -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let part = |from: usize, to: usize| text.get(from..to).unwrap_or("00");
-    let month =
-        part(5, 7).parse::<usize>().ok().and_then(|month| MONTHS.get(month.checked_sub(1)?));
-    let (day, month, year) = (part(8, 10), month.unwrap_or(&MONTHS[0]), part(0, 4));
-    format!("{day} {month} {year} {} +0000", part(11, 19))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,7 +186,7 @@ mod tests {
     fn a_mail_is_as_mail_is_written() {
         let (from, to) = ("On call <oncall@example.com>", "ada@example.com");
         let (from, to) = (Mailbox::of(from).unwrap(), Mailbox::of(to).unwrap());
-        let mail = written(&from, &to, &message("fire", "a\nb"), &date("2026-01-05T10:00:00.123Z"));
+        let mail = written(&from, &to, &message("fire", "a\nb"), &mail_date(1_767_607_200_123));
         assert_eq!(
             mail,
             "From: \"On call\" <oncall@example.com>\r\nTo: ada@example.com\r\nSubject: fire\r\n\

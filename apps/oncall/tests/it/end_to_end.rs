@@ -162,7 +162,7 @@ fn a_hunt_outlives_the_program_and_is_answered_by_text() {
     assert_eq!((late.status, &late.json()["code"]), (409, &json!("wrong-state")));
     let page = rig.ask("POST", &path(hooked.json()["answer_url"].as_str().unwrap()), None);
     assert_eq!(page.status, 409);
-    assert!(page.body.contains("the search is successful already"), "{}", page.body);
+    assert!(page.body.contains("the search is already successful"), "{}", page.body);
     let canceled =
         rig.ask("POST", &format!("/searches/{search}/cancel"), Some(&json!({ "by": "Bob" })));
     assert_eq!(canceled.status, 409);

@@ -2,11 +2,13 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod demo;
 mod end_to_end;
 mod hunts;
 mod laws;
 mod readme;
 mod receivers;
+mod samples;
 mod servers;
 mod services;
 mod world;

@@ -25,6 +25,11 @@ fn a_menu_is_planned_and_its_shopping_list_follows() {
     used("kitchen", "2");
 }
 
+#[test]
+fn a_search_escalates_and_is_answered() {
+    used("oncall", "6");
+}
+
 /// Serves an application with samples, and uses its page.
 fn used(app: &str, size: &str) {
     let folder = driver();

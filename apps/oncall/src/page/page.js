@@ -1,0 +1,369 @@
+// Contacts, how to reach them, and searches for them, live. The address says what is shown.
+
+import { ask, make, path, tell, visit } from "/api.js";
+import { follow } from "/live.js";
+import { receiver } from "/receiver.js";
+import { KINDS, breakable, searchCard, statusBadge } from "/search.js";
+import { ago, span } from "/when.js";
+
+const CONTACTS = 50;
+const SEARCHES = 8;
+const STATUSES = ["active", "successful", "failed", "canceled"];
+/** Retries and the like are not told of by changes: an active search is looked at this often anyway. */
+const LOOK_MS = 2000;
+const DESTINATIONS = {
+  email: "name@example.com",
+  text: "+1 555 0123",
+  call: "+1 555 0123",
+  webhook: receiver ? "http://receiver.localhost/webhook/name" : "https://example.com/page-me",
+};
+
+const at = (id) => document.getElementById(id);
+
+/** What the address asks for. */
+function asked() {
+  const query = new URLSearchParams(location.search);
+  return {
+    domain: query.get("domain") ?? "acme",
+    contact: query.get("contact"),
+    search: query.get("search"),
+    status: query.get("status"),
+    cursor: query.get("cursor"),
+  };
+}
+
+function go(changes) {
+  const to = { ...asked(), cursor: null, ...changes };
+  visit({ ...to, domain: to.domain === "acme" ? null : to.domain });
+  return refresh();
+}
+
+/** A header is bytes: the domain goes in UTF-8. Without a domain, the token decides. */
+function tenant() {
+  const bytes = new TextEncoder().encode(asked().domain);
+  return bytes.length === 0 ? {} : { "Keyloom-Tenant": String.fromCharCode(...bytes) };
+}
+
+const call = (method, where, document_) => ask(method, where, document_, tenant());
+
+/** Builds what is in an element anew, unless it would be the same. So nobody loses the focus. */
+function fill(element, from, build) {
+  const key = JSON.stringify(from);
+  if (element.dataset.key === key) return;
+  element.dataset.key = key;
+  element.replaceChildren(...[build()].flat());
+}
+
+/** One look at the server at a time: what was asked for later is shown later. */
+let line = Promise.resolve();
+function inTurn(action) {
+  const done = line.then(action);
+  line = done.catch(() => {});
+  return done;
+}
+
+const contacts = { items: [], next: undefined, pages: 1 };
+let then = [];
+let methods = [];
+let isActive = false;
+
+/** Contacts in the order of their names, from those that begin with what is looked for. */
+async function refreshContacts() {
+  const prefix = at("prefix").value.trim();
+  const range = prefix === "" ? [] : [`>=${prefix}`, `<${prefix}\u{10ffff}`];
+  contacts.items = [];
+  contacts.next = undefined;
+  for (let page = 0; page < contacts.pages; page++) {
+    const list = await call("GET", path("/contacts", { name: range, limit: CONTACTS, cursor: contacts.next }));
+    contacts.items.push(...list.items);
+    contacts.next = list.next;
+    if (list.next === undefined) break;
+  }
+  at("more").hidden = contacts.next === undefined;
+  showContacts();
+}
+
+function showContacts() {
+  const { contact: chosen, domain } = asked();
+  const names = contacts.items.map(({ id, name }) => [id, name]);
+  fill(at("contacts"), [names, chosen, domain], () =>
+    names.map(([id, name]) => {
+      const properties = {
+        type: "button",
+        className: "contact",
+        "aria-pressed": String(id === chosen),
+        onclick: () => {
+          go({ contact: id, search: null, status: null });
+          if (matchMedia("(max-width: 45rem)").matches) at("middle").scrollIntoView({ behavior: "smooth" });
+        },
+      };
+      return make("li", {}, make("button", properties, name));
+    }),
+  );
+  fill(at("then-add"), [names, chosen, then], () => [
+    make("option", { value: "" }, "Add a contact…"),
+    ...names
+      .filter(([id]) => id !== chosen && !then.some((other) => other.id === id))
+      .map(([id, name]) => make("option", { value: id }, name)),
+  ]);
+}
+
+function showThen() {
+  fill(at("then"), then, () =>
+    then.map((contact) => {
+      const remove = () => {
+        then = then.filter((other) => other !== contact);
+        showThen();
+        showContacts();
+      };
+      const chip = make("button", { type: "button", className: "chip", onclick: remove, title: "Remove" }, `${contact.name} ×`);
+      return make("li", {}, chip);
+    }),
+  );
+}
+
+async function refreshContact() {
+  const { contact: id } = asked();
+  at("contact").hidden = id === null;
+  if (id === null) return;
+  const contact = await call("GET", path(`/contacts/${encodeURIComponent(id)}`, { with: "methods" }));
+  for (const name of document.querySelectorAll("#contact .name")) name.textContent = contact.name;
+  methods = contact.with.methods.items.toSorted((one, other) => one.position - other.position);
+  fill(at("methods"), methods, () => {
+    if (methods.length === 0) return make("li", { className: "quiet" }, "No methods yet: nobody would be contacted.");
+    return methods.map(methodRow);
+  });
+}
+
+function methodRow(method, index) {
+  const label = `${KINDS[method.kind]} ${method.destination}`;
+  const wait = method.wait_seconds;
+  const first = index === 0 ? "immediately" : "together with the one before";
+  const enabled = make("input", {
+    type: "checkbox",
+    checked: method.enabled,
+    "aria-label": `Use ${label}`,
+    title: "Use this method",
+    onchange: () => change(() => call("PATCH", `/methods/${method.id}`, { enabled: enabled.checked })),
+  });
+  const tool = (text, title, isOff, action) =>
+    make("button", { type: "button", title, "aria-label": `${title}: ${label}`, disabled: isOff, onclick: () => change(action) }, text);
+  return make(
+    "li",
+    { className: method.enabled ? "method" : "method off" },
+    enabled,
+    make("span", { className: `kind ${method.kind}` }, KINDS[method.kind]),
+    make("span", { className: "destination" }, ...breakable(method.destination)),
+    make("span", { className: "quiet wait" }, wait === 0 ? first : `after ${span(wait)}`),
+    make(
+      "span",
+      { className: "tools" },
+      tool("↑", "Move up", index === 0, () => swap(method, methods[index - 1])),
+      tool("↓", "Move down", index === methods.length - 1, () => swap(method, methods[index + 1])),
+      tool("×", "Remove", false, () => call("DELETE", `/methods/${method.id}`)),
+    ),
+  );
+}
+
+/** Both or neither: they change places in one transaction. */
+function swap(one, other) {
+  const move = (method, to) => ({ update: "method", id: method.id, document: { position: to.position } });
+  return call("POST", "/transaction", { changes: [move(one, other), move(other, one)] });
+}
+
+async function change(action) {
+  const done = await tell(action);
+  await refresh();
+  return done;
+}
+
+async function refreshSearches() {
+  const { contact, status, cursor, search: open } = asked();
+  if (contact === null) return;
+  const where = `/contacts/${encodeURIComponent(contact)}/searches`;
+  const list = await call("GET", path(where, { status, cursor, limit: SEARCHES, reverse: "true" }));
+  fill(at("statuses"), [status], () =>
+    [null, ...STATUSES].map((one) => {
+      const properties = {
+        type: "button",
+        className: "chip",
+        "aria-pressed": String(status === one),
+        onclick: () => go({ status: one }),
+      };
+      return make("li", {}, make("button", properties, one === null ? "All" : label(one)));
+    }),
+  );
+  fill(at("searches"), [list.items, open], () => {
+    if (list.items.length === 0) return make("li", { className: "quiet" }, "None.");
+    return list.items.map((search) => searchRow(search, open));
+  });
+  at("pages").hidden = list.previous === undefined && list.next === undefined;
+  turn("newer", list.previous);
+  turn("older", list.next);
+}
+
+const label = (word) => word[0].toUpperCase() + word.slice(1);
+
+function searchRow(search, open) {
+  const properties = {
+    type: "button",
+    className: "past",
+    "aria-pressed": String(search.id === open),
+    onclick: () => {
+      go({ search: search.id, cursor: asked().cursor });
+      at("middle").scrollIntoView({ behavior: "smooth" });
+    },
+  };
+  const text = make("span", { className: "said" }, said(search));
+  return make("li", {}, make("button", properties, statusBadge(search.status), text, ago(search.created)));
+}
+
+/** What a search says: as the service fills its message from its subject. */
+function said({ message, subject }) {
+  const find = (name) => name.split(".").reduce((value, part) => value?.[part], subject ?? {});
+  const plain = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+  if (message === undefined) return plain(subject ?? "You are needed.");
+  return message.replace(/\{\{|\{([^}]*)\}/g, (gap, name) => {
+    if (gap === "{{") return "{";
+    const value = find(name.trim());
+    return value === undefined ? gap : plain(value);
+  });
+}
+
+function turn(id, cursor) {
+  at(id).disabled = cursor === undefined;
+  at(id).onclick = () => go({ cursor });
+}
+
+async function refreshSearch() {
+  const { search: id } = asked();
+  const card = at("search");
+  if (id === null) {
+    isActive = false;
+    card.hidden = true;
+    return;
+  }
+  const timeline = await call("GET", `/searches/${encodeURIComponent(id)}/timeline`);
+  isActive = timeline.status === "active";
+  card.hidden = false;
+  const end = (verb, document_) => change(() => call("POST", `/searches/${encodeURIComponent(id)}/${verb}`, document_));
+  const close = () => go({ search: null, cursor: asked().cursor });
+  searchCard(card, timeline, { end, close });
+}
+
+/** Everything that the address asks for. */
+function refresh() {
+  return tell(() => inTurn(refreshAll));
+}
+
+async function refreshAll() {
+  const { domain, contact } = asked();
+  if (document.activeElement !== at("domain").elements.domain) at("domain").elements.domain.value = domain;
+  await refreshContacts();
+  at("nobody").hidden = contacts.items.length > 0 || contact !== null;
+  if (contact === null && contacts.items.length > 0) {
+    const first = { ...Object.fromEntries(new URLSearchParams(location.search)), contact: contacts.items[0].id };
+    history.replaceState(null, "", path(location.pathname, first));
+    showContacts();
+  }
+  await Promise.all([refreshContact(), refreshSearches(), refreshSearch(), refreshReceiver()]);
+}
+
+async function refreshReceiver() {
+  await receiver?.refresh(call, asked().search);
+}
+
+/** Looks at what has changed. Changes come in bursts: one look is for all of them that came before it. */
+let isLooking = false;
+let isAll = false;
+function look(all) {
+  isAll ||= all;
+  if (isLooking) return;
+  isLooking = true;
+  inTurn(() => {
+    const look = isAll ? refreshAll : () => Promise.all([refreshSearches(), refreshSearch(), refreshReceiver()]);
+    isLooking = isAll = false;
+    return look();
+  }).catch((problem) => console.info(problem.message));
+}
+
+at("domain").onsubmit = (event) => {
+  event.preventDefault();
+  then = [];
+  showThen();
+  contacts.pages = 1;
+  inTurn(() => receiver?.clear());
+  go({ domain: event.target.elements.domain.value.trim(), contact: null, search: null, status: null });
+  reconnect();
+};
+at("domain").onchange = (event) => event.currentTarget.requestSubmit();
+at("prefix").oninput = () => {
+  contacts.pages = 1;
+  tell(() => inTurn(refreshContacts));
+};
+at("more").onclick = () => {
+  contacts.pages += 1;
+  tell(() => inTurn(refreshContacts));
+};
+at("new-contact").onsubmit = async (event) => {
+  event.preventDefault();
+  const made = await tell(() => call("POST", "/contacts", { name: event.target.elements.name.value.trim() }));
+  if (made === undefined) return;
+  event.target.reset();
+  go({ contact: made.id, search: null, status: null });
+};
+at("then-add").onchange = (event) => {
+  const chosen = contacts.items.find(({ id }) => id === event.target.value);
+  if (chosen) then = [...then, { id: chosen.id, name: chosen.name }];
+  showThen();
+  showContacts();
+};
+at("new-method").elements.kind.append(...Object.entries(KINDS).map(([kind, name]) => make("option", { value: kind }, name)));
+at("new-method").elements.kind.onchange = (event) => {
+  at("new-method").elements.destination.placeholder = DESTINATIONS[event.target.value];
+};
+at("new-method").elements.destination.placeholder = DESTINATIONS.email;
+at("new-method").onsubmit = async (event) => {
+  event.preventDefault();
+  const { kind, destination, wait } = event.target.elements;
+  const method = {
+    contact: asked().contact,
+    kind: kind.value,
+    destination: destination.value.trim(),
+    wait_seconds: Number(wait.value),
+    position: 1 + Math.max(0, ...methods.map(({ position }) => position)),
+  };
+  if ((await change(() => call("POST", "/methods", method))) !== undefined) destination.value = "";
+};
+at("start").onsubmit = async (event) => {
+  event.preventDefault();
+  const { message, patience } = event.target.elements;
+  const search = {
+    contact: asked().contact,
+    then: then.filter(({ id }) => id !== asked().contact).map(({ id }) => id),
+    message: message.value,
+    patience_seconds: Number(patience.value),
+  };
+  const made = await tell(() => call("POST", "/searches", search));
+  if (made === undefined) return;
+  await go({ search: made.id, status: null });
+  at("middle").scrollIntoView({ behavior: "smooth" });
+};
+
+const reconnect = follow({
+  headers: () => {
+    const token = sessionStorage.getItem("token");
+    return { ...tenant(), ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+  },
+  entities: ["contact", "method", "search", "attempt"],
+  changed: (kind) => look(kind === "contact" || kind === "method"),
+  connected: (isUp) => {
+    at("live").textContent = isUp ? "Live" : "Reconnecting…";
+    at("live").classList.toggle("up", isUp);
+    if (isUp) look(false);
+  },
+});
+setInterval(() => isActive && !document.hidden && look(false), LOOK_MS);
+receiver?.start({ root: at("receiver"), link: at("to-receiver"), call, open: (search) => go({ search }) });
+window.onpopstate = refresh;
+refresh();
