@@ -17,9 +17,7 @@ const LAST_MS: i64 = 1_767_225_600_000;
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 const PATIENCE_SECONDS: i64 = 8;
-/// How long a message took, and how long somebody took to answer it. No two methods of a contact are
-/// so close to each other.
-const DELIVERY_MS: i64 = 180;
+/// How long somebody took to answer a message: not as long as until the next one.
 const ANSWER_MS: i64 = 2_300;
 
 const FIRST_NAMES: [&str; 24] = [
@@ -174,7 +172,7 @@ impl Contact {
             is_used: false,
         });
         let (methods, patience_ms) = (methods.collect(), PATIENCE_SECONDS * 1000);
-        // Samples were delivered as soon as they were written.
+        // Every message was delivered as soon as it was written.
         Stage { methods, patience_ms, is_last, messages: Messages::Tried { last_ms: i64::MIN } }
     }
 }
@@ -397,7 +395,7 @@ impl Sent<'_> {
                 ("position", Value::from(self.method.position)),
                 ("created", time(self.created_ms)),
                 ("status", Value::from("delivered")),
-                ("delivered", time(self.created_ms + DELIVERY_MS)),
+                ("delivered", time(self.created_ms)),
             ],
         );
         if let Some(time_ms) = answered_ms {

@@ -53,7 +53,7 @@ impl Carry for Carriers {
                 Kind::Call | Kind::Text => self.ask_provider(message).await,
                 Kind::Email => match &self.mail {
                     Some(mail) => mail.send(message).await,
-                    None => Err(Failure::fatal("There is no mail server: start with --smtp.")),
+                    None => Err(Failure::fatal("Mail is not configured: set --smtp.")),
                 },
             }
         })
@@ -76,7 +76,7 @@ impl Carriers {
     }
 
     async fn ask_provider(&self, message: Message) -> Result<Carried, Failure> {
-        let none = || Failure::fatal("Nobody calls or sends texts: start with --provider.");
+        let none = || Failure::fatal("Calls and texts are not configured: set --provider.");
         let provider = self.provider.as_ref().ok_or_else(none)?;
         let body = json!({
             "key": message.key,

@@ -56,13 +56,13 @@ impl Mail {
     pub(crate) fn new(options: MailOptions) -> Result<Mail, String> {
         let server = Server::new(&options.server, options.user, client_tls(None)?)?;
         let from = Mailbox::of(&options.from)
-            .ok_or_else(|| format!("Mail cannot be from `{}`: write `name@host`.", options.from))?;
+            .ok_or_else(|| format!("Invalid --mail-from `{}`: write `name@host`.", options.from))?;
         Ok(Mail { server, from, clock: options.clock })
     }
 
     pub(crate) async fn send(&self, message: Message) -> Result<Carried, Failure> {
         let to = Mailbox::of(&message.to)
-            .ok_or_else(|| Failure::fatal(format!("`{}` is no address of mail.", message.to)))?;
+            .ok_or_else(|| Failure::fatal(format!("Invalid mail address `{}`.", message.to)))?;
         let now_ms = i64::try_from(self.clock.now().0).unwrap_or(i64::MAX);
         let data = written(&self.from, &to, &message, &mail_date(now_ms));
         let mail = Envelope { from: self.from.address.clone(), to: to.address, data };

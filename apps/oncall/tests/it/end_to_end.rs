@@ -309,5 +309,5 @@ fn mail_goes_over_tls_with_a_password() {
     let timeline =
         rig.wait_for(&unfit, "timeline", |timeline| timeline["attempts"][0]["state"] == "failed");
     let error = timeline["attempts"][0]["error"].as_str().unwrap();
-    assert_eq!(error, "`grüße@example.com` is no address of mail.");
+    assert_eq!(error, "Invalid mail address `grüße@example.com`.");
 }

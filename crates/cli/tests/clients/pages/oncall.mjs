@@ -14,7 +14,7 @@ export async function use(page, url, { check, until }) {
     for (const name of then) await page.locator('#then-add').selectOption({ label: name });
     await page.getByRole('button', { name: 'Start search' }).click();
     await until('a search is open', async () => page.url() !== before && (await status()) === 'Active');
-    for (const _ of then) await page.locator('#then .chip').first().click();
+    for (let left = then.length; left > 0; left--) await page.locator('#then .chip').first().click();
   };
 
   await page.goto(url);
@@ -35,9 +35,10 @@ export async function use(page, url, { check, until }) {
   await chip('All').click();
   await until('all of them again', async () => (await badges()).length === 4);
 
-  // From one method to the next, and on to the next contact.
+  // From one method to the next, and on to the next contact. There are more of them after that one, so
+  // that the search is still active when it is answered, however slow this machine is.
   const evil = 'fire <img src=x onerror=alert(1)> in {room}';
-  await start(evil, 8, 'Bruno Silva');
+  await start(evil, 4, 'Bruno Silva', 'Chiara Moretti', 'Dev Patel', 'Elif Kaya', 'Farah Haddad');
   check((await page.locator('#search .about').textContent()) === evil, 'a message is text');
   await until('what comes next is told', async () => /^Next (now|in \d+ s): \w+ to Ada Okafor at /.test(await page.locator('#search .next').textContent()));
   for (const kind of ['email', 'text', 'webhook', 'call']) {
@@ -46,14 +47,13 @@ export async function use(page, url, { check, until }) {
   }
   await until('the next contact has its turn', async () =>
     (await events()).some((text) => text === 'No answer from Ada Okafor. Escalated to Bruno Silva.'));
-  check((await page.locator('.ladder .current').textContent()) === 'Bruno Silva', 'it is told who that is');
-  await until('a text to that contact arrives', async () => (await ours('text').count()) === 2);
+  check((await page.locator('.ladder .passed').first().textContent()) === 'Ada Okafor', 'the first had its turn');
+  const phone = ours('text').filter({ hasText: '+1 555 0101' });
+  await until('a text to that contact arrives', async () => (await phone.count()) === 1);
   const order = (await events()).map((text) => text.split(' ')[0]);
   check(order.slice(0, 6).join() === 'Search,Email,Text,Webhook,Call,No', `one after the other: ${order}`);
 
   // An answer as from a phone, first a wrong one.
-  const phone = ours('text').first();
-  check((await phone.textContent()).includes('+1 555 0101'), 'the newest is the first');
   const reply = async (text) => {
     await phone.locator('input').fill(text);
     await phone.getByRole('button', { name: 'Reply' }).click();
@@ -66,10 +66,10 @@ export async function use(page, url, { check, until }) {
   check((await events()).at(-1) === 'Bruno Silva answered by text: “OK, on my way”', 'it is told who answered');
   check((await page.locator('#search .next').count()) === 0, 'nothing comes next');
   const count = await received();
-  const call = ours('call').first();
+  const call = ours('call').last();
   await call.getByRole('button', { name: 'Press 1' }).click();
   await until('a second answer is too late', async () => (await call.locator('.outcome').textContent()).startsWith('Too late'));
-  // The call to Bruno would have come after five seconds.
+  // The next message would have come after at most six seconds.
   await page.waitForTimeout(6_500);
   check((await received()) === count, 'nobody is messaged after the end');
 
