@@ -41,8 +41,8 @@ const MAKING_BYTES: usize = 64 << 20;
 pub(crate) enum Contents {
     /// Nothing, or it does not exist: a store can be created here.
     Nothing,
-    /// A store whose creation was interrupted, with its number. It holds no data.
-    Unfinished(u64),
+    /// A store whose creation was interrupted. It holds no data.
+    Unfinished,
     /// The store with this number.
     Store(u64),
 }
@@ -92,19 +92,17 @@ impl DataDirectory {
         if names.iter().any(|name| name == FORMAT) {
             return Ok(Contents::Store(self.store()?));
         }
-        let is_lock = |name: &str| Ok::<bool, Error>(name == LOCK && self.is_empty_file(name)?);
-        let mut others = vec![];
-        for name in &names {
-            if !is_lock(name)? {
-                others.push(name.as_str());
-            }
+        let mut others: Vec<&str> = names.iter().map(String::as_str).collect();
+        // A lock file of ours is empty, and may be there before anything else.
+        if others.contains(&LOCK) && self.is_empty_file(LOCK)? {
+            others.retain(|name| *name != LOCK);
         }
         if others.is_empty() {
             return Ok(Contents::Nothing);
         }
-        match self.unfinished(&others)? {
-            Some(store) => Ok(Contents::Unfinished(store)),
-            None => Err(self.not_ours(&others).into()),
+        match self.is_unfinished(&others)? {
+            true => Ok(Contents::Unfinished),
+            false => Err(self.not_ours(&others).into()),
         }
     }
 
@@ -121,23 +119,20 @@ impl DataDirectory {
         Ok(store.ok_or_else(unknown)?)
     }
 
-    /// The number of the store whose creation was interrupted here; none unless everything in the
-    /// directory is what creating a store writes.
-    fn unfinished(&self, names: &[&str]) -> Result<Option<u64>, Error> {
+    /// Whether the creation of a store was interrupted here: the mark is there, and everything else
+    /// is what creating that store writes.
+    fn is_unfinished(&self, names: &[&str]) -> Result<bool, Error> {
         if !names.contains(&UNFINISHED) {
-            return Ok(None);
+            return Ok(false);
         }
         let text = self.text(UNFINISHED)?;
         let Some(store) = parse_unfinished(&text) else {
             // Its name can survive a crash that its text does not; then nothing came after it.
-            let is_blank = names.len() == 1 && text.bytes().all(|byte| byte == 0);
-            return Ok(is_blank.then_some(0));
+            return Ok(names.len() == 1 && text.bytes().all(|byte| byte == 0));
         };
         let ours = [UNFINISHED, FORMAT_NEW, TREE, LOG];
-        if names.iter().any(|name| !ours.contains(name)) {
-            return Ok(None);
-        }
-        Ok(LogDirectory::is_unused(&*self.disk, &self.log(), store)?.then_some(store))
+        let is_ours = names.iter().all(|name| ours.contains(name));
+        Ok(is_ours && LogDirectory::is_unused(&*self.disk, &self.log(), store)?)
     }
 
     fn not_ours(&self, names: &[&str]) -> DirectoryError {
@@ -183,7 +178,7 @@ impl DataDirectory {
     ) -> Result<(), Error> {
         match contents {
             Contents::Nothing => {}
-            Contents::Unfinished(_) => self.clear_unfinished()?,
+            Contents::Unfinished => self.clear_unfinished()?,
             Contents::Store(_) => {
                 let (directory, found) = (self.path.clone(), FORMAT.to_owned());
                 return Err(DirectoryError::Foreign { directory, found }.into());

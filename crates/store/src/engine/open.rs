@@ -43,7 +43,7 @@ pub(crate) fn open(
     let (lock, contents) = directory.lock()?;
     let store = match contents {
         Contents::Store(store) => store,
-        Contents::Nothing | Contents::Unfinished(_) => {
+        Contents::Nothing | Contents::Unfinished => {
             let store = new_store(path, options.clock.now());
             directory.create(contents, store, |_| Ok(CommitNo::NONE))?;
             store
