@@ -285,8 +285,9 @@ mod tests {
         let readme =
             "```sh\ncargo run\n```\n```sh\na\nb\n```\ntext\n```json\n{}\n```\n```sh\nc\n```\n";
         let steps = steps(readme);
-        assert_eq!(steps.len(), 2);
-        assert_eq!((steps[0].script.as_str(), steps[0].expected.as_deref()), ("a\nb", Some("{}")));
-        assert_eq!((steps[1].script.as_str(), steps[1].expected.as_deref()), ("c", None));
+        let found = steps.iter().map(|step| (step.script.as_str(), step.expected.as_deref()));
+        let expected = [("cargo run", None), ("a\nb", Some("{}")), ("c", None)];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        assert_eq!(blocks(readme, "json"), ["{}"]);
     }
 }
