@@ -25,7 +25,7 @@ function start({ root, link: to, call, open: openSearch }) {
   link.hidden = false;
   root.append(
     make("h2", {}, "Receiver"),
-    make("p", { className: "quiet" }, "Plays the phones, mailboxes and webhooks of all contacts. Nothing leaves this machine."),
+    make("p", { className: "quiet" }, "Plays the phones, mailboxes and webhooks of all contacts, on this machine."),
     chips,
     list,
   );
