@@ -97,14 +97,15 @@ fn a_length_is_cut_and_extended_with_zeros() {
 }
 
 #[test]
-fn files_are_listed_in_order_without_directories() {
+fn files_and_directories_are_listed_in_order() {
     on_each_disk(|disk, directory| {
         for name in ["b", "a", "B", "10", "9"] {
             disk.open(&directory.join(name), OpenMode::Create).unwrap();
         }
         disk.create_directory(&directory.join("c/d")).unwrap();
         disk.create_directory(&directory.join("c/d")).unwrap();
-        assert_eq!(disk.list(directory).unwrap(), ["10", "9", "B", "a", "b"]);
+        assert_eq!(disk.list(directory).unwrap(), ["10", "9", "B", "a", "b", "c"]);
+        assert_eq!(disk.list(&directory.join("c")).unwrap(), ["d"]);
         assert!(disk.list(&directory.join("c/d")).unwrap().is_empty());
         let missing = disk.list(&directory.join("x")).unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::NotFound);
