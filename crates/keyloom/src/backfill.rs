@@ -4,6 +4,7 @@ use keyloom_model::{EntityKey, OwnRow};
 use keyloom_store::Scan;
 use keyloom_value::Item;
 
+use crate::answer::Answer;
 use crate::db::Db;
 use crate::error::Error;
 use crate::schema::{Pending, Position, Schema, remove_revision, write_progress};
@@ -45,7 +46,11 @@ impl Db {
     }
 
     /// One step of a backfill; none if there is nothing left to do.
-    async fn backfill_step(&self) -> Result<Option<Progress>, Error> {
+    fn backfill_step(&self) -> Answer<'_, Option<Progress>> {
+        Box::pin(self.backfill_page())
+    }
+
+    async fn backfill_page(&self) -> Result<Option<Progress>, Error> {
         let stored = self.shared.refresh().await?;
         let schema = self.shared.schema();
         if schema.pending.is_empty() {

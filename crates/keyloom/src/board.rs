@@ -7,6 +7,7 @@ use keyloom_query::{BoardRequest, Effort, Ranked, Reader};
 use keyloom_store::Read;
 use keyloom_value::Value;
 
+use crate::answer::Answer;
 use crate::db::{Db, unknown};
 use crate::error::Error;
 use crate::read::{Given, by_values};
@@ -79,11 +80,13 @@ impl BoardQuery {
     ///
     /// If there is no such board, a value is missing or none of its field, the cursor is not one of
     /// this question, or the store fails.
-    pub async fn read(&self) -> Result<BoardPage, Error> {
-        let moment = self.moment().await?;
-        let (reader, cursor) = (moment.reader(), self.after.as_deref());
-        let page = reader.board(&moment.request, &self.db.shared.cursor_key, cursor).await?;
-        Ok(BoardPage { items: page.ranked, next: page.next, read: page.read })
+    pub fn read(&self) -> Answer<'_, BoardPage> {
+        Box::pin(async move {
+            let moment = self.moment().await?;
+            let (reader, cursor) = (moment.reader(), self.after.as_deref());
+            let page = reader.board(&moment.request, &self.db.shared.cursor_key, cursor).await?;
+            Ok(BoardPage { items: page.ranked, next: page.next, read: page.read })
+        })
     }
 
     /// One on the board: a value that it ranks, or the id of an entity. None if it is not on it.
@@ -92,9 +95,15 @@ impl BoardQuery {
     ///
     /// As [`BoardQuery::read`].
     pub async fn rank(&self, of: impl Into<Value>) -> Result<Option<Ranked>, Error> {
-        let moment = self.moment().await?;
-        let of = moment.taken(of.into());
-        Ok(moment.reader().ranked(&moment.request, &of).await?)
+        self.rank_of(of.into()).await
+    }
+
+    fn rank_of(&self, of: Value) -> Answer<'_, Option<Ranked>> {
+        Box::pin(async move {
+            let moment = self.moment().await?;
+            let of = moment.taken(of);
+            Ok(moment.reader().ranked(&moment.request, &of).await?)
+        })
     }
 
     /// One on the board, with those before and after it. None if it is not on it.
@@ -103,9 +112,15 @@ impl BoardQuery {
     ///
     /// As [`BoardQuery::read`].
     pub async fn around(&self, of: impl Into<Value>) -> Result<Option<Vec<Ranked>>, Error> {
-        let moment = self.moment().await?;
-        let of = moment.taken(of.into());
-        Ok(moment.reader().around(&moment.request, &of).await?)
+        self.around_of(of.into()).await
+    }
+
+    fn around_of(&self, of: Value) -> Answer<'_, Option<Vec<Ranked>>> {
+        Box::pin(async move {
+            let moment = self.moment().await?;
+            let of = moment.taken(of);
+            Ok(moment.reader().around(&moment.request, &of).await?)
+        })
     }
 
     async fn moment(&self) -> Result<Moment<'_>, Error> {

@@ -5,6 +5,7 @@ use keyloom_value::{Item, Value};
 use serde::Serialize;
 
 use crate::Record;
+use crate::answer::Answer;
 use crate::db::{Db, find_entity};
 use crate::document::to_item;
 use crate::error::{Error, IdProblem};
@@ -197,8 +198,8 @@ impl Db {
     /// # Errors
     ///
     /// [`Error::NotFound`]; [`Error::InUse`] if a reference refuses it.
-    pub async fn delete(&self, entity: &str, id: &str) -> Result<(), Error> {
-        self.transact(vec![Change::delete(entity, id)]).await.map(|_| ())
+    pub fn delete<'a>(&'a self, entity: &'a str, id: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move { self.transact(vec![Change::delete(entity, id)]).await.map(|_| ()) })
     }
 
     async fn change(&self, change: Change) -> Result<Record, Error> {
@@ -212,8 +213,8 @@ impl Db {
     /// # Errors
     ///
     /// As the single changes; [`Error::TooLarge`] if they do not fit into one transaction.
-    pub async fn transact(&self, changes: Vec<Change>) -> Result<Vec<Option<Record>>, Error> {
-        self.transact_with(changes, vec![]).await
+    pub fn transact(&self, changes: Vec<Change>) -> Answer<'_, Vec<Option<Record>>> {
+        Box::pin(async move { self.transact_with(changes, vec![]).await })
     }
 
     /// As [`Db::transact`], with rows that are written together with the changes. If one of them

@@ -7,6 +7,7 @@ use keyloom_model::{CountId, Entity, FieldId};
 use keyloom_query::{CountPage, CountRequest, Effort};
 use keyloom_value::{Item, Value};
 
+use crate::answer::Answer;
 use crate::db::{Db, find_entity, unknown};
 use crate::error::Error;
 use crate::read::{Given, by_values};
@@ -93,10 +94,12 @@ impl CountQuery {
     /// # Errors
     ///
     /// As [`CountQuery::read`].
-    pub async fn total(&self) -> Result<u64, Error> {
-        let whole = CountQuery { split: vec![], after: None, ..self.clone() };
-        let page = whole.page(&*whole.ready_schema().await?).await?;
-        Ok(page.numbers.first().map_or(0, |number| number.count))
+    pub fn total(&self) -> Answer<'_, u64> {
+        Box::pin(async move {
+            let whole = CountQuery { split: vec![], after: None, ..self.clone() };
+            let page = whole.page(&*whole.ready_schema().await?).await?;
+            Ok(page.numbers.first().map_or(0, |number| number.count))
+        })
     }
 
     /// Reads a page of numbers: those that are not 0. Without a split it is the one number.
@@ -105,15 +108,17 @@ impl CountQuery {
     ///
     /// If there is no such count, a value is missing or none of its field, the count is not split
     /// by a field, the cursor is not one of this question, or the store fails.
-    pub async fn read(&self) -> Result<Counts, Error> {
-        let schema = self.ready_schema().await?;
-        let page = self.page(&schema).await?;
-        let names = || self.split.iter().map(String::as_str);
-        let items = page.numbers.into_iter().map(|number| {
-            let values = names().map(keyloom_value::Name::from).zip(number.values);
-            (values.collect::<Item>(), number.count)
-        });
-        Ok(Counts { items: items.collect(), next: page.next, read: page.read })
+    pub fn read(&self) -> Answer<'_, Counts> {
+        Box::pin(async move {
+            let schema = self.ready_schema().await?;
+            let page = self.page(&schema).await?;
+            let names = || self.split.iter().map(String::as_str);
+            let items = page.numbers.into_iter().map(|number| {
+                let values = names().map(keyloom_value::Name::from).zip(number.values);
+                (values.collect::<Item>(), number.count)
+            });
+            Ok(Counts { items: items.collect(), next: page.next, read: page.read })
+        })
     }
 
     async fn page(&self, schema: &Schema) -> Result<CountPage, Error> {

@@ -9,6 +9,7 @@ use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
+use crate::answer::Answer;
 use crate::error::{Error, TenantProblem};
 use crate::explain::Watch;
 use crate::numbers::Numbers;
@@ -139,30 +140,28 @@ impl Db {
     /// # Errors
     ///
     /// As [`Db::open`].
-    pub async fn open_with(
-        model: &str,
-        store: Arc<dyn Store>,
-        options: Options,
-    ) -> Result<Db, Error> {
-        let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
-        let opened = open_schema(model, &*store, &table, &options).await?;
-        let stamps = Stamps::new(options.clock.clone(), options.entropy);
-        let shared = Shared {
-            store,
-            table,
-            clock: options.clock,
-            stamps,
-            numbers: Numbers::default(),
-            are_orphans_released: AtomicBool::new(false),
-            imports_are_new: AtomicBool::new(true),
-            cursor_key: opened.cursor_key,
-            text: model.to_owned(),
-            schema: RwLock::new(Arc::new(opened.schema)),
-        };
-        let db = Db { shared: Arc::new(shared), tenant: None, watch: None };
-        db.resume_deletions().await?;
-        db.begin_consumers().await?;
-        Ok(db)
+    pub fn open_with(model: &str, store: Arc<dyn Store>, options: Options) -> Answer<'_, Db> {
+        Box::pin(async move {
+            let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
+            let opened = open_schema(model, &*store, &table, &options).await?;
+            let stamps = Stamps::new(options.clock.clone(), options.entropy);
+            let shared = Shared {
+                store,
+                table,
+                clock: options.clock,
+                stamps,
+                numbers: Numbers::default(),
+                are_orphans_released: AtomicBool::new(false),
+                imports_are_new: AtomicBool::new(true),
+                cursor_key: opened.cursor_key,
+                text: model.to_owned(),
+                schema: RwLock::new(Arc::new(opened.schema)),
+            };
+            let db = Db { shared: Arc::new(shared), tenant: None, watch: None };
+            db.resume_deletions().await?;
+            db.begin_consumers().await?;
+            Ok(db)
+        })
     }
 
     /// The same database for one tenant: sees and changes what is the tenant's, and what all share.

@@ -10,6 +10,7 @@ use keyloom_query::Reader;
 use keyloom_store::{Read, Scan};
 use keyloom_value::{Item, Value};
 
+use crate::answer::Answer;
 use crate::backfill::Progress;
 use crate::db::{Db, Shared, find_entity};
 use crate::entry::Entry;
@@ -45,29 +46,31 @@ impl Db {
     /// # Errors
     ///
     /// If there is no such kind, or the store fails or cannot hold a moment.
-    pub async fn export(&self, entities: &[&str]) -> Result<Export, Error> {
-        let schema = self.shared.schema();
-        let named: Result<BTreeSet<EntityId>, Error> =
-            entities.iter().map(|name| Ok(find_entity(&schema, name)?.0)).collect();
-        let mut passes = ranks(&schema.layouts.current);
-        let named = named?;
-        if !named.is_empty() {
-            passes.iter_mut().for_each(|pass| pass.retain(|kind| named.contains(kind)));
-            passes.retain(|pass| !pass.is_empty());
-        }
-        let store = &self.shared.store;
-        let rows = store.describe_table(self.shared.table.clone()).await?.items;
-        let progress = Progress { rows: 0, rows_total: rows * passes.len() as u64 };
-        Ok(Export {
-            moment: store.snapshot().await?,
-            now_ms: self.shared.now_ms(),
-            tenant: self.tenant.clone(),
-            shared: self.shared.clone(),
-            schema,
-            passes,
-            done: 0,
-            start: None,
-            progress,
+    pub fn export<'a>(&'a self, entities: &'a [&'a str]) -> Answer<'a, Export> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let named: Result<BTreeSet<EntityId>, Error> =
+                entities.iter().map(|name| Ok(find_entity(&schema, name)?.0)).collect();
+            let mut passes = ranks(&schema.layouts.current);
+            let named = named?;
+            if !named.is_empty() {
+                passes.iter_mut().for_each(|pass| pass.retain(|kind| named.contains(kind)));
+                passes.retain(|pass| !pass.is_empty());
+            }
+            let store = &self.shared.store;
+            let rows = store.describe_table(self.shared.table.clone()).await?.items;
+            let progress = Progress { rows: 0, rows_total: rows * passes.len() as u64 };
+            Ok(Export {
+                moment: store.snapshot().await?,
+                now_ms: self.shared.now_ms(),
+                tenant: self.tenant.clone(),
+                shared: self.shared.clone(),
+                schema,
+                passes,
+                done: 0,
+                start: None,
+                progress,
+            })
         })
     }
 }
@@ -78,23 +81,25 @@ impl Export {
     /// # Errors
     ///
     /// If the store fails, or a row is damaged.
-    pub async fn next(&mut self) -> Result<Option<Vec<Entry>>, Error> {
-        let Some(kinds) = self.passes.get(self.done) else { return Ok(None) };
-        let mut scan = Scan::new(&self.shared.table);
-        scan.limit = Some(PAGE_ROWS);
-        scan.start = self.start.take();
-        let page = self.moment.scan(scan).await?;
-        let mut entries = vec![];
-        for row in &page.items {
-            if is_of(&self.schema.layouts.current, row, kinds) {
-                entries.extend(self.entry(row).await?);
+    pub fn next(&mut self) -> Answer<'_, Option<Vec<Entry>>> {
+        Box::pin(async move {
+            let Some(kinds) = self.passes.get(self.done) else { return Ok(None) };
+            let mut scan = Scan::new(&self.shared.table);
+            scan.limit = Some(PAGE_ROWS);
+            scan.start = self.start.take();
+            let page = self.moment.scan(scan).await?;
+            let mut entries = vec![];
+            for row in &page.items {
+                if is_of(&self.schema.layouts.current, row, kinds) {
+                    entries.extend(self.entry(row).await?);
+                }
             }
-        }
-        self.progress.rows += page.scanned;
-        self.progress.rows_total = self.progress.rows_total.max(self.progress.rows);
-        self.start = page.last_key;
-        self.done += usize::from(self.start.is_none());
-        Ok(Some(entries))
+            self.progress.rows += page.scanned;
+            self.progress.rows_total = self.progress.rows_total.max(self.progress.rows);
+            self.start = page.last_key;
+            self.done += usize::from(self.start.is_none());
+            Ok(Some(entries))
+        })
     }
 
     /// How far it has come.

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use keyloom_model::check_id;
 
+use crate::answer::Answer;
 use crate::db::{Db, find_entity};
 use crate::entry::Entry;
 use crate::error::{Error, TenantProblem};
@@ -40,33 +41,32 @@ impl Db {
     /// # Errors
     ///
     /// As [`Db::transact`]; [`Error::Exists`] if one is there with other fields and stays.
-    pub async fn import(
-        &self,
-        entries: Vec<Entry>,
-        existing: Existing,
-    ) -> Result<Vec<Imported>, Error> {
-        let (rows, rows_max) = (entries.len(), ACTIONS_MAX);
-        if rows > rows_max {
-            return Err(Error::TooLarge { rows, rows_max });
-        }
-        let schema = self.shared.schema();
-        let intents = entries.into_iter().map(|entry| self.importing(&schema, entry, existing));
-        let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
-        let are_new = &self.shared.imports_are_new;
-        let executed = match are_new.load(Ordering::Relaxed) {
-            true => self.shared.upkeep(&schema).execute_new(&intents).await,
-            false => self.shared.upkeep(&schema).execute(&intents).await,
-        };
-        let executed = executed.inspect_err(|_| are_new.store(false, Ordering::Relaxed))?;
-        let imported = executed.iter().map(|executed| match executed.version_before.as_deref() {
-            None => Imported::Created,
-            version if version == executed.version_after() => Imported::Unchanged,
-            Some(_) => Imported::Replaced,
-        });
-        let imported: Vec<Imported> = imported.collect();
-        let created = imported.iter().all(|imported| *imported == Imported::Created);
-        are_new.store(created, Ordering::Relaxed);
-        Ok(imported)
+    pub fn import(&self, entries: Vec<Entry>, existing: Existing) -> Answer<'_, Vec<Imported>> {
+        Box::pin(async move {
+            let (rows, rows_max) = (entries.len(), ACTIONS_MAX);
+            if rows > rows_max {
+                return Err(Error::TooLarge { rows, rows_max });
+            }
+            let schema = self.shared.schema();
+            let intents = entries.into_iter().map(|entry| self.importing(&schema, entry, existing));
+            let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
+            let are_new = &self.shared.imports_are_new;
+            let executed = match are_new.load(Ordering::Relaxed) {
+                true => self.shared.upkeep(&schema).execute_new(&intents).await,
+                false => self.shared.upkeep(&schema).execute(&intents).await,
+            };
+            let executed = executed.inspect_err(|_| are_new.store(false, Ordering::Relaxed))?;
+            let imported =
+                executed.iter().map(|executed| match executed.version_before.as_deref() {
+                    None => Imported::Created,
+                    version if version == executed.version_after() => Imported::Unchanged,
+                    Some(_) => Imported::Replaced,
+                });
+            let imported: Vec<Imported> = imported.collect();
+            let created = imported.iter().all(|imported| *imported == Imported::Created);
+            are_new.store(created, Ordering::Relaxed);
+            Ok(imported)
+        })
     }
 
     fn importing(

@@ -98,6 +98,7 @@
 //! leave the model broken. Nothing here needs an async runtime, and time and randomness are
 //! [`Options`].
 
+mod answer;
 mod backfill;
 mod board;
 mod change;
@@ -125,6 +126,7 @@ mod tree;
 mod upkeep;
 mod verify;
 
+pub use answer::Answer;
 pub use backfill::Progress;
 pub use board::{BoardPage, BoardQuery};
 pub use change::Change;

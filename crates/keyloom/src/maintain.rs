@@ -5,6 +5,7 @@ use keyloom_query::{DeletionState, deletion_key};
 use keyloom_store::Query;
 use keyloom_value::{KeyBytes, KeyCondition, Value};
 
+use crate::answer::Answer;
 use crate::db::Db;
 use crate::error::Error;
 use crate::upkeep::Intent;
@@ -55,29 +56,31 @@ impl Db {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn expire(&self, limit: u32) -> Result<u32, Error> {
-        let schema = self.shared.schema();
-        let upkeep = self.shared.upkeep(&schema);
-        let mut count = 0;
-        for (entity, _) in schema.model().entities() {
-            let mut after = None;
-            while count < limit {
-                let page = EXPIRED_PAGE.min(limit - count);
-                let page = upkeep.reader().expired(entity, after.as_deref(), page).await?;
-                for key in page.keys {
-                    match upkeep.execute(&[Intent::Expire { key }]).await {
-                        Ok(_) => count += 1,
-                        // It stays; those after it can go.
-                        Err(Error::InUse { .. }) => {}
-                        Err(error) => return Err(error),
+    pub fn expire(&self, limit: u32) -> Answer<'_, u32> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let upkeep = self.shared.upkeep(&schema);
+            let mut count = 0;
+            for (entity, _) in schema.model().entities() {
+                let mut after = None;
+                while count < limit {
+                    let page = EXPIRED_PAGE.min(limit - count);
+                    let page = upkeep.reader().expired(entity, after.as_deref(), page).await?;
+                    for key in page.keys {
+                        match upkeep.execute(&[Intent::Expire { key }]).await {
+                            Ok(_) => count += 1,
+                            // It stays; those after it can go.
+                            Err(Error::InUse { .. }) => {}
+                            Err(error) => return Err(error),
+                        }
+                    }
+                    match page.next {
+                        None => break,
+                        next => after = next,
                     }
                 }
-                match page.next {
-                    None => break,
-                    next => after = next,
-                }
             }
-        }
-        Ok(count)
+            Ok(count)
+        })
     }
 }

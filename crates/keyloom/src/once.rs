@@ -3,6 +3,7 @@
 use keyloom_value::Value;
 use sha2::{Digest, Sha256};
 
+use crate::answer::Answer;
 use crate::change::Change;
 use crate::db::Db;
 use crate::error::Error;
@@ -42,22 +43,24 @@ impl Db {
     /// As [`Db::transact`]; [`Error::KeyReused`] if other changes happened with this key;
     /// [`Error::KeyUnfit`] unless it has 1 to 255 bytes; [`Error::AnswerTooLarge`] if what the
     /// entities are afterwards is larger than a row can be.
-    pub async fn transact_once(&self, key: &str, changes: Vec<Change>) -> Result<Once, Error> {
-        let (bytes, bytes_max) = (key.len(), KEY_BYTES_MAX);
-        if bytes == 0 || bytes > bytes_max {
-            return Err(Error::KeyUnfit { bytes, bytes_max });
-        }
-        let ticket = Ticket {
-            name: key.to_owned(),
-            place: place(key, self.tenant.as_ref()),
-            fingerprint: fingerprint(&changes),
-        };
-        let schema = self.shared.schema();
-        let intents = self.intents(&schema, changes)?;
-        let done = self.shared.upkeep(&schema).execute_once(&intents, ticket).await?;
-        Ok(match done {
-            Done::Now(images) => Once::Now(Record::all(&schema, images)),
-            Done::Before(images) => Once::Before(Record::all(&schema, images)),
+    pub fn transact_once<'a>(&'a self, key: &'a str, changes: Vec<Change>) -> Answer<'a, Once> {
+        Box::pin(async move {
+            let (bytes, bytes_max) = (key.len(), KEY_BYTES_MAX);
+            if bytes == 0 || bytes > bytes_max {
+                return Err(Error::KeyUnfit { bytes, bytes_max });
+            }
+            let ticket = Ticket {
+                name: key.to_owned(),
+                place: place(key, self.tenant.as_ref()),
+                fingerprint: fingerprint(&changes),
+            };
+            let schema = self.shared.schema();
+            let intents = self.intents(&schema, changes)?;
+            let done = self.shared.upkeep(&schema).execute_once(&intents, ticket).await?;
+            Ok(match done {
+                Done::Now(images) => Once::Now(Record::all(&schema, images)),
+                Done::Before(images) => Once::Before(Record::all(&schema, images)),
+            })
         })
     }
 }

@@ -12,6 +12,7 @@ use keyloom_value::Value;
 use serde::de::DeserializeOwned;
 
 use crate::Record;
+use crate::answer::Answer;
 use crate::db::{Db, find_entity, unknown};
 use crate::error::Error;
 use crate::filter::Filter;
@@ -90,12 +91,14 @@ impl Db {
     /// # Errors
     ///
     /// If there is no such kind of entity, or the store fails.
-    pub async fn get(&self, entity: &str, id: &str) -> Result<Option<Record>, Error> {
-        let schema = self.shared.schema();
-        let (entity, _) = find_entity(&schema, entity)?;
-        let key = self.key(&schema, entity, id)?;
-        let row = self.reader(&schema).get(&key).await?;
-        Ok(row.map(|row| record(&schema, row)))
+    pub fn get<'a>(&'a self, entity: &'a str, id: &'a str) -> Answer<'a, Option<Record>> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let (entity, _) = find_entity(&schema, entity)?;
+            let key = self.key(&schema, entity, id)?;
+            let row = self.reader(&schema).get(&key).await?;
+            Ok(row.map(|row| record(&schema, row)))
+        })
     }
 
     /// The entity that has these values of a unique: its fields, and the scope if it has one.
@@ -103,26 +106,28 @@ impl Db {
     /// # Errors
     ///
     /// If no unique has exactly these fields, a value is none of its field, or the store fails.
-    pub async fn find(
-        &self,
-        entity: &str,
-        values: &[(&str, Value)],
-    ) -> Result<Option<Record>, Error> {
-        let schema = self.schema_for(|schema| {
-            let (id, declared) = find_entity(schema, entity)?;
-            Ok(schema.is_unique_ready(id, find_unique(declared, values)?.0))
-        });
-        let schema = schema.await?.ok_or_else(|| {
-            let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
-            let what = format!("The unique `{}` of `{entity}`", names.join("`, `"));
-            Error::Building { what }
-        })?;
-        let (id, declared) = find_entity(&schema, entity)?;
-        let (unique, values) = find_unique(declared, values)?;
-        let tenant = self.tenant_of(&schema, id)?;
-        let reader = self.reader(&schema);
-        let row = reader.find(id, tenant.as_ref(), unique, &values).await?;
-        Ok(row.map(|row| record(&schema, row)))
+    pub fn find<'a>(
+        &'a self,
+        entity: &'a str,
+        values: &'a [(&'a str, Value)],
+    ) -> Answer<'a, Option<Record>> {
+        Box::pin(async move {
+            let schema = self.schema_for(|schema| {
+                let (id, declared) = find_entity(schema, entity)?;
+                Ok(schema.is_unique_ready(id, find_unique(declared, values)?.0))
+            });
+            let schema = schema.await?.ok_or_else(|| {
+                let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+                let what = format!("The unique `{}` of `{entity}`", names.join("`, `"));
+                Error::Building { what }
+            })?;
+            let (id, declared) = find_entity(&schema, entity)?;
+            let (unique, values) = find_unique(declared, values)?;
+            let tenant = self.tenant_of(&schema, id)?;
+            let reader = self.reader(&schema);
+            let row = reader.find(id, tenant.as_ref(), unique, &values).await?;
+            Ok(row.map(|row| record(&schema, row)))
+        })
     }
 
     /// A question to an ordered list: say more with its methods, then read a page.
@@ -147,21 +152,23 @@ impl Db {
     /// # Errors
     ///
     /// If there is no such kind of entity or child, or the store fails.
-    pub async fn family(
-        &self,
-        entity: &str,
-        id: &str,
-        children: Option<&str>,
+    pub fn family<'a>(
+        &'a self,
+        entity: &'a str,
+        id: &'a str,
+        children: Option<&'a str>,
         limit: u32,
-    ) -> Result<Option<Family>, Error> {
-        let schema = self.shared.schema();
-        let request = self.family_request(&schema, (entity, id), (children, limit))?;
-        let family = self.reader(&schema).family(&request, &self.shared.cursor_key).await?;
-        Ok(family.map(|family| Family {
-            parent: record(&schema, family.parent),
-            children: family.children.into_iter().map(|row| record(&schema, row)).collect(),
-            next: family.next,
-        }))
+    ) -> Answer<'a, Option<Family>> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let request = self.family_request(&schema, (entity, id), (children, limit))?;
+            let family = self.reader(&schema).family(&request, &self.shared.cursor_key).await?;
+            Ok(family.map(|family| Family {
+                parent: record(&schema, family.parent),
+                children: family.children.into_iter().map(|row| record(&schema, row)).collect(),
+                next: family.next,
+            }))
+        })
     }
 
     /// More children of an entity, after those that [`Db::family`] brought. None if the entity is
@@ -170,24 +177,26 @@ impl Db {
     /// # Errors
     ///
     /// As [`Db::family`]; and if the cursor is not one of this question.
-    pub async fn children(
-        &self,
-        entity: &str,
-        id: &str,
-        children: Option<&str>,
-        (limit, after): (u32, Option<&str>),
-    ) -> Result<Option<Page>, Error> {
-        let schema = self.shared.schema();
-        let request = self.family_request(&schema, (entity, id), (children, limit))?;
-        let reader = self.reader(&schema);
-        let page = reader.children(&request, &self.shared.cursor_key, after).await?;
-        Ok(page.map(|page| Page {
-            items: page.children.into_iter().map(|row| record(&schema, row)).collect(),
-            end: if page.next.is_some() { End::Limit } else { End::Exhausted },
-            next: page.next,
-            previous: None,
-            read: page.read,
-        }))
+    pub fn children<'a>(
+        &'a self,
+        entity: &'a str,
+        id: &'a str,
+        children: Option<&'a str>,
+        (limit, after): (u32, Option<&'a str>),
+    ) -> Answer<'a, Option<Page>> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let request = self.family_request(&schema, (entity, id), (children, limit))?;
+            let reader = self.reader(&schema);
+            let page = reader.children(&request, &self.shared.cursor_key, after).await?;
+            Ok(page.map(|page| Page {
+                items: page.children.into_iter().map(|row| record(&schema, row)).collect(),
+                end: if page.next.is_some() { End::Limit } else { End::Exhausted },
+                next: page.next,
+                previous: None,
+                read: page.read,
+            }))
+        })
     }
 
     /// The schema, if it is ready for a question; another process may have made it so.
@@ -319,17 +328,20 @@ impl ListQuery {
     ///
     /// If there is no such list, a value is missing or none of its field, the cursor is not one of
     /// this question, or the store fails.
-    pub async fn read(&self) -> Result<Page, Error> {
-        let schema = self.ready_schema().await?;
-        let request = self.request(&schema)?;
-        let reader = self.db.reader(&schema);
-        let page = reader.list(&request, &self.db.shared.cursor_key, self.after.as_deref()).await?;
-        if let Some(watch) = &self.db.watch {
-            watch.tell(self.db.shared.reader(&schema).explain(&request).await?);
-        }
-        let keyloom_query::ListPage { rows, next, previous, end, read } = page;
-        let items = rows.into_iter().map(|row| record(&schema, row)).collect();
-        Ok(Page { items, next, previous, end, read })
+    pub fn read(&self) -> Answer<'_, Page> {
+        Box::pin(async move {
+            let schema = self.ready_schema().await?;
+            let request = self.request(&schema)?;
+            let reader = self.db.reader(&schema);
+            let page =
+                reader.list(&request, &self.db.shared.cursor_key, self.after.as_deref()).await?;
+            if let Some(watch) = &self.db.watch {
+                watch.tell(self.db.shared.reader(&schema).explain(&request).await?);
+            }
+            let keyloom_query::ListPage { rows, next, previous, end, read } = page;
+            let items = rows.into_iter().map(|row| record(&schema, row)).collect();
+            Ok(Page { items, next, previous, end, read })
+        })
     }
 
     /// How many entities pass the filters, of all that are in the list. Those that have expired
@@ -338,10 +350,12 @@ impl ListQuery {
     /// # Errors
     ///
     /// If the list has no tags and no facets, or a range is given; and as [`ListQuery::read`].
-    pub async fn total(&self) -> Result<Total, Error> {
-        let schema = self.ready_schema().await?;
-        let request = self.request(&schema)?;
-        Ok(self.db.reader(&schema).total(&request).await?)
+    pub fn total(&self) -> Answer<'_, Total> {
+        Box::pin(async move {
+            let schema = self.ready_schema().await?;
+            let request = self.request(&schema)?;
+            Ok(self.db.reader(&schema).total(&request).await?)
+        })
     }
 
     pub(crate) async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {

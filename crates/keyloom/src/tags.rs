@@ -3,6 +3,7 @@
 
 use keyloom_query::{Counted, ValuePage};
 
+use crate::answer::Answer;
 use crate::db::{find_entity, unknown};
 use crate::error::Error;
 use crate::filter::tag_field;
@@ -29,16 +30,19 @@ impl ListQuery {
     ///
     /// If the entity has no such tags, a range is given, or the cursor is not one of this question;
     /// and as [`ListQuery::read`].
-    pub async fn tags(&self, find: &FindTags) -> Result<ValuePage, Error> {
-        self.count_values(|schema| {
-            let (_, entity) = find_entity(schema, &self.entity)?;
-            let (field, prefix) = (tag_field(entity, find.field.as_deref())?, find.prefix.clone());
-            Ok(match find.key.clone() {
-                Some(key) => Counted::TagValues(field, key, prefix),
-                None => Counted::TagKeys(field, prefix),
+    pub fn tags<'a>(&'a self, find: &'a FindTags) -> Answer<'a, ValuePage> {
+        Box::pin(async move {
+            self.count_values(|schema| {
+                let (_, entity) = find_entity(schema, &self.entity)?;
+                let (field, prefix) =
+                    (tag_field(entity, find.field.as_deref())?, find.prefix.clone());
+                Ok(match find.key.clone() {
+                    Some(key) => Counted::TagValues(field, key, prefix),
+                    None => Counted::TagKeys(field, prefix),
+                })
             })
+            .await
         })
-        .await
     }
 
     /// The values of a facet that those have who are in the list and pass the filters, each with how
@@ -48,22 +52,25 @@ impl ListQuery {
     /// # Errors
     ///
     /// If the list has no such facet; and as [`ListQuery::tags`].
-    pub async fn facet_values(&self, field: &str) -> Result<ValuePage, Error> {
-        let mut others = self.clone();
-        others.filters.retain(|filter| !filter.is_by_facet(field));
-        others
-            .count_values(|schema| {
-                let (_, entity) = find_entity(schema, &self.entity)?;
-                let facets = entity.list(self.find_list(entity)?).facets.iter();
-                let mut facets = facets.map(|facet| (*facet, entity.field(*facet).name.as_str()));
-                let found = facets.clone().find(|(_, name)| *name == field);
-                let (facet, _) = found.ok_or_else(|| {
-                    let what = format!("The list `{}` has no facet `{field}`", self.list);
-                    unknown(what, field, facets.by_ref().map(|(_, name)| name))
-                })?;
-                Ok(Counted::Facet(facet))
-            })
-            .await
+    pub fn facet_values<'a>(&'a self, field: &'a str) -> Answer<'a, ValuePage> {
+        Box::pin(async move {
+            let mut others = self.clone();
+            others.filters.retain(|filter| !filter.is_by_facet(field));
+            others
+                .count_values(|schema| {
+                    let (_, entity) = find_entity(schema, &self.entity)?;
+                    let facets = entity.list(self.find_list(entity)?).facets.iter();
+                    let mut facets =
+                        facets.map(|facet| (*facet, entity.field(*facet).name.as_str()));
+                    let found = facets.clone().find(|(_, name)| *name == field);
+                    let (facet, _) = found.ok_or_else(|| {
+                        let what = format!("The list `{}` has no facet `{field}`", self.list);
+                        unknown(what, field, facets.by_ref().map(|(_, name)| name))
+                    })?;
+                    Ok(Counted::Facet(facet))
+                })
+                .await
+        })
     }
 
     async fn count_values(

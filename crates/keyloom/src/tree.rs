@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use keyloom_value::{Item, Name, Value};
 
 use crate::Record;
+use crate::answer::Answer;
 use crate::db::{Db, find_entity};
 use crate::document::item_to_json;
 use crate::error::Error;
@@ -93,19 +94,21 @@ impl Db {
     ///
     /// If there is no such kind of entity or step; [`Error::TreeTooLarge`] if more than 5,000
     /// entities come with it; if the store fails.
-    pub async fn tree(
-        &self,
-        entity: &str,
-        id: &str,
-        with: &str,
+    pub fn tree<'a>(
+        &'a self,
+        entity: &'a str,
+        id: &'a str,
+        with: &'a str,
         limit: Option<u32>,
-    ) -> Result<Option<Tree>, Error> {
-        let schema = self.shared.schema();
-        let (entity, _) = find_entity(&schema, entity)?;
-        let with = With::parse(schema.model(), entity, with)?;
-        let mut grower = Grower::new(self, &schema, limit.unwrap_or(LIMIT));
-        let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
-        Ok(grower.grow(vec![root], &with).await?.pop())
+    ) -> Answer<'a, Option<Tree>> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let (entity, _) = find_entity(&schema, entity)?;
+            let with = With::parse(schema.model(), entity, with)?;
+            let mut grower = Grower::new(self, &schema, limit.unwrap_or(LIMIT));
+            let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
+            Ok(grower.grow(vec![root], &with).await?.pop())
+        })
     }
 
     /// Entities of one kind that were read, as a page of a list or of children has them, each with
@@ -114,20 +117,25 @@ impl Db {
     /// # Errors
     ///
     /// As [`Db::tree`]; and if a record is of another kind.
-    pub async fn trees(
-        &self,
-        entity: &str,
+    pub fn trees<'a>(
+        &'a self,
+        entity: &'a str,
         records: Vec<Record>,
-        with: &str,
+        with: &'a str,
         limit: Option<u32>,
-    ) -> Result<Vec<Tree>, Error> {
-        let schema = self.shared.schema();
-        let (id, _) = find_entity(&schema, entity)?;
-        let with = With::parse(schema.model(), id, with)?;
-        if let Some(other) = records.iter().find(|record| record.entity() != entity) {
-            let what = format!("A `{}` is no `{entity}`", other.entity());
-            return Err(Error::Unknown { what, help: Some("ask for each kind alone".to_owned()) });
-        }
-        Grower::new(self, &schema, limit.unwrap_or(LIMIT)).grow(records, &with).await
+    ) -> Answer<'a, Vec<Tree>> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let (id, _) = find_entity(&schema, entity)?;
+            let with = With::parse(schema.model(), id, with)?;
+            if let Some(other) = records.iter().find(|record| record.entity() != entity) {
+                let what = format!("A `{}` is no `{entity}`", other.entity());
+                return Err(Error::Unknown {
+                    what,
+                    help: Some("ask for each kind alone".to_owned()),
+                });
+            }
+            Grower::new(self, &schema, limit.unwrap_or(LIMIT)).grow(records, &with).await
+        })
     }
 }

@@ -17,6 +17,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 
 pub use finding::{Finding, Problem, Remedy};
 
+use crate::answer::Answer;
 use crate::backfill::Progress;
 use crate::db::{Db, Shared};
 use crate::error::Error;
@@ -78,42 +79,44 @@ impl Db {
     /// # Errors
     ///
     /// If `from` is not what a part before answered as `next`, or the store fails.
-    pub async fn verify_page(
-        &self,
+    pub fn verify_page<'a>(
+        &'a self,
         repair: Repair,
-        from: Option<&str>,
-    ) -> Result<VerifyPage, Error> {
-        // Under a model that is not in force, what is right would look wrong.
-        self.shared.refresh().await?;
-        let schema = self.shared.schema();
-        let verifier = Verifier { shared: &self.shared, schema: &schema, repair };
-        let position = from.map_or(Some(Position::default()), Position::read);
-        let Position { at, rows: before } = position.ok_or_else(|| Error::Unknown {
-            what: "This is no place where a verification ended".to_owned(),
-            help: Some("start from the beginning".to_owned()),
-        })?;
-        let start = match at {
-            At::Sets(place) => return verifier.sets_page(place, before).await,
-            At::Numbers(from) => return verifier.tallies_page(from, before).await,
-            At::Rows(start) => start,
-        };
-        let mut scan = Scan::new(&self.shared.table);
-        scan.limit = Some(PAGE_ROWS);
-        scan.start = start;
-        let page = self.shared.store.scan(scan).await?;
-        let mut findings = vec![];
-        for row in &page.items {
-            verifier.row(row, &mut findings).await?;
-        }
-        let rows = before.saturating_add(page.scanned);
-        let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
-        let progress = Progress { rows, rows_total: described.items.max(rows) };
-        let at = match page.last_key {
-            Some(key) => Some(At::Rows(Some(key))),
-            None => verifier.first_set().or_else(|| verifier.first_tally()),
-        };
-        let next = at.map(|at| Position { at, rows }.write());
-        Ok(VerifyPage { findings, next, progress })
+        from: Option<&'a str>,
+    ) -> Answer<'a, VerifyPage> {
+        Box::pin(async move {
+            // Under a model that is not in force, what is right would look wrong.
+            self.shared.refresh().await?;
+            let schema = self.shared.schema();
+            let verifier = Verifier { shared: &self.shared, schema: &schema, repair };
+            let position = from.map_or(Some(Position::default()), Position::read);
+            let Position { at, rows: before } = position.ok_or_else(|| Error::Unknown {
+                what: "This is no place where a verification ended".to_owned(),
+                help: Some("start from the beginning".to_owned()),
+            })?;
+            let start = match at {
+                At::Sets(place) => return verifier.sets_page(place, before).await,
+                At::Numbers(from) => return verifier.tallies_page(from, before).await,
+                At::Rows(start) => start,
+            };
+            let mut scan = Scan::new(&self.shared.table);
+            scan.limit = Some(PAGE_ROWS);
+            scan.start = start;
+            let page = self.shared.store.scan(scan).await?;
+            let mut findings = vec![];
+            for row in &page.items {
+                verifier.row(row, &mut findings).await?;
+            }
+            let rows = before.saturating_add(page.scanned);
+            let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
+            let progress = Progress { rows, rows_total: described.items.max(rows) };
+            let at = match page.last_key {
+                Some(key) => Some(At::Rows(Some(key))),
+                None => verifier.first_set().or_else(|| verifier.first_tally()),
+            };
+            let next = at.map(|at| Position { at, rows }.write());
+            Ok(VerifyPage { findings, next, progress })
+        })
     }
 }
 

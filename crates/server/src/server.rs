@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,22 +67,29 @@ impl Server {
         connections.abort_all();
     }
 
-    async fn accept(&self, connections: &mut JoinSet<()>, stopped: &watch::Receiver<Stop>) {
+    /// Boxed, so that serving a connection is compiled here and not with every program.
+    fn accept<'a>(
+        &'a self,
+        connections: &'a mut JoinSet<()>,
+        stopped: &'a watch::Receiver<Stop>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         let places = Arc::new(Semaphore::new(self.host.limits.connections));
-        loop {
-            // The semaphore is never closed.
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let Ok((stream, _)) = self.listener.accept().await else {
-                sleep(ACCEPT_PAUSE).await;
-                continue;
-            };
-            while connections.try_join_next().is_some() {}
-            let serve = self.serve(stream, stopped.clone());
-            connections.spawn(async move {
-                serve.await;
-                drop(place);
-            });
-        }
+        Box::pin(async move {
+            loop {
+                // The semaphore is never closed.
+                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+                let Ok((stream, _)) = self.listener.accept().await else {
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
+                while connections.try_join_next().is_some() {}
+                let serve = self.serve(stream, stopped.clone());
+                connections.spawn(async move {
+                    serve.await;
+                    drop(place);
+                });
+            }
+        })
     }
 
     fn serve(

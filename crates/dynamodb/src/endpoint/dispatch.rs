@@ -1,5 +1,7 @@
 //! From a target to its operation.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use keyloom_store::{Clock, Store, TableDescription, TableName};
@@ -62,6 +64,8 @@ pub struct Reply {
     pub body: String,
 }
 
+type Answering<'a> = Pin<Box<dyn Future<Output = Result<String, Fault>> + Send + 'a>>;
+
 impl Endpoint {
     /// The service over a store. Whatever else a table has here, such as tags, is kept in a table
     /// of its own in the same store.
@@ -72,14 +76,18 @@ impl Endpoint {
     /// Answers a request: `target` is what the header `X-Amz-Target` says. Never panics on what a
     /// client sends, and answers every request.
     pub async fn call(&self, target: &str, body: &[u8]) -> Reply {
-        let answer = match self.answer(target, body).await {
-            Ok(body) => return Reply { status: 200, body },
-            Err(fault) => fault,
-        };
-        Reply { status: answer.code.status(), body: answer.body() }
+        match self.answer(target, body).await {
+            Ok(body) => Reply { status: 200, body },
+            Err(fault) => Reply { status: fault.code.status(), body: fault.body() },
+        }
     }
 
-    async fn answer(&self, target: &str, body: &[u8]) -> Result<String, Fault> {
+    /// Boxed, so that the operations are compiled here and not with every server.
+    fn answer<'a>(&'a self, target: &'a str, body: &'a [u8]) -> Answering<'a> {
+        Box::pin(self.answered(target, body))
+    }
+
+    async fn answered(&self, target: &str, body: &[u8]) -> Result<String, Fault> {
         let malformed = || Fault::serialization("");
         let text = std::str::from_utf8(body).map_err(|_| malformed())?;
         let operation = Operation::of_target(target)?;

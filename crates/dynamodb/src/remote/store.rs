@@ -48,10 +48,12 @@ impl Remote {
     /// # Errors
     ///
     /// If the machine gives no threads, or if neither a region nor an endpoint is said.
-    pub async fn connect(options: RemoteOptions) -> Result<Remote, Error> {
-        let runtime = OwnRuntime::start()?;
-        let service = runtime.run(Service::open(options)).await?;
-        Ok(Remote { service: Arc::new(service), runtime })
+    pub fn connect(options: RemoteOptions) -> Answer<'static, Remote> {
+        Box::pin(async move {
+            let runtime = OwnRuntime::start()?;
+            let service = runtime.run(Service::open(options)).await?;
+            Ok(Remote { service: Arc::new(service), runtime })
+        })
     }
 
     /// What requests have consumed since the store was opened.

@@ -15,6 +15,7 @@ use keyloom_store::{Query, TransactAction};
 use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
 
 use super::{Event, Handlers};
+use crate::answer::Answer;
 use crate::db::{Db, unknown};
 use crate::error::Error;
 use crate::upkeep::Planned;
@@ -161,17 +162,19 @@ impl Db {
     /// # Errors
     ///
     /// If the model calls no such consumer, or the store fails.
-    pub async fn resume(&self, consumer: &str, from: FeedStart) -> Result<(), Error> {
-        let all = Consumer::all(self.shared.schema().model());
-        if all.iter().all(|other| other.name != consumer) {
-            let what = format!("The model calls no `{consumer}`");
-            return Err(unknown(what, consumer, all.iter().map(|other| other.name.as_str())));
-        }
-        for shard in self.parts().await? {
-            let put = self.placed(consumer, &shard, from).await?.put(&self.shared.table);
-            self.shared.store.put(put).await?;
-        }
-        Ok(())
+    pub fn resume<'a>(&'a self, consumer: &'a str, from: FeedStart) -> Answer<'a, ()> {
+        Box::pin(async move {
+            let all = Consumer::all(self.shared.schema().model());
+            if all.iter().all(|other| other.name != consumer) {
+                let what = format!("The model calls no `{consumer}`");
+                return Err(unknown(what, consumer, all.iter().map(|other| other.name.as_str())));
+            }
+            for shard in self.parts().await? {
+                let put = self.placed(consumer, &shard, from).await?.put(&self.shared.table);
+                self.shared.store.put(put).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn placed(

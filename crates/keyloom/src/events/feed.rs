@@ -3,6 +3,7 @@
 use keyloom_store::{ChangePage, FeedStart, ReadChanges, SeqNo, ShardId};
 
 use super::{Event, Position};
+use crate::answer::Answer;
 use crate::db::Db;
 use crate::error::Error;
 
@@ -24,13 +25,15 @@ impl Db {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn newest_position(&self) -> Result<Position, Error> {
-        let mut position = Position::default();
-        for shard in self.parts().await? {
-            let page = self.changes(&shard, FeedStart::Now, 1).await?;
-            position.0.insert(shard, page.next);
-        }
-        Ok(position)
+    pub fn newest_position(&self) -> Answer<'_, Position> {
+        Box::pin(async move {
+            let mut position = Position::default();
+            for shard in self.parts().await? {
+                let page = self.changes(&shard, FeedStart::Now, 1).await?;
+                position.0.insert(shard, page.next);
+            }
+            Ok(position)
+        })
     }
 
     /// What has happened after a position, of all entities but jobs, of all tenants or, if this is
@@ -40,30 +43,33 @@ impl Db {
     /// # Errors
     ///
     /// [`keyloom_store::Error::ChangesGone`] if changes after the position are not kept any more.
-    pub async fn events(&self, after: &Position, limit: usize) -> Result<EventPage, Error> {
-        let schema = self.shared.schema();
-        let mut position = after.clone();
-        let mut page = EventPage { events: vec![], next: after.clone(), is_full: false };
-        for shard in self.parts().await? {
-            let start =
-                position.0.get(&shard).map_or(FeedStart::Oldest, |seq| FeedStart::After(*seq));
-            let read = self.changes(&shard, start, limit).await?;
-            page.is_full |= read.changes.len() >= limit;
-            for change in &read.changes {
-                let Some(mut event) = Event::of(&schema, &shard, change)? else { continue };
-                let is_job = event.entity_id(&schema) == schema.model().jobs();
-                let is_seen =
-                    self.tenant.is_none() || event.tenant.is_none() || event.tenant == self.tenant;
-                if is_seen && !is_job {
-                    position.0.insert(shard.clone(), change.seq);
-                    event.position = position.clone();
-                    page.events.push(event);
+    pub fn events<'a>(&'a self, after: &'a Position, limit: usize) -> Answer<'a, EventPage> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let mut position = after.clone();
+            let mut page = EventPage { events: vec![], next: after.clone(), is_full: false };
+            for shard in self.parts().await? {
+                let start =
+                    position.0.get(&shard).map_or(FeedStart::Oldest, |seq| FeedStart::After(*seq));
+                let read = self.changes(&shard, start, limit).await?;
+                page.is_full |= read.changes.len() >= limit;
+                for change in &read.changes {
+                    let Some(mut event) = Event::of(&schema, &shard, change)? else { continue };
+                    let is_job = event.entity_id(&schema) == schema.model().jobs();
+                    let is_seen = self.tenant.is_none()
+                        || event.tenant.is_none()
+                        || event.tenant == self.tenant;
+                    if is_seen && !is_job {
+                        position.0.insert(shard.clone(), change.seq);
+                        event.position = position.clone();
+                        page.events.push(event);
+                    }
                 }
+                position.0.insert(shard, read.next);
             }
-            position.0.insert(shard, read.next);
-        }
-        page.next = position;
-        Ok(page)
+            page.next = position;
+            Ok(page)
+        })
     }
 
     /// The parts of the feed.

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::handlers::Effects;
 use super::lane::Lanes;
+use crate::answer::Answer;
 use crate::change::Change;
 use crate::db::Db;
 use crate::document::to_item;
@@ -170,16 +171,18 @@ impl Db {
     /// # Errors
     ///
     /// [`Error::Exists`] if there is a job with its id; [`Error::NoJobs`] if the model has none.
-    pub async fn schedule(&self, job: Job) -> Result<Record, Error> {
-        for _ in 0..ATTEMPTS_MAX {
-            let effects = Effects::new().schedule(job.clone());
-            match self.perform(&effects, None, vec![]).await {
-                Err(Error::Contended) => {}
-                Err(error) => return Err(error),
-                Ok(mut records) => return records.pop().flatten().ok_or(Error::Contended),
+    pub fn schedule(&self, job: Job) -> Answer<'_, Record> {
+        Box::pin(async move {
+            for _ in 0..ATTEMPTS_MAX {
+                let effects = Effects::new().schedule(job.clone());
+                match self.perform(&effects, None, vec![]).await {
+                    Err(Error::Contended) => {}
+                    Err(error) => return Err(error),
+                    Ok(mut records) => return records.pop().flatten().ok_or(Error::Contended),
+                }
             }
-        }
-        Err(Error::Contended)
+            Err(Error::Contended)
+        })
     }
 
     /// Calls a job off that is not at its end. One that runs may have had effects outside already,
@@ -188,12 +191,14 @@ impl Db {
     /// # Errors
     ///
     /// [`Error::NotFound`]; [`Error::JobState`] if it is at its end.
-    pub async fn cancel(&self, job: &str) -> Result<Record, Error> {
-        self.change_job(job, "canceled", |job, now_ms| {
-            let is_ended = Status::of(job).is_ended();
-            (!is_ended).then(|| ended(Status::Canceled, now_ms))
+    pub fn cancel<'a>(&'a self, job: &'a str) -> Answer<'a, Record> {
+        Box::pin(async move {
+            self.change_job(job, "canceled", |job, now_ms| {
+                let is_ended = Status::of(job).is_ended();
+                (!is_ended).then(|| ended(Status::Canceled, now_ms))
+            })
+            .await
         })
-        .await
     }
 
     /// Gives a job that waits another time, in milliseconds since 1970.
@@ -201,12 +206,14 @@ impl Db {
     /// # Errors
     ///
     /// [`Error::NotFound`]; [`Error::JobState`] if it does not wait.
-    pub async fn reschedule(&self, job: &str, due_ms: i64) -> Result<Record, Error> {
-        self.change_job(job, "rescheduled", |job, _| {
-            let is_waiting = Status::of(job) == Status::Waiting;
-            is_waiting.then(|| Item::from([("due", Value::from(due_ms))]))
+    pub fn reschedule<'a>(&'a self, job: &'a str, due_ms: i64) -> Answer<'a, Record> {
+        Box::pin(async move {
+            self.change_job(job, "rescheduled", |job, _| {
+                let is_waiting = Status::of(job) == Status::Waiting;
+                is_waiting.then(|| Item::from([("due", Value::from(due_ms))]))
+            })
+            .await
         })
-        .await
     }
 
     /// Runs a job again that has failed or was canceled, with all of its attempts. In a lane, it
@@ -215,18 +222,20 @@ impl Db {
     /// # Errors
     ///
     /// [`Error::NotFound`]; [`Error::JobState`] if it has not failed.
-    pub async fn replay(&self, job: &str) -> Result<Record, Error> {
-        self.change_job(job, "replayed", |job, now_ms| match Status::of(job) {
-            Status::Failed | Status::Canceled => Some(Item::from([
-                ("status", Value::from(Status::Waiting.word())),
-                ("due", Value::from(now_ms)),
-                ("attempts", Value::from(0)),
-                ("ended", Value::Null),
-                ("expires", Value::Null),
-            ])),
-            Status::Queued | Status::Waiting | Status::Running | Status::Done => None,
+    pub fn replay<'a>(&'a self, job: &'a str) -> Answer<'a, Record> {
+        Box::pin(async move {
+            self.change_job(job, "replayed", |job, now_ms| match Status::of(job) {
+                Status::Failed | Status::Canceled => Some(Item::from([
+                    ("status", Value::from(Status::Waiting.word())),
+                    ("due", Value::from(now_ms)),
+                    ("attempts", Value::from(0)),
+                    ("ended", Value::Null),
+                    ("expires", Value::Null),
+                ])),
+                Status::Queued | Status::Waiting | Status::Running | Status::Done => None,
+            })
+            .await
         })
-        .await
     }
 
     /// Changes a job by what it is; again if it was changed meanwhile.

@@ -6,6 +6,7 @@ use keyloom_store::{Error as StoreError, ShardId};
 use super::Event;
 use super::consumer::Consumer;
 use super::job::{BY_STATUS, JOB, Status};
+use crate::answer::Answer;
 use crate::db::Db;
 use crate::error::Error;
 
@@ -54,26 +55,28 @@ impl Db {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn backlog(&self) -> Result<Backlog, Error> {
-        let schema = self.shared.schema();
-        let model: &Model = schema.model();
-        let mut backlog = Backlog::default();
-        for consumer in Consumer::all(model) {
-            let mut lag = Lag { consumer: consumer.name.clone(), ..Lag::default() };
-            for shard in self.parts().await? {
-                self.add_lag((&consumer, &shard), &mut lag).await?;
+    pub fn backlog(&self) -> Answer<'_, Backlog> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let model: &Model = schema.model();
+            let mut backlog = Backlog::default();
+            for consumer in Consumer::all(model) {
+                let mut lag = Lag { consumer: consumer.name.clone(), ..Lag::default() };
+                for shard in self.parts().await? {
+                    self.add_lag((&consumer, &shard), &mut lag).await?;
+                }
+                backlog.consumers.push(lag);
             }
-            backlog.consumers.push(lag);
-        }
-        if model.jobs().is_some() {
-            backlog.running = self.count_jobs(Status::Running).await?.0;
-            backlog.queued = self.count_jobs(Status::Queued).await?.0;
-            backlog.failed = self.count_jobs(Status::Failed).await?.0;
-            (backlog.waiting, backlog.due, backlog.late_ms) =
-                self.count_jobs(Status::Waiting).await?;
-            backlog.waiting -= backlog.due;
-        }
-        Ok(backlog)
+            if model.jobs().is_some() {
+                backlog.running = self.count_jobs(Status::Running).await?.0;
+                backlog.queued = self.count_jobs(Status::Queued).await?.0;
+                backlog.failed = self.count_jobs(Status::Failed).await?.0;
+                (backlog.waiting, backlog.due, backlog.late_ms) =
+                    self.count_jobs(Status::Waiting).await?;
+                backlog.waiting -= backlog.due;
+            }
+            Ok(backlog)
+        })
     }
 
     async fn add_lag(

@@ -2,6 +2,7 @@
 
 use super::Handlers;
 use super::consumer::Consumer;
+use crate::answer::Answer;
 use crate::db::Db;
 use crate::error::Error;
 
@@ -42,23 +43,26 @@ impl Db {
     /// # Errors
     ///
     /// If the model calls something that nobody handles, or the store fails.
-    pub async fn work(&self, handlers: &Handlers) -> Result<Work, Error> {
-        handlers.check(self)?;
-        let db = Db { shared: self.shared.clone(), tenant: None, watch: None };
-        let mut work = Work { events: 0, jobs: 0, failures: 0, problems: vec![], next: Next::Idle };
-        let schema = db.shared.schema();
-        for consumer in Consumer::all(schema.model()) {
-            let Some(_claim) = handlers.claim(&consumer.name) else { continue };
-            db.consume_all(&consumer, handlers, &mut work).await?;
-        }
-        if schema.model().jobs().is_some() {
-            db.run_jobs(handlers, &mut work).await?;
-        }
-        // What was done may be what others wait for.
-        if work.events + work.jobs > 0 {
-            work.is_more();
-        }
-        Ok(work)
+    pub fn work<'a>(&'a self, handlers: &'a Handlers) -> Answer<'a, Work> {
+        Box::pin(async move {
+            handlers.check(self)?;
+            let db = Db { shared: self.shared.clone(), tenant: None, watch: None };
+            let mut work =
+                Work { events: 0, jobs: 0, failures: 0, problems: vec![], next: Next::Idle };
+            let schema = db.shared.schema();
+            for consumer in Consumer::all(schema.model()) {
+                let Some(_claim) = handlers.claim(&consumer.name) else { continue };
+                db.consume_all(&consumer, handlers, &mut work).await?;
+            }
+            if schema.model().jobs().is_some() {
+                db.run_jobs(handlers, &mut work).await?;
+            }
+            // What was done may be what others wait for.
+            if work.events + work.jobs > 0 {
+                work.is_more();
+            }
+            Ok(work)
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use keyloom_model::{Layout, RowName};
 use keyloom_store::{Get, IndexSpec, TableSpec, TransactAction};
 use keyloom_value::{Item, Value};
 
+use crate::answer::Answer;
 use crate::change::Change;
 use crate::db::Db;
 use crate::error::Error;
@@ -70,22 +71,28 @@ impl Db {
     ///
     /// As [`Db::transact`], as far as that is known before it is tried: a unique value that is taken
     /// is not.
-    pub async fn rehearse(&self, changes: Vec<Change>) -> Result<Writes, Error> {
-        let schema = self.shared.schema();
-        let intents = self.intents(&schema, changes)?;
-        let plan = self.shared.upkeep(&schema).rehearse(&intents).await?;
-        let store = &*self.shared.store;
-        let spec = store.describe_table(self.shared.table.clone()).await?.spec;
-        let memberships = plan.sets.iter().map(|change| change.ordinals.len() as u64);
-        let mut writes = Writes { rows: vec![], sets: memberships.sum() };
-        let numbers = plan.tallies.actions(store).await?;
-        for planned in plan.actions.iter().chain(&numbers) {
-            let (key, action) = key_of(&spec, &planned.action);
-            let before = store.get(Get::new(&self.shared.table, key.clone())).await?;
-            let row = (planned_row(&planned.action, before.as_ref()), before.as_ref());
-            writes.rows.push(row_write(&spec, (what(&schema.layouts.current, &key), action), row));
-        }
-        Ok(writes)
+    pub fn rehearse(&self, changes: Vec<Change>) -> Answer<'_, Writes> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let intents = self.intents(&schema, changes)?;
+            let plan = self.shared.upkeep(&schema).rehearse(&intents).await?;
+            let store = &*self.shared.store;
+            let spec = store.describe_table(self.shared.table.clone()).await?.spec;
+            let memberships = plan.sets.iter().map(|change| change.ordinals.len() as u64);
+            let mut writes = Writes { rows: vec![], sets: memberships.sum() };
+            let numbers = plan.tallies.actions(store).await?;
+            for planned in plan.actions.iter().chain(&numbers) {
+                let (key, action) = key_of(&spec, &planned.action);
+                let before = store.get(Get::new(&self.shared.table, key.clone())).await?;
+                let row = (planned_row(&planned.action, before.as_ref()), before.as_ref());
+                writes.rows.push(row_write(
+                    &spec,
+                    (what(&schema.layouts.current, &key), action),
+                    row,
+                ));
+            }
+            Ok(writes)
+        })
     }
 }
 

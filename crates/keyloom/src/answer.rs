@@ -1,0 +1,10 @@
+//! What the methods of a database return.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::Error;
+
+/// A future, to be awaited. It is boxed so that what a method does is compiled once, with this
+/// crate, and not again in every crate that awaits it.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
