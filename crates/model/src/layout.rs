@@ -5,6 +5,7 @@
 
 pub mod attribute;
 mod budget;
+mod facets;
 mod image;
 mod key;
 mod matching;
@@ -15,7 +16,7 @@ mod template;
 
 use keyloom_value::{Item, Name, Value};
 
-use crate::model::{Entity, EntityId, FieldId, FieldType, ListId, Model, OnDelete, UniqueId};
+use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, Model, OnDelete, UniqueId};
 
 pub(crate) use budget::{ROWS_MAX, rows_max};
 pub use image::{Image, OwnRow, Unreadable};
@@ -24,7 +25,7 @@ pub(crate) use matching::number_key;
 pub use matching::{Group, Matching, entry_place, number_of};
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
-pub(crate) use slot::{SLOTS_MAX, Slots, needed as slots_needed};
+pub(crate) use slot::{FacetPlaces, SLOTS_MAX, Slots, needed as slots_needed};
 pub use tally::{Tally, is_tally};
 pub use template::{KeyPart, KeyTemplate};
 
@@ -82,6 +83,15 @@ impl Layout {
     /// Lays a model out. `slots` is what [`Layout::slots`] said of the layout before, if there was
     /// one: lists stay where they were.
     pub fn new(model: Model, revision: u32, slots: &Item) -> Layout {
+        Layout::assign(model, revision, (slots, FacetPlaces::Every))
+    }
+
+    /// The layout that said this of its slots: rows of its revision are what it implies.
+    pub fn reopen(model: Model, revision: u32, slots: &Item) -> Layout {
+        Layout::assign(model, revision, (slots, FacetPlaces::Kept))
+    }
+
+    fn assign(model: Model, revision: u32, (slots, facet_places): (&Item, FacetPlaces)) -> Layout {
         let all_links: Vec<Link> = model.entities().flat_map(|(id, e)| links(id, e)).collect();
         let none = Item::new();
         let entity_layout = |(id, entity): (EntityId, &Entity)| {
@@ -90,7 +100,7 @@ impl Layout {
                 Some(_) | None => &none,
             };
             EntityLayout {
-                slots: Slots::assign(entity, before),
+                slots: Slots::assign(entity, before, facet_places),
                 guard_tags: entity.uniques().map(|(id, _)| guard_tag(entity, id)).collect(),
                 links: all_links.iter().filter(|link| link.owner == id).copied().collect(),
                 referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
@@ -147,6 +157,20 @@ impl Layout {
     /// Where a list is.
     pub fn list_slot(&self, entity: EntityId, list: ListId) -> Slot {
         self.layout_of(entity).slots.lists[list.index()]
+    }
+
+    /// Where the entities of a list stand by the values of its facets, if it has facets.
+    pub fn facet_slot(&self, entity: EntityId, list: ListId) -> Option<Slot> {
+        self.layout_of(entity).slots.facets[list.index()]
+    }
+
+    /// Whether every list with facets has places for them. Rows of an earlier version of Keyloom
+    /// have none.
+    pub fn has_all_facet_slots(&self) -> bool {
+        let lacks = |list: &List, slot: &Option<Slot>| !list.facets.is_empty() && slot.is_none();
+        self.model.entities().zip(&self.entities).all(|((_, entity), layout)| {
+            !entity.lists.iter().zip(&layout.slots.facets).any(|(list, slot)| lacks(list, slot))
+        })
     }
 
     /// Where the list by time of expiry is, if entities of this kind expire.

@@ -8,9 +8,13 @@ use keyloom_value::{KeyBytes, Value};
 
 use crate::combine::Combiner;
 use crate::cut::Turn;
+use crate::facets::Prefix;
 use crate::matched::Choice;
 use crate::plan::Node;
 use crate::{Budget, Effort, Error, Filter, ListRequest, Reader};
+
+/// As many combinations of facets as are told one by one.
+const COMBINATIONS_SHOWN: usize = 12;
 
 /// A step of an answer, and what it is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +93,14 @@ impl Reader<'_> {
                 members: None,
                 parts: vec![self.tree(request, node)],
             },
-            Choice::Sift(node) => Plan {
+            Choice::Merge(_, prefixes, node) => Plan {
+                step: format!(
+                    "merge what of {list} has each of these facets until {limit} are found"
+                ),
+                members: None,
+                parts: self.combinations(request, prefixes, node.as_ref()),
+            },
+            Choice::Sift(node, _) => Plan {
                 step: format!("walk along {list}, look at what matches, until {limit} are found"),
                 members: None,
                 parts: vec![self.tree(request, node)],
@@ -109,6 +120,33 @@ impl Reader<'_> {
         };
         let one_by_one = combiner.one_by_one(request, &choice).await?;
         Ok(Explanation { plan, bound: request.budget, one_by_one })
+    }
+
+    /// Some combinations of facets in words, and what else is looked at.
+    fn combinations(
+        &self,
+        request: &ListRequest,
+        prefixes: &[Prefix],
+        node: Option<&Node>,
+    ) -> Vec<Plan> {
+        let leaf = |step: String| Plan { step, members: None, parts: vec![] };
+        let entity = self.layout.model().entity(request.entity);
+        let facets = &entity.list(request.list).facets;
+        let words = |prefix: &Prefix| {
+            let values = KeyBytes::decode(prefix).unwrap_or_default();
+            let pairs = facets.iter().zip(&values).map(|(field, value)| match value {
+                Value::B(_) => format!("no `{}`", entity.field(*field).name),
+                value => format!("`{}` is `{}`", entity.field(*field).name, text_of(value)),
+            });
+            leaf(pairs.collect::<Vec<_>>().join(", "))
+        };
+        let mut parts: Vec<Plan> = prefixes.iter().take(COMBINATIONS_SHOWN).map(words).collect();
+        if let Some(more) = prefixes.len().checked_sub(COMBINATIONS_SHOWN).filter(|more| *more > 0)
+        {
+            parts.push(leaf(format!("and {more} more")));
+        }
+        parts.extend(node.map(|node| self.tree(request, node)));
+        parts
     }
 
     fn tree(&self, request: &ListRequest, node: &Node) -> Plan {
@@ -188,9 +226,10 @@ impl Combiner<'_> {
         let mut planned = vec![];
         match choice {
             Choice::Walk(Some(node))
-            | Choice::Sift(node)
+            | Choice::Sift(node, _)
             | Choice::Numbers(node)
             | Choice::Sort(node, _) => node.names(&mut planned),
+            Choice::Merge(_, _, node) => node.iter().for_each(|node| node.names(&mut planned)),
             Choice::Nothing | Choice::Walk(None) => {}
         }
         let planned = self.sizes(&planned).await?;

@@ -111,6 +111,12 @@ pub(crate) struct Walk<'w> {
     pub(crate) effort: Effort,
 }
 
+/// A page that is full: how many are on it, and where it ends.
+pub(crate) struct FullPage {
+    count: usize,
+    cut: Option<Cut>,
+}
+
 /// A row of the index.
 pub(crate) struct Entry {
     pub(crate) position: Vec<u8>,
@@ -254,23 +260,32 @@ impl Walk<'_> {
         if self.request.filter.is_none() {
             return Ok(End::Limit);
         }
-        let full = self.found.len();
-        let cut = self.cut.clone();
-        self.ahead = 1;
+        let page = self.begin_ahead();
         let mut end = End::Limit;
-        while self.found.len() == full && !self.is_spent() {
-            if self.step().await? == Rest::Nothing && self.found.len() == full {
+        while self.wanted() > 0 && !self.is_spent() {
+            if self.step().await? == Rest::Nothing && self.wanted() > 0 {
                 end = End::Exhausted;
                 break;
             }
         }
-        self.ahead = 0;
-        self.found.truncate(full);
-        self.cut = cut;
+        self.end_ahead(page);
         Ok(end)
     }
 
-    fn is_spent(&self) -> bool {
+    /// From now on one more is looked for than the page has.
+    pub(crate) fn begin_ahead(&mut self) -> FullPage {
+        self.ahead = 1;
+        FullPage { count: self.found.len(), cut: self.cut.clone() }
+    }
+
+    /// The page is what it was before one more was looked for.
+    pub(crate) fn end_ahead(&mut self, page: FullPage) {
+        self.ahead = 0;
+        self.found.truncate(page.count);
+        self.cut = page.cut;
+    }
+
+    pub(crate) fn is_spent(&self) -> bool {
         let Budget { rows, bytes } = self.request.budget;
         self.effort.rows >= rows || self.effort.bytes >= bytes
     }

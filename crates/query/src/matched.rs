@@ -1,6 +1,7 @@
-//! Pages of what passes a filter, found in one of three ways that give the same answer: along the
-//! numbers, if that is the order of the list; by sorting the few that match; or along the list,
-//! looking at those whose numbers match, or at each where the store has no sets.
+//! Pages of what passes a filter, found in one of several ways that give the same answer: along the
+//! places by facet of the combinations that pass (`merged.rs`); along the numbers, if that is the
+//! order of the list; by sorting the few that match; or along the list, looking at those whose
+//! numbers match, or at each where the store has no sets.
 
 use keyloom_model::{EntityId, Group};
 use keyloom_store::{Direction, Members};
@@ -8,6 +9,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::combine::{Batch, Combiner};
 use crate::cut::Cut;
+use crate::facets::{COMBINATIONS_MAX, Facets, Prefix};
 use crate::fetch::{BATCH_MAX, RawKey};
 use crate::list::{Entry, Walk};
 use crate::plan::{Node, Scope};
@@ -20,6 +22,15 @@ const SORT_MAX: u64 = 1000;
 const SORT_ROWS: u64 = 8;
 /// As many rows of a list as are compared with what matches at once.
 const SIFT_MAX: usize = 1000;
+/// Beginning to read another combination of facets costs as much as so many rows of an index.
+const COMBINATION_ROWS: u64 = 8;
+/// As many combinations are read side by side without asking whether the list itself would do.
+const COMBINATIONS_FEW: usize = 8;
+/// Where nobody knows how many combinations there are, they are taken for so many.
+const COMBINATIONS_USUAL: usize = 32;
+/// How many times as far as it should be to a full page a list is walked along, before it is taken
+/// for one whose matches are at its end.
+const PATIENCE: u64 = 4;
 
 /// How what passes a filter is found. The answer is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +40,9 @@ pub enum Strategy {
     Cheapest,
     /// Along the list, looking at each entity.
     Walk,
+    /// Along the places by facet of each combination that passes, merged; if the filter names no
+    /// values of facets, or too many combinations pass, as it seems to cost the least.
+    Merge,
     /// By what matches: along the numbers if that is the order of the list, and else by sorting,
     /// unless there are too many for that.
     Match,
@@ -40,8 +54,11 @@ pub(crate) enum Choice {
     Nothing,
     /// Along the list, looking at each; with what matches, if that was looked for.
     Walk(Option<Node>),
-    /// Along the list, looking at those whose numbers match.
-    Sift(Node),
+    /// Along the list, looking at those whose numbers match; not further than so many rows, if
+    /// there is another way.
+    Sift(Node, Option<u64>),
+    /// Along the places by facet of these combinations; and of those who is in the groups.
+    Merge(Facets, Vec<Prefix>, Option<Node>),
     /// Along the numbers, which the list is in the order of.
     Numbers(Node),
     /// By sorting these few.
@@ -135,6 +152,13 @@ impl Combiner<'_> {
         if request.filter.is_none() || request.strategy == Strategy::Walk || !is_numbered {
             return Ok(Choice::Walk(None));
         }
+        let facets = self.facets(request);
+        if let Some(facets) = &facets
+            && self.is_merged_at_once(facets, request.strategy)
+            && let Some(choice) = self.merge(facets, request).await?
+        {
+            return Ok(choice);
+        }
         let (node, of_list) = self.sized_node(request).await?;
         if node == Node::Nothing {
             return Ok(Choice::Nothing);
@@ -143,8 +167,19 @@ impl Combiner<'_> {
         if entity.list(request.list).order.is_empty() {
             return Ok(Choice::Numbers(node));
         }
-        let few = self.few(&node, SORT_MAX).await?;
         let has_sets = self.sets().is_some();
+        if let Some(facets) = facets.filter(|_| has_sets) {
+            let passing = node.estimate(of_list).max(1);
+            let walked = u64::from(request.limit).saturating_mul(of_list) / passing;
+            let count = facets.known_count().unwrap_or(COMBINATIONS_USUAL) as u64;
+            if walked < COMBINATION_ROWS.saturating_mul(count) {
+                return Ok(Choice::Sift(node, Some(walked.saturating_mul(PATIENCE))));
+            }
+            if let Some(choice) = self.merge(&facets, request).await? {
+                return Ok(choice);
+            }
+        }
+        let few = self.few(&node, SORT_MAX).await?;
         let is_cheaper = |few: &Members| {
             let walked = u64::from(request.limit).saturating_mul(of_list);
             let sorted = few.len().saturating_mul(few.len());
@@ -153,9 +188,46 @@ impl Combiner<'_> {
         };
         Ok(match few {
             Some(few) if is_cheaper(&few) => Choice::Sort(node, few),
-            Some(_) | None if has_sets => Choice::Sift(node),
+            Some(_) | None if has_sets => Choice::Sift(node, None),
             Some(_) | None => Choice::Walk(Some(node)),
         })
+    }
+
+    /// What the filter says about facets, if what has the same values of them stands together.
+    fn facets(&self, request: &ListRequest) -> Option<Facets> {
+        match request.strategy {
+            Strategy::Cheapest | Strategy::Merge => Facets::of(self.reader, request),
+            Strategy::Walk | Strategy::Match => None,
+        }
+    }
+
+    /// Without sets, what passes is not found in any other bounded way.
+    fn is_merged_at_once(&self, facets: &Facets, strategy: Strategy) -> bool {
+        strategy == Strategy::Merge
+            || self.sets().is_none()
+            || facets.known_count().is_some_and(|count| count <= COMBINATIONS_FEW)
+    }
+
+    /// None if too many combinations pass.
+    pub(crate) async fn merge(
+        &mut self,
+        facets: &Facets,
+        request: &ListRequest,
+    ) -> Result<Option<Choice>, Error> {
+        if facets.known_count().is_some_and(|count| count > COMBINATIONS_MAX) {
+            return Ok(None);
+        }
+        let Some(prefixes) = facets.prefixes(self.reader, self.effort).await? else {
+            return Ok(None);
+        };
+        let node = match self.sets() {
+            Some(_) if !facets.is_all => Some(self.sized_node(request).await?.0),
+            Some(_) | None => None,
+        };
+        Ok(Some(match (prefixes.is_empty(), &node) {
+            (true, _) | (_, Some(Node::Nothing)) => Choice::Nothing,
+            _ => Choice::Merge(facets.clone(), prefixes, node),
+        }))
     }
 
     /// Whether there are members from a number on. Yes if the budget ends before that is known.
@@ -195,7 +267,10 @@ impl Walk<'_> {
         match self.choose().await? {
             Choice::Nothing => Ok(End::Exhausted),
             Choice::Walk(_) => self.go().await,
-            Choice::Sift(node) => self.go_sifted(&node).await,
+            Choice::Sift(node, rows_max) => self.go_sifted(&node, rows_max).await,
+            Choice::Merge(facets, prefixes, node) => {
+                self.go_merged(&facets, &prefixes, node.as_ref()).await
+            }
             Choice::Numbers(node) => self.go_by_numbers(&node, begin).await,
             Choice::Sort(_, few) => self.go_sorted(&few).await,
         }
@@ -293,9 +368,15 @@ impl Walk<'_> {
 
     /// Along the list, looking at those whose numbers match: of the others only the row of the
     /// index is read. More and more at once, as the first have shown that few match.
-    async fn go_sifted(&mut self, node: &Node) -> Result<End, Error> {
+    async fn go_sifted(&mut self, node: &Node, rows_max: Option<u64>) -> Result<End, Error> {
         let mut rows = self.wanted().saturating_mul(2).min(SIFT_MAX);
+        let mut rows_max = rows_max.map(|rows| self.effort.rows.saturating_add(rows));
         loop {
+            if rows_max.take_if(|rows_max| self.effort.rows > *rows_max).is_some()
+                && let Some(end) = self.go_on_merged().await?
+            {
+                return Ok(end);
+            }
             // Each may be a row of the index and one of its own.
             let affordable = self.request.budget.rows.saturating_sub(self.effort.rows) / 2;
             let limit = rows.min(usize::try_from(affordable).unwrap_or(usize::MAX)).max(1);
@@ -321,21 +402,44 @@ impl Walk<'_> {
         }
     }
 
+    /// From here along the places by facet; none if too many combinations pass.
+    async fn go_on_merged(&mut self) -> Result<Option<End>, Error> {
+        let request = self.request;
+        let Some(facets) = Facets::of(self.reader, request) else { return Ok(None) };
+        match self.combiner().merge(&facets, request).await? {
+            Some(Choice::Merge(facets, prefixes, node)) => {
+                self.go_merged(&facets, &prefixes, node.as_ref()).await.map(Some)
+            }
+            Some(_) => Ok(Some(End::Exhausted)),
+            None => Ok(None),
+        }
+    }
+
     /// Those of some rows of the list whose numbers match. One that tells no number is looked at.
     async fn sifted(&mut self, node: &Node, rows: &[Item]) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
         let sort = self.place.sort.clone();
         let number = |row: &Item| layout.number_at(of, row.get(sort.as_str())?.as_b()?);
         let numbers: Vec<Option<u32>> = rows.iter().map(number).collect();
-        let all: Members = numbers.iter().flatten().copied().collect();
-        let matching = self.combiner().retain(node, all).await?;
-        let is_kept = |number: Option<u32>| number.is_none_or(|number| matching.contains(number));
-        let kept = rows.iter().zip(numbers).filter(|(_, number)| is_kept(*number));
+        let is_in = self.are_in(node, &numbers).await?;
+        let kept = rows.iter().zip(is_in).filter(|(_, is_in)| *is_in);
         kept.map(|(row, _)| self.entry(row)).collect()
     }
 
+    /// Which of some numbers are in the groups of a node. One that is not known may be.
+    pub(crate) async fn are_in(
+        &mut self,
+        node: &Node,
+        numbers: &[Option<u32>],
+    ) -> Result<Vec<bool>, Error> {
+        let all: Members = numbers.iter().flatten().copied().collect();
+        let members = self.combiner().retain(node, all).await?;
+        let is_in = |number: &Option<u32>| number.is_none_or(|number| members.contains(number));
+        Ok(numbers.iter().map(is_in).collect())
+    }
+
     /// Looks at entries in their order; why it ended, if not all were looked at.
-    async fn look_at_some(&mut self, entries: &[Entry]) -> Result<Option<End>, Error> {
+    pub(crate) async fn look_at_some(&mut self, entries: &[Entry]) -> Result<Option<End>, Error> {
         let mut left = entries;
         while !left.is_empty() {
             if self.wanted() == 0 {

@@ -209,6 +209,17 @@ impl Node {
         }
     }
 
+    /// About as many as are in it, of a list of so many, if groups know nothing of each other.
+    pub(crate) fn estimate(&self, of_list: u64) -> u64 {
+        match self {
+            Node::All(with, _) => with.iter().fold(of_list, |passing, node| {
+                let share = node.estimate(of_list).min(of_list);
+                passing.saturating_mul(share) / of_list.max(1)
+            }),
+            Node::Nothing | Node::Group { .. } | Node::Any(_) => self.size(),
+        }
+    }
+
     /// As many as can be in it.
     pub(crate) fn size(&self) -> u64 {
         match self {

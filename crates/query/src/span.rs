@@ -50,6 +50,20 @@ impl Span {
         Span { from: None, to: None, is_empty: true }
     }
 
+    /// All keys that begin with these bytes.
+    pub(crate) fn within(prefix: &[u8]) -> Span {
+        Span::new(Some(prefix.to_vec()), KeyBytes::after_prefix(prefix))
+    }
+
+    /// The same keys, each after these bytes.
+    pub(crate) fn under(&self, prefix: &[u8]) -> Span {
+        let put = |end: &Vec<u8>| [prefix, end].concat();
+        let from = self.from.as_ref().map_or_else(|| prefix.to_vec(), put);
+        let to =
+            self.to.as_ref().map_or_else(|| KeyBytes::after_prefix(prefix), |to| Some(put(to)));
+        Span { is_empty: self.is_empty, ..Span::new(Some(from), to) }
+    }
+
     /// What is left of it after the row at a position, which was the last one read. Positions end
     /// with an id, which is a text.
     pub(crate) fn after(self, position: &[u8], direction: Direction) -> Span {

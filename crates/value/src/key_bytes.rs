@@ -120,6 +120,11 @@ impl KeyBytes {
         }
     }
 
+    /// Appends the parts of another key.
+    pub fn append(&mut self, other: &KeyBytes) {
+        self.0.extend_from_slice(&other.0);
+    }
+
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

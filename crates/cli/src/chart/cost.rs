@@ -68,7 +68,8 @@ pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)>
     let entity = layout.model().entity(id);
     let (guards, links) = (entity.uniques.len() as u64, layout.links(id).len() as u64);
     let ranks = entity.boards.iter().filter(|board| board.ranks_entities()).count();
-    let places = (entity.lists.len() + ranks) as u64 + u64::from(entity.expires.is_some());
+    let facets = entity.lists.iter().filter(|list| !list.facets.is_empty()).count();
+    let places = (entity.lists.len() + facets + ranks) as u64 + u64::from(entity.expires.is_some());
     let copies = u64::from(entity.parent.is_some());
     // What is newly referred to is looked at, so that it stays.
     let numbers = numbers(entity);
@@ -111,7 +112,7 @@ fn part_bytes(part: &KeyPart, entity: &Entity) -> u64 {
     match part {
         KeyPart::Word(word) => word.len() as u64 + AROUND,
         KeyPart::Tenant => TEXT + AROUND,
-        KeyPart::Field { field, .. } => match entity.field(*field).of {
+        KeyPart::Facet(field) | KeyPart::Field { field, .. } => match entity.field(*field).of {
             FieldType::Ref(..) => ID + AROUND,
             FieldType::Text(_) if field.index() == 0 => ID + AROUND,
             FieldType::Text(_) | FieldType::Bytes(_) => TEXT + AROUND,

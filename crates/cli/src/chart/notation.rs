@@ -90,6 +90,7 @@ pub(super) fn key(parts: &[KeyPart], entity: &Entity, model: &Model) -> String {
         KeyPart::Word(word) if word.contains(' ') => format!("\"{word}\""),
         KeyPart::Word(word) => word.clone(),
         KeyPart::Number(number) => number.to_string(),
+        KeyPart::Facet(field) => format!("{{{}}}", entity.field(*field).name),
         KeyPart::Score => "-{count}".to_owned(),
         KeyPart::Tenant => format!("{{{}}}", tenant(entity, model)),
         KeyPart::Field { field, direction, .. } => {

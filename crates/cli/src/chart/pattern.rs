@@ -61,7 +61,7 @@ pub(super) fn patterns(layout: &Layout, id: EntityId) -> Vec<Pattern> {
     patterns.extend(of.families());
     for (list, declared) in entity.lists() {
         patterns.push(of.list(list, declared));
-        patterns.extend(of.facets(declared));
+        patterns.extend(of.facets(list, declared));
     }
     patterns.extend(of.tags());
     patterns.extend(entity.counts().map(|(id, count)| of.count(id, count)));
@@ -155,13 +155,21 @@ impl Of<'_> {
         }
     }
 
-    fn facets(&self, list: &List) -> Option<Pattern> {
+    fn facets(&self, id: keyloom_model::ListId, list: &List) -> Option<Pattern> {
         let names: Vec<&str> = list.facets.iter().map(|field| self.name(*field)).collect();
         let asked: Vec<String> = names.iter().map(|name| format!("{name}=…")).collect();
-        (!names.is_empty()).then(|| Pattern {
-            question: format!("list {} by any of {}", list.name, names.join(", ")),
+        let template = self.layout.facet_template(self.id, id)?;
+        let slot = self.layout.facet_slot(self.id, id)?;
+        let (partition, sort) = self.keys(&template);
+        let place = self.row(Reason::Own).map(|own| Place {
+            partition: (slot.partition().as_str().to_owned(), partition),
+            sort: (slot.sort().as_str().to_owned(), sort),
+            cost: cost::list_page(&template, &own, self.entity),
+        });
+        Some(Pattern {
+            question: format!("list {} by each {}", list.name, names.join(", ")),
             request: with_parameters(self.list_request(list), &asked),
-            place: Kept::InSets,
+            place: Kept::at(place),
         })
     }
 

@@ -73,13 +73,18 @@ fn index(layout: &Layout, slot: keyloom_model::Slot) -> SampleIndex {
         let lists = entity.lists().filter(|(list, _)| layout.list_slot(id, *list) == slot);
         let lists =
             lists.map(|(list, declared)| (declared.name.clone(), layout.list_template(id, list)));
+        let facets = entity.lists().filter(|(list, _)| layout.facet_slot(id, *list) == Some(slot));
+        let facets = facets.filter_map(|(list, declared)| {
+            let name = format!("{} by facet", declared.name);
+            Some((name, layout.facet_template(id, list)?))
+        });
         let expiry = layout.expiry_slot(id).filter(|own| *own == slot);
         let expiry = expiry.and_then(|_| layout.expiry_template(id));
         let expiry = expiry.map(|template| ("expires".to_owned(), template));
         let Some(own) = layout.rows(&image).unwrap_or_default().into_iter().next() else {
             continue;
         };
-        for (name, template) in lists.chain(expiry) {
+        for (name, template) in lists.chain(facets).chain(expiry) {
             let place = (own.item.get(&keys.0).cloned(), own.item.get(&keys.1).cloned());
             let (Some(Value::B(partition)), Some(Value::B(sort))) = place else { continue };
             let row = index_row(layout, &image, (&name, &template));
@@ -148,7 +153,7 @@ fn key(layout: &Layout, image: &Image, parts: &[KeyPart]) -> SampleKey {
                 names.push(super::notation::tenant(entity, model).to_owned());
                 values.push(image.key.tenant.as_ref().map(plain).unwrap_or_default());
             }
-            KeyPart::Field { field, .. } => {
+            KeyPart::Facet(field) | KeyPart::Field { field, .. } => {
                 let field = entity.field(*field);
                 names.push(field.name.clone());
                 values.push(match field.origin {

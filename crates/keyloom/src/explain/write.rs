@@ -11,7 +11,6 @@ use keyloom_value::{Item, Value};
 use crate::answer::Answer;
 use crate::change::Change;
 use crate::db::Db;
-use crate::error::Error;
 
 /// Bytes of one write unit.
 const UNIT_BYTES: u64 = 1024;

@@ -87,7 +87,8 @@ impl Opening<'_> {
         let (head, revision) = (&stored.head, today(&stored)?);
         // What nobody is looked for by is not kept in any way.
         let is_numbered = model.entities().any(|(_, entity)| entity.is_numbered());
-        let is_kept_so = !is_numbered || revision.matching == Some(self.matching());
+        let is_kept_so = !is_numbered
+            || revision.matching == Some(self.matching()) && former.layout.has_all_facet_slots();
         if revision.text == self.text && is_kept_so {
             ensure_table(self.store, self.table, &former.layout).await?;
             let layouts = Layouts::new(former.layout, revision, formers);
@@ -181,7 +182,7 @@ fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
     let model = keyloom_model::check(&revision.text).map_err(|_| {
         Error::damaged(format!("Revision {number} of the model, as it is kept, is no model."))
     })?;
-    let layout = Layout::new(model, number, &revision.slots);
+    let layout = Layout::reopen(model, number, &revision.slots);
     Ok(layout.keeping(revision.matching.unwrap_or(Matching::Sets)))
 }
 

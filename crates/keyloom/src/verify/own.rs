@@ -98,8 +98,11 @@ impl Verifier<'_> {
             };
             differs(slot.partition()) || differs(slot.sort())
         };
-        let lists = entity.lists();
-        let lists = lists.filter(|(id, _)| differs(layout.list_slot(own.image.key.entity, *id)));
+        let kind = own.image.key.entity;
+        let lists = entity.lists().filter(|(id, _)| {
+            differs(layout.list_slot(kind, *id))
+                || layout.facet_slot(kind, *id).is_some_and(differs)
+        });
         let mut lists: Vec<String> = lists.map(|(_, list)| list.name.clone()).collect();
         let boards = entity.boards().filter(|(_, board)| board.ranks_entities());
         let boards = boards.filter(|(id, _)| differs(layout.board_slot(own.image.key.entity, *id)));

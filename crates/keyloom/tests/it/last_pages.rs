@@ -72,7 +72,8 @@ const CASES: &[Case] = &[
     ),
 ];
 
-const STRATEGIES: [Strategy; 3] = [Strategy::Cheapest, Strategy::Walk, Strategy::Match];
+const STRATEGIES: [Strategy; 4] =
+    [Strategy::Cheapest, Strategy::Walk, Strategy::Merge, Strategy::Match];
 
 #[test]
 fn next_and_previous_are_there_exactly_if_something_follows_or_precedes() {

@@ -16,6 +16,7 @@ mod errors;
 mod events;
 mod evolution;
 mod evolutions;
+mod facet_bounds;
 mod histories;
 mod hostile;
 mod interleavings;

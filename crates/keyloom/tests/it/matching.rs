@@ -223,7 +223,7 @@ impl World {
         let list = *self.random.pick(&["all", "ranked", "by_team", "cool"]);
         let team = *self.random.pick(&["one", "two", "three"]);
         let wish = Wish::draw(&mut self.random, list, 0);
-        let strategies = [Strategy::Cheapest, Strategy::Walk, Strategy::Match];
+        let strategies = [Strategy::Cheapest, Strategy::Walk, Strategy::Merge, Strategy::Match];
         let strategy = *self.random.pick(&strategies);
         let limit = 1 + self.random.below(7) as u32;
         let is_backward = self.random.chance(1, 2);

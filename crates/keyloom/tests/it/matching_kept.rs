@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyloom::{
-    Budget, Change, Db, Error, Filter, FindTags, ListQuery, MatchingUse, Options, Repair,
+    Budget, Change, Db, Error, Filter, FindTags, ListQuery, MatchingUse, Options, Repair, Value,
     ValueCount,
 };
-use keyloom_store::{ListSets, Membership, SetChange, SetName, Store, TableName, TransactWrite};
+use keyloom_store::{
+    ListSets, Membership, Put, Scan, SetChange, SetName, Store, TableName, TransactWrite,
+};
 use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
@@ -321,4 +323,47 @@ fn several_changes_in_one_transaction_keep_their_sets() {
         assert_eq!(texts(&db, Filter::tag("a", "x")), ["one", "two"]);
         assert_clean(&db);
     });
+}
+
+/// Rows of versions that had no places by facet get them in a backfill, like those of another model.
+#[test]
+fn places_by_facet_come_to_what_was_there_before_them() {
+    each_store(|store| {
+        let db = block_on(open(TAGGED, store.clone()));
+        note(&db, "one", json!({ "a": "x" }));
+        note(&db, "two", json!({}));
+        drop(db);
+        take_places_by_facet(&*store);
+        let db = block_on(open(TAGGED, store.clone()));
+        let early = block_on(db.list("note", "all").filter(Filter::facet("kind", "memo")).read());
+        assert!(matches!(early, Err(Error::Building { .. })));
+        note(&db, "three", json!({}));
+        block_on(db.backfill(|_| {})).expect("it is filled");
+        assert_eq!(texts(&db, Filter::facet("kind", "memo")), ["one", "two", "three"]);
+        assert_clean(&db);
+    });
+}
+
+/// Leaves a table as a version without places by facet had it.
+fn take_places_by_facet(store: &dyn Store) {
+    let table = TableName::new(&Options::default().table).expect("a name");
+    let rows = block_on(store.scan(Scan::new(&table))).expect("all rows").items;
+    let mut places = vec![];
+    for row in &rows {
+        let Some(Value::M(slots)) = row.get("slots") else { continue };
+        let mut row = row.clone();
+        let mut slots = slots.clone();
+        let Some(Value::M(note)) = slots.get("note") else { continue };
+        let mut note = note.clone();
+        let slot = note.remove("#facets all").expect("the list has places by facet");
+        places.extend(["P", "S"].map(|end| format!("L{slot}{end}")));
+        slots.insert("note", Value::M(note));
+        row.insert("slots", Value::M(slots));
+        block_on(store.put(Put::new(&table, row))).expect("it is written");
+    }
+    for row in rows.iter().filter(|row| row.contains(&places[0])) {
+        let mut row = row.clone();
+        places.iter().for_each(|place| drop(row.remove(place)));
+        block_on(store.put(Put::new(&table, row))).expect("it is written");
+    }
 }

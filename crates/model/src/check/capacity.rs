@@ -25,8 +25,8 @@ pub(crate) fn check_capacity(
     if slots > SLOTS_MAX {
         let reason = format!("the lists of `{}` need {slots} indexes", name.text);
         let help = format!(
-            "a table has at most {SLOTS_MAX}; each list takes 1, and so do each board with `rank`, \
-             `expires`, and tags and facets together: declare fewer of them"
+            "a table has at most {SLOTS_MAX}; each list takes 1, or 2 with `facets`; each board with `rank`, \
+             `expires`, and tags and facets together take 1: declare fewer of them"
         );
         reporter.report_with_help(Code::TooManyIndexes, name.span, (reason, &help));
     }

@@ -141,6 +141,13 @@ impl Layout {
                 push_place(&mut attributes, *slot, place);
             }
         }
+        for ((list, _), slot) in entity.lists().zip(&slots.facets) {
+            if let Some(slot) = slot
+                && let Some(place) = self.facet_place(entity, list, image)?
+            {
+                push_place(&mut attributes, *slot, place);
+            }
+        }
         for (board, slot) in entity.boards.iter().zip(&slots.boards) {
             if let Some(slot) = slot
                 && let Some(place) = self.board_place(entity, board, image)?
@@ -174,7 +181,7 @@ impl Layout {
     }
 
     /// Where an entity is in a list, if it is in it: partition and sort key.
-    fn place(
+    pub(super) fn place(
         &self,
         entity: &Entity,
         id: ListId,
@@ -392,6 +399,6 @@ fn check_key(key: &RowKey, entity: &Entity) -> Result<(), KeyTooLong> {
     check_len(&key.sort, RowKey::SORT_BYTES_MAX, what)
 }
 
-fn name_of_list(entity: &Entity, list: &List) -> String {
+pub(super) fn name_of_list(entity: &Entity, list: &List) -> String {
     format!("the list `{}` of `{}`", list.name, entity.name)
 }

@@ -19,6 +19,15 @@ const EXPIRY: &str = "#expires";
 /// The same for the list by number.
 const NUMBER: &str = "#number";
 
+/// Which lists have the places by facet that their facets ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FacetPlaces {
+    /// All of them.
+    Every,
+    /// Those that had them: rows that are there tell no others.
+    Kept,
+}
+
 /// One secondary index of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub(crate) u8);
@@ -55,6 +64,8 @@ impl Slot {
 pub(crate) struct Slots {
     /// In the order of the lists. One that has the slot of the list by number is that list.
     pub(crate) lists: Vec<Slot>,
+    /// In the order of the lists, those whose entities also stand by the values of their facets.
+    pub(crate) facets: Vec<Option<Slot>>,
     /// In the order of the boards, those that rank entities.
     pub(crate) boards: Vec<Option<Slot>>,
     /// The list by time of expiry.
@@ -67,7 +78,8 @@ pub(crate) struct Slots {
 pub(crate) fn needed(entity: &Entity) -> usize {
     let (expiry, number) = (entity.expires.is_some(), entity.is_numbered());
     let boards = entity.boards.iter().filter_map(board_name).count();
-    entity.lists.len() + boards + usize::from(expiry) + usize::from(number)
+    let facets = entity.lists.iter().filter_map(facets_name).count();
+    entity.lists.len() + facets + boards + usize::from(expiry) + usize::from(number)
 }
 
 /// The name under which a board is kept that ranks entities; no list can have it. Others are not
@@ -76,10 +88,16 @@ fn board_name(board: &Board) -> Option<String> {
     board.ranks_entities().then(|| format!("#board {}", board.name))
 }
 
+/// The name under which the places by facet of a list are kept, if it has facets; no list can have
+/// it.
+fn facets_name(list: &List) -> Option<String> {
+    (!list.facets.is_empty()).then(|| format!("#facets {}", list.name))
+}
+
 impl Slots {
     /// Every list stays where it was, others take what is free. A list that moved would have to be
     /// written anew.
-    pub(crate) fn assign(entity: &Entity, before: &Item) -> Slots {
+    pub(crate) fn assign(entity: &Entity, before: &Item, facet_places: FacetPlaces) -> Slots {
         let kept = |name: &str| before.get(name).and_then(number);
         let is_by_number = |list: &List| entity.is_numbered() && entity.is_whole(list);
         let kept_list = |list: &List| {
@@ -90,8 +108,9 @@ impl Slots {
         let expires = entity.expires.map(|_| EXPIRY);
         let number = entity.is_numbered().then_some(NUMBER);
         let boards: Vec<Option<String>> = entity.boards.iter().map(board_name).collect();
-        let of_boards = boards.iter().flatten().map(String::as_str);
-        let others = of_boards.chain(expires).chain(number).filter_map(kept);
+        let facets: Vec<Option<String>> = entity.lists.iter().map(facets_name).collect();
+        let named = boards.iter().chain(&facets).flatten().map(String::as_str);
+        let others = named.chain(expires).chain(number).filter_map(kept);
         let mut taken: BTreeSet<u8> =
             entity.lists.iter().filter_map(kept_list).chain(others).collect();
         let mut free_or = |kept: Option<u8>| {
@@ -112,8 +131,11 @@ impl Slots {
         let lists = lists.collect();
         let mut named = |name: &str| free_or(kept(name));
         let boards = boards.iter().map(|name| name.as_deref().map(&mut named)).collect();
-        let expiry = expires.map(named);
-        Slots { lists, boards, expiry, number: number.map(|_| free_or(by_number)) }
+        let expiry = expires.map(&mut named);
+        let is_placed = |name: &&str| facet_places == FacetPlaces::Every || kept(name).is_some();
+        let place = |name: &Option<String>| name.as_deref().filter(is_placed).map(&mut named);
+        let facets = facets.iter().map(place).collect();
+        Slots { lists, facets, boards, expiry, number: number.map(|_| free_or(by_number)) }
     }
 
     /// As it is kept: names of lists with their numbers.
@@ -122,16 +144,17 @@ impl Slots {
         let expiry = self.expiry.iter().map(|slot| (EXPIRY, slot));
         let all = lists.chain(expiry).chain(self.number.iter().map(|slot| (NUMBER, slot)));
         let all = all.map(|(name, slot)| (Name::from(name), slot));
-        let boards = entity.boards.iter().zip(&self.boards);
-        let boards = boards
-            .filter_map(|(board, slot)| Some((Name::from(board_name(board)?), slot.as_ref()?)));
-        all.chain(boards).map(|(name, slot)| (name, Value::from(i32::from(slot.0)))).collect()
+        let boards = entity.boards.iter().map(board_name).zip(&self.boards);
+        let facets = entity.lists.iter().map(facets_name).zip(&self.facets);
+        let named = boards.chain(facets);
+        let named = named.filter_map(|(name, slot)| Some((Name::from(name?), slot.as_ref()?)));
+        all.chain(named).map(|(name, slot)| (name, Value::from(i32::from(slot.0)))).collect()
     }
 
     /// All of them.
     pub(crate) fn all(&self) -> impl Iterator<Item = Slot> {
-        let boards = self.boards.iter().copied().flatten();
-        self.lists.iter().copied().chain(boards).chain(self.expiry).chain(self.number)
+        let named = self.boards.iter().chain(&self.facets).copied().flatten();
+        self.lists.iter().copied().chain(named).chain(self.expiry).chain(self.number)
     }
 
     /// Whether a list is that by number.

@@ -1,6 +1,7 @@
 //! How the keys of an entity are made, as plain data: for people who want to see it. The keys
 //! themselves are made in `key.rs` and `rows.rs`; a test keeps both the same.
 
+use super::facets::FACETS;
 use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE};
 use super::rows::{EXPIRY, LIST, NUMBERS};
 use super::tally::{COUNTED, PLACE};
@@ -29,6 +30,8 @@ pub enum KeyPart {
         /// Whether case matters.
         case: CaseMode,
     },
+    /// The value of a facet, or that it is absent; of a long text the beginning.
+    Facet(FieldId),
     /// How many entities have the value that comes after it, the greatest first.
     Score,
 }
@@ -85,6 +88,20 @@ impl Layout {
             case: CaseMode::Exact,
         });
         KeyTemplate { partition, sort: ordered.chain([KeyPart::field(FieldId(0))]).collect() }
+    }
+
+    /// How the places of a list by facet are keyed, if it has facets.
+    pub fn facet_template(&self, entity: EntityId, list: ListId) -> Option<KeyTemplate> {
+        self.facet_slot(entity, list)?;
+        let declared = self.model().entity(entity);
+        let places = self.list_template(entity, list);
+        let list = declared.list(list);
+        let mut partition =
+            vec![KeyPart::word(FACETS), KeyPart::word(&declared.name), KeyPart::word(&list.name)];
+        partition.extend(tenant(declared));
+        partition.extend(list.by.iter().copied().map(KeyPart::field));
+        let facets = list.facets.iter().copied().map(KeyPart::Facet);
+        Some(KeyTemplate { partition, sort: facets.chain(places.sort).collect() })
     }
 
     /// How the places in the list by time of expiry are keyed, if entities of this kind expire.

@@ -49,6 +49,11 @@ fn describe(layout: &Layout) -> String {
                     let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
                     writeln!(text, "    list {} in {}: {place}", declared.name, slot.name())
                         .unwrap();
+                    if let Some(slot) = layout.facet_slot(id, list) {
+                        let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
+                        let name = &declared.name;
+                        writeln!(text, "    facets of {name} in {}: {place}", slot.name()).unwrap();
+                    }
                 }
                 if let Some(slot) = layout.number_slot(id) {
                     let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());

@@ -50,8 +50,14 @@ fn compare(layout: &Layout, image: &Image) {
         let template = layout.list_template(image.key.entity, list);
         (layout.list_slot(image.key.entity, list), template)
     });
+    let facets = entity.lists().filter_map(|(list, _)| {
+        let slot = layout.facet_slot(image.key.entity, list)?;
+        Some((slot, layout.facet_template(image.key.entity, list)?))
+    });
     let expiry = layout.expiry_slot(image.key.entity);
-    for (slot, template) in lists.chain(expiry.zip(layout.expiry_template(image.key.entity))) {
+    for (slot, template) in
+        lists.chain(facets).chain(expiry.zip(layout.expiry_template(image.key.entity)))
+    {
         if own.contains(slot.partition().as_str()) {
             let place = at(own, slot.partition().as_str(), slot.sort().as_str());
             assert_eq!(Some(place), fill(layout, image, &template));
@@ -77,6 +83,15 @@ fn key(layout: &Layout, image: &Image, parts: &[KeyPart], is_order: bool) -> Opt
             KeyPart::Word(word) => (Value::from(word.as_str()), Direction::Ascending),
             KeyPart::Number(number) => (Value::from(*number), Direction::Ascending),
             KeyPart::Score => return None,
+            KeyPart::Facet(field) => {
+                let value = match image.fields.get(&entity.field(*field).name) {
+                    None => Value::B(vec![]),
+                    Some(Value::Bool(truth)) => Value::from(i32::from(*truth)),
+                    Some(Value::S(text)) => Value::from(text.chars().take(48).collect::<String>()),
+                    Some(value) => value.clone(),
+                };
+                (value, Direction::Ascending)
+            }
             KeyPart::Tenant => (image.key.tenant.clone()?, Direction::Ascending),
             KeyPart::Field { field, direction, case } => {
                 let field = entity.field(*field);

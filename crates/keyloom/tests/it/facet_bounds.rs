@@ -1,0 +1,229 @@
+//! A page of what has certain values of facets costs about the same wherever its matches are: few or
+//! many, at the front of a long list, at its end or scattered over it, from any cursor, in any order.
+//! Once a rare value at the end of a long list had empty pages before it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use keyloom::explain::StoreRead;
+use keyloom::{Db, Entry, Existing, Filter, ListQuery, MatchingUse, Options, Page};
+use keyloom_store::Store;
+use keyloom_testkit::{ManualClock, Random, SimDisk};
+use pollster::block_on;
+use serde_json::json;
+
+use crate::rig::{assert_clean, engine};
+
+const MODEL: &str = r#"
+[entity.comment]
+id = "given"
+fields.product = "text"
+fields.language = "text"
+fields.rating = "int 1..5"
+fields.created = "int"
+fields.score = "int"
+list.newest = { by = "product", order = "-created", facets = ["language", "rating"] }
+list.best = { by = "product", order = "-score", facets = ["rating", "language"] }
+list.first = { by = "product", facets = ["language", "rating"] }
+"#;
+
+const COMMENTS: usize = 3_000;
+const PAGE: usize = 20;
+const PAGES: usize = 4;
+/// Entries of one combination that a page may read: its entities, and one that tells whether more
+/// follow.
+const ENTRIES_MAX: u64 = PAGE as u64 + 1;
+const SEEKS_MAX: usize = 8;
+/// As far as a list is walked along before its matches are looked for elsewhere.
+const WALKED_MAX: u64 = 1_100;
+
+/// A comment as the reference keeps it.
+#[derive(Clone)]
+struct Comment {
+    id: String,
+    language: &'static str,
+    rating: i64,
+    created: i64,
+    score: i64,
+}
+
+/// Which values comments have depends on where they are.
+fn comments(seed: u64) -> Vec<Comment> {
+    let mut random = Random::new(seed);
+    let comment = |number: usize| {
+        let language = match number {
+            0..3 => "la",
+            3..150 => "it",
+            1_000..1_002 => "eo",
+            2_998.. => "fr",
+            // Two that many have and that are apart: all of one are older.
+            _ if number < COMMENTS / 2 => "de",
+            _ => "en",
+        };
+        // Excellent is what only the oldest were.
+        let ratings = if number < COMMENTS / 5 { [1, 3, 5] } else { [1, 2, 4] };
+        Comment {
+            id: format!("c{number:05}"),
+            language,
+            rating: *random.pick(&ratings),
+            created: number as i64 / 2,
+            score: random.below(500) as i64,
+        }
+    };
+    (0..COMMENTS).map(comment).collect()
+}
+
+fn fill(db: &Db, comments: &[Comment]) {
+    // Where groups are rows, a comment is eleven.
+    for some in comments.chunks(9) {
+        let entry = |comment: &Comment| {
+            let Comment { id, language, rating, created, score } = comment;
+            let fields = json!({
+                "product": "42", "language": language, "rating": rating,
+                "created": created, "score": score,
+            });
+            let line = json!({ "entity": "comment", "id": id, "fields": fields }).to_string();
+            Entry::from_json(line.as_bytes()).expect("an entry")
+        };
+        let entries = some.iter().map(entry).collect();
+        block_on(db.import(entries, Existing::Keep)).expect("they are taken in");
+    }
+}
+
+/// Languages and ratings that pass; all if none is named.
+type Wish = (&'static [&'static str], &'static [i64]);
+
+const WISHES: &[Wish] = &[
+    (&["la"], &[]),
+    (&["la"], &[5]),
+    (&["it"], &[]),
+    (&["it"], &[4]),
+    (&["it"], &[5]),
+    (&["eo", "fr"], &[]),
+    (&["fr"], &[1, 2, 4]),
+    (&["en"], &[]),
+    (&["en"], &[2]),
+    (&["de"], &[1, 2, 4]),
+    (&["xx"], &[]),
+    // Both are plentiful, and nothing has both.
+    (&["en"], &[5]),
+    (&[], &[5]),
+    (&[], &[2, 4]),
+];
+
+fn filter((languages, ratings): Wish) -> Filter {
+    let any = |field: &str, values: Vec<keyloom::Value>| {
+        Filter::any(values.into_iter().map(|value| Filter::facet(field, value)))
+    };
+    let languages = languages.iter().map(|value| keyloom::Value::from(*value)).collect::<Vec<_>>();
+    let ratings = ratings.iter().map(|value| keyloom::Value::from(*value)).collect::<Vec<_>>();
+    let tests = [("language", languages), ("rating", ratings)].into_iter();
+    let tests = tests.filter(|(_, values)| !values.is_empty());
+    Filter::all(tests.map(|(field, values)| any(field, values)))
+}
+
+fn expected(comments: &[Comment], list: &str, wish: Wish) -> Vec<String> {
+    let has = |comment: &&Comment| {
+        (wish.0.is_empty() || wish.0.contains(&comment.language))
+            && (wish.1.is_empty() || wish.1.contains(&comment.rating))
+    };
+    let mut passing: Vec<&Comment> = comments.iter().filter(has).collect();
+    match list {
+        "newest" => passing.sort_by_key(|comment| -comment.created),
+        "best" => passing.sort_by_key(|comment| -comment.score),
+        _ => {}
+    }
+    passing.iter().map(|comment| comment.id.clone()).collect()
+}
+
+/// How many combinations pass: named ones, all ratings there can be, and all languages there are.
+fn combinations(comments: &[Comment], (languages, ratings): Wish) -> u64 {
+    let there: BTreeSet<&str> = comments.iter().map(|comment| comment.language).collect();
+    let languages = if languages.is_empty() { there.len() } else { languages.len() };
+    let ratings = if ratings.is_empty() { 5 } else { ratings.len() };
+    (languages * ratings) as u64
+}
+
+#[test]
+fn a_page_by_facets_reads_its_entries_and_its_entities() {
+    for (seed, matching) in [(1, MatchingUse::Sets), (2, MatchingUse::Rows)] {
+        check(Arc::new(engine(&SimDisk::new(0))), matching, seed);
+    }
+}
+
+fn check(store: Arc<dyn Store>, matching: MatchingUse, seed: u64) {
+    let options = Options { clock: Arc::new(ManualClock::new()), matching, ..Options::default() };
+    let db = block_on(Db::open_with(MODEL, store, options)).expect("it opens");
+    let comments = comments(seed);
+    fill(&db, &comments);
+    for list in ["newest", "best", "first"] {
+        for wish in WISHES {
+            let mut ids = expected(&comments, list, *wish);
+            let bound = Bound::of(&comments, *wish, list, matching);
+            for is_backward in [false, true] {
+                walk(&db, (list, *wish, is_backward), &ids, &bound);
+                ids.reverse();
+            }
+        }
+    }
+    assert_clean(&db);
+}
+
+/// The first pages: each has what it should, and reads no more than it may.
+fn walk(db: &Db, (list, wish, is_backward): (&str, Wish, bool), ids: &[String], bound: &Bound) {
+    let story = format!("{list} {wish:?} backward: {is_backward}");
+    let chunks: Vec<&[String]> = ids.chunks(PAGE).collect();
+    let (mut after, mut number) = (None, 0);
+    loop {
+        let (watched, explained) = db.explained();
+        let query = watched.list("comment", list).by("product", "42").filter(filter(wish));
+        let query: ListQuery = query.limit(PAGE as u32);
+        let query = if is_backward { query.backward() } else { query };
+        let query = match after.take() {
+            Some(cursor) => query.after(cursor),
+            None => query,
+        };
+        let page: Page = block_on(query.read()).expect("a page");
+        let found: Vec<&str> = page.items.iter().map(keyloom::Record::id).collect();
+        let chunk = chunks.get(number).copied().unwrap_or_default();
+        assert_eq!(found, *chunk, "page {number} of {story}");
+        bound.check(&explained.reads(), &format!("page {number} of {story}"));
+        assert_eq!(page.next.is_some(), number + 1 < chunks.len(), "page {number} of {story}");
+        let Some(next) = page.next.filter(|_| number + 1 < PAGES) else { return };
+        (after, number) = (Some(next), number + 1);
+    }
+}
+
+/// What a page may read.
+struct Bound {
+    combinations: u64,
+    walked: u64,
+}
+
+impl Bound {
+    fn of(comments: &[Comment], wish: Wish, list: &str, matching: MatchingUse) -> Bound {
+        // Where languages are not named and sets tell how many match, the list is tried first; in
+        // order of creation, sets answer.
+        let is_tried = wish.0.is_empty() && matching == MatchingUse::Sets;
+        let walked = match list {
+            "first" if is_tried => COMMENTS as u64,
+            _ if is_tried => WALKED_MAX,
+            _ => 0,
+        };
+        Bound { combinations: combinations(comments, wish), walked }
+    }
+
+    fn check(&self, reads: &[StoreRead], story: &str) {
+        let in_indexes = reads.iter().filter(|read| read.index.is_some());
+        let entries: u64 = in_indexes.clone().map(|read| read.rows).sum();
+        let seeks = in_indexes.count();
+        let own: u64 =
+            reads.iter().filter(|read| read.call == "batch_get").map(|read| read.rows).sum();
+        // Looking for a language that there is takes an entry.
+        let entries_max = self.combinations * (ENTRIES_MAX + 1) + self.walked + 1;
+        assert!(entries <= entries_max, "{entries} entries: {story}: {reads:#?}");
+        let seeks_max = self.combinations as usize * SEEKS_MAX + self.walked as usize / PAGE;
+        assert!(seeks <= seeks_max, "{seeks} seeks: {story}: {reads:#?}");
+        assert!(own <= ENTRIES_MAX, "{own} own rows: {story}: {reads:#?}");
+    }
+}

@@ -1,0 +1,205 @@
+//! What a filter says about the facets of a list, as the beginnings of places by facet: one for each
+//! combination of values that can pass.
+
+use keyloom_model::{Entity, Field, FieldId, FieldType, Presence};
+use keyloom_store::{Direction, TableName};
+use keyloom_value::{KeyBytes, Name, Value};
+
+use crate::fetch::unreadable;
+use crate::span::{Place, Span};
+use crate::{Effort, Error, Filter, ListRequest, Reader};
+
+/// As many combinations as are read side by side.
+pub(crate) const COMBINATIONS_MAX: usize = 256;
+/// As many values as a facet that is not asked for can have, to be named one by one instead of
+/// looking for those that there are.
+const VALUES_MAX: u64 = 16;
+
+/// The combinations of a list's facets that can pass a filter.
+#[derive(Clone, Debug)]
+pub(crate) struct Facets {
+    index: TableName,
+    partition: (Name, KeyBytes),
+    sort: Name,
+    /// For each facet of the list what places can have of it; none if any value can pass.
+    parts: Vec<Option<Vec<KeyBytes>>>,
+    /// Whether everything that has such a combination passes.
+    pub(crate) is_all: bool,
+}
+
+/// Places of one combination begin with these bytes.
+pub(crate) type Prefix = Vec<u8>;
+
+impl Facets {
+    /// None if the filter names no value of a facet, or the list has no places by facet.
+    pub(crate) fn of(reader: &Reader<'_>, request: &ListRequest) -> Option<Facets> {
+        let (of, layout) = ((request.entity, request.list), reader.layout);
+        let slot = layout.facet_slot(request.entity, request.list)?;
+        let partition = layout.facet_partition(of, request.tenant.as_ref(), &request.by).ok()?;
+        let entity = layout.model().entity(request.entity);
+        let mut said = Said { entity, values: vec![], is_all: true };
+        said.take(request.filter.as_ref()?);
+        if said.values.is_empty() {
+            return None;
+        }
+        let part = |field: FieldId, value: &Option<Value>| {
+            layout.facet_part(request.entity, field, value.as_ref())
+        };
+        let parts = |field: &FieldId| {
+            let named = said.values.iter().find(|(other, _)| other == field);
+            let values = named.map(|(_, values)| values.clone());
+            let values = values.or_else(|| all_values(entity.field(*field)))?;
+            let mut parts: Vec<KeyBytes> = values.iter().map(|value| part(*field, value)).collect();
+            // Long values that begin alike stand together.
+            parts.sort();
+            parts.dedup();
+            Some(parts)
+        };
+        Some(Facets {
+            index: TableName::new(&slot.name()).ok()?,
+            partition: (slot.partition(), partition),
+            sort: slot.sort(),
+            parts: entity.list(request.list).facets.iter().map(parts).collect(),
+            is_all: said.is_all,
+        })
+    }
+
+    /// How many combinations there are, if that is known without looking.
+    pub(crate) fn known_count(&self) -> Option<usize> {
+        let mut counts = self.parts.iter().map(|parts| parts.as_ref().map(Vec::len));
+        counts.try_fold(1_usize, |product, count| Some(product.saturating_mul(count?)))
+    }
+
+    /// How many facets a place begins with.
+    pub(crate) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place {
+            index: Some(self.index.clone()),
+            partition: (self.partition.0.clone(), self.partition.1.as_bytes()),
+            sort: self.sort.clone(),
+        }
+    }
+
+    /// All combinations, or none if there are too many. Of a facet that can have any value, those
+    /// are looked for that there are: a read for each.
+    pub(crate) async fn prefixes(
+        &self,
+        reader: &Reader<'_>,
+        effort: &mut Effort,
+    ) -> Result<Option<Vec<Prefix>>, Error> {
+        let mut prefixes = vec![Prefix::new()];
+        for parts in &self.parts {
+            let mut longer = vec![];
+            for prefix in prefixes {
+                let longer_by = |part: &KeyBytes| [&prefix, part.as_bytes()].concat();
+                match parts {
+                    Some(parts) => longer.extend(parts.iter().map(longer_by)),
+                    None => self.found(reader, &prefix, (&mut longer, effort)).await?,
+                }
+                if longer.len() > COMBINATIONS_MAX {
+                    return Ok(None);
+                }
+            }
+            prefixes = longer;
+        }
+        Ok(Some(prefixes))
+    }
+
+    /// The beginnings that there are which are longer than one by a part; some more than
+    /// [`COMBINATIONS_MAX`] at most.
+    async fn found(
+        &self,
+        reader: &Reader<'_>,
+        prefix: &[u8],
+        (found, effort): (&mut Vec<Prefix>, &mut Effort),
+    ) -> Result<(), Error> {
+        let mut span = Span::within(prefix);
+        while found.len() <= COMBINATIONS_MAX {
+            let page = reader.page(&self.place(), &span, Direction::Forward, 1).await?;
+            effort.rows += page.scanned;
+            effort.bytes += page.scanned_bytes;
+            let Some(row) = page.items.first() else { return Ok(()) };
+            let wrong =
+                || unreadable(row, keyloom_model::Unreadable { attribute: "a place by facet" });
+            let sort = row.get(self.sort.as_str()).and_then(Value::as_b).ok_or_else(wrong)?;
+            let rest = sort.get(prefix.len()..).ok_or_else(wrong)?;
+            let after = KeyBytes::skip_part(rest).map_err(|_| wrong())?;
+            let longer = sort[..sort.len() - after.len()].to_vec();
+            let Some(next) = KeyBytes::after_prefix(&longer) else { return Ok(()) };
+            span = Span { from: Some(next), ..span };
+            found.push(longer);
+        }
+        Ok(())
+    }
+}
+
+/// What a filter says about single facets.
+struct Said<'e> {
+    entity: &'e Entity,
+    /// Which values of a facet can pass; that it is absent is one.
+    values: Vec<(FieldId, Vec<Option<Value>>)>,
+    /// Whether that is all it says.
+    is_all: bool,
+}
+
+impl Said<'_> {
+    fn take(&mut self, filter: &Filter) {
+        match filter {
+            Filter::All(filters) => filters.iter().for_each(|filter| self.take(filter)),
+            filter => match self.of_one_facet(filter) {
+                Some((field, values)) => self.narrow(field, values),
+                None => self.is_all = false,
+            },
+        }
+    }
+
+    /// The values of one facet that pass a filter, if it is about one facet alone.
+    fn of_one_facet(&self, filter: &Filter) -> Option<(FieldId, Vec<Option<Value>>)> {
+        match filter {
+            Filter::Facet { field, value } => Some((*field, vec![Some(value.clone())])),
+            Filter::Any(filters) => {
+                let each = filters.iter().map(|filter| self.of_one_facet(filter));
+                let each: Vec<(FieldId, Vec<Option<Value>>)> = each.collect::<Option<_>>()?;
+                let (field, _) = each.first()?;
+                let is_same = each.iter().all(|(other, _)| other == field);
+                is_same.then(|| (*field, each.iter().flat_map(|(_, of)| of.clone()).collect()))
+            }
+            Filter::Not(filter) => {
+                let (field, not) = self.of_one_facet(filter)?;
+                let all = all_values(self.entity.field(field))?;
+                Some((field, all.into_iter().filter(|value| !not.contains(value)).collect()))
+            }
+            Filter::All(_) | Filter::Tag { .. } | Filter::TagKey { .. } => None,
+        }
+    }
+
+    fn narrow(&mut self, field: FieldId, values: Vec<Option<Value>>) {
+        match self.values.iter_mut().find(|(other, _)| *other == field) {
+            Some((_, there)) => there.retain(|value| values.contains(value)),
+            None => self.values.push((field, values)),
+        }
+    }
+}
+
+/// Every value that a field can have, if they are few; that it is absent is one.
+fn all_values(field: &Field) -> Option<Vec<Option<Value>>> {
+    let mut values: Vec<Option<Value>> = match &field.of {
+        FieldType::Bool => [false, true].map(|truth| Some(Value::Bool(truth))).to_vec(),
+        FieldType::Enum(members) => {
+            members.iter().map(|member| Some(Value::from(member.as_str()))).collect()
+        }
+        FieldType::Int(limits) => {
+            let (low, high) = limits.low.zip(limits.high)?;
+            let is_few = high.abs_diff(low) < VALUES_MAX;
+            is_few.then(|| (low..=high).map(|value| Some(Value::from(value))).collect())?
+        }
+        _ => return None,
+    };
+    if field.presence != Presence::Required {
+        values.push(None);
+    }
+    (values.len() as u64 <= VALUES_MAX).then_some(values)
+}
