@@ -26,7 +26,7 @@ pub use matching::{Group, Matching, entry_place, number_of};
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
 pub(crate) use slot::{FacetPlaces, SLOTS_MAX, Slots, needed as slots_needed};
-pub use tally::{Tally, is_tally};
+pub use tally::{RankedPlace, Tally, is_tally};
 pub use template::{KeyPart, KeyTemplate};
 
 /// A model laid out in one table.

@@ -55,8 +55,8 @@ pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
     EntityKey, Group, Image, KeyPart, KeyTemplate, KeyTooLong, Layout, Link, Matching, OwnRow,
-    Reason, Row, RowKey, RowName, Slot, Tally, Unreadable, attribute, entry_place, is_tally,
-    number_of,
+    RankedPlace, Reason, Row, RowKey, RowName, Slot, Tally, Unreadable, attribute, entry_place,
+    is_tally, number_of,
 };
 pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,

@@ -104,6 +104,11 @@ pub enum Invalid {
         /// The attribute.
         attribute: Name,
     },
+    /// What is there is no number, or one to which so much cannot be added.
+    NotAddable {
+        /// The attribute that should hold it.
+        attribute: Name,
+    },
     /// An update cannot be applied.
     Update(UpdateError),
     /// A key condition that is not one contiguous read.
@@ -233,6 +238,7 @@ impl Invalid {
             AttributeName { name } if name.is_empty() => write!(f, "An attribute has no name."),
             AttributeName { name } => write!(f, "The name of an attribute has {} bytes, which is too long.", name.len()),
             UpdatesKey { attribute } => write!(f, "An update cannot write the key attribute `{attribute}`."),
+            NotAddable { attribute } => write!(f, "Nothing can be added to what the attribute `{attribute}` holds."),
             Update(error) => write!(f, "The update cannot be applied: {error}."),
             KeyCondition { attribute, why } => write!(f, "The key condition on `{attribute}` cannot be answered: {why}."),
             StartKey { why } => write!(f, "The start key did not come from this query or scan: {why}."),
@@ -284,6 +290,7 @@ impl Invalid {
             | Invalid::ItemTooLarge { .. }
             | Invalid::TooDeep { .. }
             | Invalid::AttributeName { .. }
+            | Invalid::NotAddable { .. }
             | Invalid::Update(_)
             | Invalid::KeyCondition { .. }
             | Invalid::NoActions

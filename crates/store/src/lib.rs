@@ -62,6 +62,7 @@ mod index;
 mod invalid;
 mod limits;
 mod members;
+mod numbers;
 mod real_disk;
 mod reference;
 mod request;
@@ -87,9 +88,9 @@ pub use members::Members;
 pub use real_disk::RealDisk;
 pub use reference::Reference;
 pub use request::{
-    BatchAction, BatchGet, BatchGot, BatchWrite, Check, Consistency, Delete, Direction, Get,
-    OnFailure, Page, Put, Query, Returns, Scan, Segment, Select, TransactAction, TransactGet,
-    TransactWrite, UpdateItem,
+    AddNumber, BatchAction, BatchGet, BatchGot, BatchWrite, Check, Consistency, Delete, Direction,
+    Get, OnFailure, Page, Put, Query, Rank, Returns, Scan, Segment, Select, TransactAction,
+    TransactGet, TransactWrite, UpdateItem,
 };
 pub use set::{ListSets, Membership, ReadSet, SetChange, SetName, SetPart, SetSize, Sets};
 pub use store::{Answer, Read, Store};

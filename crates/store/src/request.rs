@@ -1,6 +1,6 @@
 //! What can be asked of a store, as plain data.
 
-use keyloom_value::{Condition, Item, KeyCondition, Projection, Update};
+use keyloom_value::{Condition, Item, KeyCondition, Name, Projection, Update};
 
 use crate::{IndexName, KeySchema, SetChange, TableName};
 
@@ -250,11 +250,45 @@ pub enum TransactAction {
     Check(Check),
 }
 
+/// Adds to a number that an item holds, whatever it is by then: nobody who adds to the same number
+/// is in anybody's way. The item holds nothing else; it comes when its number is not 0 any more, and
+/// goes when it is. Feeds do not have such changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddNumber {
+    /// The table.
+    pub table: TableName,
+    /// The key of the item.
+    pub key: Item,
+    /// The attribute that holds the number.
+    pub attribute: Name,
+    /// What is added.
+    pub change: i64,
+    /// Where the item is ranked by its number, if it is.
+    pub rank: Option<Rank>,
+}
+
+/// Where an item is ranked by a number: the greatest first, in an index, and in steps ([`Score`]).
+///
+/// [`Score`]: keyloom_value::Score
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// The attribute that is the partition key of the index, and what it holds.
+    pub partition: (Name, Vec<u8>),
+    /// The attribute that is its sort key, and what it holds after the score.
+    pub sort: (Name, Vec<u8>),
+    /// The partition key of the steps, which are items of the table: they hold their numbers in the
+    /// same attribute.
+    pub steps: Vec<u8>,
+}
+
 /// Up to 100 writes that happen together or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransactWrite {
     /// The actions; no item twice.
     pub actions: Vec<TransactAction>,
+    /// What is added to numbers, in items that no action is about; nothing, if the store does not
+    /// add ([`Store::adds_numbers`](crate::Store::adds_numbers)).
+    pub numbers: Vec<AddNumber>,
     /// Who joins and leaves sets, in this order; nobody, if the store has none.
     pub sets: Vec<SetChange>,
     /// Remembered for ten minutes: the same transaction sent again with it does nothing.

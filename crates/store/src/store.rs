@@ -86,4 +86,8 @@ pub trait Store: Read {
     fn opening(&self) -> Option<u64> {
         None
     }
+    /// Whether transactions can add to numbers ([`AddNumber`](crate::AddNumber)).
+    fn adds_numbers(&self) -> bool {
+        false
+    }
 }

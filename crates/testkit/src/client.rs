@@ -101,6 +101,10 @@ impl Client {
         block_on(self.store.changes(read))
     }
 
+    pub fn adds_numbers(&self) -> bool {
+        self.store.adds_numbers()
+    }
+
     pub fn sets(&self) -> Option<&dyn Sets> {
         self.store.sets()
     }

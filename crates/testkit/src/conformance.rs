@@ -10,6 +10,7 @@ mod index_paging;
 mod indexes;
 mod items;
 mod limits;
+mod numbers;
 mod queries;
 mod query_paging;
 mod query_refusals;

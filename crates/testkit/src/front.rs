@@ -41,6 +41,10 @@ macro_rules! calls {
                 self.behind().opening()
             }
 
+            fn adds_numbers(&self) -> bool {
+                self.behind().adds_numbers()
+            }
+
             $(fn $read(&self, $($asked: $question),*) -> Answer<'_, $told> {
                 self.behind().$read($($asked),*)
             })*
@@ -66,6 +70,10 @@ macro_rules! calls {
         impl<F: Front> Store for InFront<F> {
             fn opening(&self) -> Option<u64> {
                 self.0.opening()
+            }
+
+            fn adds_numbers(&self) -> bool {
+                self.0.adds_numbers()
             }
 
             $(fn $write(&self, $($given: $order),*) -> Answer<'_, $done> {

@@ -2,7 +2,7 @@
 
 use keyloom_model::{EntityKey, FieldId, UniqueId};
 use keyloom_store::{
-    CancelReason, Error as StoreError, SetChange, Store, TransactAction, TransactWrite,
+    AddNumber, CancelReason, Error as StoreError, SetChange, Store, TransactAction, TransactWrite,
 };
 use keyloom_value::Item;
 
@@ -27,20 +27,31 @@ pub(crate) enum Outcome {
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
 }
 
-/// How often a score is added to that others add to at the same time. Whenever this fails, another
-/// one has succeeded.
+/// What a transaction does besides its actions.
+struct Others {
+    sets: Vec<SetChange>,
+    numbers: Vec<AddNumber>,
+}
+
+/// How often a score is added to that others add to at the same time, where the store does not add.
+/// Whenever this fails, another one has succeeded.
 const OUTSCORED_MAX: usize = 4096;
 
 /// Sends all of it as one transaction, or as a single write if it is one.
 pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<Outcome, Error> {
     let Plan { mut actions, sets, tallies } = plan.into();
+    if store.adds_numbers() {
+        let others = Others { sets, numbers: tallies.numbers() };
+        return attempt(store, actions, others).await?.ok_or(Error::Contended);
+    }
+    let others = || Others { sets: sets.clone(), numbers: vec![] };
     if !tallies.has_scores() {
         actions.extend(tallies.actions(store).await?);
-        return attempt(store, actions, sets).await?.ok_or(Error::Contended);
+        return attempt(store, actions, others()).await?.ok_or(Error::Contended);
     }
     for _ in 0..OUTSCORED_MAX {
         let planned = [actions.clone(), tallies.actions(store).await?].concat();
-        if let Some(outcome) = attempt(store, planned, sets.clone()).await? {
+        if let Some(outcome) = attempt(store, planned, others()).await? {
             return Ok(outcome);
         }
     }
@@ -51,7 +62,7 @@ pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<O
 async fn attempt(
     store: &dyn Store,
     planned: Vec<Planned>,
-    sets: Vec<SetChange>,
+    Others { sets, numbers }: Others,
 ) -> Result<Option<Outcome>, Error> {
     let rows = planned.len();
     if rows > ACTIONS_MAX {
@@ -59,7 +70,8 @@ async fn attempt(
     }
     let (actions, meanings): (Vec<_>, Vec<_>) =
         planned.into_iter().map(|planned| (planned.action, planned.otherwise)).unzip();
-    match send(store, TransactWrite { sets, ..TransactWrite::new(actions) }).await {
+    let transaction = TransactWrite { sets, numbers, ..TransactWrite::new(actions) };
+    match send(store, transaction).await {
         Ok(()) => Ok(Some(Outcome::Done)),
         Err(StoreError::Canceled { reasons }) => outcome(reasons, meanings),
         Err(StoreError::ConditionFailed { item }) => {
@@ -71,10 +83,11 @@ async fn attempt(
 
 /// A single write is cheaper than a transaction of one, where writes are paid for.
 async fn send(store: &dyn Store, mut transaction: TransactWrite) -> Result<(), StoreError> {
-    if transaction.actions.is_empty() && transaction.sets.is_empty() {
+    let has_others = !transaction.sets.is_empty() || !transaction.numbers.is_empty();
+    if transaction.actions.is_empty() && !has_others {
         return Ok(());
     }
-    let is_single = transaction.actions.len() == 1 && transaction.sets.is_empty();
+    let is_single = transaction.actions.len() == 1 && !has_others;
     match transaction.actions.pop() {
         Some(TransactAction::Put(put)) if is_single => store.put(put).await.map(|_| ()),
         Some(TransactAction::Delete(delete)) if is_single => store.delete(delete).await.map(|_| ()),

@@ -82,6 +82,8 @@ pub(crate) enum Otherwise {
 pub(crate) struct Planner<'a> {
     pub(crate) layouts: &'a Layouts,
     pub(crate) table: &'a TableName,
+    /// Whether the store adds to numbers, so that they take no actions.
+    pub(crate) adds_numbers: bool,
     pub(crate) now_ms: i64,
     /// Deletions that are known to be called off: their marks mean nothing.
     pub(crate) void: &'a [String],
@@ -113,7 +115,7 @@ impl Planner<'_> {
 
     /// What the transitions together add to numbers.
     fn tallies(&self, transitions: &[Transition]) -> Result<Tallies, Error> {
-        let mut tallies = Tallies::new(self.table);
+        let mut tallies = Tallies::new(self.table, !self.adds_numbers);
         for transition in transitions {
             for tally in transition.before.iter().map(|row| self.layouts.tallies_before(row)) {
                 tallies.add(tally?, -1);

@@ -1,11 +1,15 @@
-//! What a transaction adds to numbers: counts by adding alone, so that writers do not wait for each
-//! other; what a board ranks by only if it is still what was read, because its place depends on it.
+//! What a transaction adds to numbers. A store that adds ([`Store::adds_numbers`]) does it when it
+//! decides the transaction, so that nobody waits for anybody. For others, counts are updates that add;
+//! what a board ranks by is written only if it is still what was read, because its place depends on
+//! it.
 
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{COUNT, PARTITION};
 use keyloom_model::{RowKey, Tally};
-use keyloom_store::{Delete, Get, Put, Store, TableName, TransactAction, UpdateItem};
+use keyloom_store::{
+    AddNumber, Delete, Get, Put, Rank, Store, TableName, TransactAction, UpdateItem,
+};
 use keyloom_value::{Condition, Item, Path, Update, Value};
 
 use super::plan::{Otherwise, Planned};
@@ -15,12 +19,14 @@ use crate::error::Error;
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
     table: Option<TableName>,
+    /// Whether they take actions of the transaction.
+    are_actions: bool,
     changes: BTreeMap<Tally, i64>,
 }
 
 impl Tallies {
-    pub(crate) fn new(table: &TableName) -> Tallies {
-        Tallies { table: Some(table.clone()), changes: BTreeMap::new() }
+    pub(crate) fn new(table: &TableName, are_actions: bool) -> Tallies {
+        Tallies { table: Some(table.clone()), are_actions, changes: BTreeMap::new() }
     }
 
     /// Adds the same to each of some numbers.
@@ -34,8 +40,29 @@ impl Tallies {
         self.changes.iter().map(|(tally, change)| (tally, *change)).filter(|(_, by)| *by != 0)
     }
 
+    /// The most actions that all of it takes.
     pub(crate) fn rows_max(&self) -> usize {
+        if !self.are_actions {
+            return 0;
+        }
         self.changes().map(|(tally, _)| tally.rows_max()).sum()
+    }
+
+    /// All of it, for a store that adds.
+    pub(crate) fn numbers(&self) -> Vec<AddNumber> {
+        let Some(table) = &self.table else { return vec![] };
+        let number = |(tally, change): (&Tally, i64)| AddNumber {
+            table: table.clone(),
+            key: tally.key().to_item(),
+            attribute: COUNT.into(),
+            change,
+            rank: tally.ranking().map(|ranked| Rank {
+                partition: (ranked.slot.partition(), ranked.place.into_vec()),
+                sort: (ranked.slot.sort(), ranked.ending.into_vec()),
+                steps: ranked.steps.into_vec(),
+            }),
+        };
+        self.changes().map(number).collect()
     }
 
     /// Whether what it does depends on what the numbers are.

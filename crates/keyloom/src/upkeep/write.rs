@@ -314,7 +314,9 @@ impl Upkeep<'_> {
     }
 
     pub(crate) fn planner<'p>(&'p self, void: &'p [String]) -> Planner<'p> {
-        Planner { layouts: self.layouts, table: self.table, now_ms: self.now_ms, void }
+        let adds_numbers = self.store.adds_numbers();
+        let (layouts, table, now_ms) = (self.layouts, self.table, self.now_ms);
+        Planner { layouts, table, adds_numbers, now_ms, void }
     }
 
     /// Commits transitions that are complete.

@@ -198,6 +198,6 @@ impl Verifier<'_> {
         });
         let sets = vec![SetChange { table: table.clone(), set, ordinals: vec![ordinal], becomes }];
         let actions = check.into_iter().collect();
-        self.mend_all(TransactWrite { actions, sets, token: None }).await
+        self.mend_all(TransactWrite { sets, ..TransactWrite::new(actions) }).await
     }
 }

@@ -12,7 +12,7 @@
 //! Scores are negative in keys, so that the greatest comes first. A step is how many scores on a
 //! board begin with these bytes: who has a better one is the sum of the steps before, byte by byte.
 
-use keyloom_value::{Item, KeyBytes, Number, Value};
+use keyloom_value::{Item, KeyBytes, Number, Score, Value};
 
 use super::attribute::COUNT;
 use super::key::{bytes, own_sort, push_tenant, words};
@@ -27,9 +27,6 @@ pub(super) const PLACE: &str = "b";
 
 /// Where values that boards rank have their places: rows of their own, so all boards share it.
 const RANKED_SLOT: Slot = Slot(0);
-/// Bytes of a score that the first step has: the tag of a number, its sign, its exponent. All that
-/// come after it are steps of their own.
-const FIRST_STEP: usize = 3;
 
 /// A row that holds a number, to which entities add.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,6 +35,19 @@ pub enum Tally {
     Cell(RowKey),
     /// How many entities have a value that a board ranks. It is on the board with this score.
     Score(RowKey),
+}
+
+/// Where a score is ranked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankedPlace {
+    /// The index that has the place.
+    pub slot: Slot,
+    /// The partition of the place.
+    pub place: KeyBytes,
+    /// What its sort key has after the score.
+    pub ending: KeyBytes,
+    /// The partition of the steps.
+    pub steps: KeyBytes,
 }
 
 impl Tally {
@@ -57,7 +67,7 @@ impl Tally {
         row.insert(COUNT, number);
         if let Tally::Score(key) = self {
             let (board, value) = board_of(key)?;
-            let mut sort = score_key(&Number::from(number));
+            let mut sort = Score::new(&Number::from(number)).into_key();
             push_key(&mut sort, &value);
             row.insert(RANKED_SLOT.partition(), partition_of(PLACE, &board).into_vec());
             row.insert(RANKED_SLOT.sort(), sort.into_vec());
@@ -74,6 +84,15 @@ impl Tally {
             }
             Tally::Cell(_) | Tally::Score(_) => vec![],
         }
+    }
+
+    /// Where a score is ranked: the partition of its place, what its sort key ends with, and the
+    /// partition of the steps. Nowhere, if it is no score.
+    pub fn ranking(&self) -> Option<RankedPlace> {
+        let Tally::Score(key) = self else { return None };
+        let (board, value) = board_of(key)?;
+        let (place, steps) = (partition_of(PLACE, &board), partition_of(STEP, &board));
+        Some(RankedPlace { slot: RANKED_SLOT, place, ending: bytes(&[value]), steps })
     }
 
     /// The most rows that adding to it touches.
@@ -154,7 +173,7 @@ impl Layout {
             return Ok(None);
         };
         let partition = board_key(PLACE, (entity, board), (image.key.tenant.as_ref(), &by))?;
-        let mut sort = score_key(&score);
+        let mut sort = Score::new(&score).into_key();
         push_key(&mut sort, &Value::from(image.key.id.as_str()));
         check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_board(entity, board))?;
         Ok(Some((partition, sort)))
@@ -278,12 +297,12 @@ impl Layout {
 
     /// The beginning of the sort keys of all places with a score.
     pub fn score_prefix(score: &Number) -> KeyBytes {
-        score_key(score)
+        Score::new(score).into_key()
     }
 
     /// The row that says how many there are on a board.
     pub fn board_size_key(places: &KeyBytes) -> RowKey {
-        RowKey { partition: steps_of(places), sort: step_key(0, &[]) }
+        RowKey { partition: steps_of(places), sort: size_step() }
     }
 
     /// The row that says how many on a board have a score.
@@ -300,23 +319,14 @@ impl Layout {
     /// The steps that together say how many on a board have a better score: sort keys from and to,
     /// none of which is an end itself.
     pub fn better_steps(score: &Number) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let score = score_key(score).into_vec();
-        let lengths: Vec<usize> = step_lengths(&score).collect();
-        let span = |(index, pair): (usize, &[usize])| {
-            let mut from = bytes(&[Value::from(index as u64 + 1)]);
-            // Bytes can always begin like others.
-            let _ = from.push_prefix(&Value::B(score[..pair[0]].to_vec()));
-            let own = step_key(index + 1, &score[..pair[1]]);
-            (from.into_vec(), KeyBytes::before(own.as_bytes()).to_vec())
-        };
-        lengths.windows(2).enumerate().map(span).collect()
+        Score::new(score).better_steps()
     }
 
     /// The score and what has it, of a place on a board.
     pub fn read_place(sort: &[u8]) -> Option<(Number, Value)> {
         let parts = KeyBytes::decode(sort).ok()?;
         let [Value::N(score), value] = &parts[..] else { return None };
-        Some((negated(score), value.clone()))
+        Some((Score::negated(score), value.clone()))
     }
 }
 
@@ -402,7 +412,7 @@ fn ranked_key(
     push_key(&mut partition, &value);
     check_len(&partition, RowKey::PARTITION_BYTES_MAX, || name_of_board(entity, board))?;
     // Its place has the value after the longest score.
-    let mut place = score_key(&Number::from(i64::MAX));
+    let mut place = Score::new(&Number::from(i64::MAX)).into_key();
     push_key(&mut place, &value);
     check_len(&place, RowKey::SORT_BYTES_MAX, || name_of_board(entity, board))?;
     Ok(RowKey { partition, sort: own_sort() })
@@ -423,22 +433,13 @@ fn partition_of(letter: &str, board: &[Value]) -> KeyBytes {
 }
 
 fn steps(partition: &KeyBytes, score: &Number) -> Vec<RowKey> {
-    let score = score_key(score).into_vec();
-    let step = |(depth, length): (usize, usize)| RowKey {
-        partition: partition.clone(),
-        sort: step_key(depth, &score[..length]),
-    };
-    step_lengths(&score).enumerate().map(step).collect()
+    let step = |sort: KeyBytes| RowKey { partition: partition.clone(), sort };
+    Score::new(score).steps().map(step).collect()
 }
 
-/// How many bytes of a score each of its steps has. Zero is shorter than all others.
-fn step_lengths(score: &[u8]) -> impl Iterator<Item = usize> {
-    let first = FIRST_STEP.min(score.len());
-    [0, first].into_iter().chain(first + 1..=score.len())
-}
-
-fn step_key(depth: usize, beginning: &[u8]) -> KeyBytes {
-    bytes(&[Value::from(depth as u64), Value::B(beginning.to_vec())])
+/// The sort key of the step of all scores.
+fn size_step() -> KeyBytes {
+    Score::new(&Number::from(0)).steps().next().unwrap_or_default()
 }
 
 /// The partition of the steps of a board, of that of its places.
@@ -446,17 +447,6 @@ fn steps_of(places: &KeyBytes) -> KeyBytes {
     let mut parts = KeyBytes::decode(places.as_bytes()).unwrap_or_default();
     parts.drain(..1.min(parts.len()));
     partition_of(STEP, &parts)
-}
-
-/// A score in a key: the greatest first.
-fn score_key(score: &Number) -> KeyBytes {
-    bytes(&[Value::N(negated(score))])
-}
-
-fn negated(number: &Number) -> Number {
-    let (coefficient, exponent) = number.parts();
-    // The magnitude is the same, so it fits.
-    Number::from_parts(-coefficient, exponent).unwrap_or(*number)
 }
 
 fn push_values(key: &mut KeyBytes, entity: &Entity, fields: &[FieldId], values: &[Value]) {

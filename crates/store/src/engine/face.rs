@@ -317,4 +317,8 @@ impl Store for Engine {
     fn opening(&self) -> Option<u64> {
         Some(self.shared.opened_at.0)
     }
+
+    fn adds_numbers(&self) -> bool {
+        true
+    }
 }

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use keyloom_value::{Condition, Item};
 use twox_hash::XxHash3_128;
 
-use crate::{Membership, OnFailure, SetChange, TableName, TransactAction, TransactWrite};
+use crate::{
+    AddNumber, Membership, OnFailure, SetChange, TableName, TransactAction, TransactWrite,
+};
 
 /// The same number for the same actions. It is made of their text, which tells any two apart and,
 /// unlike a derived hash, is the same in every build.
@@ -31,6 +33,10 @@ pub(crate) fn fingerprint(transaction: &TransactWrite) -> u128 {
                 when(&mut text, Some(&check.condition), check.on_failure);
             }
         }
+    }
+    for AddNumber { table, key, attribute, change, rank } in &transaction.numbers {
+        describe(&mut text, "add", table, key);
+        append(&mut text, format_args!(" {attribute} {change} {rank:?}\n"));
     }
     for SetChange { table, set, ordinals, becomes } in &transaction.sets {
         let verb = match becomes {

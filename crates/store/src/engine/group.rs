@@ -10,10 +10,11 @@ use keyloom_value::Item;
 
 use crate::decide::decide;
 use crate::limits::TOKEN_KEPT_MS;
+use crate::numbers::{Added, added};
 use crate::ttl::{expires_at_secs, has_expired};
 use crate::{
-    BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns, SetChange,
-    Time, TransactAction, UpdateItem, validate,
+    AddNumber, BatchAction, BatchWrite, CancelReason, Cause, Delete, Error, Feed, Put, Returns,
+    SetChange, TableName, Time, TransactAction, UpdateItem, validate,
 };
 
 use super::alter::with_sets;
@@ -65,6 +66,8 @@ struct Decided {
     /// `new`, if it has been encoded already.
     encoded: Option<Vec<u8>>,
     cause: Cause,
+    /// Whether the feed of its table has the change, if it has one.
+    is_fed: bool,
 }
 
 impl<'a> Group<'a> {
@@ -136,7 +139,15 @@ impl<'a> Group<'a> {
             let table = Arc::clone(self.view.catalog.table(&table)?);
             let key = table.spec.key.encode(&item)?.into_vec();
             let old = self.item(table.space, &key)?;
-            writes.push(Decided { table, key, old, new, encoded: None, cause: Cause::Request });
+            writes.push(Decided {
+                table,
+                key,
+                old,
+                new,
+                encoded: None,
+                cause: Cause::Request,
+                is_fed: true,
+            });
         }
         self.commit(writes, vec![]);
         Ok(BatchWrite::default())
@@ -154,7 +165,8 @@ impl<'a> Group<'a> {
                 false => Err(Error::TokenReused { token: token.clone() }),
             };
         }
-        let decided = self.decide_all(transaction.actions, targets, bytes)?;
+        let mut decided = self.decide_all(transaction.actions, targets, bytes)?;
+        decided.extend(self.decide_numbers(transaction.numbers)?);
         let mut more = self.set_effects(transaction.sets)?;
         if let Some((token, fingerprint)) = token {
             let expires = Time(self.now.0.saturating_add(TOKEN_KEPT_MS));
@@ -201,6 +213,7 @@ impl<'a> Group<'a> {
                     new: None,
                     encoded: None,
                     cause: Cause::Expiry,
+                    is_fed: true,
                 });
             }
         }
@@ -244,6 +257,31 @@ impl<'a> Group<'a> {
         Ok(decided)
     }
 
+    /// What becomes of items that hold numbers.
+    fn decide_numbers(&self, numbers: Vec<AddNumber>) -> Result<Vec<Decided>, Error> {
+        let catalog = &self.view.catalog;
+        let item_at = |table: &TableName, key: &Item| {
+            let table = catalog.table(table)?;
+            self.item(table.space, table.spec.key.encode(key)?.as_bytes())
+        };
+        let all = added(numbers, &|name| catalog.spec(name), &item_at)?;
+        let decided = all.into_iter().map(|Added { table, key, old, new }| {
+            let table = Arc::clone(catalog.table(&table)?);
+            let key = table.spec.key.encode(&key)?.into_vec();
+            let new = new.map(Arc::new);
+            Ok(Decided {
+                table,
+                key,
+                old,
+                new,
+                encoded: None,
+                cause: Cause::Request,
+                is_fed: false,
+            })
+        });
+        decided.collect()
+    }
+
     fn decide_action(
         &self,
         action: TransactAction,
@@ -253,7 +291,7 @@ impl<'a> Group<'a> {
         let old = self.item(table.space, &key)?;
         Ok(decide(&table.spec, old.as_deref(), action).map(|new| {
             let new = new.map(Arc::new);
-            Decided { table, key, old, new, encoded, cause: Cause::Request }
+            Decided { table, key, old, new, encoded, cause: Cause::Request, is_fed: true }
         }))
     }
 
@@ -277,8 +315,8 @@ impl<'a> Group<'a> {
         for write in writes.into_iter().filter(|write| write.old != write.new) {
             let new = write.encoded.or_else(|| write.new.as_deref().map(encode_item));
             let feed = match write.table.spec.feed {
-                Feed::Off => None,
-                Feed::Images => Some(write.old.as_deref().map(encode_item)),
+                Feed::Images if write.is_fed => Some(write.old.as_deref().map(encode_item)),
+                Feed::Off | Feed::Images => None,
             };
             let old_len = feed.as_ref().and_then(Option::as_ref).map_or(0, Vec::len);
             self.bytes += write.key.len() + new.as_ref().map_or(0, Vec::len) + old_len;

@@ -9,10 +9,11 @@ use super::set;
 use super::table::{Stamp, Table};
 use crate::decide::decide;
 use crate::limits::{BATCH_GET_BYTES_MAX, TOKEN_KEPT_MS};
+use crate::numbers::{Added, added};
 use crate::{
-    Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, Cause, ChangePage, Delete, Error,
-    Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, ShardId, TableDescription, TableName,
-    TableSpec, Time, TransactAction, TransactGet, TransactWrite, UpdateItem, validate,
+    AddNumber, Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, Cause, ChangePage, Delete,
+    Error, Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, ShardId, TableDescription,
+    TableName, TableSpec, Time, TransactAction, TransactGet, TransactWrite, UpdateItem, validate,
 };
 
 /// All tables at one moment. Cloning it is what a snapshot is.
@@ -37,6 +38,7 @@ struct Write {
     table: TableName,
     key: Item,
     new: Option<Item>,
+    is_fed: bool,
 }
 
 /// A feed has one shard.
@@ -154,10 +156,13 @@ impl State {
         validate::batch_write(batch, &|name| self.spec(name))?;
         for action in &batch.actions {
             let write = match action.clone() {
-                BatchAction::Put(table, item) => {
-                    Write { key: self.spec(&table)?.key.of(&item), table, new: Some(item) }
-                }
-                BatchAction::Delete(table, key) => Write { table, key, new: None },
+                BatchAction::Put(table, item) => Write {
+                    key: self.spec(&table)?.key.of(&item),
+                    table,
+                    new: Some(item),
+                    is_fed: true,
+                },
+                BatchAction::Delete(table, key) => Write { table, key, new: None, is_fed: true },
             };
             self.commit(vec![write], now, Cause::Request)?;
         }
@@ -173,7 +178,8 @@ impl State {
         if self.is_repeated(&transaction, now)? {
             return Ok(());
         }
-        let writes = self.decide_all(&transaction)?;
+        let mut writes = self.decide_all(&transaction)?;
+        writes.extend(self.decide_numbers(transaction.numbers.clone())?);
         self.commit(writes, now, Cause::Request)?;
         for change in &transaction.sets {
             set::change(&mut self.table_mut(&change.table)?.sets, change.clone());
@@ -188,7 +194,7 @@ impl State {
     pub(super) fn expire(&mut self, now: Time) -> Result<usize, Error> {
         let expired = self.tables.iter().flat_map(|(name, table)| {
             let keys = table.expired(now).into_iter();
-            keys.map(|key| Write { table: name.clone(), key, new: None })
+            keys.map(|key| Write { table: name.clone(), key, new: None, is_fed: true })
         });
         let writes: Vec<Write> = expired.collect();
         let count = writes.len();
@@ -241,7 +247,7 @@ impl State {
         let key = action.key(&table.spec.key);
         let old = table.item(&key).cloned();
         let new = decide(&table.spec, old.as_ref(), action.clone())?;
-        let write = Write { table: action.table().clone(), key, new: new.clone() };
+        let write = Write { table: action.table().clone(), key, new: new.clone(), is_fed: true };
         self.commit(vec![write], now, Cause::Request)?;
         Ok((old, new))
     }
@@ -257,7 +263,8 @@ impl State {
             match decide(&table.spec, table.item(&key), action.clone()) {
                 Ok(new) => {
                     bytes += bytes_of(action, &key, new.as_ref());
-                    writes.push(Write { table: action.table().clone(), key, new });
+                    let table = action.table().clone();
+                    writes.push(Write { table, key, new, is_fed: true });
                     reasons.push(None);
                 }
                 Err(reason) => reasons.push(Some(reason)),
@@ -270,14 +277,24 @@ impl State {
         Ok(writes)
     }
 
+    /// What becomes of items that hold numbers.
+    fn decide_numbers(&self, numbers: Vec<AddNumber>) -> Result<Vec<Write>, Error> {
+        let item_at =
+            |table: &TableName, key: &Item| Ok(self.table(table)?.item(key).cloned().map(Arc::new));
+        let all = added(numbers, &|name| self.spec(name), &item_at)?.into_iter();
+        let write = |Added { table, key, new, .. }| Write { table, key, new, is_fed: false };
+        Ok(all.map(write).collect())
+    }
+
     /// The one place where items change. A write that changes nothing leaves no trace.
     fn commit(&mut self, writes: Vec<Write>, at: Time, cause: Cause) -> Result<(), Error> {
         let mut position = 0;
-        for Write { table, key, new } in writes {
+        for Write { table, key, new, is_fed } in writes {
             let commit = self.commits + 1;
             let table = self.table_mut(&table)?;
             if table.item(&key) != new.as_ref() {
-                table.replace(key, new, Stamp { seq: seq_no(commit, position), at, cause });
+                let stamp = Stamp { seq: seq_no(commit, position), at, cause };
+                table.replace(key, new, is_fed.then_some(stamp));
                 position += 1;
             }
         }

@@ -134,6 +134,10 @@ impl Store for Reference {
         })
     }
 
+    fn adds_numbers(&self) -> bool {
+        true
+    }
+
     fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
         Box::pin(async move { self.state().shards(&table) })
     }

@@ -41,14 +41,13 @@ impl Table {
         self.items.iter().find(|item| self.spec.key.of(item) == *key)
     }
 
-    /// Makes the item with this key be `new`, and says so in the feed.
-    pub(super) fn replace(&mut self, key: Item, new: Option<Item>, stamp: Stamp) {
+    /// Makes the item with this key be `new`, and says so in the feed if it has a stamp.
+    pub(super) fn replace(&mut self, key: Item, new: Option<Item>, stamp: Option<Stamp>) {
         let spec = Arc::clone(&self.spec);
         let position = self.items.iter().position(|item| spec.key.of(item) == key);
         let old = position.map(|position| self.items.swap_remove(position));
         self.items.extend(new.clone());
-        if spec.feed == Feed::Images {
-            let Stamp { seq, at, cause } = stamp;
+        if let Some(Stamp { seq, at, cause }) = stamp.filter(|_| spec.feed == Feed::Images) {
             self.changes.push(Change { seq, at, key, old, new, cause });
         }
     }

@@ -1,6 +1,7 @@
 //! Transactions.
 
 use super::batch::{Seen, action_count};
+use super::item::key;
 use super::set::set_bytes;
 use super::write::{check, delete, get, put, update};
 use crate::limits::{TOKEN_CHARS_MAX, TRANSACTION_ACTIONS_MAX, TRANSACTION_BYTES_MAX};
@@ -25,8 +26,9 @@ pub(crate) fn transact_write(
     transaction: &TransactWrite,
     specs: Specs<'_>,
 ) -> Result<usize, Error> {
-    // A transaction can be about sets alone.
-    if transaction.sets.is_empty() || !transaction.actions.is_empty() {
+    // A transaction can be about sets or numbers alone.
+    let has_others = !transaction.sets.is_empty() || !transaction.numbers.is_empty();
+    if !has_others || !transaction.actions.is_empty() {
         action_count(transaction.actions.len(), TRANSACTION_ACTIONS_MAX)?;
     }
     transaction.token.as_deref().map_or(Ok(()), token)?;
@@ -37,6 +39,12 @@ pub(crate) fn transact_write(
         static_checks(&spec, action)?;
         bytes += known_bytes(action);
         seen.first_time((action.table(), &spec), action.image())?;
+    }
+    for add in &transaction.numbers {
+        let spec = specs(&add.table)?;
+        key(&spec, &add.key)?;
+        bytes += add.key.size();
+        seen.first_time((&add.table, &spec), &add.key)?;
     }
     for change in &transaction.sets {
         specs(&change.table)?;

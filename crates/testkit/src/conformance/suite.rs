@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     batches, concurrency, conditions, feed, index_keys, index_paging, indexes, items, limits,
-    queries, query_paging, query_refusals, returned_images, scans, sets, snapshots, start_keys,
-    tables, tokens, transactions, ttl, updates, validation,
+    numbers, queries, query_paging, query_refusals, returned_images, scans, sets, snapshots,
+    start_keys, tables, tokens, transactions, ttl, updates, validation,
 };
 use crate::Subject;
 
@@ -48,6 +48,7 @@ pub fn cases() -> Vec<Case> {
         index_paging::CASES,
         scans::CASES,
         sets::CASES,
+        numbers::CASES,
         batches::CASES,
         transactions::CASES,
         tokens::CASES,

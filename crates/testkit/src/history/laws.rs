@@ -15,11 +15,18 @@ use crate::sample::sorted;
 pub(super) struct Laws {
     /// Tables whose feed was on from the beginning.
     complete: BTreeSet<TableName>,
+    /// Tables that the last transaction has added to.
+    added_to: Vec<TableName>,
 }
 
 impl Laws {
     /// Keeps track of which tables the law is about.
     pub(super) fn note(&mut self, op: &Op, outcome: &Outcome) {
+        // What was refused can be repeated.
+        if let Op::TransactWrite(transaction) = op {
+            let added = transaction.numbers.iter().map(|number| number.table.clone());
+            self.added_to = added.collect();
+        }
         if matches!(outcome, Outcome::Refused(_)) {
             return;
         }
@@ -29,6 +36,10 @@ impl Laws {
             }
             Op::Drop(table) | Op::Alter(table, Alteration::SetFeed(Feed::Off)) => {
                 self.complete.remove(table);
+            }
+            // Feeds do not have what is added to numbers.
+            Op::TransactWrite(_) | Op::Repeat => {
+                self.complete.retain(|table| !self.added_to.contains(table));
             }
             _ => {}
         }

@@ -1,9 +1,9 @@
 //! Random steps.
 
 use keyloom_store::{
-    Alteration, BatchAction, BatchGet, BatchWrite, Check, Consistency, Delete, Direction, Feed,
-    Get, KeySchema, Membership, OnFailure, Put, Query, Returns, Scan, Segment, Select, SetChange,
-    SetName, TableSpec, TransactAction, TransactGet, TransactWrite, UpdateItem,
+    AddNumber, Alteration, BatchAction, BatchGet, BatchWrite, Check, Consistency, Delete,
+    Direction, Feed, Get, KeySchema, Membership, OnFailure, Put, Query, Returns, Scan, Segment,
+    Select, SetChange, SetName, TableSpec, TransactAction, TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_value::{Item, KeyCondition, KeyTest, Name, Value};
 use proptest::collection::vec;
@@ -234,10 +234,28 @@ fn transact_write() -> impl Strategy<Value = TransactWrite> {
     let token = select(vec![None, Some("first"), Some("second")]);
     let actions = prop_oneof![4 => vec(transact_action(), 1..5), 1 => Just(vec![])];
     let sets = prop_oneof![1 => Just(vec![]), 2 => vec(set_changes(), 1..4)];
-    (actions, sets, token).prop_map(|(actions, sets, token)| TransactWrite {
+    let numbers = prop_oneof![8 => Just(vec![]), 1 => vec(add_number(), 1..3)];
+    (actions, numbers, sets, token).prop_map(|(actions, numbers, sets, token)| TransactWrite {
         actions,
+        numbers,
         sets: sets.concat(),
         token: token.map(str::to_owned),
+    })
+}
+
+/// Adds to an attribute that may hold anything, and that an index may have in its key.
+fn add_number() -> impl Strategy<Value = AddNumber> {
+    let change = select(vec![-2, -1, 0, 1, 1, 1, 2, i64::MAX]);
+    table().prop_flat_map(move |shape| {
+        (key(&shape.key), select(vec!["n", "n", "n", "rank", "s"]), change.clone()).prop_map(
+            move |(key, attribute, change)| AddNumber {
+                table: shape.table.clone(),
+                key,
+                attribute: attribute.into(),
+                change,
+                rank: None,
+            },
+        )
     })
 }
 
@@ -259,7 +277,7 @@ fn set_changes() -> impl Strategy<Value = Vec<SetChange>> {
     })
 }
 
-/// The same history for a store that has no sets.
+/// The same history for a store that has no sets and does not add to numbers.
 pub fn without_sets(mut ops: Vec<Op>) -> Vec<Op> {
     let reads_sets = |op: &Op| {
         matches!(op, Op::Read(ReadOp::Sets { .. }) | Op::ReadSnapshot(ReadOp::Sets { .. }))
@@ -268,6 +286,7 @@ pub fn without_sets(mut ops: Vec<Op>) -> Vec<Op> {
     for op in &mut ops {
         if let Op::TransactWrite(transaction) = op {
             transaction.sets.clear();
+            transaction.numbers.clear();
         }
     }
     ops

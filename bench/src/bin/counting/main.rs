@@ -1,0 +1,176 @@
+//! What counts and boards cost who writes: a crowd on one value beside a crowd on many, and comments
+//! taken in with and without them.
+//!
+//! ```sh
+//! cargo run --release -p keyloom-bench --bin counting        # `-- --quick` for a tenth of it
+//! ```
+
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+)]
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+use keyloom::{Db, Entry, Existing};
+use keyloom_store::{Engine, Options};
+use pollster::block_on;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const COMMENT: &str = r#"
+[entity.comment]
+fields.product = "text"
+fields.language = "text"
+fields.rating = "int 1..5"
+fields.created = "int"
+fields.body = "text"
+list.newest = { by = "product", order = "-created", facets = ["language", "rating"] }
+"#;
+const COUNT: &str = r#"
+count.of_product = { by = "product", split = ["language", "rating"] }
+"#;
+const BOARD: &str = r#"
+board.leaders = { of = "product", where = { rating = 5 } }
+"#;
+const LANGUAGES: [&str; 4] = ["en", "fr", "it", "de"];
+/// So that a comment has about 1 KB.
+const BODY_BYTES: usize = 800;
+
+fn main() {
+    let is_quick = std::env::args().any(|argument| argument == "--quick");
+    let tenth = if is_quick { 10 } else { 1 };
+    println!("Creates on a board, writers at once:\n");
+    println!("| writers | on many values | on one value | of many |");
+    println!("|---:|---:|---:|---:|");
+    for writers in [16, 40, 100, 400] {
+        let creates = 40_000 / tenth;
+        let many = created_a_second(writers, creates, |number| format!("p{}", number % 1000));
+        let one = created_a_second(writers, creates, |_| "p".to_owned());
+        println!("| {writers} | {many:.0}/s | {one:.0}/s | {:.2} |", one / many);
+    }
+    println!("\nComments of 1 KB taken in:\n\n| with | comments/s | slower | bytes in the tree |");
+    println!("|---|---:|---:|---:|");
+    let mut first = None;
+    for (name, parts) in [
+        ("facets", vec![COMMENT]),
+        ("facets and counts", vec![COMMENT, COUNT]),
+        ("facets, counts and a board", vec![COMMENT, COUNT, BOARD]),
+    ] {
+        let (rate, bytes) = imported_a_second(&parts.concat(), 200_000 / tenth);
+        let slower = *first.get_or_insert(rate) / rate;
+        println!("| {name} | {rate:.0} | {slower:.2} × | {bytes:.0} |");
+    }
+}
+
+/// A database in a folder, gone when this is dropped.
+struct Kept {
+    db: Db,
+    engine: Arc<Engine>,
+    directory: PathBuf,
+}
+
+impl Kept {
+    fn open(model: &str) -> Kept {
+        let directory = format!("keyloom-counting-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
+        let _ = std::fs::remove_dir_all(&directory);
+        let engine = Engine::open(&directory, Options::default()).expect("an engine opens");
+        let engine = Arc::new(engine);
+        let db = block_on(Db::open(model, engine.clone())).expect("the database opens");
+        Kept { db, engine, directory }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Entities of the highest rating, made one by one by so many threads.
+fn created_a_second(writers: u32, creates: u32, product: impl Fn(u32) -> String + Sync) -> f64 {
+    let kept = Kept::open(&[COMMENT, COUNT, BOARD].concat());
+    let next = AtomicU32::new(0);
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..writers {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= creates {
+                        break;
+                    }
+                    let mut fields = fields(number, &product(number));
+                    fields["rating"] = 5.into();
+                    block_on(kept.db.create("comment", &fields)).expect("it is made");
+                }
+            });
+        }
+    });
+    f64::from(creates) / began.elapsed().as_secs_f64()
+}
+
+/// Also how many bytes of the tree each takes.
+fn imported_a_second(model: &str, comments: u32) -> (f64, f64) {
+    let kept = Kept::open(model);
+    let next = AtomicU32::new(0);
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let first = next.fetch_add(100, Ordering::Relaxed);
+                    let entries: Vec<Entry> =
+                        (first..comments.min(first + 100)).map(entry).collect();
+                    if entries.is_empty() {
+                        break;
+                    }
+                    import(&kept.db, entries);
+                }
+            });
+        }
+    });
+    let rate = f64::from(comments) / began.elapsed().as_secs_f64();
+    kept.engine.checkpoint().expect("it is brought to the disk");
+    let tree = std::fs::metadata(kept.directory.join("tree.redb")).expect("there is a tree");
+    // The file is made longer ahead of time; what was never written takes no room.
+    (rate, (tree.blocks() * 512) as f64 / f64::from(comments))
+}
+
+/// In as few transactions as take them.
+fn import(db: &Db, entries: Vec<Entry>) {
+    match block_on(db.import(entries.clone(), Existing::Keep)) {
+        Ok(_) => {}
+        Err(keyloom::Error::TooLarge { .. }) if entries.len() > 1 => {
+            let (left, right) = entries.split_at(entries.len() / 2);
+            import(db, left.to_vec());
+            import(db, right.to_vec());
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn fields(number: u32, product: &str) -> serde_json::Value {
+    serde_json::json!({
+        "product": product,
+        "language": LANGUAGES[number as usize % LANGUAGES.len()],
+        "rating": 1 + number * 7 % 5,
+        "created": number,
+        "body": "x".repeat(BODY_BYTES),
+    })
+}
+
+fn entry(number: u32) -> Entry {
+    let fields = fields(number, &format!("p{}", number % 1000));
+    let entry = serde_json::json!({
+        "entity": "comment", "id": format!("{number:026}"), "fields": fields,
+    });
+    Entry::from_json(entry.to_string().as_bytes()).expect("an entry")
+}
