@@ -192,7 +192,7 @@ impl Reader<'_> {
         if !page.items.first().is_some_and(is_parent) {
             return Ok(None);
         }
-        let parent = self.read_own(&page.items.remove(0))?;
+        let parent = self.read_own(page.items.remove(0))?;
         Ok(self.is_visible(&parent).await?.then_some((parent, page)))
     }
 

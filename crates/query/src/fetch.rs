@@ -1,11 +1,12 @@
 //! Rows by their keys, one or many, as the store has them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{OwnRow, RowKey, Unreadable};
 use keyloom_store::{BatchGet, Get};
-use keyloom_value::{Item, Value};
+use keyloom_value::{Item, Name, Value};
 
 use crate::{Effort, Error, Reader};
 
@@ -36,9 +37,29 @@ impl RawKey {
         Some(RawKey { partition: bytes(PARTITION)?, sort: bytes(SORT)? })
     }
 
+    /// The key of a row that is not needed afterwards.
+    pub(crate) fn take(row: &mut Item) -> Option<RawKey> {
+        Some(RawKey { partition: take_bytes(row, PARTITION)?, sort: take_bytes(row, SORT)? })
+    }
+
+    fn is_of(&self, row: &Item) -> bool {
+        let bytes = |name| row.get(name).and_then(Value::as_b);
+        bytes(PARTITION) == Some(&self.partition) && bytes(SORT) == Some(&self.sort)
+    }
+
     fn to_item(&self) -> Item {
-        let (partition, sort) = (self.partition.clone(), self.sort.clone());
-        Item::from([(PARTITION, Value::B(partition)), (SORT, Value::B(sort))])
+        // A name is cloned for every row that is asked for.
+        static NAMES: LazyLock<[Name; 2]> = LazyLock::new(|| [PARTITION.into(), SORT.into()]);
+        let values = [&self.partition, &self.sort].map(|bytes| Value::B(bytes.clone()));
+        NAMES.iter().cloned().zip(values).collect()
+    }
+}
+
+/// The bytes that an attribute of a row holds; none are left there.
+pub(crate) fn take_bytes(row: &mut Item, name: &str) -> Option<Vec<u8>> {
+    match row.get_mut(name)? {
+        Value::B(bytes) => Some(std::mem::take(bytes)),
+        _ => None,
     }
 }
 
@@ -46,6 +67,38 @@ impl From<&RowKey> for RawKey {
     fn from(key: &RowKey) -> RawKey {
         let (partition, sort) = (key.partition.as_bytes().to_vec(), key.sort.as_bytes().to_vec());
         RawKey { partition, sort }
+    }
+}
+
+/// Rows by the places of their keys.
+struct Found<'k> {
+    keys: &'k [RawKey],
+    rows: Vec<Option<Item>>,
+    /// Most stores answer in the order of the request.
+    next: usize,
+}
+
+impl<'k> Found<'k> {
+    fn new(keys: &'k [RawKey]) -> Found<'k> {
+        Found { keys, rows: vec![None; keys.len()], next: 0 }
+    }
+
+    fn put(&mut self, row: Item) {
+        let is_it = |place: &usize| self.keys[*place].is_of(&row);
+        let Some(place) = (self.next..self.keys.len()).chain(0..self.next).find(is_it) else {
+            return;
+        };
+        self.rows[place] = Some(row);
+        self.next = place + 1;
+    }
+
+    /// The row at a place; one that is asked for again is the first one's.
+    fn take(&mut self, place: usize, is_each_once: bool) -> Option<Item> {
+        if is_each_once {
+            return self.rows[place].take();
+        }
+        let same = self.keys.iter().zip(&self.rows).filter(|(key, _)| **key == self.keys[place]);
+        same.filter_map(|(_, row)| row.as_ref()).next().cloned()
     }
 }
 
@@ -87,7 +140,7 @@ impl Reader<'_> {
         let mut asked = BTreeSet::new();
         let once = keys.iter().filter(|key| asked.insert(*key));
         let mut gets: Vec<Get> = once.map(|key| Get::new(self.table, key.to_item())).collect();
-        let mut found = BTreeMap::new();
+        let mut found = Found::new(keys);
         let mut idle_rounds = 0;
         while !gets.is_empty() && idle_rounds < IDLE_ROUNDS_MAX {
             let before = gets.len();
@@ -96,7 +149,7 @@ impl Reader<'_> {
             effort.rows += before.saturating_sub(gets.len()) as u64;
             for (_, row) in got.items {
                 effort.bytes += row.size() as u64;
-                found.extend(RawKey::of(&row).map(|key| (key, row)));
+                found.put(row);
             }
             let first_is_left = keys.first().is_some_and(|first| is_left(&gets, first));
             if effort.bytes >= bytes_max && !first_is_left {
@@ -108,19 +161,16 @@ impl Reader<'_> {
             return Err(Error::Unanswered { rows: gets.len() });
         }
         let is_each_once = asked.len() == keys.len();
-        let mut take = |key: &RawKey| {
-            if is_each_once { found.remove(key) } else { found.get(key).cloned() }
-        };
-        let fetched = |key: &RawKey| match take(key) {
+        let fetched = |place: usize| match found.take(place, is_each_once) {
             Some(row) => Fetched::Row(row),
-            None if is_left(&gets, key) => Fetched::Unread,
+            None if is_left(&gets, &keys[place]) => Fetched::Unread,
             None => Fetched::Gone,
         };
-        Ok(keys.iter().map(fetched).collect())
+        Ok((0..keys.len()).map(fetched).collect())
     }
 
-    pub(crate) fn read_own(&self, row: &Item) -> Result<OwnRow, Error> {
-        self.layout.read_own(row).map_err(|reason| unreadable(row, reason))
+    pub(crate) fn read_own(&self, row: Item) -> Result<OwnRow, Error> {
+        self.layout.take_own(row).map_err(|failed| unreadable(&failed.0, failed.1))
     }
 }
 

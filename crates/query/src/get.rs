@@ -51,7 +51,7 @@ impl Reader<'_> {
     /// If the store fails, or the row is damaged.
     pub async fn get_any(&self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
         let row = self.row(&self.layout.own_key(key)).await?;
-        row.as_ref().map(|row| self.read_own(row)).transpose()
+        row.map(|row| self.read_own(row)).transpose()
     }
 
     /// The entities that are there and seen, in the order of their keys, one answer for each key.
@@ -67,7 +67,7 @@ impl Reader<'_> {
         let fitting: Vec<Option<RawKey>> = fitting.collect();
         let asked: Vec<RawKey> = fitting.iter().flatten().cloned().collect();
         let rows = self.rows(&asked, &mut effort).await?;
-        let rows = rows.iter().map(|row| row.as_ref().map(|row| self.read_own(row)).transpose());
+        let rows = rows.into_iter().map(|row| row.map(|row| self.read_own(row)).transpose());
         let rows = rows.collect::<Result<Vec<Option<OwnRow>>, Error>>()?;
 
         let there = asked.iter().zip(&rows).filter_map(|(key, row)| Some((key, row.as_ref()?)));

@@ -9,7 +9,7 @@ use keyloom_store::{Direction, TableName};
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::cut::{Cut, Turn};
-use crate::fetch::{BATCH_MAX, Fetched, RawKey, unreadable};
+use crate::fetch::{BATCH_MAX, Fetched, RawKey, take_bytes, unreadable};
 use crate::filter::EVERYTHING;
 use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant, check_values};
@@ -304,10 +304,10 @@ impl Walk<'_> {
             None if page.items.len() <= wanted => Rest::Nothing,
             None | Some(_) => Rest::Maybe,
         };
-        let entries = page.items.iter().take(wanted).map(|row| self.entry(row));
+        let entries = page.items.into_iter().take(wanted).map(|row| self.entry(row));
         let entries = entries.collect::<Result<Vec<Entry>, Error>>()?;
         if let (true, Some(last_key)) = (entries.is_empty(), &page.last_key) {
-            let position = self.entry(last_key)?.position;
+            let position = self.position(last_key)?;
             self.pass(position);
         }
         for batch in entries.chunks(BATCH_MAX) {
@@ -332,7 +332,7 @@ impl Walk<'_> {
         for (entry, fetched) in entries.iter().zip(fetched).take(read) {
             match fetched {
                 Fetched::Row(row) if self.is_at(&row, &entry.position) => {
-                    let row = self.reader.read_own(&row)?;
+                    let row = self.reader.read_own(row)?;
                     if self.passes(&row.image) {
                         rows.push((&entry.key, row));
                     }
@@ -353,11 +353,18 @@ impl Walk<'_> {
         Ok(read)
     }
 
-    pub(crate) fn entry(&self, row: &Item) -> Result<Entry, Error> {
-        let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
+    /// The entry that a row of the index is.
+    pub(crate) fn entry(&self, mut row: Item) -> Result<Entry, Error> {
+        let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
+        let position = take_bytes(&mut row, self.place.sort.as_str()).ok_or_else(|| wrong(&row))?;
+        Ok(Entry { position, key: RawKey::take(&mut row).ok_or_else(|| wrong(&row))? })
+    }
+
+    /// Where a row of the index is.
+    pub(crate) fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
         let position = row.get(self.place.sort.as_str()).and_then(Value::as_b);
-        let position = position.ok_or_else(wrong)?.to_vec();
-        Ok(Entry { position, key: RawKey::of(row).ok_or_else(wrong)? })
+        let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
+        position.map(<[u8]>::to_vec).ok_or_else(wrong)
     }
 
     /// Whether an own row says that its entity is at this place of this list.

@@ -383,12 +383,12 @@ impl Walk<'_> {
             let page = self.reader.page(&self.place, &self.span, self.direction, limit).await?;
             self.effort.rows += page.scanned;
             self.effort.bytes += page.scanned_bytes;
-            let matching = self.sifted(node, &page.items).await?;
+            let matching = self.sifted(node, page.items).await?;
             if let Some(end) = self.look_at_some(&matching).await? {
                 return Ok(end);
             }
             let Some(last_key) = &page.last_key else { return Ok(End::Exhausted) };
-            let position = self.entry(last_key)?.position;
+            let position = self.position(last_key)?;
             // A full page ends behind its last entity, but whether one more matches is looked for
             // beyond.
             match self.wanted() {
@@ -416,13 +416,13 @@ impl Walk<'_> {
     }
 
     /// Those of some rows of the list whose numbers match. One that tells no number is looked at.
-    async fn sifted(&mut self, node: &Node, rows: &[Item]) -> Result<Vec<Entry>, Error> {
+    async fn sifted(&mut self, node: &Node, rows: Vec<Item>) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
         let sort = self.place.sort.clone();
         let number = |row: &Item| layout.number_at(of, row.get(sort.as_str())?.as_b()?);
         let numbers: Vec<Option<u32>> = rows.iter().map(number).collect();
         let is_in = self.are_in(node, &numbers).await?;
-        let kept = rows.iter().zip(is_in).filter(|(_, is_in)| *is_in);
+        let kept = rows.into_iter().zip(is_in).filter(|(_, is_in)| *is_in);
         kept.map(|(row, _)| self.entry(row)).collect()
     }
 

@@ -102,12 +102,12 @@ impl Walk<'_> {
             stream.is_read = page.last_key.is_none();
             stream.rows = rows.saturating_mul(2);
             let sort = place.sort.as_str();
-            for row in &page.items {
-                stream.entries.push_back(entry(row, sort, facets.len())?);
-            }
             if let Some(last) = page.items.last().or(page.last_key.as_ref()) {
                 let last = last.get(sort).and_then(Value::as_b).unwrap_or_default();
                 stream.span = stream.span.clone().after(last, self.direction);
+            }
+            for row in page.items {
+                stream.entries.push_back(entry(row, sort, facets.len())?);
             }
         }
         Ok(())
@@ -143,10 +143,10 @@ fn merged(streams: &mut [Stream], count: usize, direction: Direction) -> Vec<Ent
 }
 
 /// Where an entity is in the list, from its place by facet.
-fn entry(row: &Item, sort: &str, facets: usize) -> Result<Entry, Error> {
-    let wrong = || unreadable(row, Unreadable { attribute: "a place by facet" });
-    let place = row.get(sort).and_then(Value::as_b).ok_or_else(wrong)?;
+fn entry(mut row: Item, sort: &str, facets: usize) -> Result<Entry, Error> {
+    let wrong = |row: &Item| unreadable(row, Unreadable { attribute: "a place by facet" });
+    let place = row.get(sort).and_then(Value::as_b).ok_or_else(|| wrong(&row))?;
     let position = (0..facets).try_fold(place, |rest, _| KeyBytes::skip_part(rest));
-    let position = position.map_err(|_| wrong())?.to_vec();
-    Ok(Entry { position, key: RawKey::of(row).ok_or_else(wrong)? })
+    let position = position.map_err(|_| wrong(&row))?.to_vec();
+    Ok(Entry { position, key: RawKey::take(&mut row).ok_or_else(|| wrong(&row))? })
 }

@@ -90,7 +90,7 @@ impl Reader<'_> {
         let keys = self.numbered_keys((entity, tenant), &[number], &mut effort).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
         let rows = self.rows(&keys, &mut effort).await?;
-        rows.iter().flatten().map(|row| self.read_own(row)).collect()
+        rows.into_iter().flatten().map(|row| self.read_own(row)).collect()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Counts and boards: the figures of a product page, with one writer and many, while they are made.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
 use keyloom::{Db, Error, Number, Ranked, Value};
-use keyloom_store::Store;
-use keyloom_testkit::{ManualClock, SimDisk};
+use keyloom_store::{Answer, Store, TransactWrite};
+use keyloom_testkit::{Front, InFront, ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
@@ -159,6 +160,46 @@ fn sixteen_writers_on_one_number_lose_nothing() {
     assert_eq!(by_rating(&db, "42", Some("en")), [(4, 80), (5, 160)]);
     let leaders = block_on(db.board("leaders").read()).expect("the board is read");
     assert_eq!(leaders.items, [ranked(1, 160, "42")]);
+    assert_clean(&db);
+}
+
+/// A store that keeps count of the transactions that it is sent.
+struct Counting {
+    store: Arc<dyn Store>,
+    transactions: AtomicUsize,
+}
+
+impl Front for Counting {
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
+        self.transactions.fetch_add(1, Ordering::Relaxed);
+        self.store.transact_write(transaction)
+    }
+}
+
+/// Nobody tries again because another one was faster.
+#[test]
+fn a_crowd_on_one_value_of_a_board_writes_everything_once() {
+    let (store, transactions) = (Arc::new(engine(&SimDisk::new(0))), AtomicUsize::new(0));
+    let counting = Arc::new(InFront(Counting { store, transactions }));
+    let db = block_on(open(COMMENTS, counting.clone()));
+    let (start, opening) = (Barrier::new(400), counting.0.transactions.swap(0, Ordering::Relaxed));
+    assert!(opening > 0, "transactions are counted");
+    std::thread::scope(|scope| {
+        for _ in 0..400 {
+            scope.spawn(|| {
+                start.wait();
+                comment(&db, "42", "en", 5);
+                comment(&db, "42", "fr", 5);
+            });
+        }
+    });
+    assert_eq!(counting.0.transactions.load(Ordering::Relaxed), 800);
+    let leaders = block_on(db.board("leaders").read()).expect("the board is read");
+    assert_eq!(leaders.items, [ranked(1, 800, "42")]);
     assert_clean(&db);
 }
 

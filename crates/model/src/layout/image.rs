@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use keyloom_value::{Item, Number, Value};
+use keyloom_value::{Item, Name, Number, Value};
 
 use super::attribute::{DELETION, NUMBER, PARTITION, REVISION, SORT, VERSION};
 use super::{EntityKey, Layout, RowName};
@@ -66,8 +66,24 @@ impl Layout {
     ///
     /// If it is no such row.
     pub fn read_own(&self, row: &Item) -> Result<OwnRow, Unreadable> {
+        Ok(self.read_own_head(row)?.with(fields(row)))
+    }
+
+    /// The same of a row that is not needed afterwards: its fields are not copied.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such row; the row comes back.
+    pub fn take_own(&self, row: Item) -> Result<OwnRow, Box<(Item, Unreadable)>> {
+        match self.read_own_head(&row) {
+            Ok(head) => Ok(head.with(into_fields(row))),
+            Err(reason) => Err(Box::new((row, reason))),
+        }
+    }
+
+    fn read_own_head(&self, row: &Item) -> Result<Head, Unreadable> {
         match self.name_of(row)? {
-            RowName::Own(key) => read(key, row),
+            RowName::Own(key) => Head::read(key, row),
             RowName::Link { .. }
             | RowName::Guard { .. }
             | RowName::Entry { .. }
@@ -83,7 +99,7 @@ impl Layout {
     /// If it is no such row.
     pub fn read_child(&self, row: &Item) -> Result<OwnRow, Unreadable> {
         match self.name_of(row)? {
-            RowName::Link { owner, .. } => read(owner, row),
+            RowName::Link { owner, .. } => Ok(Head::read(owner, row)?.with(fields(row))),
             RowName::Own(_)
             | RowName::Guard { .. }
             | RowName::Entry { .. }
@@ -100,30 +116,52 @@ impl Layout {
     }
 }
 
-fn read(key: EntityKey, row: &Item) -> Result<OwnRow, Unreadable> {
-    let wrong = |attribute| Unreadable { attribute };
-    let version = row.get(VERSION).and_then(Value::as_s).ok_or(wrong(VERSION))?.to_owned();
-    let revision = row.get(REVISION).and_then(Value::as_n).and_then(Number::to_i64);
-    let revision = revision.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(REVISION))?;
-    let deletion = match row.get(DELETION) {
-        None => None,
-        Some(Value::S(task)) => Some(task.clone()),
-        Some(_) => return Err(wrong(DELETION)),
-    };
-    let number = match row.get(NUMBER) {
-        None => None,
-        Some(number) => {
-            let number = number.as_n().and_then(Number::to_i64);
-            Some(number.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(NUMBER))?)
-        }
-    };
-    let image = Image { key, version, number, fields: fields(row) };
-    Ok(OwnRow { image, revision, deletion })
+/// All of an entity but its fields.
+struct Head {
+    key: EntityKey,
+    version: String,
+    number: Option<u32>,
+    revision: u32,
+    deletion: Option<String>,
+}
+
+impl Head {
+    fn with(self, fields: Item) -> OwnRow {
+        let Head { key, version, number, revision, deletion } = self;
+        OwnRow { image: Image { key, version, number, fields }, revision, deletion }
+    }
+
+    fn read(key: EntityKey, row: &Item) -> Result<Head, Unreadable> {
+        let wrong = |attribute| Unreadable { attribute };
+        let version = row.get(VERSION).and_then(Value::as_s).ok_or(wrong(VERSION))?.to_owned();
+        let revision = row.get(REVISION).and_then(Value::as_n).and_then(Number::to_i64);
+        let revision = revision.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(REVISION))?;
+        let deletion = match row.get(DELETION) {
+            None => None,
+            Some(Value::S(task)) => Some(task.clone()),
+            Some(_) => return Err(wrong(DELETION)),
+        };
+        let number = match row.get(NUMBER) {
+            None => None,
+            Some(number) => {
+                let number = number.as_n().and_then(Number::to_i64);
+                Some(number.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(NUMBER))?)
+            }
+        };
+        Ok(Head { key, version, number, revision, deletion })
+    }
 }
 
 /// Attributes that begin with a small letter are fields.
+fn is_field(name: &Name) -> bool {
+    name.as_str().starts_with(|first: char| first.is_ascii_lowercase())
+}
+
 fn fields(row: &Item) -> Item {
-    let is_field = |name: &str| name.starts_with(|first: char| first.is_ascii_lowercase());
-    let fields = row.iter().filter(|(name, _)| is_field(name.as_str()));
+    let fields = row.iter().filter(|(name, _)| is_field(name));
     fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn into_fields(row: Item) -> Item {
+    row.into_iter().filter(|(name, _)| is_field(name)).collect()
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 use super::apply::Stats;
-use super::format::{BuildState, SpaceId, SystemKey, TableRecord};
+use super::format::{BuildState, NameCache, SpaceId, SystemKey, TableRecord};
 use super::view::View;
 use super::walk;
 
@@ -53,17 +53,18 @@ impl View {
     pub(crate) fn get_item(&self, get: &Get) -> Result<Option<Item>, Error> {
         let table = self.catalog.table(&get.table)?;
         validate::get(&table.spec, get)?;
-        Ok(self.found(table, get)?.map(|item| parts(get, item)))
+        let found = self.found(table, get, &mut NameCache::default())?;
+        Ok(found.map(|item| parts(get, item)))
     }
 
     /// Reads in the order of the request; what would bring the answer over 16 MB is left over.
     pub(crate) fn get_batch(&self, batch: &BatchGet) -> Result<BatchGot, Error> {
         validate::batch_get(batch, &|name| self.catalog.spec(name))?;
         let mut got = BatchGot::default();
-        let mut bytes = 0;
+        let (mut bytes, mut names) = (0, NameCache::default());
         for (place, get) in batch.gets.iter().enumerate() {
             let table = self.catalog.table(&get.table)?;
-            let Some(item) = self.found(table, get)? else { continue };
+            let Some(item) = self.found(table, get, &mut names)? else { continue };
             bytes += item.size();
             if bytes > BATCH_GET_BYTES_MAX {
                 got.unprocessed = batch.gets[place..].to_vec();
@@ -80,9 +81,9 @@ impl View {
     ) -> Result<Vec<Option<Item>>, Error> {
         validate::transact_get(transaction, &|name| self.catalog.spec(name))?;
         let mut items = Vec::with_capacity(transaction.gets.len());
-        let mut bytes = 0;
+        let (mut bytes, mut names) = (0, NameCache::default());
         for get in &transaction.gets {
-            let item = self.found(self.catalog.table(&get.table)?, get)?;
+            let item = self.found(self.catalog.table(&get.table)?, get, &mut names)?;
             bytes += item.as_ref().map_or(0, Item::size);
             items.push(item.map(|item| parts(get, item)));
         }
@@ -120,8 +121,13 @@ impl View {
         Ok(stats.map_err(|why| self.malformed(why))?.unwrap_or_default())
     }
 
-    fn found(&self, table: &TableRecord, get: &Get) -> Result<Option<Item>, Error> {
-        self.item(table.space, table.spec.key.encode(&get.key)?.as_bytes())
+    fn found(
+        &self,
+        table: &TableRecord,
+        get: &Get,
+        names: &mut NameCache,
+    ) -> Result<Option<Item>, Error> {
+        self.item_like(table.space, table.spec.key.encode(&get.key)?.as_bytes(), names)
     }
 }
 

@@ -24,8 +24,18 @@ pub(crate) struct View {
 impl View {
     /// The item at a key of a space.
     pub(crate) fn item(&self, space: SpaceId, key: &[u8]) -> Result<Option<Item>, Error> {
+        self.item_like(space, key, &mut NameCache::default())
+    }
+
+    /// The same for one of several items, which mostly have the same names.
+    pub(crate) fn item_like(
+        &self,
+        space: SpaceId,
+        key: &[u8],
+        names: &mut NameCache,
+    ) -> Result<Option<Item>, Error> {
         let Some(row) = self.tree.get(&space.row(key))? else { return Ok(None) };
-        self.decode(row.value(), &mut NameCache::default()).map(Some)
+        self.decode(row.value(), names).map(Some)
     }
 
     pub(crate) fn decode(&self, bytes: &[u8], names: &mut NameCache) -> Result<Item, Error> {
