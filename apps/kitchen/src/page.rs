@@ -23,5 +23,5 @@ const FILES: [(&str, &str); 15] = [
 
 /// What is served beside the API, without authentication.
 pub(crate) fn files() -> Result<Vec<OwnPage>, String> {
-    FILES.iter().map(|(name, text)| pages::page(name, text.as_bytes().to_vec())).collect()
+    pages::embedded(&FILES)
 }

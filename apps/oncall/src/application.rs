@@ -115,7 +115,7 @@ fn parts(settings: &Settings) -> Result<Parts, String> {
         url,
     });
     Ok(Parts {
-        pages: pages(Panel::None),
+        pages: pages(Panel::None)?,
         routes: routes(&service, provider_secret),
         closed: CLOSED,
         handlers: Some(service.handlers()),

@@ -52,7 +52,7 @@ pub(crate) fn parts(settings: &Settings) -> Result<Parts, String> {
     let carry = Arc::new(DemoCarriers::new(receiver.clone(), url.clone())?);
     let service = Arc::new(Service { clock, entropy: Arc::new(SystemEntropy), carry, url });
     let routes = [routes(&service, Some(secret)), receiver.routes()].concat();
-    let (pages, handlers) = (pages(Panel::Receiver), Some(service.handlers()));
+    let (pages, handlers) = (pages(Panel::Receiver)?, Some(service.handlers()));
     Ok(Parts { pages, routes, closed: CLOSED, handlers })
 }
 

@@ -80,12 +80,17 @@ pub fn of_folder(folder: &Path) -> Result<Vec<OwnPage>, String> {
     Ok(pages)
 }
 
-/// A file as a page.
+/// Files that are part of the program, with their names.
 ///
 /// # Errors
 ///
-/// If the extension of its name is not known.
-pub fn page(name: &str, body: Vec<u8>) -> Result<OwnPage, String> {
+/// If the extension of a name is not known.
+pub fn embedded(files: &[(&str, &str)]) -> Result<Vec<OwnPage>, String> {
+    files.iter().map(|(name, text)| page(name, text.as_bytes().to_vec())).collect()
+}
+
+/// A file as a page.
+fn page(name: &str, body: Vec<u8>) -> Result<OwnPage, String> {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let known = MEDIA_TYPES.iter().find(|(known, _)| *known == ending);
     let (_, media_type) = known.ok_or_else(|| {

@@ -11,7 +11,6 @@ use keyloom::{Db, Entry, Existing};
 use keyloom_app::directory::{close, open_or_create};
 use keyloom_app::{Application, Parts, directory_of, listen, log, pages, serve_arguments};
 use keyloom_model::Layout;
-use keyloom_server::OwnPage;
 use keyloom_store::Options;
 use keyloom_value::Item;
 
@@ -113,8 +112,7 @@ fn demo(name: &str) -> Option<Demo> {
 }
 
 fn with_pages(files: &[(&str, &str)]) -> Result<Parts, String> {
-    let pages = files.iter().map(|(name, text)| pages::page(name, text.as_bytes().to_vec()));
-    Ok(Parts { pages: pages.collect::<Result<Vec<OwnPage>, String>>()?, ..Parts::default() })
+    Ok(Parts { pages: pages::embedded(files)?, ..Parts::default() })
 }
 
 fn describe(command: clap::Command) -> clap::Command {

@@ -81,7 +81,11 @@ impl Export {
     /// # Errors
     ///
     /// If the store fails, or a row is damaged.
-    pub fn next(&mut self) -> Answer<'_, Option<Vec<Entry>>> {
+    pub async fn next(&mut self) -> Result<Option<Vec<Entry>>, Error> {
+        self.page().await
+    }
+
+    fn page(&mut self) -> Answer<'_, Option<Vec<Entry>>> {
         Box::pin(async move {
             let Some(kinds) = self.passes.get(self.done) else { return Ok(None) };
             let mut scan = Scan::new(&self.shared.table);

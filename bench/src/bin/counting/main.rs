@@ -17,9 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use keyloom::{Db, Entry, Existing};
+use keyloom::{Db, Entry, Existing, to_item};
 use keyloom_store::{Engine, Options};
 use pollster::block_on;
+use serde::Serialize;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -42,6 +43,15 @@ board.leaders = { of = "product", where = { rating = 5 } }
 const LANGUAGES: [&str; 4] = ["en", "fr", "it", "de"];
 /// So that a comment has about 1 KB.
 const BODY_BYTES: usize = 800;
+
+#[derive(Serialize)]
+struct Comment {
+    product: String,
+    language: &'static str,
+    rating: u32,
+    created: u32,
+    body: String,
+}
 
 fn main() {
     let is_quick = std::env::args().any(|argument| argument == "--quick");
@@ -107,9 +117,8 @@ fn created_a_second(writers: u32, creates: u32, product: impl Fn(u32) -> String 
                     if number >= creates {
                         break;
                     }
-                    let mut fields = fields(number, &product(number));
-                    fields["rating"] = 5.into();
-                    block_on(kept.db.create("comment", &fields)).expect("it is made");
+                    let comment = Comment { rating: 5, ..comment(number, product(number)) };
+                    block_on(kept.db.create("comment", &comment)).expect("it is made");
                 }
             });
         }
@@ -157,20 +166,13 @@ fn import(db: &Db, entries: Vec<Entry>) {
     }
 }
 
-fn fields(number: u32, product: &str) -> serde_json::Value {
-    serde_json::json!({
-        "product": product,
-        "language": LANGUAGES[number as usize % LANGUAGES.len()],
-        "rating": 1 + number * 7 % 5,
-        "created": number,
-        "body": "x".repeat(BODY_BYTES),
-    })
+fn comment(number: u32, product: String) -> Comment {
+    let language = LANGUAGES[number as usize % LANGUAGES.len()];
+    let body = "x".repeat(BODY_BYTES);
+    Comment { product, language, rating: 1 + number * 7 % 5, created: number, body }
 }
 
 fn entry(number: u32) -> Entry {
-    let fields = fields(number, &format!("p{}", number % 1000));
-    let entry = serde_json::json!({
-        "entity": "comment", "id": format!("{number:026}"), "fields": fields,
-    });
-    Entry::from_json(entry.to_string().as_bytes()).expect("an entry")
+    let fields = to_item(&comment(number, format!("p{}", number % 1000))).expect("a document");
+    Entry { entity: "comment".to_owned(), tenant: None, id: format!("{number:026}"), fields }
 }

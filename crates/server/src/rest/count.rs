@@ -2,9 +2,10 @@
 
 use hyper::StatusCode;
 use keyloom::{Item, Ranked, Value, item_to_json};
-use keyloom_model::{Board, Count, Entity, FieldId, Ranking};
+use keyloom_model::{Board, Count, Entity, FieldId, Model, Ranking};
 
 use super::call::{Call, Reply, bad_parameter, cut};
+use super::list::check_path;
 use super::problem::{Kind, Problem};
 use super::question::value;
 
@@ -19,7 +20,7 @@ pub(crate) fn open_fields(in_path: &[FieldId], by: &[FieldId]) -> Vec<FieldId> {
 
 /// `{"count": 3}`, or with `split` a page of `{"values": {"rating": 5}, "count": 3}`.
 pub(super) async fn count(
-    call: &Call,
+    (call, model): (&Call, &Model),
     (entity, count): (&Entity, &Count),
     in_path: &[FieldId],
 ) -> Result<Reply, Problem> {
@@ -43,6 +44,9 @@ pub(super) async fn count(
     let (limit, cursor) = (call.limit()?, call.parameter("cursor")?);
     let Some(split) = call.parameter("split")? else {
         let total = query.total().await?;
+        if total == 0 {
+            check_path(call, model, (entity, in_path)).await?;
+        }
         return Ok(Reply::json(StatusCode::OK, format!("{{\"count\":{total}}}")));
     };
     for name in split.split(',') {
@@ -60,6 +64,9 @@ pub(super) async fn count(
         query = query.after(cursor);
     }
     let counts = query.read().await?;
+    if counts.items.is_empty() {
+        check_path(call, model, (entity, in_path)).await?;
+    }
     let items = counts.items.into_iter().map(|(values, count)| {
         Item::from([("values", Value::M(entity.show(&values))), ("count", Value::from(count))])
     });

@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use keyloom::{End, ListQuery, Page, Record, Total, Tree, Value};
-use keyloom_model::Entity;
+use keyloom_model::{Entity, FieldId, FieldType, Model};
 
 use super::call::{Call, Reply, bad_parameter, quoted};
 use super::entity::not_found;
@@ -10,7 +10,9 @@ use super::operation::Asked;
 use super::problem::{Kind, Problem};
 use super::question::{Listed, Question};
 
-pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<Reply, Problem> {
+pub(super) async fn ask(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem> {
+    let entity = model.entity(asked.entity);
+    let in_path = (entity, &asked.in_path[..]);
     match asked.question(entity, call, &asked.paging(entity))? {
         Question::Find(values) => {
             // There is one page, from either end.
@@ -26,6 +28,9 @@ pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<R
             let total = Total { count: u64::from(found.is_some()), end: End::Exhausted };
             let total = wants_total(call)?.then_some(total);
             let items: Vec<Record> = found.into_iter().collect();
+            if items.is_empty() {
+                check_path(call, model, in_path).await?;
+            }
             page(call, entity, PageParts { items, total, ..PageParts::default() }).await
         }
         Question::List(listed) => {
@@ -36,9 +41,29 @@ pub(super) async fn ask(call: &Call, entity: &Entity, asked: &Asked) -> Result<R
                 false => None,
             };
             let Page { items, next, previous, .. } = query.read().await?;
+            if items.is_empty() && next.is_none() && previous.is_none() {
+                check_path(call, model, in_path).await?;
+            }
             page(call, entity, PageParts { items, next, previous, total }).await
         }
     }
+}
+
+/// Everything that the path refers to must be there: a list under something that is not there is not
+/// found, and not empty. To be asked where nothing is found, so that pages do not pay for it.
+pub(super) async fn check_path(
+    call: &Call,
+    model: &Model,
+    (entity, in_path): (&Entity, &[FieldId]),
+) -> Result<(), Problem> {
+    for (place, field) in in_path.iter().enumerate() {
+        let FieldType::Ref(target, _) = entity.field(*field).of else { continue };
+        let (target, id) = (model.entity(target), call.value(place));
+        if call.db.get(&target.name, id).await?.is_none() {
+            return Err(not_found(target, id));
+        }
+    }
+    Ok(())
 }
 
 /// The question to a list.

@@ -307,13 +307,11 @@ impl Rest {
             Action::Children { parent, child } => {
                 list::children(call, model.entity(*parent), model.entity(*child)).await
             }
-            Action::Ask(asked) => list::ask(call, model.entity(asked.entity), asked).await,
-            Action::Values(asked, of) => {
-                values::count(call, model.entity(asked.entity), (asked, *of)).await
-            }
+            Action::Ask(asked) => list::ask(call, model, asked).await,
+            Action::Values(asked, of) => values::count(call, model, (asked, *of)).await,
             Action::Count(id, count, in_path) => {
                 let entity = model.entity(*id);
-                count::count(call, (entity, entity.count(*count)), in_path).await
+                count::count((call, model), (entity, entity.count(*count)), in_path).await
             }
             Action::Board(id, board) => {
                 let entity = model.entity(*id);

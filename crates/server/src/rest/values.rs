@@ -2,10 +2,10 @@
 
 use hyper::StatusCode;
 use keyloom::{FindTags, Item, ListQuery, ValuePage, item_to_json};
-use keyloom_model::{Entity, FieldId};
+use keyloom_model::{Entity, FieldId, Model};
 
 use super::call::{Call, Reply};
-use super::list::query_of;
+use super::list::{check_path, query_of};
 use super::operation::Asked;
 use super::problem::Problem;
 
@@ -38,11 +38,13 @@ impl ValuesOf {
 
 pub(super) async fn count(
     call: &Call,
-    entity: &Entity,
+    model: &Model,
     (asked, of): (&Asked, ValuesOf),
 ) -> Result<Reply, Problem> {
+    let entity = model.entity(asked.entity);
     let listed = asked.list_of(entity, call, of.paging())?;
     let facets = &entity.list(listed.list).facets;
+    check_path(call, model, (entity, &asked.in_path)).await?;
     let mut query = query_of(call, entity, listed).limit(call.limit()?.unwrap_or(LIMIT));
     if let Some(cursor) = call.parameter("cursor")? {
         query = query.after(cursor);

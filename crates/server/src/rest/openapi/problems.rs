@@ -1,6 +1,6 @@
 //! Which problems an operation can answer with.
 
-use keyloom_model::{Entity, EntityId, FieldType, IdSource, Model};
+use keyloom_model::{Entity, EntityId, FieldId, FieldType, IdSource, Model};
 
 use super::super::jobs::JobStep;
 use super::super::operation::{Access, Action, Operation};
@@ -43,9 +43,10 @@ fn of_action(model: &Model, action: &Action) -> Vec<Kind> {
             [&CHANGE[..], &[Kind::NotFound, Kind::VersionMismatch, Kind::InUse]].concat()
         }
         Action::Children { .. } => vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound],
-        Action::Ask(_) | Action::Values(..) | Action::Count(..) => {
-            vec![Kind::BadParameter, Kind::BadCursor, Kind::Building]
+        Action::Ask(asked) | Action::Values(asked, _) => {
+            of_list(entity(&asked.entity), &asked.in_path)
         }
+        Action::Count(id, _, in_path) => of_list(entity(id), in_path),
         Action::Board(..) => {
             vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound, Kind::Building]
         }
@@ -89,4 +90,14 @@ fn of_document(entity: &Entity) -> Vec<Kind> {
     let refers = entity.fields.iter().any(|field| matches!(field.of, FieldType::Ref(..)));
     let taken = (!entity.uniques.is_empty()).then_some(Kind::Taken);
     taken.into_iter().chain(refers.then_some(Kind::TargetGone)).collect()
+}
+
+/// What a list, and what is counted of it, can be refused for.
+fn of_list(entity: &Entity, in_path: &[FieldId]) -> Vec<Kind> {
+    let mut kinds = vec![Kind::BadParameter, Kind::BadCursor, Kind::Building];
+    let refers = |field: &FieldId| matches!(entity.field(*field).of, FieldType::Ref(..));
+    if in_path.iter().any(refers) {
+        kinds.push(Kind::NotFound);
+    }
+    kinds
 }

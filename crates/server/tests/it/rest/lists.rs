@@ -146,3 +146,19 @@ fn the_lists_of_the_apps_are_where_their_models_say() {
     let wrong = Ask::get(&format!("/contacts/{id}/searches?status=lost")).tenant("acme");
     assert_eq!(served.ask(&wrong).outcome(), "400 bad-parameter");
 }
+
+#[test]
+fn a_list_under_something_that_is_not_there_is_not_found() {
+    let served = Served::open(&app("oncall"));
+    let contact = Ask::post("/contacts", &json!({"name": "Ann"})).tenant("acme");
+    let contact = served.ask(&contact).expect_json(201);
+    let id = contact["id"].as_str().unwrap();
+    for list in ["searches", "searches?status=active", "methods", "methods?reverse=true"] {
+        let ask = |contact: &str, tenant: &str| {
+            served.ask(&Ask::get(&format!("/contacts/{contact}/{list}")).tenant(tenant)).outcome()
+        };
+        assert_eq!(ask(id, "acme"), "200", "{list}");
+        assert_eq!(ask("none", "acme"), "404 not-found", "{list}");
+        assert_eq!(ask(id, "other"), "404 not-found", "{list} of another tenant");
+    }
+}
