@@ -1,7 +1,7 @@
 //! What a filter says about the facets of a list, as the beginnings of places by facet: one for each
 //! combination of values that can pass.
 
-use keyloom_model::{Entity, Field, FieldId, FieldType, Presence};
+use keyloom_model::{Entity, Field, FieldId, FieldType, Layout, Presence};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{KeyBytes, Name, Value};
 
@@ -42,6 +42,8 @@ impl Facets {
         if said.values.is_empty() {
             return None;
         }
+        let named = said.values.iter().flat_map(|(_, values)| values).flatten();
+        let is_exact = named.into_iter().all(Layout::is_facet_exact);
         let part = |field: FieldId, value: &Option<Value>| {
             layout.facet_part(request.entity, field, value.as_ref())
         };
@@ -60,7 +62,7 @@ impl Facets {
             partition: (slot.partition(), partition),
             sort: slot.sort(),
             parts: entity.list(request.list).facets.iter().map(parts).collect(),
-            is_all: said.is_all,
+            is_all: said.is_all && is_exact,
         })
     }
 

@@ -227,3 +227,42 @@ impl Bound {
         assert!(own <= ENTRIES_MAX, "{own} own rows: {story}: {reads:#?}");
     }
 }
+
+/// Long texts that begin alike stand together, and no page is any the worse for it.
+#[test]
+fn long_values_of_facets_are_told_apart() {
+    let model = "[entity.note]\nfields.topic = \"text\"\nfields.rank = \"int\"\n\
+                 list.ranked = { order = \"rank\", facets = [\"topic\"] }\n";
+    let alike = "é".repeat(40);
+    let topics = [format!("{alike}a"), format!("{alike}b"), "é".repeat(24), "é".repeat(23)];
+    for matching in [MatchingUse::Sets, MatchingUse::Rows] {
+        let store = Arc::new(engine(&SimDisk::new(0)));
+        let clock = Arc::new(ManualClock::new());
+        let options = Options { clock, matching, ..Options::default() };
+        let db = block_on(Db::open_with(model, store, options)).expect("it opens");
+        for rank in 0..24 {
+            let note = json!({ "topic": topics[rank % topics.len()], "rank": rank });
+            block_on(db.create("note", &note)).expect("it is made");
+        }
+        for topic in &topics {
+            for limit in 1..=7 {
+                let list = db.list("note", "ranked").filter(Filter::facet("topic", topic.as_str()));
+                let (mut found, mut after) = (0, None);
+                loop {
+                    let query = list.clone().limit(limit);
+                    let query = match after.take() {
+                        Some(cursor) => query.after(cursor),
+                        None => query,
+                    };
+                    let page = block_on(query.read()).expect("a page");
+                    assert!(!page.items.is_empty(), "no page is empty");
+                    found += page.items.len();
+                    let Some(next) = page.next else { break };
+                    after = Some(next);
+                }
+                assert_eq!(found, 6, "{topic}, {limit} a page");
+            }
+        }
+        assert_clean(&db);
+    }
+}

@@ -49,6 +49,13 @@ impl Layout {
         part
     }
 
+    /// Whether everything that stands at a value of a facet has this value: long texts that begin
+    /// alike stand together.
+    pub fn is_facet_exact(value: &Value) -> bool {
+        // A text can be cut before the character that does not fit.
+        value.as_s().is_none_or(|text| text.len() < TEXT_BYTES_MAX - 3)
+    }
+
     /// Where an entity stands by its facets, if it is in the list.
     pub(super) fn facet_place(
         &self,
