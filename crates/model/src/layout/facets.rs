@@ -9,8 +9,7 @@
 
 use keyloom_value::{KeyBytes, Value};
 
-use super::key::{push_tenant, words};
-use super::rows::{by_values, check_len, equality, name_of_list, push_key};
+use super::rows::{check_len, equality, name_of_list, push_key};
 use super::{Image, KeyTooLong, Layout, RowKey};
 use crate::model::{Entity, EntityId, FieldId, ListId};
 
@@ -29,17 +28,11 @@ impl Layout {
     /// If the values do not fit into a key: no entity has them.
     pub fn facet_partition(
         &self,
-        (id, list): (EntityId, ListId),
+        of: (EntityId, ListId),
         tenant: Option<&Value>,
         by: &[Value],
     ) -> Result<KeyBytes, KeyTooLong> {
-        let entity = self.model().entity(id);
-        let list = entity.list(list);
-        let mut key = words(&[FACETS, &entity.name, &list.name]);
-        push_tenant(&mut key, tenant);
-        by_values(&mut key, entity, list, by);
-        check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
-        Ok(key)
+        self.list_key(FACETS, of, (tenant, by))
     }
 
     /// The part of a place that a value of a facet is, or its absence.

@@ -246,9 +246,19 @@ impl Layout {
         if self.layout_of(id).slots.is_by_number(list) {
             return Ok(self.number_partition(id, tenant));
         }
+        self.list_key(LIST, (id, list), (tenant, by))
+    }
+
+    /// A partition of what is in a list, which begins with a word of its own.
+    pub(super) fn list_key(
+        &self,
+        word: &str,
+        (id, list): (crate::EntityId, ListId),
+        (tenant, by): (Option<&Value>, &[Value]),
+    ) -> Result<KeyBytes, KeyTooLong> {
         let entity = self.model().entity(id);
         let list = entity.list(list);
-        let mut key = words(&[LIST, &entity.name, &list.name]);
+        let mut key = words(&[word, &entity.name, &list.name]);
         push_tenant(&mut key, tenant);
         by_values(&mut key, entity, list, by);
         check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
