@@ -21,17 +21,19 @@ const date = (options) => new Intl.DateTimeFormat("en-GB", { ...options, timeZon
 const DAY_MONTH = date({ day: "numeric", month: "short" });
 const DAY_MONTH_YEAR = date({ day: "numeric", month: "short", year: "numeric" });
 
-/** The seven days of a menu from its first day on, each with its date. */
+/** The seven days of a menu from its first day on, each with its date; without one from Monday on. */
 export function weekdays(starts) {
-  const first = new Date(starts);
+  const first = starts === undefined ? null : new Date(starts);
+  const offset = first === null ? 1 : first.getUTCDay();
   return Array.from({ length: 7 }, (_, index) => ({
-    day: WEEKDAYS[(first.getUTCDay() + index) % 7],
-    date: DAY_MONTH.format(first.getTime() + index * DAY_MS),
+    day: WEEKDAYS[(offset + index) % 7],
+    date: first === null ? "" : DAY_MONTH.format(first.getTime() + index * DAY_MS),
   }));
 }
 
 /** `16 Nov – 22 Nov 2026`. */
 export function span(starts) {
+  if (starts === undefined) return "no start date";
   const first = new Date(starts).getTime();
   return `${DAY_MONTH.format(first)} – ${DAY_MONTH_YEAR.format(first + 6 * DAY_MS)}`;
 }
