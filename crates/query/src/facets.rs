@@ -1,7 +1,7 @@
 //! What a filter says about the facets of a list, as the beginnings of places by facet: one for each
 //! combination of values that can pass.
 
-use keyloom_model::{Entity, Field, FieldId, FieldType, Layout, Presence};
+use keyloom_model::{Entity, Field, FieldId, FieldType, Layout, Presence, Unreadable, attribute};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{KeyBytes, Name, Value};
 
@@ -124,8 +124,7 @@ impl Facets {
             effort.rows += page.scanned;
             effort.bytes += page.scanned_bytes;
             let Some(row) = page.items.first() else { return Ok(()) };
-            let wrong =
-                || unreadable(row, keyloom_model::Unreadable { attribute: "a place by facet" });
+            let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
             let sort = row.get(self.sort.as_str()).and_then(Value::as_b).ok_or_else(wrong)?;
             let rest = sort.get(prefix.len()..).ok_or_else(wrong)?;
             let after = KeyBytes::skip_part(rest).map_err(|_| wrong())?;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use keyloom_model::Unreadable;
+use keyloom_model::{Unreadable, attribute};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -93,9 +93,10 @@ impl Walk<'_> {
 
     /// Reads on where nothing is left to be merged.
     async fn fill(&mut self, facets: &Facets, streams: &mut [Stream]) -> Result<(), Error> {
+        let place = facets.place();
         for stream in streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read) {
             // No more of one combination than the page can take.
-            let (place, rows) = (facets.place(), stream.rows.min(self.wanted() + 1));
+            let rows = stream.rows.min(self.wanted() + 1);
             let page = self.reader.page(&place, &stream.span, self.direction, rows).await?;
             self.effort.rows += page.scanned;
             self.effort.bytes += page.scanned_bytes;
@@ -144,7 +145,7 @@ fn merged(streams: &mut [Stream], count: usize, direction: Direction) -> Vec<Ent
 
 /// Where an entity is in the list, from its place by facet.
 fn entry(mut row: Item, sort: &str, facets: usize) -> Result<Entry, Error> {
-    let wrong = |row: &Item| unreadable(row, Unreadable { attribute: "a place by facet" });
+    let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
     let place = row.get(sort).and_then(Value::as_b).ok_or_else(|| wrong(&row))?;
     let position = (0..facets).try_fold(place, |rest, _| KeyBytes::skip_part(rest));
     let position = position.map_err(|_| wrong(&row))?.to_vec();

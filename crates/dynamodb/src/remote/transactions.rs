@@ -65,6 +65,9 @@ impl Service {
 
     /// All attempts carry one token, so those that had no answer are repeated, and it happens once.
     pub(super) async fn transact_write(&self, transaction: TransactWrite) -> Result<(), Error> {
+        if !transaction.numbers.is_empty() {
+            return Err(Error::Unsupported { what: "DynamoDB does not add to ranked numbers" });
+        }
         if !transaction.sets.is_empty() {
             return Err(Error::Unsupported { what: "DynamoDB has no sets of numbers" });
         }
