@@ -5,6 +5,7 @@
 
 pub mod attribute;
 mod budget;
+mod columns;
 mod facets;
 mod image;
 mod key;
@@ -19,6 +20,7 @@ use keyloom_value::{Item, Name, Value};
 use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, Model, OnDelete, UniqueId};
 
 pub(crate) use budget::{ROWS_MAX, rows_max};
+pub use columns::Column;
 pub use image::{Image, OwnRow, Unreadable};
 pub use key::{EntityKey, RowKey, RowName};
 pub(crate) use matching::number_key;

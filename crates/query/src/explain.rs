@@ -112,6 +112,11 @@ impl Reader<'_> {
                 members: None,
                 parts: vec![self.tree(request, node)],
             },
+            Choice::Column(node) => Plan {
+                step: format!("take the first {limit} that match in the order of {list}"),
+                members: None,
+                parts: vec![self.tree(request, node)],
+            },
             Choice::Sort(node, few) => Plan {
                 step: format!("take the {} that match and sort them as {list} is", few.len()),
                 members: None,
@@ -228,6 +233,7 @@ impl Combiner<'_> {
             Choice::Walk(Some(node))
             | Choice::Sift(node, _)
             | Choice::Numbers(node)
+            | Choice::Column(node)
             | Choice::Sort(node, _) => node.names(&mut planned),
             Choice::Merge(_, _, node) => node.iter().for_each(|node| node.names(&mut planned)),
             Choice::Nothing | Choice::Walk(None) => {}

@@ -96,6 +96,7 @@ mod matched;
 mod merged;
 mod metered;
 mod number;
+mod ordered;
 mod plan;
 mod range;
 mod reader;

@@ -1,7 +1,8 @@
 //! Pages of what passes a filter, found in one of several ways that give the same answer: along the
 //! places by facet of the combinations that pass (`merged.rs`); along the numbers, if that is the
-//! order of the list; by sorting the few that match; or along the list, looking at those whose
-//! numbers match, or at each where the store has no sets.
+//! order of the list; along the column of the list (`ordered.rs`); along the list, looking at those
+//! whose numbers match; or, where the store has no sets, by sorting the few that match, or along the
+//! list, looking at each.
 
 use keyloom_model::{EntityId, Group};
 use keyloom_store::{Direction, Members};
@@ -10,7 +11,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 use crate::combine::{Batch, Combiner};
 use crate::cut::Cut;
 use crate::facets::{COMBINATIONS_MAX, Facets, Prefix};
-use crate::fetch::{BATCH_MAX, RawKey};
+use crate::fetch::BATCH_MAX;
 use crate::list::{Entry, Walk};
 use crate::plan::{Node, Scope};
 use crate::request_error::{check_limit, check_tenant, check_values};
@@ -28,6 +29,8 @@ const COMBINATION_ROWS: u64 = 8;
 const COMBINATIONS_FEW: usize = 8;
 /// Where nobody knows how many combinations there are, they are taken for so many.
 const COMBINATIONS_USUAL: usize = 32;
+/// As many cells of a column are looked at in the time that a row of an index takes. Measured.
+const CELLS_PER_ROW: u64 = 64;
 /// How many times as far as it should be to a full page a list is walked along, before it is taken
 /// for one whose matches are at its end.
 const PATIENCE: u64 = 4;
@@ -43,8 +46,8 @@ pub enum Strategy {
     /// Along the places by facet of each combination that passes, merged; if the filter names no
     /// values of facets, or too many combinations pass, as it seems to cost the least.
     Merge,
-    /// By what matches: along the numbers if that is the order of the list, and else by sorting,
-    /// unless there are too many for that.
+    /// By what matches: along the numbers if that is the order of the list, and else along its
+    /// column, or by sorting where it has none, unless there are too many for that.
     Match,
 }
 
@@ -61,6 +64,8 @@ pub(crate) enum Choice {
     Merge(Facets, Vec<Prefix>, Option<Node>),
     /// Along the numbers, which the list is in the order of.
     Numbers(Node),
+    /// Along the column of the list.
+    Column(Node),
     /// By sorting these few.
     Sort(Node, Members),
 }
@@ -179,16 +184,15 @@ impl Combiner<'_> {
                 return Ok(choice);
             }
         }
-        let few = self.few(&node, SORT_MAX).await?;
+        if has_sets {
+            return Ok(by_column_or_list(node, request, of_list));
+        }
+        let walked = u64::from(request.limit).saturating_mul(of_list);
         let is_cheaper = |few: &Members| {
-            let walked = u64::from(request.limit).saturating_mul(of_list);
-            let sorted = few.len().saturating_mul(few.len());
-            let sorted = if has_sets { sorted.saturating_mul(SORT_ROWS) } else { sorted };
-            request.strategy == Strategy::Match || sorted <= walked
+            request.strategy == Strategy::Match || few.len().saturating_mul(few.len()) <= walked
         };
-        Ok(match few {
+        Ok(match self.few(&node, SORT_MAX).await? {
             Some(few) if is_cheaper(&few) => Choice::Sort(node, few),
-            Some(_) | None if has_sets => Choice::Sift(node, None),
             Some(_) | None => Choice::Walk(Some(node)),
         })
     }
@@ -261,6 +265,17 @@ impl Combiner<'_> {
     }
 }
 
+/// Along the column, or first along the list if a page is likely to be full there sooner.
+fn by_column_or_list(node: Node, request: &ListRequest, of_list: u64) -> Choice {
+    let (limit, passing) = (u64::from(request.limit), node.estimate(of_list).max(1));
+    let walked = limit.saturating_mul(of_list) / passing;
+    let sought = passing / CELLS_PER_ROW + limit.saturating_mul(SORT_ROWS);
+    match walked <= sought && request.strategy != Strategy::Match {
+        true => Choice::Sift(node, Some(walked.max(limit).saturating_mul(PATIENCE))),
+        false => Choice::Column(node),
+    }
+}
+
 impl Walk<'_> {
     /// Reads a page of what passes a filter, beyond a cut.
     pub(crate) async fn go_matched(&mut self, begin: Option<&Cut>) -> Result<End, Error> {
@@ -272,6 +287,10 @@ impl Walk<'_> {
                 self.go_merged(&facets, &prefixes, node.as_ref()).await
             }
             Choice::Numbers(node) => self.go_by_numbers(&node, begin).await,
+            Choice::Column(node) => match self.go_by_column(&node).await? {
+                Some(end) => Ok(end),
+                None => self.go_sifted(&node, None).await,
+            },
             Choice::Sort(_, few) => self.go_sorted(&few).await,
         }
     }
@@ -281,7 +300,7 @@ impl Walk<'_> {
         self.combiner().choose(request).await
     }
 
-    fn combiner(&mut self) -> Combiner<'_> {
+    pub(crate) fn combiner(&mut self) -> Combiner<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
         Combiner { reader: self.reader, direction, budget, effort: &mut self.effort }
     }
@@ -350,19 +369,7 @@ impl Walk<'_> {
     /// The few that match, sorted.
     async fn go_sorted(&mut self, few: &Members) -> Result<End, Error> {
         let numbers: Vec<u32> = few.iter().collect();
-        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
-        let keys = self.reader.numbered_keys(of, &numbers, &mut self.effort).await?;
-        let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
-        let rows = self.reader.rows(&keys, &mut self.effort).await?;
-        let place = |(key, row): (RawKey, Option<Item>)| {
-            let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
-            self.span.has(&position).then_some(Entry { position, key })
-        };
-        let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(place).collect();
-        entries.sort_by(|left, right| match self.direction {
-            Direction::Forward => left.position.cmp(&right.position),
-            Direction::Backward => right.position.cmp(&left.position),
-        });
+        let entries = self.entries_with(&numbers).await?;
         Ok(self.look_at_some(&entries).await?.unwrap_or(End::Exhausted))
     }
 
@@ -373,7 +380,7 @@ impl Walk<'_> {
         let mut rows_max = rows_max.map(|rows| self.effort.rows.saturating_add(rows));
         loop {
             if rows_max.take_if(|rows_max| self.effort.rows > *rows_max).is_some()
-                && let Some(end) = self.go_on_merged().await?
+                && let Some(end) = self.go_on_otherwise(node).await?
             {
                 return Ok(end);
             }
@@ -402,17 +409,19 @@ impl Walk<'_> {
         }
     }
 
-    /// From here along the places by facet; none if too many combinations pass.
-    async fn go_on_merged(&mut self) -> Result<Option<End>, Error> {
+    /// From here along the places by facet, or along the column; none if neither can be.
+    async fn go_on_otherwise(&mut self, node: &Node) -> Result<Option<End>, Error> {
         let request = self.request;
-        let Some(facets) = Facets::of(self.reader, request) else { return Ok(None) };
-        match self.combiner().merge(&facets, request).await? {
-            Some(Choice::Merge(facets, prefixes, node)) => {
-                self.go_merged(&facets, &prefixes, node.as_ref()).await.map(Some)
+        if let Some(facets) = Facets::of(self.reader, request) {
+            match self.combiner().merge(&facets, request).await? {
+                Some(Choice::Merge(facets, prefixes, node)) => {
+                    return self.go_merged(&facets, &prefixes, node.as_ref()).await.map(Some);
+                }
+                Some(_) => return Ok(Some(End::Exhausted)),
+                None => {}
             }
-            Some(_) => Ok(Some(End::Exhausted)),
-            None => Ok(None),
         }
+        self.go_by_column(node).await
     }
 
     /// Those of some rows of the list whose numbers match. One that tells no number is looked at.

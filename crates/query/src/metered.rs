@@ -8,8 +8,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keyloom_store::{
-    Answer, BatchGet, BatchGot, Consistency, Get, ListSets, Page, Query, Read, ReadSet, Scan,
-    SetName, SetPart, SetSize, Sets, TableDescription, TableName, TransactGet,
+    Answer, BatchGet, BatchGot, ColumnPart, Consistency, Get, ListSets, Page, Query, Read,
+    ReadColumn, ReadSet, Scan, SetName, SetPart, SetSize, Sets, TableDescription, TableName,
+    TransactGet,
 };
 use keyloom_value::Item;
 
@@ -185,6 +186,16 @@ impl<S: Read + ?Sized> Sets for Metered<S> {
             let (rows, half_units) = (found.len() as u64, units(bytes) * 2);
             self.note(StoreRead { call: "list sets", index: None, rows, bytes, half_units });
             Ok(found)
+        })
+    }
+
+    fn read_column(&self, read: ReadColumn) -> Answer<'_, ColumnPart> {
+        Box::pin(async move {
+            let Some(store) = self.store.sets() else { return Ok(ColumnPart::default()) };
+            let part = store.read_column(read).await?;
+            let (bytes, half_units) = (part.bytes, units(part.bytes) * 2);
+            self.note(StoreRead { call: "read column", index: None, rows: 1, bytes, half_units });
+            Ok(part)
         })
     }
 }

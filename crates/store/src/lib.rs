@@ -10,7 +10,8 @@
 //!   obviously right: what others are compared with, and good enough for tests.
 //!
 //! Beside its items a table can have [`Sets`] of ordinals, which are changed in the same
-//! transactions. Not every store has them: [`Read::sets`] says so.
+//! transactions, and columns ([`ColumnSpec`]) that put ordinals into an order. Not every store has
+//! them: [`Read::sets`] says so.
 //!
 //! Requests are plain data ([`Put`], [`Query`], [`TransactWrite`], …), and so is what a table is
 //! ([`TableSpec`]). A request that breaks a rule is refused with the [`Invalid`] that says which.
@@ -53,6 +54,7 @@
 mod change;
 mod check;
 mod clock;
+mod column;
 mod decide;
 mod directory_error;
 mod disk;
@@ -77,6 +79,7 @@ mod validate;
 pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo, ShardId};
 pub use check::Specs;
 pub use clock::{Clock, SystemClock, Time};
+pub use column::{Cell, ColumnPart, ColumnSpec, ColumnValue, ReadColumn};
 pub use directory_error::DirectoryError;
 pub use disk::{Disk, DiskFile, OpenMode};
 pub use engine::{

@@ -4,7 +4,7 @@
 //! names and numbers mean is its user's business. Sets are changed by transactions, together with
 //! items ([`TransactWrite::sets`](crate::TransactWrite)), and read in parts.
 
-use crate::{Answer, Direction, Invalid, Members, TableName};
+use crate::{Answer, ColumnPart, Direction, Invalid, Members, ReadColumn, TableName};
 
 /// The name of a set: 1 to 2,048 bytes. Names are ordered byte by byte.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,12 +123,14 @@ pub struct SetSize {
     pub members: u64,
 }
 
-/// Reading sets, at the moment at which their store or snapshot is read.
+/// Reading sets and columns, at the moment at which their store or snapshot is read.
 ///
 /// Implementors MUST
 /// - have a set be what the transactions so far made it, each as a whole with its items;
 /// - answer for a set that nobody joined as for one without members;
-/// - read at least one chunk that has members, if any are left.
+/// - read at least one chunk that has members, if any are left;
+/// - keep every column equal to what its table's items imply, or refuse to read it with
+///   [`Error::IndexBuilding`](crate::Error).
 pub trait Sets: Send + Sync {
     /// How many members each of these has.
     fn set_sizes(&self, table: TableName, sets: Vec<SetName>) -> Answer<'_, Vec<u64>>;
@@ -136,4 +138,6 @@ pub trait Sets: Send + Sync {
     fn read_set(&self, read: ReadSet) -> Answer<'_, SetPart>;
     /// Sets that have members, in the order of their names.
     fn list_sets(&self, list: ListSets) -> Answer<'_, Vec<SetSize>>;
+    /// The first of some ordinals in the order of a column.
+    fn read_column(&self, read: ReadColumn) -> Answer<'_, ColumnPart>;
 }

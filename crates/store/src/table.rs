@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyloom_value::{Item, KeyBytes, Name, Value, ValueType};
 
-use crate::{Invalid, Time};
+use crate::{ColumnSpec, Invalid, Time};
 
 /// Room for an encoded key; few are longer.
 const KEY_BYTES_USUAL: usize = 64;
@@ -206,6 +206,8 @@ pub struct TableSpec {
     pub key: KeySchema,
     /// Its indexes.
     pub indexes: Vec<IndexSpec>,
+    /// Its columns: none where the store has no sets.
+    pub columns: Vec<ColumnSpec>,
     /// The number attribute that holds the second (since 1970) after which an item may be removed.
     pub ttl: Option<Name>,
     /// Its change feed.
@@ -215,7 +217,7 @@ pub struct TableSpec {
 impl TableSpec {
     /// A table with this key and nothing else.
     pub fn new(name: TableName, key: KeySchema) -> TableSpec {
-        TableSpec { name, key, indexes: vec![], ttl: None, feed: Feed::Off }
+        TableSpec { name, key, indexes: vec![], columns: vec![], ttl: None, feed: Feed::Off }
     }
 }
 
@@ -226,6 +228,8 @@ pub enum Alteration {
     AddIndex(IndexSpec),
     /// Drops a global index.
     DropIndex(IndexName),
+    /// Adds a column and fills it in the background.
+    AddColumn(ColumnSpec),
     /// Names the time-to-live attribute, or turns time to live off.
     SetTtl(Option<Name>),
     /// Turns the change feed on or off.

@@ -22,6 +22,8 @@ use super::table_shape::{
 /// How often the service is asked whether a table is ready: for about five minutes.
 const POLLS_MAX: u32 = 120;
 
+const NO_COLUMNS: Error = Error::Unsupported { what: "DynamoDB has no columns" };
+
 impl Service {
     pub(super) async fn list_tables(&self) -> Result<Vec<TableName>, Error> {
         let mut names: Vec<TableName> = Vec::new();
@@ -65,6 +67,9 @@ impl Service {
 
     pub(super) async fn create_table(&self, spec: TableSpec) -> Result<TableDescription, Error> {
         spec.check()?;
+        if !spec.columns.is_empty() {
+            return Err(NO_COLUMNS);
+        }
         let of_scope = |scope| spec.indexes.iter().filter(move |index| index.scope == scope);
         let locals = all(of_scope(IndexScope::Local), local_index);
         let globals = all(of_scope(IndexScope::Global), global_index);
@@ -104,6 +109,7 @@ impl Service {
         match &change {
             Alteration::AddIndex(index) => self.add_index(&name, index).await?,
             Alteration::DropIndex(index) => self.drop_index(&name, index).await?,
+            Alteration::AddColumn(_) => return Err(NO_COLUMNS),
             Alteration::SetFeed(feed) => self.set_feed(&name, *feed).await?,
             Alteration::SetTtl(attribute) => match (self.time_to_live(&name).await?, attribute) {
                 (now, wanted) if now == *wanted => {}

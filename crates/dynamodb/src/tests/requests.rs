@@ -261,6 +261,8 @@ pub(super) fn alter_table(
                     w.name("Delete").object(|w| w.name("IndexName").text(name.as_str()));
                 });
             }),
+            // The protocol has none.
+            Alteration::AddColumn(_) => {}
             Alteration::SetTtl(name) => w.name("TimeToLiveSpecification").object(|w| {
                 let named = name.as_ref().map(|name| name.as_str()).or(attribute);
                 w.name("AttributeName").text(named.unwrap_or("none"));

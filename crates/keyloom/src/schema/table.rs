@@ -3,25 +3,27 @@
 use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
 use keyloom_model::{Layout, Slot};
 use keyloom_store::{
-    Alteration, Error as StoreError, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema,
-    KeyType, Store, TableName, TableSpec,
+    Alteration, ColumnSpec, Error as StoreError, Feed, IndexProjection, IndexScope, IndexSpec,
+    KeySchema, KeyType, Store, TableName, TableSpec,
 };
 
 use crate::error::Error;
 
-/// Makes the table, or what it lacks for a layout: indexes, and that receipts expire.
+/// Creates the table, or adds what it lacks for a layout: indexes, columns, expiry of idempotency
+/// records.
 pub(crate) async fn ensure_table(
     store: &dyn Store,
     table: &TableName,
     layout: &Layout,
 ) -> Result<(), Error> {
-    let indexes = indexes(layout)?;
+    let (indexes, columns) = (indexes(layout)?, columns(layout)?);
     let described = match store.describe_table(table.clone()).await {
         Ok(described) => described,
         Err(StoreError::TableNotFound { .. }) => {
             let key = KeySchema::partition(PARTITION, KeyType::B).and_sort(SORT, KeyType::B);
             let mut spec = TableSpec::new(table.clone(), key);
             spec.indexes = indexes;
+            spec.columns = columns;
             spec.ttl = Some(EXPIRY.into());
             spec.feed = Feed::Images;
             return match store.create_table(spec).await {
@@ -40,6 +42,11 @@ pub(crate) async fn ensure_table(
             store.alter_table(table.clone(), Alteration::AddIndex(index)).await?;
         }
     }
+    for column in columns {
+        if described.spec.columns.iter().all(|there| there.name != column.name) {
+            store.alter_table(table.clone(), Alteration::AddColumn(column)).await?;
+        }
+    }
     Ok(())
 }
 
@@ -54,4 +61,17 @@ fn indexes(layout: &Layout) -> Result<Vec<IndexSpec>, Error> {
         })
     };
     (0..u8::MAX).take(layout.slot_count()).map(|number| index(Slot::new(number))).collect()
+}
+
+fn columns(layout: &Layout) -> Result<Vec<ColumnSpec>, Error> {
+    let column = |column: keyloom_model::Column| {
+        Ok(ColumnSpec {
+            name: TableName::new(&column.name).map_err(StoreError::from)?,
+            partition: column.partition,
+            prefix: column.prefix.into_vec(),
+            ordinal: column.ordinal,
+            value: column.value,
+        })
+    };
+    layout.columns().into_iter().map(column).collect()
 }

@@ -218,7 +218,7 @@ impl Bound {
         let entries: u64 = in_indexes.clone().map(|read| read.rows).sum();
         let seeks = in_indexes.count();
         let own: u64 =
-            reads.iter().filter(|read| read.call == "batch_get").map(|read| read.rows).sum();
+            reads.iter().filter(|read| read.call == "batch get").map(|read| read.rows).sum();
         // Looking for a language that there is takes an entry.
         let entries_max = self.combinations * (ENTRIES_MAX + 1) + self.walked + 1;
         assert!(entries <= entries_max, "{entries} entries: {story}: {reads:#?}");

@@ -37,6 +37,7 @@ mod random_entity;
 mod regressions;
 mod rig;
 mod round_trip;
+mod tag_bounds;
 mod threads;
 mod trees;
 mod typed;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use keyloom_model::{EntityId, EntityKey, Image, Layout, ListId};
 use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{
-    Background, Delete, Engine, IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType,
-    Options, Put, Reference, Store, TableName, TableSpec, TransactAction, TransactWrite,
+    Background, ColumnSpec, Delete, Engine, IndexProjection, IndexScope, IndexSpec, KeySchema,
+    KeyType, Options, Put, Reference, Store, TableName, TableSpec, TransactAction, TransactWrite,
 };
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, Name, Value};
@@ -58,6 +58,15 @@ impl Rig {
             let name = TableName::new(&slot.name()).unwrap();
             let (scope, projection) = (IndexScope::Global, IndexProjection::Keys);
             spec.indexes.push(IndexSpec { name, scope, key, projection });
+        }
+        for column in layout.columns() {
+            spec.columns.push(ColumnSpec {
+                name: TableName::new(&column.name).unwrap(),
+                partition: column.partition,
+                prefix: column.prefix.into_vec(),
+                ordinal: column.ordinal,
+                value: column.value,
+            });
         }
         store.create_table(spec).block_on().unwrap();
         Rig { store, table, layout, cursors: CursorKey::new([7; 32]) }

@@ -14,8 +14,10 @@ pub(crate) fn created(catalog: &Catalog, spec: TableSpec, now: Time) -> TableRec
     let (id, space) = (TableId(next()), SpaceId(next()));
     let indexes = spec.indexes.iter().map(|index| DerivedKind::Index(index.name.clone()));
     let expiry = spec.ttl.iter().map(|_| DerivedKind::Expiry);
+    let columns = spec.columns.iter().map(|column| DerivedKind::Column(column.clone()));
     let derived = indexes
         .chain(expiry)
+        .chain(columns)
         .map(|kind| Derived { kind, space: SpaceId(next()), build: BuildState::Complete })
         .collect();
     let (spec, feed_since) = (Arc::new(spec), CommitNo::NONE);
@@ -37,6 +39,10 @@ pub(crate) fn altered(
             let kind = DerivedKind::Index(name.clone());
             record.derived.retain(|derived| derived.kind != kind);
             Arc::make_mut(&mut record.spec).indexes.retain(|index| index.name != name);
+        }
+        Alteration::AddColumn(column) => {
+            record.derived.push(building(DerivedKind::Column(column.clone()), space));
+            Arc::make_mut(&mut record.spec).columns.push(column);
         }
         Alteration::SetTtl(attribute) if attribute == record.spec.ttl => {}
         Alteration::SetTtl(attribute) => {

@@ -10,6 +10,7 @@ use redb::ReadableTable;
 use crate::{Error, Time};
 
 use super::catalog::Catalog;
+use super::column_apply::ColumnChanges;
 use super::derive::{DerivedRow, derived_row};
 use super::format::{
     BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Malformed, NameCache, Reader,
@@ -43,6 +44,7 @@ pub(crate) struct Apply<'a, 'txn> {
     path: &'a Path,
     stats: BTreeMap<SpaceId, (i64, i64)>,
     sets: SetChanges,
+    columns: ColumnChanges,
     rows_written: u64,
 }
 
@@ -52,8 +54,9 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         catalog: &'a mut Arc<Catalog>,
         path: &'a Path,
     ) -> Apply<'a, 'txn> {
-        let (stats, sets) = (BTreeMap::new(), SetChanges::default());
-        Apply { rows, catalog, path, stats, sets, rows_written: 0 }
+        let (sets, columns) = (SetChanges::default(), ColumnChanges::default());
+        let stats = BTreeMap::new();
+        Apply { rows, catalog, path, stats, sets, columns, rows_written: 0 }
     }
 
     /// Applies a commit. `images` has an entry for each effect, or is empty when none are known.
@@ -92,6 +95,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
     /// rows were written.
     pub(crate) fn finish(mut self, applied: CommitNo, at: Time) -> Result<u64, Error> {
         self.rows_written += std::mem::take(&mut self.sets).flush(self.rows, self.path)?;
+        self.rows_written += std::mem::take(&mut self.columns).flush(self.rows, self.path)?;
         for (space, (items, bytes)) in std::mem::take(&mut self.stats) {
             let row = SystemKey::Stats(space).row();
             let old = self.rows.get(row.as_slice()).map_err(|error| failed(self.path, error))?;
@@ -124,6 +128,11 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         };
         let encoded = effect.new.as_deref().unwrap_or_default();
         for derived in &table.derived {
+            if let DerivedKind::Column(column) = &derived.kind {
+                let (old, new) = (images.old.as_deref(), images.new.as_deref());
+                self.columns.add((derived.space, column), old, new);
+                continue;
+            }
             let key = &effect.key;
             let derive = |item: &Option<Arc<Item>>, encoded| match item {
                 Some(item) => derived_row(&table, derived, item, key, encoded),
@@ -174,8 +183,8 @@ impl<'a, 'txn> Apply<'a, 'txn> {
             (DerivedKind::Index(_), value) => self.replace(derived.space, row, value),
             (DerivedKind::Expiry, Some(value)) => self.insert(row, value),
             (DerivedKind::Expiry, None) => self.remove(row),
-            // Nothing of a set follows from an item.
-            (DerivedKind::Sets, _) => Ok(()),
+            // Nothing of a set follows from an item, and no row of a column from one alone.
+            (DerivedKind::Sets | DerivedKind::Column(_), _) => Ok(()),
         }
     }
 
@@ -232,6 +241,10 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         for (key, encoded) in &next {
             let item = decode_item(encoded, &mut NameCache::default());
             let item = item.map_err(|why| self.malformed(why))?;
+            if let DerivedKind::Column(column) = &derived.kind {
+                self.columns.add((derived.space, column), None, Some(&item));
+                continue;
+            }
             let new = derived_row(&table, derived, &item, key, encoded)?;
             self.replace_derived(derived, None, new)?;
         }

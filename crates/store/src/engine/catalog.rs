@@ -78,6 +78,13 @@ impl TableRecord {
             .find(|derived| matches!(&derived.kind, DerivedKind::Index(index) if index == name))
     }
 
+    /// The derived rows of a column.
+    pub(crate) fn column_rows(&self, name: &IndexName) -> Option<&Derived> {
+        self.derived.iter().find(
+            |derived| matches!(&derived.kind, DerivedKind::Column(spec) if spec.name == *name),
+        )
+    }
+
     /// The derived rows that serve the time to live.
     pub(crate) fn expiry_rows(&self) -> Option<&Derived> {
         self.derived.iter().find(|derived| derived.kind == DerivedKind::Expiry)

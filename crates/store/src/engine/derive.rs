@@ -29,7 +29,8 @@ pub(crate) fn derived_row<'a>(
     encoded: &'a [u8],
 ) -> Result<Option<DerivedRow<'a>>, Error> {
     match &derived.kind {
-        DerivedKind::Sets => Ok(None),
+        // The cells of many items are one row.
+        DerivedKind::Sets | DerivedKind::Column(_) => Ok(None),
         DerivedKind::Expiry => Ok(expiry_row(table, derived.space, item, key)),
         DerivedKind::Index(name) => {
             let Some(index) = table.spec.indexes.iter().find(|index| index.name == *name) else {

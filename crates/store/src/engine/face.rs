@@ -9,9 +9,10 @@ use std::thread::{self, JoinHandle};
 use keyloom_value::Item;
 
 use crate::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, ListSets,
-    Page, Put, Query, Read, ReadChanges, ReadSet, Scan, SetName, SetPart, SetSize, Sets, ShardId,
-    Store, TableDescription, TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Delete, Error, Get,
+    ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName, SetPart,
+    SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, TransactGet,
+    TransactWrite, UpdateItem,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -252,6 +253,10 @@ impl Sets for Engine {
 
     fn list_sets(&self, list: ListSets) -> Answer<'_, Vec<SetSize>> {
         self.read(|view| view.find_sets(&list))
+    }
+
+    fn read_column(&self, read: ReadColumn) -> Answer<'_, ColumnPart> {
+        self.read(|view| view.part_of_column(&read))
     }
 }
 

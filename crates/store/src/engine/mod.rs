@@ -9,6 +9,8 @@ mod apply;
 mod backup;
 mod catalog;
 mod chores;
+mod column_apply;
+mod column_read;
 mod committer;
 mod derive;
 mod directory;

@@ -3,8 +3,8 @@
 use std::future::ready;
 
 use crate::{
-    Answer, Direction, Error, ListSets, Members, ReadSet, SetName, SetPart, SetSize, Sets,
-    TableName, validate,
+    Answer, ColumnPart, Direction, Error, ListSets, Members, ReadColumn, ReadSet, SetName, SetPart,
+    SetSize, Sets, TableName, validate,
 };
 
 use super::format::{Chunk, Delta, SetId, SetRecord, SetRows};
@@ -21,6 +21,10 @@ impl Sets for View {
 
     fn list_sets(&self, list: ListSets) -> Answer<'_, Vec<SetSize>> {
         Box::pin(ready(self.find_sets(&list)))
+    }
+
+    fn read_column(&self, read: ReadColumn) -> Answer<'_, ColumnPart> {
+        Box::pin(ready(self.part_of_column(&read)))
     }
 }
 

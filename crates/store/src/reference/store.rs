@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use keyloom_value::Item;
 
 use super::state::State;
-use super::{page, set};
+use super::{column, page, set};
 use crate::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, Delete, Get, ListSets,
-    Page, Put, Query, Read, ReadChanges, ReadSet, Scan, SetName, SetPart, SetSize, Sets, ShardId,
-    Store, TableDescription, TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, ColumnPart, Delete, Get,
+    ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName, SetPart,
+    SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, TransactGet,
+    TransactWrite, UpdateItem,
 };
 
 /// A store in memory that is obviously right.
@@ -90,6 +91,10 @@ impl Sets for Reference {
 
     fn list_sets(&self, list: ListSets) -> Answer<'_, Vec<SetSize>> {
         Box::pin(async move { Ok(set::list(&self.state().table(&list.table)?.sets, &list)?) })
+    }
+
+    fn read_column(&self, read: ReadColumn) -> Answer<'_, ColumnPart> {
+        Box::pin(async move { column::read(self.state().table(&read.table)?, &read) })
     }
 }
 

@@ -57,6 +57,7 @@ impl Table {
         match change {
             Alteration::AddIndex(index) => spec.indexes.push(index),
             Alteration::DropIndex(name) => spec.indexes.retain(|index| index.name != name),
+            Alteration::AddColumn(column) => spec.columns.push(column),
             Alteration::SetTtl(ttl) => spec.ttl = ttl,
             Alteration::SetFeed(feed) => spec.feed = feed,
         }

@@ -1,10 +1,15 @@
 //! Requests about sets. Names are checked where they are made.
 
-use crate::{Invalid, ListSets, ReadSet, SetChange, TransactWrite};
+use crate::{Invalid, ListSets, ReadColumn, ReadSet, SetChange, TransactWrite};
 
 /// Whether a part can be asked for.
 pub(crate) fn read_set(read: &ReadSet) -> Result<(), Invalid> {
     if read.chunks == 0 { Err(Invalid::LimitZero) } else { Ok(()) }
+}
+
+/// Whether the first cells can be asked for.
+pub(crate) fn read_column(read: &ReadColumn) -> Result<(), Invalid> {
+    if read.count == 0 { Err(Invalid::LimitZero) } else { Ok(()) }
 }
 
 /// Whether sets can be looked for.

@@ -6,7 +6,8 @@ use crate::limits::{
     GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_BYTES_MAX, LOCAL_INDEXES_MAX,
 };
 use crate::{
-    Alteration, Error, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema, TableSpec,
+    Alteration, ColumnSpec, Error, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema,
+    TableSpec,
 };
 
 /// Whether there can be such a table.
@@ -27,6 +28,7 @@ pub(crate) fn table_spec(spec: &TableSpec) -> Result<(), Invalid> {
     index_count(spec, IndexScope::Global)?;
     index_count(spec, IndexScope::Local)?;
     key_types(spec)?;
+    columns(&spec.columns)?;
     spec.ttl.iter().try_for_each(short_name)
 }
 
@@ -47,9 +49,24 @@ pub(crate) fn alteration(spec: &TableSpec, change: &Alteration) -> Result<(), Er
             })?;
             Ok(refuse_local(index)?)
         }
+        Alteration::AddColumn(column) => {
+            let mut altered = spec.columns.clone();
+            altered.push(column.clone());
+            Ok(columns(&altered)?)
+        }
         Alteration::SetTtl(name) => Ok(name.iter().try_for_each(short_name)?),
         Alteration::SetFeed(_) => Ok(()),
     }
+}
+
+fn columns(columns: &[ColumnSpec]) -> Result<(), Invalid> {
+    for (position, column) in columns.iter().enumerate() {
+        if columns[..position].iter().any(|other| other.name == column.name) {
+            return Err(Invalid::IndexTwice { index: column.name.clone() });
+        }
+        [&column.partition, &column.ordinal, &column.value].into_iter().try_for_each(short_name)?;
+    }
+    Ok(())
 }
 
 fn refuse_local(index: &IndexSpec) -> Result<(), Invalid> {

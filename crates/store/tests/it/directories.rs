@@ -57,7 +57,7 @@ fn a_directory_that_is_not_provably_ours_is_refused_and_left_as_it_is() {
         &[("tree.redb", b"")],
         &[("tree.redb", b"redb"), (&segment, b"KEYLOOM\n")],
         &[("lock", b"pid 12")],
-        &[("format.new", b"keyloom data directory\nformat 3\nstore 0000000000000001\n")],
+        &[("format.new", b"keyloom data directory\nformat 4\nstore 0000000000000001\n")],
         &[("keyloom-unfinished", b"mine")],
         &[("keyloom-unfinished", UNFINISHED), ("thesis.tex", b"chapter 1")],
         &[("keyloom-unfinished", UNFINISHED), ("log/access.log", b"GET /")],

@@ -4,6 +4,7 @@
 
 mod backup;
 mod canary;
+mod columns;
 mod conformance;
 mod copies;
 mod crash;

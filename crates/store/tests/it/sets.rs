@@ -91,7 +91,7 @@ fn a_directory_of_version_1_is_opened_and_gets_sets() {
     make_version_1(&disk);
     let engine = open(&disk).unwrap();
     assert!(has(&engine, &table, 1));
-    assert!(text(&disk).contains("format 3"), "an older Keyloom must not open it any more");
+    assert!(text(&disk).contains("format 4"), "an older Keyloom must not open it any more");
     let change = SetChange {
         table: table.clone(),
         set: SetName::new(*b"red").unwrap(),
@@ -114,7 +114,7 @@ fn text(disk: &SimDisk) -> String {
 
 /// Says in the format file that it is of version 1.
 fn make_version_1(disk: &SimDisk) {
-    let older = text(disk).replace("format 3", "format 1");
+    let older = text(disk).replace("format 4", "format 1");
     write(disk, &in_data("format"), 0, older.as_bytes());
 }
 

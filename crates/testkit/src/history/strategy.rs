@@ -86,6 +86,7 @@ fn create(shape: &Shape) -> impl Strategy<Value = TableSpec> + use<> {
         name: table.clone(),
         key: key.clone(),
         indexes,
+        columns: vec![],
         ttl,
         feed,
     })

@@ -4,6 +4,7 @@
 //! See `docs/format.md` for the drawings.
 
 mod bytes;
+mod column;
 mod commit;
 mod frame;
 mod item;
@@ -15,6 +16,7 @@ mod tests;
 mod version;
 
 pub(crate) use bytes::{Malformed, Reader, Writer};
+pub(crate) use column::{Block, BlockMut, ColumnRows, block_of};
 pub(crate) use commit::{Commit, CommitNo, Effect, RowEffect, SetEffect};
 pub(crate) use frame::{Frame, FrameHeader, SegmentHeader};
 pub(crate) use item::{NameCache, decode_item, encode_item, encode_size, is_size_alone, item_size};

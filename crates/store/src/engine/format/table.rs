@@ -5,8 +5,8 @@ use std::sync::Arc;
 use keyloom_value::Name;
 
 use crate::{
-    Feed, IndexName, IndexProjection, IndexScope, IndexSpec, KeyAttribute, KeySchema, KeyType,
-    TableName, TableSpec, Time,
+    ColumnSpec, Feed, IndexName, IndexProjection, IndexScope, IndexSpec, KeyAttribute, KeySchema,
+    KeyType, TableName, TableSpec, Time,
 };
 
 use super::{CommitNo, Malformed, Reader, SpaceId, Writer};
@@ -26,7 +26,7 @@ pub(crate) struct TableRecord {
     /// Where its items are.
     pub(crate) space: SpaceId,
     /// Rows that follow from its items: one entry for each index, in the order of the
-    /// definition, then one for the time to live if there is one; and
+    /// definition, then one for the time to live if there is one, one for each column; and
     /// where its sets are, once it has any.
     pub(crate) derived: Vec<Derived>,
 }
@@ -45,6 +45,7 @@ pub(crate) enum DerivedKind {
     Expiry,
     /// Sets do not follow from items, but they too are a table's.
     Sets,
+    Column(ColumnSpec),
 }
 
 /// How far the filling of derived rows has come.
@@ -89,8 +90,14 @@ impl TableRecord {
         let space = SpaceId(reader.varint_u32()?);
         let created = Time(reader.varint()?);
         let feed_since = CommitNo(reader.varint()?);
-        let spec = Arc::new(read_spec(reader)?);
+        let mut spec = read_spec(reader)?;
         let derived = read_list(reader, read_derived)?;
+        let columns = derived.iter().filter_map(|derived| match &derived.kind {
+            DerivedKind::Column(column) => Some(column.clone()),
+            DerivedKind::Index(_) | DerivedKind::Expiry | DerivedKind::Sets => None,
+        });
+        spec.columns = columns.collect();
+        let spec = Arc::new(spec);
         Ok(TableRecord { id, spec, created, feed_since, space, derived })
     }
 }
@@ -135,7 +142,8 @@ fn read_spec(reader: &mut Reader<'_>) -> Result<TableSpec, Malformed> {
         1 => Feed::Images,
         _ => return Err(Malformed("a feed is neither off nor on")),
     };
-    Ok(TableSpec { name, key, indexes, ttl, feed })
+    // Columns are among the derived rows.
+    Ok(TableSpec { indexes, ttl, feed, ..TableSpec::new(name, key) })
 }
 
 fn read_index(reader: &mut Reader<'_>) -> Result<IndexSpec, Malformed> {
@@ -212,6 +220,10 @@ fn write_derived(out: &mut Writer, derived: &Derived) {
         }
         DerivedKind::Expiry => out.u8(1),
         DerivedKind::Sets => out.u8(2),
+        DerivedKind::Column(column) => {
+            out.u8(3);
+            write_column(out, column);
+        }
     }
     out.varint(derived.space.0.into());
     match &derived.build {
@@ -233,6 +245,7 @@ fn read_derived(reader: &mut Reader<'_>) -> Result<Derived, Malformed> {
         0 => DerivedKind::Index(read_name(reader)?),
         1 => DerivedKind::Expiry,
         2 => DerivedKind::Sets,
+        3 => DerivedKind::Column(read_column(reader)?),
         _ => return Err(Malformed("derived rows are of an unknown kind")),
     };
     let space = SpaceId(reader.varint_u32()?);
@@ -246,6 +259,21 @@ fn read_derived(reader: &mut Reader<'_>) -> Result<Derived, Malformed> {
         _ => return Err(Malformed("derived rows are in an unknown state")),
     };
     Ok(Derived { kind, space, build })
+}
+
+fn write_column(out: &mut Writer, column: &ColumnSpec) {
+    out.text(column.name.as_str());
+    out.bytes(&column.prefix);
+    for name in [&column.partition, &column.ordinal, &column.value] {
+        out.text(name.as_str());
+    }
+}
+
+fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSpec, Malformed> {
+    let (name, prefix) = (read_name(reader)?, reader.bytes()?.to_vec());
+    let mut attribute = || reader.text().map(Name::from);
+    let (partition, ordinal, value) = (attribute()?, attribute()?, attribute()?);
+    Ok(ColumnSpec { name, partition, prefix, ordinal, value })
 }
 
 fn read_name(reader: &mut Reader<'_>) -> Result<TableName, Malformed> {

@@ -1,0 +1,57 @@
+//! Columns: for each ordered list that can be filtered, the sort keys of its entities by their
+//! ordinals. What matches a filter is put into the order of the list by them, without reading
+//! entities.
+
+use keyloom_value::{KeyBytes, Name};
+
+use super::key::words;
+use super::rows::NUMBERS;
+use super::{Layout, Matching, attribute};
+use crate::model::{Entity, EntityId, List, ListId};
+
+/// A column that a layout needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name: that of the entity and the slots, so it is the same column as long as they stay.
+    pub name: String,
+    /// The attribute that names the kind and the tenant, within which ordinals are unique.
+    pub partition: Name,
+    /// What the partitions of this kind begin with.
+    pub prefix: KeyBytes,
+    /// The attribute that holds the ordinal.
+    pub ordinal: Name,
+    /// The attribute that holds the sort key in the list.
+    pub value: Name,
+}
+
+impl Layout {
+    /// Every column that the table needs: none where posting lists are rows.
+    pub fn columns(&self) -> Vec<Column> {
+        let lists = self.model().entities();
+        let lists = lists.flat_map(|(id, entity)| entity.lists().map(move |(list, _)| (id, list)));
+        lists.filter_map(|(id, list)| self.column(id, list)).collect()
+    }
+
+    /// The column of a list, if it has one.
+    pub fn column(&self, id: EntityId, list: ListId) -> Option<Column> {
+        let entity = self.model().entity(id);
+        let number = self.number_slot(id)?;
+        if self.matching() == Matching::Rows || !is_filtered_and_ordered(entity, entity.list(list))
+        {
+            return None;
+        }
+        let slot = self.list_slot(id, list);
+        Some(Column {
+            name: format!("column-{}-{}-{}", entity.name, number.index(), slot.index()),
+            partition: number.partition(),
+            prefix: words(&[NUMBERS, &entity.name]),
+            ordinal: Name::from(attribute::NUMBER),
+            value: slot.sort(),
+        })
+    }
+}
+
+fn is_filtered_and_ordered(entity: &Entity, list: &List) -> bool {
+    let is_filtered = !list.facets.is_empty() || entity.tag_fields().next().is_some();
+    is_filtered && !list.order.is_empty()
+}

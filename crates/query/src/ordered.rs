@@ -1,0 +1,226 @@
+//! Pages of what matches, in the order of a list: the first ordinals are found in the column of the
+//! list, and only their entities are read. It costs the same wherever in the list they are.
+
+use keyloom_model::EntityId;
+use keyloom_store::{Cell, ColumnValue, Direction, Error as StoreError, ReadColumn, TableName};
+use keyloom_value::{Item, Value};
+
+use crate::combine::Batch;
+use crate::fetch::{BATCH_MAX, RawKey};
+use crate::list::{Entry, Walk};
+use crate::plan::Node;
+use crate::span::Span;
+use crate::{End, Error};
+
+/// As many entries of the list are looked at to find one whose position begins like a value.
+const ALIKE_MAX: usize = 4;
+
+/// A part of a column, and the first cells in it of what matches.
+struct First {
+    least: ColumnValue,
+    greatest: ColumnValue,
+    direction: Direction,
+    /// How many are looked for.
+    count: usize,
+    /// At least so many, unless there are no more; and all that have the same value as the last.
+    cells: Vec<Cell>,
+}
+
+impl Walk<'_> {
+    /// Along the column of the list. None if it cannot be: the column is not filled yet, or too
+    /// much would have to be read, or too many have the same value.
+    pub(crate) async fn go_by_column(&mut self, node: &Node) -> Result<Option<End>, Error> {
+        if self.span.is_empty {
+            return Ok(Some(End::Exhausted));
+        }
+        let mut first = First {
+            least: self.span.from.as_deref().map_or(ColumnValue::MIN, ColumnValue::of),
+            greatest: self.span.to.as_deref().map_or(ColumnValue::MAX, ColumnValue::of),
+            direction: self.direction,
+            count: 0,
+            cells: vec![],
+        };
+        loop {
+            // One more, to know whether there is one; and the one that the page begins behind may be
+            // among them, if its position is longer than a column keeps.
+            first.count = self.wanted() + 2;
+            if !self.find_first(node, &mut first).await? {
+                return Ok(None);
+            }
+            let Some(entries) = self.entries_of(&first).await? else { return Ok(None) };
+            if let Some(end) = self.look_at_some(&entries).await? {
+                return Ok(Some(end));
+            }
+            if !first.pass() {
+                return Ok(Some(End::Exhausted));
+            }
+            if self.is_spent() {
+                return Ok(Some(if self.wanted() == 0 { End::Limit } else { End::Budget }));
+            }
+        }
+    }
+
+    /// Finds the first cells; false if that cannot be.
+    async fn find_first(&mut self, node: &Node, first: &mut First) -> Result<bool, Error> {
+        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
+        let Some(column) = self.reader.layout.column(of.0, self.request.list) else {
+            return Ok(false);
+        };
+        let Some(sets) = self.reader.store.sets() else { return Ok(false) };
+        let column = TableName::new(&column.name).map_err(StoreError::from)?;
+        let partition = self.reader.layout.number_partition(of.0, of.1).into_vec();
+        let (rows_max, bytes_max) = self.half_of_what_is_left();
+        let mut from = Some(self.combiner().start());
+        while let Some(start) = from {
+            let Batch { members, through } = self.combiner().next(node, start).await?;
+            from = through.and_then(|through| self.combiner().after(through));
+            if !members.is_empty() {
+                let read = ReadColumn {
+                    table: self.reader.table.clone(),
+                    column: column.clone(),
+                    partition: partition.clone(),
+                    among: members,
+                    least: first.least_that_counts(),
+                    greatest: first.greatest_that_counts(),
+                    direction: first.direction,
+                    count: u32::try_from(first.count).unwrap_or(u32::MAX),
+                };
+                let part = match sets.read_column(read).await {
+                    Err(StoreError::IndexBuilding { .. }) => return Ok(false),
+                    part => part?,
+                };
+                self.effort.rows += 1;
+                self.effort.bytes += part.bytes;
+                first.add(part.cells);
+                if part.is_tied || first.cells.len() > first.count + ReadColumn::TIES_MAX {
+                    return Ok(false);
+                }
+            }
+            if from.is_some() && (self.effort.rows > rows_max || self.effort.bytes > bytes_max) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How far a search along the column may go: what is left after it is enough to go on along the
+    /// list.
+    fn half_of_what_is_left(&self) -> (u64, u64) {
+        let (budget, effort) = (self.request.budget, self.effort);
+        let half = |budget: u64, spent: u64| spent + budget.saturating_sub(spent) / 2;
+        (half(budget.rows, effort.rows), half(budget.bytes, effort.bytes))
+    }
+
+    /// The entries of the list that cells lead to, in its order; none if too much would have to be
+    /// read for that. One that was moved meanwhile is left out if others could come before its new
+    /// position.
+    async fn entries_of(&mut self, first: &First) -> Result<Option<Vec<Entry>>, Error> {
+        let (mut entries, mut unclear) = (vec![], vec![]);
+        for alike in first.cells.chunk_by(|left, right| left.value == right.value) {
+            match alike {
+                [cell] => match self.entry_at(cell).await? {
+                    Some(entry) => entries.push(entry),
+                    None => unclear.push(cell.ordinal),
+                },
+                cells => unclear.extend(cells.iter().map(|cell| cell.ordinal)),
+            }
+        }
+        unclear.sort_unstable();
+        let (_, bytes_max) = self.half_of_what_is_left();
+        for some in unclear.chunks(BATCH_MAX) {
+            entries.extend(self.entries_with(some).await?);
+            if self.effort.bytes > bytes_max {
+                return Ok(None);
+            }
+        }
+        let (least, greatest) = (first.least_that_counts(), first.greatest_that_counts());
+        entries.retain(|entry| {
+            let value = ColumnValue::of(&entry.position);
+            self.span.has(&entry.position) && (least..=greatest).contains(&value)
+        });
+        self.sort(&mut entries);
+        Ok(Some(entries))
+    }
+
+    /// The entry that a cell leads to, if what is kept of its position tells it from others.
+    async fn entry_at(&mut self, cell: &Cell) -> Result<Option<Entry>, Error> {
+        let of = (self.request.entity, self.request.list);
+        let span = Span::within(cell.value.significant());
+        let page = self.reader.page(&self.place, &span, Direction::Forward, ALIKE_MAX).await?;
+        self.effort.rows += page.scanned;
+        self.effort.bytes += page.scanned_bytes;
+        for row in page.items {
+            let entry = self.entry(row)?;
+            if self.reader.layout.number_at(of, &entry.position) == Some(cell.ordinal) {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The entries of this part of the list that have these ascending ordinals, in its order, as
+    /// their own rows say.
+    pub(crate) async fn entries_with(&mut self, ordinals: &[u32]) -> Result<Vec<Entry>, Error> {
+        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
+        let keys = self.reader.numbered_keys(of, ordinals, &mut self.effort).await?;
+        let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
+        let rows = self.reader.rows(&keys, &mut self.effort).await?;
+        let entry = |(key, row): (RawKey, Option<Item>)| {
+            let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
+            self.span.has(&position).then_some(Entry { position, key })
+        };
+        let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(entry).collect();
+        self.sort(&mut entries);
+        Ok(entries)
+    }
+
+    fn sort(&self, entries: &mut [Entry]) {
+        entries.sort_by(|left, right| match self.direction {
+            Direction::Forward => left.position.cmp(&right.position),
+            Direction::Backward => right.position.cmp(&left.position),
+        });
+    }
+}
+
+impl First {
+    /// Takes cells in, and drops those that are not among the first any more.
+    fn add(&mut self, cells: Vec<Cell>) {
+        self.cells.extend(cells);
+        match self.direction {
+            Direction::Forward => self.cells.sort_unstable(),
+            Direction::Backward => self.cells.sort_unstable_by(|left, right| right.cmp(left)),
+        }
+        let (least, greatest) = (self.least_that_counts(), self.greatest_that_counts());
+        self.cells.retain(|cell| (least..=greatest).contains(&cell.value));
+    }
+
+    /// The value of the last cell that is needed, if there are enough.
+    fn last(&self) -> Option<ColumnValue> {
+        self.cells.get(self.count.checked_sub(1)?).map(|cell| cell.value)
+    }
+
+    fn least_that_counts(&self) -> ColumnValue {
+        match self.direction {
+            Direction::Forward => self.least,
+            Direction::Backward => self.last().unwrap_or(self.least),
+        }
+    }
+
+    fn greatest_that_counts(&self) -> ColumnValue {
+        match self.direction {
+            Direction::Forward => self.last().unwrap_or(self.greatest),
+            Direction::Backward => self.greatest,
+        }
+    }
+
+    /// Goes on behind the cells that were found; false if there can be no others.
+    fn pass(&mut self) -> bool {
+        let Some(last) = self.last() else { return false };
+        self.cells.clear();
+        let beyond = match self.direction {
+            Direction::Forward => last.next().map(|next| self.least = next),
+            Direction::Backward => last.previous().map(|previous| self.greatest = previous),
+        };
+        beyond.is_some() && self.least <= self.greatest
+    }
+}

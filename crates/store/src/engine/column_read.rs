@@ -1,0 +1,158 @@
+//! Reading columns at one moment.
+
+use std::cmp::Ordering;
+
+use crate::{Cell, ColumnPart, ColumnValue, Direction, Error, ReadColumn, validate};
+
+use super::format::{Block, BuildState, ColumnRows, block_of};
+use super::view::View;
+
+/// Blocks are read one after the other if one in so many is asked for, and else one by one.
+const DENSE: usize = 8;
+
+impl View {
+    pub(crate) fn part_of_column(&self, read: &ReadColumn) -> Result<ColumnPart, Error> {
+        let table = self.catalog.table(&read.table)?;
+        validate::read_column(read)?;
+        let missing =
+            || Error::IndexNotFound { table: read.table.clone(), index: read.column.clone() };
+        let derived = table.column_rows(&read.column).ok_or_else(missing)?;
+        if derived.build != BuildState::Complete {
+            let (table, index) = (read.table.clone(), read.column.clone());
+            return Err(Error::IndexBuilding { table, index });
+        }
+        let partition = ColumnRows(derived.space).partition(&read.partition);
+        let ordinals: Vec<u32> = read.among.iter().collect();
+        let blocks: Vec<&[u32]> =
+            ordinals.chunk_by(|left, right| block_of(*left).0 == block_of(*right).0).collect();
+        let mut first = First::new(read);
+        let block = |ordinal: Option<u32>| ordinal.map(|ordinal| block_of(ordinal).0);
+        let ends = (block(read.among.first()), block(read.among.last()));
+        let (Some(low), Some(high)) = ends else { return Ok(first.into_part()) };
+        if blocks.len().saturating_mul(DENSE) > (high - low) as usize {
+            self.scan_blocks(&partition, (low, high), (&blocks, &mut first))?;
+        } else {
+            for ordinals in blocks {
+                let row = ColumnRows::block(&partition, block_of(ordinals[0]).0);
+                if let Some(row) = self.tree.get(&row)? {
+                    self.take_block(row.value(), ordinals, &mut first)?;
+                }
+            }
+        }
+        Ok(first.into_part())
+    }
+
+    /// Reads all blocks from one to another, and takes what is asked for.
+    fn scan_blocks(
+        &self,
+        partition: &[u8],
+        (low, high): (u32, u32),
+        (blocks, first): (&[&[u32]], &mut First),
+    ) -> Result<(), Error> {
+        let mut end = ColumnRows::block(partition, high);
+        end.push(0);
+        let mut wanted = blocks.iter().peekable();
+        for entry in self.tree.range(&(ColumnRows::block(partition, low), end))? {
+            let (row, value) = entry.map_err(|error| self.tree.failed(error))?;
+            let number = ColumnRows::block_in(row.value()).map_err(|why| self.malformed(why))?;
+            while wanted.next_if(|ordinals| block_of(ordinals[0]).0 < number).is_some() {}
+            if let Some(ordinals) = wanted.next_if(|ordinals| block_of(ordinals[0]).0 == number) {
+                self.take_block(value.value(), ordinals, first)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_block(&self, bytes: &[u8], ordinals: &[u32], first: &mut First) -> Result<(), Error> {
+        let block = Block::decode(bytes).map_err(|why| self.malformed(why))?;
+        if block.greatest() < first.least || block.least() > first.greatest {
+            first.bytes += (2 * ColumnValue::BYTES) as u64;
+            return Ok(());
+        }
+        first.bytes += bytes.len() as u64;
+        for ordinal in ordinals {
+            if let Some(value) = block.get(block_of(*ordinal).1) {
+                first.offer(Cell { value, ordinal: *ordinal });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first cells so far. What can no longer be among them is outside of `least` and `greatest`.
+struct First {
+    direction: Direction,
+    count: usize,
+    least: ColumnValue,
+    greatest: ColumnValue,
+    cells: Vec<Cell>,
+    /// With so many cells, those that are not needed are dropped.
+    cells_max: usize,
+    /// The value of which there were too many cells.
+    tied_at: Option<ColumnValue>,
+    bytes: u64,
+}
+
+impl First {
+    fn new(read: &ReadColumn) -> First {
+        let count = read.count as usize;
+        First {
+            direction: read.direction,
+            count,
+            least: read.least,
+            greatest: read.greatest,
+            cells: vec![],
+            cells_max: count * 2,
+            tied_at: None,
+            bytes: 0,
+        }
+    }
+
+    fn offer(&mut self, cell: Cell) {
+        if cell.value < self.least || cell.value > self.greatest {
+            return;
+        }
+        self.cells.push(cell);
+        if self.cells.len() > self.cells_max {
+            self.prune();
+        }
+    }
+
+    /// Keeps the first ones, and those that have the same value as the last of them.
+    fn prune(&mut self) {
+        if self.cells.len() <= self.count {
+            return;
+        }
+        let order = order(self.direction);
+        let (_, last, _) = self.cells.select_nth_unstable_by(self.count - 1, order);
+        let last = last.value;
+        match self.direction {
+            Direction::Forward => self.greatest = last,
+            Direction::Backward => self.least = last,
+        }
+        let (least, greatest) = (self.least, self.greatest);
+        self.cells.retain(|cell| cell.value >= least && cell.value <= greatest);
+        let room = self.count + ReadColumn::TIES_MAX;
+        if self.cells.len() > room {
+            self.tied_at = Some(last);
+            self.cells.select_nth_unstable_by(room - 1, order);
+            self.cells.truncate(room);
+        }
+        self.cells_max = self.cells.len() + self.count;
+    }
+
+    fn into_part(mut self) -> ColumnPart {
+        self.prune();
+        self.cells.sort_unstable_by(order(self.direction));
+        let last = self.cells.get(self.count - 1).map(|cell| cell.value);
+        let is_tied = last.is_some() && last == self.tied_at;
+        ColumnPart { cells: self.cells, is_tied, bytes: self.bytes }
+    }
+}
+
+fn order(direction: Direction) -> fn(&Cell, &Cell) -> Ordering {
+    match direction {
+        Direction::Forward => |left, right| left.cmp(right),
+        Direction::Backward => |left, right| right.cmp(left),
+    }
+}

@@ -1,0 +1,146 @@
+//! Columns: the rows that one is kept in. A block is the cells of 256 ordinals in a row.
+//!
+//! ```text
+//! partition (as a part of a key), block u32
+//!     prefix length u8, width u8, what all values begin with,
+//!     the least value, the greatest value, 256 bits for the ordinals that have cells, their values
+//! ```
+//!
+//! Bits are the least significant first. Values are without the prefix, and as wide as the longest
+//! is without the zeros at its end.
+
+use std::collections::BTreeMap;
+
+use keyloom_value::{KeyBytes, Value};
+
+use super::{Malformed, Reader, SpaceId, Writer};
+use crate::ColumnValue;
+
+/// Ordinals of one block, as a number of bits. Measured: with more, a single write costs more than
+/// what a read saves.
+const BLOCK_BITS: u32 = 8;
+const WORDS: usize = (1 << BLOCK_BITS) / 64;
+
+/// Rows of the space that a column is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnRows(pub(crate) SpaceId);
+
+/// The cells of a block that is to be changed, by the lower bits of their ordinals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockMut(pub(crate) BTreeMap<u8, ColumnValue>);
+
+/// The cells of a block, where they lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block<'b> {
+    prefix: &'b [u8],
+    width: usize,
+    least: &'b [u8],
+    greatest: &'b [u8],
+    bits: [u64; WORDS],
+    /// How many cells come before each word of the bits.
+    before: [usize; WORDS],
+    cells: &'b [u8],
+}
+
+/// The block that an ordinal is in, and which one it is there.
+pub(crate) fn block_of(ordinal: u32) -> (u32, u8) {
+    (ordinal >> BLOCK_BITS, ordinal as u8)
+}
+
+impl ColumnRows {
+    /// What the rows of a partition begin with.
+    pub(crate) fn partition(self, partition: &[u8]) -> Vec<u8> {
+        let mut key = KeyBytes::with_capacity(partition.len() + 8);
+        let pushed = key.push(&Value::B(partition.to_vec()));
+        debug_assert!(pushed.is_ok(), "bytes can be part of a key");
+        self.0.row(key.as_bytes())
+    }
+
+    /// The row of a block, by what the rows of its partition begin with.
+    pub(crate) fn block(partition: &[u8], block: u32) -> Vec<u8> {
+        [partition, &block.to_be_bytes()].concat()
+    }
+
+    /// The number of the block that a row is.
+    pub(crate) fn block_in(row: &[u8]) -> Result<u32, Malformed> {
+        let number = row.last_chunk().ok_or(Malformed("a block of a column has no number"))?;
+        Ok(u32::from_be_bytes(*number))
+    }
+}
+
+impl BlockMut {
+    pub(crate) fn encode(&self) -> Option<Vec<u8>> {
+        let (least, greatest) = (self.0.values().min()?, self.0.values().max()?);
+        let longest = self.0.values().map(|value| value.significant().len()).max()?;
+        let is_same = |(left, right): &(&u8, &u8)| left == right;
+        let alike = least.0.iter().zip(&greatest.0).take_while(is_same).count();
+        let prefix = alike.min(longest);
+        let width = longest - prefix;
+        let mut out = Writer::with_capacity(2 + prefix + (2 + self.0.len()) * width + 8 * WORDS);
+        out.u8(prefix as u8);
+        out.u8(width as u8);
+        out.raw(&least.0[..prefix]);
+        out.raw(&least.0[prefix..longest]);
+        out.raw(&greatest.0[prefix..longest]);
+        let mut bits = [0_u64; WORDS];
+        for low in self.0.keys() {
+            bits[usize::from(low >> 6)] |= 1 << (low & 63);
+        }
+        bits.iter().for_each(|word| out.raw(&word.to_le_bytes()));
+        self.0.values().for_each(|value| out.raw(&value.0[prefix..longest]));
+        Some(out.into_vec())
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<BlockMut, Malformed> {
+        let block = Block::decode(bytes)?;
+        let cells = (0..=u8::MAX).filter_map(|low| Some((low, block.get(low)?)));
+        Ok(BlockMut(cells.collect()))
+    }
+}
+
+impl<'b> Block<'b> {
+    pub(crate) fn decode(bytes: &'b [u8]) -> Result<Block<'b>, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let (prefix, width) = (usize::from(reader.u8()?), usize::from(reader.u8()?));
+        if prefix + width > ColumnValue::BYTES {
+            return Err(Malformed("a block of a column has values that are too long"));
+        }
+        let (prefix, least, greatest) =
+            (reader.raw(prefix)?, reader.raw(width)?, reader.raw(width)?);
+        let (mut bits, mut before, mut count) = ([0; WORDS], [0; WORDS], 0);
+        for (bits, before) in bits.iter_mut().zip(&mut before) {
+            *bits = u64::from_le_bytes(reader.array()?);
+            *before = count;
+            count += bits.count_ones() as usize;
+        }
+        let cells = reader.raw(count * width)?;
+        reader.finish()?;
+        Ok(Block { prefix, width, least, greatest, bits, before, cells })
+    }
+
+    pub(crate) fn least(&self) -> ColumnValue {
+        self.value(self.least)
+    }
+
+    pub(crate) fn greatest(&self) -> ColumnValue {
+        self.value(self.greatest)
+    }
+
+    /// The value of the ordinal that has these lower bits.
+    pub(crate) fn get(&self, low: u8) -> Option<ColumnValue> {
+        let (word, bit) = (usize::from(low >> 6), 1_u64 << (low & 63));
+        if self.bits[word] & bit == 0 {
+            return None;
+        }
+        let at = self.before[word] + (self.bits[word] & (bit - 1)).count_ones() as usize;
+        Some(self.value(&self.cells[at * self.width..][..self.width]))
+    }
+
+    fn value(&self, rest: &[u8]) -> ColumnValue {
+        let mut value = [0; ColumnValue::BYTES];
+        let (head, tail) = value.split_at_mut(self.prefix.len());
+        head.copy_from_slice(self.prefix);
+        tail[..self.width].copy_from_slice(rest);
+        ColumnValue(value)
+    }
+}
