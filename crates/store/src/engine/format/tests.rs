@@ -8,13 +8,13 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 use super::{
-    BuildState, Chunk, Commit, CommitNo, Delta, Derived, DerivedKind, Effect, Frame, FrameHeader,
-    NameCache, RowEffect, SegmentHeader, SetEffect, SetRecord, SetRows, SpaceId, SystemKey,
-    TableId, TableRecord, Writer, decode_item, encode_item, item_size,
+    Block, BlockMut, BuildState, Chunk, Commit, CommitNo, Delta, Derived, DerivedKind, Effect,
+    Frame, FrameHeader, NameCache, RowEffect, SegmentHeader, SetEffect, SetRecord, SetRows,
+    SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item, encode_item, item_size,
 };
 use crate::{
-    Cause, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType, Membership, TableName,
-    TableSpec, Time,
+    Cause, ColumnSpec, ColumnValue, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema,
+    KeyType, Membership, TableName, TableSpec, Time,
 };
 
 fn number() -> impl Strategy<Value = Number> {
@@ -70,7 +70,20 @@ fn record() -> impl Strategy<Value = TableRecord> {
             });
             let build = BuildState::Building { after: flag.then_some(key), done: created };
             let kind = DerivedKind::Index(names[0].clone());
+            let column = ColumnSpec {
+                name: names[0].clone(),
+                partition: Name::from("of"),
+                prefix: vec![0, 1],
+                ordinal: Name::from("n"),
+                value: Name::from("v"),
+            };
+            spec.columns.push(column.clone());
             let derived = vec![
+                Derived {
+                    kind: DerivedKind::Column(column),
+                    space: SpaceId(9),
+                    build: BuildState::Complete,
+                },
                 Derived { kind, space: SpaceId(id), build },
                 Derived { kind: DerivedKind::Sets, space: SpaceId(8), build: BuildState::Complete },
                 Derived {
@@ -156,6 +169,8 @@ fn decode_all(bytes: &[u8]) {
     let _ = SetRows::chunk_of(bytes);
     let _ = Chunk::decode(bytes).map(|chunk| (chunk.contains(9), chunk.members(3)));
     let _ = Delta::decode(bytes).map(|delta| delta.encode());
+    let _ = BlockMut::decode(bytes).map(|block| block.encode());
+    let _ = super::ColumnRows::block_in(bytes);
     let _ = crate::engine::apply::Stats::decode(bytes);
     let _ = crate::engine::group::token_expired(bytes, Time(0));
     if let Some(head) = bytes.first_chunk() {
@@ -256,6 +271,21 @@ proptest! {
     }
 
     #[test]
+    fn a_block_of_a_column_is_read_back_as_it_was_written(
+        values in proptest::collection::btree_map(any::<u8>(), vec(0u8..3, 0..30), 1..40),
+        alike in vec(any::<u8>(), 0..30),
+    ) {
+        let value = |rest: Vec<u8>| ColumnValue::of(&[alike.clone(), rest].concat());
+        let cells = values.into_iter().map(|(low, rest)| (low, value(rest)));
+        let block = BlockMut(cells.collect());
+        let bytes = block.encode().unwrap();
+        prop_assert_eq!(BlockMut::decode(&bytes), Ok(block.clone()));
+        let read = Block::decode(&bytes).unwrap();
+        prop_assert_eq!(Some(&read.least()), block.0.values().min());
+        prop_assert_eq!(Some(&read.greatest()), block.0.values().max());
+    }
+
+    #[test]
     fn random_bytes_never_make_a_decoder_panic(bytes in vec(any::<u8>(), 0..200)) {
         decode_all(&bytes);
     }
@@ -299,8 +329,8 @@ fn a_segment_of_an_older_version_is_read() {
         bytes[40..].copy_from_slice(&checksum.to_be_bytes());
         SegmentHeader::decode(&bytes)
     };
-    assert_eq!([1, 2, 3].map(of_version), [1, 2, 3].map(|_| Ok(header)));
-    assert!(of_version(0).is_err() && of_version(4).is_err());
+    assert_eq!([1, 2, 3, 4].map(of_version), [1, 2, 3, 4].map(|_| Ok(header)));
+    assert!(of_version(0).is_err() && of_version(5).is_err());
 }
 
 #[test]
