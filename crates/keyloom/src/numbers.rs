@@ -13,8 +13,8 @@ use keyloom_value::{Number, Path, Update, Value};
 use crate::error::Error;
 
 /// The first portion, and the largest: each is twice the one before.
-const PORTION_MIN: u32 = 8;
-const PORTION_MAX: u32 = 4096;
+const PORTION_MIN: u64 = 8;
+const PORTION_MAX: u64 = 4096;
 
 /// Of the row that says which numbers are taken: the first that is not.
 const NEXT: &str = "next";
@@ -28,8 +28,8 @@ pub(crate) struct Numbers {
 /// What is left for one kind and tenant.
 #[derive(Debug, Default)]
 struct Supply {
-    left: VecDeque<Range<u32>>,
-    portion: u32,
+    left: VecDeque<Range<u64>>,
+    portion: u64,
 }
 
 impl Numbers {
@@ -39,16 +39,16 @@ impl Numbers {
         store: &dyn Store,
         table: &TableName,
         row: &RowKey,
-    ) -> Result<u32, Error> {
+    ) -> Result<u64, Error> {
         if let Some(number) = self.take(row) {
             return Ok(number);
         }
         let portion = self.grow(row);
-        let add = Update::new().add(Path::from(NEXT), Value::from(u64::from(portion)));
+        let add = Update::new().add(Path::from(NEXT), Value::from(portion));
         let update = UpdateItem::new(table, row.to_item(), add).returning(Returns::UpdatedNew);
         let image = store.update(update).await?;
         let end = image.as_ref().and_then(|image| image.get(NEXT)).and_then(Value::as_n);
-        let end = end.and_then(Number::to_i64).and_then(|end| u32::try_from(end).ok());
+        let end = end.and_then(Number::to_i64).and_then(|end| u64::try_from(end).ok());
         let first = end
             .and_then(|end| end.checked_sub(portion))
             .ok_or_else(|| Error::damaged("There are no more numbers for entities of a kind."))?;
@@ -58,7 +58,7 @@ impl Numbers {
         Ok(first)
     }
 
-    fn take(&self, row: &RowKey) -> Option<u32> {
+    fn take(&self, row: &RowKey) -> Option<u64> {
         let mut supplies = self.lock();
         let left = &mut supplies.get_mut(row)?.left;
         while let Some(numbers) = left.front_mut() {
@@ -71,7 +71,7 @@ impl Numbers {
     }
 
     /// How large the next portion is.
-    fn grow(&self, row: &RowKey) -> u32 {
+    fn grow(&self, row: &RowKey) -> u64 {
         let mut supplies = self.lock();
         let supply = supplies.entry(row.clone()).or_default();
         supply.portion = (supply.portion * 2).clamp(PORTION_MIN, PORTION_MAX);

@@ -24,7 +24,7 @@ pub(crate) const PROBE: u32 = 100;
 pub(crate) struct Batch {
     pub(crate) members: Members,
     /// The last number that was looked at; none if nothing is left.
-    pub(crate) through: Option<u32>,
+    pub(crate) through: Option<u64>,
 }
 
 /// Finds members.
@@ -40,7 +40,7 @@ type Found<'f, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'f>>;
 impl<'c> Combiner<'c> {
     /// Members from a number on. There are some unless nothing is left, or so much was read that
     /// it is enough.
-    pub(crate) fn next<'f>(&'f mut self, node: &'f Node, from: u32) -> Found<'f, Batch> {
+    pub(crate) fn next<'f>(&'f mut self, node: &'f Node, from: u64) -> Found<'f, Batch> {
         Box::pin(async move {
             match node {
                 Node::Nothing => Ok(Batch::default()),
@@ -55,7 +55,7 @@ impl<'c> Combiner<'c> {
         &mut self,
         with: &[Node],
         without: &[Node],
-        mut from: u32,
+        mut from: u64,
     ) -> Result<Batch, Error> {
         let Some((rarest, others)) = with.split_first() else { return Ok(Batch::default()) };
         loop {
@@ -82,7 +82,7 @@ impl<'c> Combiner<'c> {
 
     /// The first number from one on at which all may have a member; none if there is none. Where
     /// groups are rows, it saves reading what the others do not have.
-    async fn skipped(&mut self, others: &[Node], from: u32) -> Result<Option<u32>, Error> {
+    async fn skipped(&mut self, others: &[Node], from: u64) -> Result<Option<u64>, Error> {
         let mut from = from;
         for other in others {
             let Node::Group { name, .. } = other else { continue };
@@ -98,7 +98,7 @@ impl<'c> Combiner<'c> {
         Ok(Some(from))
     }
 
-    async fn any_next(&mut self, nodes: &[Node], from: u32) -> Result<Batch, Error> {
+    async fn any_next(&mut self, nodes: &[Node], from: u64) -> Result<Batch, Error> {
         let mut batches = vec![];
         for node in nodes {
             batches.push(self.next(node, from).await?);
@@ -113,7 +113,7 @@ impl<'c> Combiner<'c> {
         match (self.direction, through) {
             (_, None) => {}
             (Direction::Forward, Some(through)) => members.keep(0..=through),
-            (Direction::Backward, Some(through)) => members.keep(through..=u32::MAX),
+            (Direction::Backward, Some(through)) => members.keep(through..=u64::MAX),
         }
         Ok(Batch { members, through })
     }
@@ -149,7 +149,7 @@ impl<'c> Combiner<'c> {
         })
     }
 
-    async fn group_next(&mut self, name: &KeyBytes, from: u32) -> Result<Batch, Error> {
+    async fn group_next(&mut self, name: &KeyBytes, from: u64) -> Result<Batch, Error> {
         match self.sets() {
             Some(sets) => self.set_next(sets, name, from).await,
             None => self.entries(name, from, ENTRIES).await,
@@ -174,7 +174,7 @@ impl<'c> Combiner<'c> {
             match batch.through.and_then(|through| self.after(through)) {
                 None => break,
                 Some(next) => left.keep(match self.direction {
-                    Direction::Forward => next..=u32::MAX,
+                    Direction::Forward => next..=u64::MAX,
                     Direction::Backward => 0..=next,
                 }),
             }
@@ -186,7 +186,7 @@ impl<'c> Combiner<'c> {
         &mut self,
         sets: &dyn Sets,
         name: &KeyBytes,
-        from: u32,
+        from: u64,
     ) -> Result<Batch, Error> {
         let set = SetName::new(name.as_bytes()).map_err(keyloom_store::Error::from)?;
         let (table, direction) = (self.reader.table.clone(), self.direction);
@@ -197,7 +197,7 @@ impl<'c> Combiner<'c> {
     }
 
     /// Members of a group whose members are rows.
-    async fn entries(&mut self, name: &KeyBytes, from: u32, limit: u32) -> Result<Batch, Error> {
+    async fn entries(&mut self, name: &KeyBytes, from: u64, limit: u32) -> Result<Batch, Error> {
         let (partition, prefix) = entry_place(name.as_bytes());
         let place = Place {
             index: None,
@@ -205,7 +205,7 @@ impl<'c> Combiner<'c> {
             sort: Name::from(attribute::SORT),
         };
         let mut number = KeyBytes::new();
-        let pushed = number.push(&Value::from(u64::from(from)));
+        let pushed = number.push(&Value::from(from));
         debug_assert!(pushed.is_ok(), "a number can be part of a key");
         let at = [prefix, number.as_bytes()].concat();
         let span = match self.direction {
@@ -221,7 +221,7 @@ impl<'c> Combiner<'c> {
             let reason = keyloom_model::Unreadable { attribute: attribute::SORT };
             number.ok_or_else(|| unreadable(row, reason))
         };
-        let numbers = page.items.iter().map(number).collect::<Result<Vec<u32>, Error>>()?;
+        let numbers = page.items.iter().map(number).collect::<Result<Vec<u64>, Error>>()?;
         let through = page.last_key.and(numbers.last().copied());
         Ok(Batch { members: numbers.into_iter().collect(), through })
     }
@@ -244,15 +244,15 @@ impl<'c> Combiner<'c> {
     }
 
     /// Where a walk begins.
-    pub(crate) fn start(&self) -> u32 {
+    pub(crate) fn start(&self) -> u64 {
         match self.direction {
             Direction::Forward => 0,
-            Direction::Backward => u32::MAX,
+            Direction::Backward => u64::MAX,
         }
     }
 
     /// The number after one, in the direction.
-    pub(crate) fn after(&self, number: u32) -> Option<u32> {
+    pub(crate) fn after(&self, number: u64) -> Option<u64> {
         match self.direction {
             Direction::Forward => number.checked_add(1),
             Direction::Backward => number.checked_sub(1),
@@ -263,7 +263,7 @@ impl<'c> Combiner<'c> {
         self.effort.rows >= self.budget.rows || self.effort.bytes >= self.budget.bytes
     }
 
-    fn first(&self, members: &Members) -> Option<u32> {
+    fn first(&self, members: &Members) -> Option<u64> {
         match self.direction {
             Direction::Forward => members.first(),
             Direction::Backward => members.last(),

@@ -49,10 +49,10 @@ impl Cut {
     }
 
     /// Behind a number, whoever has it.
-    pub(crate) fn behind_number(number: u32, direction: Direction) -> Cut {
+    pub(crate) fn behind_number(number: u64, direction: Direction) -> Cut {
         let next = match direction {
-            Direction::Forward => u64::from(number) + 1,
-            Direction::Backward => u64::from(number),
+            Direction::Forward => number.saturating_add(1),
+            Direction::Backward => number,
         };
         let mut position = KeyBytes::new();
         for part in [Value::from(next), Value::from("")] {
@@ -64,7 +64,7 @@ impl Cut {
     }
 
     /// The first number beyond, in a list by number; none if there is none.
-    pub(crate) fn number_beyond(&self, direction: Direction) -> Option<u32> {
+    pub(crate) fn number_beyond(&self, direction: Direction) -> Option<u64> {
         let (number, _) = KeyBytes::decode_part(&self.position).ok()?;
         let number = number.as_n()?.to_i64()?;
         let beyond = match (direction, self.side) {
@@ -72,7 +72,7 @@ impl Cut {
             (Direction::Forward, Side::After) => number.checked_add(1)?,
             (Direction::Backward, Side::Before) => number.checked_sub(1)?,
         };
-        u32::try_from(beyond).ok()
+        u64::try_from(beyond).ok()
     }
 
     /// What a cursor says: which way, and from where.

@@ -235,7 +235,7 @@ impl Combiner<'_> {
     }
 
     /// Whether there are members from a number on. Yes if the budget ends before that is known.
-    async fn has_from(&mut self, node: &Node, from: Option<u32>) -> Result<bool, Error> {
+    async fn has_from(&mut self, node: &Node, from: Option<u64>) -> Result<bool, Error> {
         let mut from = from;
         while let Some(start) = from {
             let Batch { members, through } = self.next(node, start).await?;
@@ -318,7 +318,7 @@ impl Walk<'_> {
             let mut left = members.along(self.direction).peekable();
             while left.peek().is_some() {
                 let count = self.wanted().min(BATCH_MAX);
-                let some: Vec<u32> = left.by_ref().take(count).collect();
+                let some: Vec<u64> = left.by_ref().take(count).collect();
                 if !self.look_at_numbers(&some).await? {
                     return Ok(End::Budget);
                 }
@@ -341,7 +341,7 @@ impl Walk<'_> {
     }
 
     /// Looks at the entities with some numbers, in this order; false if not at all of them.
-    async fn look_at_numbers(&mut self, numbers: &[u32]) -> Result<bool, Error> {
+    async fn look_at_numbers(&mut self, numbers: &[u64]) -> Result<bool, Error> {
         let mut ascending = numbers.to_vec();
         ascending.sort_unstable();
         let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
@@ -368,7 +368,7 @@ impl Walk<'_> {
 
     /// The few that match, sorted.
     async fn go_sorted(&mut self, few: &Members) -> Result<End, Error> {
-        let numbers: Vec<u32> = few.iter().collect();
+        let numbers: Vec<u64> = few.iter().collect();
         let entries = self.entries_with(&numbers).await?;
         Ok(self.look_at_some(&entries).await?.unwrap_or(End::Exhausted))
     }
@@ -429,7 +429,7 @@ impl Walk<'_> {
         let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
         let sort = self.place.sort.clone();
         let number = |row: &Item| layout.number_at(of, row.get(sort.as_str())?.as_b()?);
-        let numbers: Vec<Option<u32>> = rows.iter().map(number).collect();
+        let numbers: Vec<Option<u64>> = rows.iter().map(number).collect();
         let is_in = self.are_in(node, &numbers).await?;
         let kept = rows.into_iter().zip(is_in).filter(|(_, is_in)| *is_in);
         kept.map(|(row, _)| self.entry(row)).collect()
@@ -439,11 +439,11 @@ impl Walk<'_> {
     pub(crate) async fn are_in(
         &mut self,
         node: &Node,
-        numbers: &[Option<u32>],
+        numbers: &[Option<u64>],
     ) -> Result<Vec<bool>, Error> {
         let all: Members = numbers.iter().flatten().copied().collect();
         let members = self.combiner().retain(node, all).await?;
-        let is_in = |number: &Option<u32>| number.is_none_or(|number| members.contains(number));
+        let is_in = |number: &Option<u64>| number.is_none_or(|number| members.contains(number));
         Ok(numbers.iter().map(is_in).collect())
     }
 

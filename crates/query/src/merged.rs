@@ -118,7 +118,7 @@ impl Walk<'_> {
     async fn in_groups(&mut self, node: &Node, entries: Vec<Entry>) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
         let number = |entry: &Entry| layout.number_at(of, &entry.position);
-        let numbers: Vec<Option<u32>> = entries.iter().map(number).collect();
+        let numbers: Vec<Option<u64>> = entries.iter().map(number).collect();
         let is_in = self.are_in(node, &numbers).await?;
         Ok(entries.into_iter().zip(is_in).filter(|(_, is_in)| *is_in).map(|(it, _)| it).collect())
     }

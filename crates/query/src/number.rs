@@ -10,9 +10,9 @@ use crate::{Effort, Error, Reader};
 
 /// Numbers that are so close are read together, with those between them: some rows more are cheaper
 /// than a read more. Measured, where the store has sets; it is on this machine.
-const GAP_MAX: u32 = 4;
+const GAP_MAX: u64 = 4;
 /// The same where it may be far away.
-const GAP_FAR_MAX: u32 = 8;
+const GAP_FAR_MAX: u64 = 8;
 /// As many entities as a range of numbers is read at once for.
 const RUN_MAX: usize = 512;
 
@@ -29,7 +29,7 @@ impl Reader<'_> {
     pub(crate) async fn numbered_keys(
         &self,
         (entity, tenant): (EntityId, Option<&Value>),
-        numbers: &[u32],
+        numbers: &[u64],
         effort: &mut Effort,
     ) -> Result<Vec<Numbered>, Error> {
         let Some(slot) = self.layout.number_slot(entity) else { return Ok(vec![]) };
@@ -84,7 +84,7 @@ impl Reader<'_> {
         &self,
         entity: EntityId,
         tenant: Option<&Value>,
-        number: u32,
+        number: u64,
     ) -> Result<Vec<OwnRow>, Error> {
         let mut effort = Effort::default();
         let keys = self.numbered_keys((entity, tenant), &[number], &mut effort).await?;
@@ -94,10 +94,10 @@ impl Reader<'_> {
     }
 }
 
-fn numbers_span(first: u32, last: u32) -> Span {
-    let key = |number: u32| {
+fn numbers_span(first: u64, last: u64) -> Span {
+    let key = |number: u64| {
         let mut key = KeyBytes::new();
-        let pushed = key.push(&Value::from(u64::from(number)));
+        let pushed = key.push(&Value::from(number));
         debug_assert!(pushed.is_ok(), "a number can be part of a key");
         key.into_vec()
     };
@@ -105,6 +105,6 @@ fn numbers_span(first: u32, last: u32) -> Span {
 }
 
 /// Numbers that are read together.
-fn runs(numbers: &[u32], gap_max: u32) -> impl Iterator<Item = &[u32]> {
+fn runs(numbers: &[u64], gap_max: u64) -> impl Iterator<Item = &[u64]> {
     numbers.chunk_by(move |left, right| right.saturating_sub(*left) <= gap_max)
 }

@@ -160,7 +160,7 @@ impl Walk<'_> {
 
     /// The entries of this part of the list that have these ascending ordinals, in its order, as
     /// their own rows say.
-    pub(crate) async fn entries_with(&mut self, ordinals: &[u32]) -> Result<Vec<Entry>, Error> {
+    pub(crate) async fn entries_with(&mut self, ordinals: &[u64]) -> Result<Vec<Entry>, Error> {
         let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
         let keys = self.reader.numbered_keys(of, ordinals, &mut self.effort).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();

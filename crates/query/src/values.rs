@@ -68,7 +68,7 @@ struct Progress {
     /// The value that was counted last.
     part: Option<Vec<u8>>,
     /// If it was not counted to its end: from which number on, and how many were before.
-    within: Option<(u32, u64)>,
+    within: Option<(u64, u64)>,
 }
 
 impl Reader<'_> {
@@ -304,8 +304,8 @@ impl Counting<'_> {
     async fn count(
         &mut self,
         member: &Member,
-        resumed: Option<(u32, u64)>,
-    ) -> Result<(u64, Option<u32>), Error> {
+        resumed: Option<(u64, u64)>,
+    ) -> Result<(u64, Option<u64>), Error> {
         if let (true, Some(size)) = (self.is_all, member.size) {
             return Ok((size, None));
         }
@@ -337,7 +337,7 @@ impl Progress {
         };
         push(Value::B(self.part.clone().unwrap_or_default()));
         if let Some((number, count)) = self.within {
-            push(Value::from(u64::from(number)));
+            push(Value::from(number));
             push(Value::from(count));
         }
         bytes.into_vec()
@@ -346,12 +346,14 @@ impl Progress {
     /// Bytes that are authentic are never refused.
     fn from_bytes(bytes: &[u8]) -> Result<Progress, CursorError> {
         let parts = KeyBytes::decode(bytes).map_err(|_| CursorError::NotACursor)?;
-        let number = |value: &Value| value.as_n().and_then(keyloom_value::Number::to_i64);
+        let number = |value: &Value| {
+            let number = value.as_n().and_then(keyloom_value::Number::to_i64)?;
+            u64::try_from(number).ok()
+        };
         let (part, within) = match &parts[..] {
             [Value::B(part)] => (part, None),
             [Value::B(part), from, count] => {
-                let from = number(from).and_then(|from| u32::try_from(from).ok());
-                let count = number(count).and_then(|count| u64::try_from(count).ok());
+                let [from, count] = [from, count].map(number);
                 (part, Some(from.zip(count).ok_or(CursorError::NotACursor)?))
             }
             _ => return Err(CursorError::NotACursor),

@@ -108,7 +108,7 @@ pub struct Cell {
     /// Its value.
     pub value: ColumnValue,
     /// The ordinal.
-    pub ordinal: u32,
+    pub ordinal: u64,
 }
 
 /// The first cells of some ordinals.
@@ -128,6 +128,6 @@ pub(crate) fn cell_of<'i>(spec: &ColumnSpec, item: &'i Item) -> Option<(&'i [u8]
     let bytes = |name: &Name| item.get(name.as_str()).and_then(Value::as_b);
     let partition = bytes(&spec.partition).filter(|there| there.starts_with(&spec.prefix))?;
     let ordinal = item.get(spec.ordinal.as_str())?.as_n().and_then(Number::to_i64)?;
-    let (value, ordinal) = (ColumnValue::of(bytes(&spec.value)?), u32::try_from(ordinal).ok()?);
+    let (value, ordinal) = (ColumnValue::of(bytes(&spec.value)?), u64::try_from(ordinal).ok()?);
     Some((partition, Cell { value, ordinal }))
 }

@@ -56,7 +56,8 @@ impl fmt::Display for DirectoryError {
             DirectoryError::Format { file, found, supported } => write!(
                 f,
                 "Unsupported format: {} contains \"{found}\", and this version reads \"{}\". Nothing was \
-                 changed. Open the directory with the version that wrote it, or choose another one.",
+                 changed. Export the data with the version that wrote it, and import it with this one into \
+                 a new directory.",
                 file.display(),
                 supported.escape_debug()
             ),

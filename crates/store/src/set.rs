@@ -56,7 +56,7 @@ pub struct SetChange {
     /// The set.
     pub set: SetName,
     /// The ordinals.
-    pub ordinals: Vec<u32>,
+    pub ordinals: Vec<u64>,
     /// Whether they are members from now on.
     pub becomes: Membership,
 }
@@ -64,7 +64,7 @@ pub struct SetChange {
 impl SetChange {
     /// What it counts for in the size of a transaction.
     pub fn bytes(&self) -> usize {
-        self.set.as_bytes().len() + self.ordinals.len() * size_of::<u32>()
+        self.set.as_bytes().len() + self.ordinals.len() * size_of::<u64>()
     }
 }
 
@@ -76,7 +76,7 @@ pub struct ReadSet {
     /// The set.
     pub set: SetName,
     /// The first ordinal that counts; of a walk backward, the last.
-    pub from: u32,
+    pub from: u64,
     /// Which way.
     pub direction: Direction,
     /// How many chunks with members to read, at most.
@@ -85,7 +85,7 @@ pub struct ReadSet {
 
 impl ReadSet {
     /// Ordinals that one chunk spans: members are kept in chunks.
-    pub const CHUNK_ORDINALS: u32 = 1 << 16;
+    pub const CHUNK_ORDINALS: u64 = 1 << 16;
 }
 
 /// A part of a set.
@@ -94,7 +94,7 @@ pub struct SetPart {
     /// All members from where the read began to where it ended. There are some, if any are left.
     pub members: Members,
     /// The last ordinal that was looked at; none if nothing is left for sure.
-    pub through: Option<u32>,
+    pub through: Option<u64>,
     /// How many chunks were read.
     pub chunks: u32,
     /// Bytes that were read for it.

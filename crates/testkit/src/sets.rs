@@ -13,7 +13,7 @@ pub(crate) fn walk_sets(
     sets: &dyn Sets,
     table: &TableName,
     limit: u32,
-    from: u32,
+    from: u64,
 ) -> Result<Vec<(SetSize, Members, Members)>, Error> {
     let mut found = vec![];
     for size in find_sets(sets, table, limit)? {

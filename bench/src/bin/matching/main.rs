@@ -6,6 +6,7 @@
 //! cargo run --release -p keyloom-bench --bin matching -- tags --alone    # without the others
 //! cargo run --release -p keyloom-bench --bin matching -- written
 //! cargo run --release -p keyloom-bench --bin matching -- facets 100000   # so many, at most
+//! cargo run --release -p keyloom-bench --bin matching -- positions       # rare, common, old, new
 //! ```
 //!
 //! It builds what it measures, and installs PostgreSQL and Redis from Debian's packages if they are
@@ -22,6 +23,7 @@ mod kept;
 mod measured;
 mod ours;
 mod peers;
+mod positions;
 mod tasks;
 mod written;
 
@@ -34,7 +36,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    let is_all = !["tags", "written", "facets"].into_iter().any(has);
+    let is_all = !["tags", "written", "facets", "positions"].into_iter().any(has);
     let given = arguments.iter().find_map(|argument| argument.parse().ok());
     let many = |whole: u32| given.unwrap_or(if has("--quick") { whole / 10 } else { whole });
     if is_all || has("tags") {
@@ -45,6 +47,9 @@ fn main() {
     }
     if is_all || has("facets") {
         facets::report(many(1_000_000));
+    }
+    if is_all || has("positions") {
+        positions::report(many(1_000_000));
     }
 }
 

@@ -45,7 +45,7 @@ impl Layouts {
 
     /// The sets that an entity is in that was read, under the revision it was written, with its
     /// number.
-    pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<Vec<(SetName, u32)>, Error> {
+    pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<Vec<(SetName, u64)>, Error> {
         let (layout, image) = self.written(row)?;
         sets(layout, &image)
     }
@@ -68,7 +68,7 @@ impl Layouts {
     }
 
     /// The sets that an entity is in under the model of today, with its number.
-    pub(crate) fn sets_after(&self, image: &Image) -> Result<Vec<(SetName, u32)>, Error> {
+    pub(crate) fn sets_after(&self, image: &Image) -> Result<Vec<(SetName, u64)>, Error> {
         sets(&self.current, image)
     }
 
@@ -151,7 +151,7 @@ impl Layouts {
     }
 }
 
-fn sets(layout: &Layout, image: &Image) -> Result<Vec<(SetName, u32)>, Error> {
+fn sets(layout: &Layout, image: &Image) -> Result<Vec<(SetName, u64)>, Error> {
     let Some(number) = image.number.filter(|_| layout.matching() == Matching::Sets) else {
         return Ok(vec![]);
     };

@@ -129,7 +129,7 @@ impl Planner<'_> {
 
     /// The sets that entities join and leave.
     fn sets(&self, transitions: &[Transition]) -> Result<Vec<SetChange>, Error> {
-        let mut changes: BTreeMap<(SetName, Membership), Vec<u32>> = BTreeMap::new();
+        let mut changes: BTreeMap<(SetName, Membership), Vec<u64>> = BTreeMap::new();
         let mut note = |(set, ordinal), becomes| {
             changes.entry((set, becomes)).or_default().push(ordinal);
         };

@@ -73,7 +73,7 @@ pub enum Problem {
         /// The name of the list.
         group: String,
         /// The number.
-        number: u32,
+        number: u64,
     },
     /// A number of a count or a board is not what the entities add up to.
     WrongNumber {

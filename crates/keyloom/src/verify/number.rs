@@ -41,7 +41,7 @@ impl Verifier<'_> {
     }
 
     /// The id of another entity that has the number. The one with the least id keeps it.
-    async fn other_with(&self, own: &OwnRow, number: u32) -> Result<Option<String>, Error> {
+    async fn other_with(&self, own: &OwnRow, number: u64) -> Result<Option<String>, Error> {
         let key = &own.image.key;
         let reader = self.upkeep().reader();
         let others = reader.numbered(key.entity, key.tenant.as_ref(), number).await?;

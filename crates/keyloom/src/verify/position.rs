@@ -30,7 +30,7 @@ pub(crate) enum SetPlace {
     /// Before all.
     Start,
     /// In a set, from this number on.
-    In(SetName, u32),
+    In(SetName, u64),
     /// After a set.
     After(SetName),
 }

@@ -38,18 +38,18 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    async fn is_in(&self, sets: &dyn Sets, set: &SetName, number: u32) -> Result<bool, Error> {
+    async fn is_in(&self, sets: &dyn Sets, set: &SetName, number: u64) -> Result<bool, Error> {
         let part = sets.read_set(self.read_from(set, number)).await?;
         Ok(part.members.contains(number))
     }
 
-    fn read_from(&self, set: &SetName, from: u32) -> ReadSet {
+    fn read_from(&self, set: &SetName, from: u64) -> ReadSet {
         let (table, set) = (self.shared.table.clone(), set.clone());
         ReadSet { table, set, from, direction: Direction::Forward, chunks: 1 }
     }
 
     /// Looks again, at the entity and the set at one moment.
-    async fn is_missing(&self, own: &OwnRow, set: &SetName, number: u32) -> Result<bool, Error> {
+    async fn is_missing(&self, own: &OwnRow, set: &SetName, number: u64) -> Result<bool, Error> {
         let moment = self.shared.store.snapshot().await?;
         let now = self.reader_of(&*moment).get_any(&own.image.key).await?;
         let Some(sets) = moment.sets().filter(|_| now.as_ref() == Some(own)) else {
@@ -85,7 +85,7 @@ impl Verifier<'_> {
         while let Some((set, from)) = self.next_set(&*moment, &place).await? {
             let Some(sets) = moment.sets() else { break };
             let part = sets.read_set(self.read_from(&set, from)).await?;
-            let members: Vec<u32> = part.members.iter().take(PAGE_MEMBERS - looked_at).collect();
+            let members: Vec<u64> = part.members.iter().take(PAGE_MEMBERS - looked_at).collect();
             for number in &members {
                 self.member(&*moment, (&set, *number), &mut findings).await?;
             }
@@ -110,7 +110,7 @@ impl Verifier<'_> {
         &self,
         moment: &dyn Read,
         place: &SetPlace,
-    ) -> Result<Option<(SetName, u32)>, Error> {
+    ) -> Result<Option<(SetName, u64)>, Error> {
         let after = match place {
             SetPlace::In(set, from) => return Ok(Some((set.clone(), *from))),
             SetPlace::After(set) => Some(set.clone()),
@@ -126,7 +126,7 @@ impl Verifier<'_> {
     async fn member(
         &self,
         moment: &dyn Read,
-        (set, number): (&SetName, u32),
+        (set, number): (&SetName, u64),
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let own = match self.group_of(set) {
@@ -183,7 +183,7 @@ impl Verifier<'_> {
     async fn set_member(
         &self,
         own: Option<&OwnRow>,
-        (set, ordinal): (SetName, u32),
+        (set, ordinal): (SetName, u64),
         becomes: Membership,
     ) -> Result<Remedy, Error> {
         if self.repair == Repair::No {

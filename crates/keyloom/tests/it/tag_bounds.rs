@@ -33,7 +33,7 @@ const TASKS: usize = 3_000;
 const PAGE: usize = 20;
 const PAGES: usize = 3;
 /// How many ordinals lie between the first tasks and the last, beside their own.
-const GAP: u64 = 3 * 65_536;
+const GAP: u64 = 1 << 33;
 /// Parts of 65,536 ordinals that have tasks: those before the gap and those after it.
 const CHUNKS: u64 = 2;
 /// As far as a list is walked along before its matches are looked for elsewhere.

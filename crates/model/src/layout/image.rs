@@ -17,7 +17,7 @@ pub struct Image {
     pub version: String,
     /// Its number among those of its kind and tenant, in order of creation; for ever the same. Only
     /// kinds that are looked for by tags or facets have them.
-    pub number: Option<u32>,
+    pub number: Option<u64>,
     /// Its fields, but for `id`; each of the type that its model says.
     pub fields: Item,
 }
@@ -120,7 +120,7 @@ impl Layout {
 struct Head {
     key: EntityKey,
     version: String,
-    number: Option<u32>,
+    number: Option<u64>,
     revision: u32,
     deletion: Option<String>,
 }
@@ -145,7 +145,7 @@ impl Head {
             None => None,
             Some(number) => {
                 let number = number.as_n().and_then(Number::to_i64);
-                Some(number.and_then(|n| u32::try_from(n).ok()).ok_or(wrong(NUMBER))?)
+                Some(number.and_then(|n| u64::try_from(n).ok()).ok_or(wrong(NUMBER))?)
             }
         };
         Ok(Head { key, version, number, revision, deletion })

@@ -170,7 +170,7 @@ impl Layout {
         let entry = |name: KeyBytes| {
             let (partition, sort) = entry_place(name.as_bytes());
             let parts = |bytes| KeyBytes::decode(bytes).unwrap_or_default();
-            let sort = [parts(sort), vec![Value::from(u64::from(number))]].concat();
+            let sort = [parts(sort), vec![Value::from(number)]].concat();
             let key = RowKey { partition: bytes(&parts(partition)), sort: bytes(&sort) };
             let what = || format!("a list of `{}`", self.model().entity(image.key.entity).name);
             check_len(&key.sort, RowKey::SORT_BYTES_MAX, what)?;
@@ -191,7 +191,7 @@ impl Layout {
     }
 
     /// The number of an entity, if its kind has numbers.
-    pub(crate) fn number(&self, image: &Image) -> Option<u32> {
+    pub(crate) fn number(&self, image: &Image) -> Option<u64> {
         image.number.filter(|_| self.number_slot(image.key.entity).is_some())
     }
 
@@ -232,14 +232,14 @@ pub fn entry_place(name: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// A number as a sort key, or as the beginning of one.
-pub(crate) fn number_key(number: u32) -> KeyBytes {
-    bytes(&[Value::from(u64::from(number))])
+pub(crate) fn number_key(number: u64) -> KeyBytes {
+    bytes(&[Value::from(number)])
 }
 
 /// The number that a sort key, or the rest of one, begins with.
-pub fn number_of(sort: &[u8]) -> Option<u32> {
+pub fn number_of(sort: &[u8]) -> Option<u64> {
     let (number, _) = KeyBytes::decode_part(sort).ok()?;
-    number.as_n()?.to_i64().and_then(|number| u32::try_from(number).ok())
+    number.as_n()?.to_i64().and_then(|number| u64::try_from(number).ok())
 }
 
 fn tags<'i>(image: &'i Image, field: &str) -> impl Iterator<Item = (&'i str, &'i str)> {

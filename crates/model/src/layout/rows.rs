@@ -199,7 +199,7 @@ impl Layout {
         let mut sort = order_prefix(entity, list, &order);
         // Equals are in order of creation, where that is known.
         if let Some(number) = self.number(image) {
-            push_key(&mut sort, &Value::from(u64::from(number)));
+            push_key(&mut sort, &Value::from(number));
         }
         sort.push_text(&image.key.id);
         check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_list(entity, list))?;
@@ -212,7 +212,7 @@ impl Layout {
         self.values_if(&list.filter, &list.by, image).filter(|_| is_ordered())
     }
 
-    fn number_place(&self, key: &EntityKey, number: u32) -> (KeyBytes, KeyBytes) {
+    fn number_place(&self, key: &EntityKey, number: u64) -> (KeyBytes, KeyBytes) {
         let mut sort = number_key(number);
         sort.push_text(&key.id);
         (self.number_partition(key.entity, key.tenant.as_ref()), sort)
@@ -278,7 +278,7 @@ impl Layout {
 
     /// The number of the entity that has a place in a list, of the place's sort key. None if
     /// entities of its kind have no numbers, or the bytes are no such key.
-    pub fn number_at(&self, (key, list): (crate::EntityId, ListId), sort: &[u8]) -> Option<u32> {
+    pub fn number_at(&self, (key, list): (crate::EntityId, ListId), sort: &[u8]) -> Option<u64> {
         let entity = self.model().entity(key);
         let skipped =
             entity.list(list).order.iter().try_fold(sort, |rest, order| match order.direction {

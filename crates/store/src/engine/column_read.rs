@@ -22,14 +22,14 @@ impl View {
             return Err(Error::IndexBuilding { table, index });
         }
         let partition = ColumnRows(derived.space).partition(&read.partition);
-        let ordinals: Vec<u32> = read.among.iter().collect();
-        let blocks: Vec<&[u32]> =
+        let ordinals: Vec<u64> = read.among.iter().collect();
+        let blocks: Vec<&[u64]> =
             ordinals.chunk_by(|left, right| block_of(*left).0 == block_of(*right).0).collect();
         let mut first = First::new(read);
-        let block = |ordinal: Option<u32>| ordinal.map(|ordinal| block_of(ordinal).0);
+        let block = |ordinal: Option<u64>| ordinal.map(|ordinal| block_of(ordinal).0);
         let ends = (block(read.among.first()), block(read.among.last()));
         let (Some(low), Some(high)) = ends else { return Ok(first.into_part()) };
-        if blocks.len().saturating_mul(DENSE) > (high - low) as usize {
+        if blocks.len().saturating_mul(DENSE) > usize::try_from(high - low).unwrap_or(usize::MAX) {
             self.scan_blocks(&partition, (low, high), (&blocks, &mut first))?;
         } else {
             for ordinals in blocks {
@@ -46,8 +46,8 @@ impl View {
     fn scan_blocks(
         &self,
         partition: &[u8],
-        (low, high): (u32, u32),
-        (blocks, first): (&[&[u32]], &mut First),
+        (low, high): (u64, u64),
+        (blocks, first): (&[&[u64]], &mut First),
     ) -> Result<(), Error> {
         let mut end = ColumnRows::block(partition, high);
         end.push(0);
@@ -63,7 +63,7 @@ impl View {
         Ok(())
     }
 
-    fn take_block(&self, bytes: &[u8], ordinals: &[u32], first: &mut First) -> Result<(), Error> {
+    fn take_block(&self, bytes: &[u8], ordinals: &[u64], first: &mut First) -> Result<(), Error> {
         let block = Block::decode(bytes).map_err(|why| self.malformed(why))?;
         if block.greatest() < first.least || block.least() > first.greatest {
             first.bytes += (2 * ColumnValue::BYTES) as u64;

@@ -20,7 +20,7 @@ use twox_hash::XxHash3_64;
 
 use crate::{DirectoryError, Disk, DiskFile, Error, OpenMode, Time};
 
-use super::format::{CommitNo, FORMAT_VERSION, FORMAT_VERSION_OLDEST};
+use super::format::{CommitNo, FORMAT_VERSION};
 use super::io_error;
 use super::log::LogDirectory;
 use super::tree::Tree;
@@ -109,8 +109,7 @@ impl DataDirectory {
     /// The number in the format file.
     fn store(&self) -> Result<u64, Error> {
         let text = self.text(FORMAT)?;
-        let versions = FORMAT_VERSION_OLDEST..=FORMAT_VERSION;
-        let store = versions.clone().find_map(|version| parse_format(&text, version));
+        let store = parse_format(&text, FORMAT_VERSION);
         let unknown = || DirectoryError::Format {
             file: self.path.join(FORMAT),
             found: text.escape_debug().to_string(),
@@ -157,15 +156,6 @@ impl DataDirectory {
         let path = self.path.join(name);
         let text = self.disk.open(&path, OpenMode::Read).and_then(|file| read_text(&*file));
         text.map_err(io_error("reading a file of the data directory", &path))
-    }
-
-    /// Makes a directory of an older version one of today's, before anything is written that the
-    /// older version cannot read.
-    pub(crate) fn upgrade(&self, store: u64) -> Result<(), Error> {
-        match parse_format(&self.text(FORMAT)?, FORMAT_VERSION) {
-            Some(_) => Ok(()),
-            None => self.write_format(store),
-        }
     }
 
     /// Creates a store in a directory that holds nothing, or whose creation was interrupted. `fill`

@@ -51,7 +51,6 @@ pub(crate) fn open(
     };
     let (tree, mode) = open_tree(&directory, &options)?;
     if mode == OpenMode::ReadWrite {
-        directory.upgrade(store)?;
         directory.remove_mark()?;
     }
     let log = LogDirectory::open(Arc::clone(&options.disk), directory.log(), store, mode)?;

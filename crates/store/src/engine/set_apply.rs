@@ -9,7 +9,8 @@ use redb::ReadableTable;
 use crate::{Error, Membership};
 
 use super::format::{
-    Chunk, Delta, Malformed, Reader, SMALL_MAX, SetEffect, SetId, SetRecord, SetRows, SpaceId,
+    Chunk, ChunkNo, Delta, Malformed, Reader, SMALL_MAX, SetEffect, SetId, SetRecord, SetRows,
+    SpaceId,
 };
 use super::malformed_row;
 use super::tree::{RowsMut, failed};
@@ -19,7 +20,7 @@ use super::tree::{RowsMut, failed};
 pub(crate) struct SetChanges(BTreeMap<(SpaceId, Vec<u8>), Vec<Change>>);
 
 /// What becomes of an ordinal.
-type Change = (u32, Membership);
+type Change = (u64, Membership);
 
 impl SetChanges {
     /// Later changes of an ordinal come after earlier ones.
@@ -86,7 +87,7 @@ impl SetWriter<'_, '_> {
 
     /// Changes members of a large set; returns how many more it has.
     fn change_chunks(&mut self, set: SetRows, id: SetId, changes: &[Change]) -> Result<i64, Error> {
-        let chunk = |change: &Change| (change.0 >> 16) as u16;
+        let chunk = |change: &Change| ChunkNo::of(change.0);
         let mut more = 0;
         for changes in changes.chunk_by(|a, b| chunk(a) == chunk(b)) {
             more += self.change_chunk((set, id, chunk(&changes[0])), changes)?;
@@ -96,7 +97,7 @@ impl SetWriter<'_, '_> {
 
     fn change_chunk(
         &mut self,
-        (set, id, number): (SetRows, SetId, u16),
+        (set, id, number): (SetRows, SetId, ChunkNo),
         changes: &[Change],
     ) -> Result<i64, Error> {
         let (row, delta_row) = (set.chunk(id, number), set.delta(id, number));

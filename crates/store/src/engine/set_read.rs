@@ -7,7 +7,7 @@ use crate::{
     SetSize, Sets, TableName, validate,
 };
 
-use super::format::{Chunk, Delta, SetId, SetRecord, SetRows};
+use super::format::{Chunk, ChunkNo, Delta, SetId, SetRecord, SetRows};
 use super::view::View;
 
 impl Sets for View {
@@ -86,10 +86,10 @@ impl View {
     }
 
     fn read_chunks(&self, rows: SetRows, id: SetId, part: &mut Part<'_>) -> Result<(), Error> {
-        let at = (part.read.from >> 16) as u16;
+        let at = ChunkNo::of(part.read.from);
         let range = match part.read.direction {
-            Direction::Forward => (rows.chunk(id, at), rows.chunk_end(id, u16::MAX)),
-            Direction::Backward => (rows.chunk(id, 0), rows.chunk_end(id, at)),
+            Direction::Forward => (rows.chunk(id, at), rows.chunk_end(id, ChunkNo::LAST)),
+            Direction::Backward => (rows.chunk(id, ChunkNo::FIRST), rows.chunk_end(id, at)),
         };
         let mut range = self.tree.range(&range)?;
         let mut next = || match part.read.direction {
@@ -129,7 +129,7 @@ struct Part<'r> {
 /// A chunk whose rows are being read.
 #[derive(Default)]
 struct Pending {
-    number: u16,
+    number: ChunkNo,
     members: Members,
     delta: Delta,
     bytes: u64,
@@ -147,16 +147,16 @@ impl Pending {
 }
 
 impl Part<'_> {
-    fn add_small(&mut self, members: impl IntoIterator<Item = u32, IntoIter: DoubleEndedIterator>) {
-        let mut members: Vec<u32> = members.into_iter().collect();
+    fn add_small(&mut self, members: impl IntoIterator<Item = u64, IntoIter: DoubleEndedIterator>) {
+        let mut members: Vec<u64> = members.into_iter().collect();
         if self.read.direction == Direction::Backward {
             members.reverse();
         }
-        for ordinals in members.chunk_by(|left, right| left >> 16 == right >> 16) {
+        for ordinals in members.chunk_by(|left, right| ChunkNo::of(*left) == ChunkNo::of(*right)) {
             if self.is_full() {
                 return;
             }
-            let number = (ordinals[0] >> 16) as u16;
+            let number = ChunkNo::of(ordinals[0]);
             let members = ordinals.iter().copied().collect();
             self.add(Pending { number, members, ..Pending::default() });
         }
@@ -173,13 +173,12 @@ impl Part<'_> {
         self.part.bytes += bytes;
         delta.apply(number, &mut members);
         members.keep(match self.read.direction {
-            Direction::Forward => self.read.from..=u32::MAX,
+            Direction::Forward => self.read.from..=u64::MAX,
             Direction::Backward => 0..=self.read.from,
         });
-        let first = u32::from(number) << 16;
         self.part.through = Some(match self.read.direction {
-            Direction::Forward => first | 0xffff,
-            Direction::Backward => first,
+            Direction::Forward => number.last(),
+            Direction::Backward => number.first(),
         });
         if !members.is_empty() {
             self.part.members.or(&members);

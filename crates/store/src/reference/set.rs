@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The sets of a table that have members.
-pub(super) type TableSets = BTreeMap<SetName, BTreeSet<u32>>;
+pub(super) type TableSets = BTreeMap<SetName, BTreeSet<u64>>;
 
 pub(super) fn change(sets: &mut TableSets, change: SetChange) {
     let members = sets.entry(change.set.clone()).or_default();
@@ -24,13 +24,13 @@ pub(super) fn change(sets: &mut TableSets, change: SetChange) {
 
 pub(super) fn read(sets: &TableSets, read: &ReadSet) -> Result<SetPart, crate::Invalid> {
     validate::read_set(read)?;
-    let members: Vec<u32> = sets.get(&read.set).into_iter().flatten().copied().collect();
-    let left: Vec<u32> = match read.direction {
+    let members: Vec<u64> = sets.get(&read.set).into_iter().flatten().copied().collect();
+    let left: Vec<u64> = match read.direction {
         Direction::Forward => members.into_iter().filter(|n| *n >= read.from).collect(),
         Direction::Backward => members.into_iter().rev().filter(|n| *n <= read.from).collect(),
     };
-    let chunk = |ordinal: &u32| ordinal / ReadSet::CHUNK_ORDINALS;
-    let chunks: Vec<&[u32]> = left.chunk_by(|a, b| chunk(a) == chunk(b)).collect();
+    let chunk = |ordinal: &u64| ordinal / ReadSet::CHUNK_ORDINALS;
+    let chunks: Vec<&[u64]> = left.chunk_by(|a, b| chunk(a) == chunk(b)).collect();
     let taken = &chunks[..chunks.len().min(read.chunks as usize)];
     let last = taken.last().and_then(|ordinals| ordinals.first()).map(chunk);
     let through = last.filter(|_| taken.len() < chunks.len()).map(|chunk| match read.direction {
@@ -47,7 +47,7 @@ pub(super) fn list(sets: &TableSets, list: &ListSets) -> Result<Vec<SetSize>, cr
         let is_after = list.after.as_ref().is_none_or(|after| *name > after);
         is_after && name.as_bytes().starts_with(&list.prefix)
     });
-    let size = |(name, members): (&SetName, &BTreeSet<u32>)| SetSize {
+    let size = |(name, members): (&SetName, &BTreeSet<u64>)| SetSize {
         set: name.clone(),
         members: members.len() as u64,
     };

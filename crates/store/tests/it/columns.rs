@@ -42,6 +42,7 @@ fn spec() -> TableSpec {
 fn ordinal(id: u64) -> u64 {
     match id % 7 {
         0 => 1_000_000 + id * 50,
+        1 => (1 << 40) + id,
         _ => id,
     }
 }
@@ -86,9 +87,9 @@ fn step(random: &mut Random) -> TransactWrite {
 
 fn question(name: &str, random: &mut Random) -> ReadColumn {
     let among: Members = match random.below(3) {
-        0 => (0..IDS).map(|id| ordinal(id) as u32).collect(),
-        1 => (0..IDS).filter(|id| id % 5 == 0).map(|id| ordinal(id) as u32).collect(),
-        _ => (0..20).map(|_| ordinal(random.below(IDS)) as u32).collect(),
+        0 => (0..IDS).map(|id| ordinal(id)).collect(),
+        1 => (0..IDS).filter(|id| id % 5 == 0).map(|id| ordinal(id)).collect(),
+        _ => (0..20).map(|_| ordinal(random.below(IDS))).collect(),
     };
     let bound = |random: &mut Random| ColumnValue::of(&[random.below(9) as u8; 3]);
     ReadColumn {

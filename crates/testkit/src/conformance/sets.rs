@@ -31,19 +31,19 @@ fn set(name: &[u8]) -> SetName {
     SetName::new(name).unwrap()
 }
 
-fn change(table: &TableName, name: &[u8], ordinal: u32, becomes: Membership) -> SetChange {
+fn change(table: &TableName, name: &[u8], ordinal: u64, becomes: Membership) -> SetChange {
     SetChange { table: table.clone(), set: set(name), ordinals: vec![ordinal], becomes }
 }
 
 fn joins(
     table: &TableName,
     name: &[u8],
-    ordinals: impl IntoIterator<Item = u32>,
+    ordinals: impl IntoIterator<Item = u64>,
 ) -> Vec<SetChange> {
     ordinals.into_iter().map(|ordinal| change(table, name, ordinal, Membership::In)).collect()
 }
 
-fn leaves(table: &TableName, name: &[u8], all: impl IntoIterator<Item = u32>) -> Vec<SetChange> {
+fn leaves(table: &TableName, name: &[u8], all: impl IntoIterator<Item = u64>) -> Vec<SetChange> {
     all.into_iter().map(|ordinal| change(table, name, ordinal, Membership::Out)).collect()
 }
 
@@ -55,7 +55,7 @@ fn apply(client: &Client, changes: &[SetChange]) {
     }
 }
 
-fn all(sets: &dyn Sets, table: &TableName, name: &[u8]) -> Vec<u32> {
+fn all(sets: &dyn Sets, table: &TableName, name: &[u8]) -> Vec<u64> {
     let (table, set, direction) = (table.clone(), set(name), Direction::Forward);
     let read = ReadSet { table, set, from: 0, direction, chunks: 2 };
     accepted(members(sets, read)).iter().collect()
@@ -65,10 +65,10 @@ fn a_set_has_who_joined_and_did_not_leave(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(sets) = client.sets() else { return };
     let table = client.make(id_table("things"));
-    apply(&client, &joins(&table, b"red", [7, 0, u32::MAX, 7]));
-    assert_eq!(all(sets, &table, b"red"), [0, 7, u32::MAX]);
+    apply(&client, &joins(&table, b"red", [7, 0, u64::MAX, 7]));
+    assert_eq!(all(sets, &table, b"red"), [0, 7, u64::MAX]);
     apply(&client, &leaves(&table, b"red", [7, 8]));
-    assert_eq!(all(sets, &table, b"red"), [0, u32::MAX]);
+    assert_eq!(all(sets, &table, b"red"), [0, u64::MAX]);
     let sizes = block_on(sets.set_sizes(table.clone(), vec![set(b"red"), set(b"blue")]));
     assert_eq!(accepted(sizes), [2, 0]);
 }
@@ -133,11 +133,11 @@ fn a_large_set_is_read_in_parts_from_both_ends(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(sets) = client.sets() else { return };
     let table = client.make(id_table("things"));
-    let ordinals: Vec<u32> =
-        (0..20).flat_map(|chunk| (0..50).map(move |n| chunk << 16 | n)).collect();
+    let ordinals: Vec<u64> =
+        (0..20).flat_map(|chunk| (0..50).map(move |n| chunk << 30 | chunk << 16 | n)).collect();
     apply(&client, &joins(&table, b"red", ordinals.iter().copied()));
     for chunks in [1, 3, 100] {
-        for from in [0, 1, 49, 50, 0xffff, 0x10000, 0x50007, u32::MAX] {
+        for from in [0, 1, 49, 50, 0xffff, 0x10000, 0x50007, 1 << 40, u64::MAX] {
             let read = |direction| ReadSet {
                 table: table.clone(),
                 set: set(b"red"),
@@ -163,11 +163,11 @@ fn a_dense_set_survives_every_second_leaving(subject: &dyn Subject) {
     for ordinal in (0..9_000).step_by(30) {
         apply(&client, &leaves(&table, b"red", [ordinal, ordinal]));
     }
-    let expected: Vec<u32> = (0..9_000).filter(|n| n % 30 != 0).collect();
+    let expected: Vec<u64> = (0..9_000).filter(|n| n % 30 != 0).collect();
     assert_eq!(all(sets, &table, b"red"), expected);
     apply(&client, &leaves(&table, b"red", (0..9_000).step_by(2)));
     apply(&client, &joins(&table, b"red", [0, 0, 4]));
-    let expected: Vec<u32> =
+    let expected: Vec<u64> =
         (0..9_000).filter(|n| *n == 0 || *n == 4 || n % 2 != 0 && n % 30 != 0).collect();
     assert_eq!(all(sets, &table, b"red"), expected);
     let sizes = accepted(block_on(sets.set_sizes(table, vec![set(b"red")])));
@@ -245,6 +245,6 @@ fn requests_that_make_no_sense_are_refused(subject: &dyn Subject) {
     let long = "x".repeat(2048);
     let many = (0..3_000).map(|n| joins(&table, long.as_bytes(), [n])).collect::<Vec<_>>().concat();
     let large = TransactWrite { sets: many, ..Default::default() };
-    let (bytes, limit) = (3_000 * 2052, 4 << 20);
+    let (bytes, limit) = (3_000 * 2056, 4 << 20);
     refused(client.transact_write(large), Invalid::TransactionTooLarge { bytes, limit });
 }

@@ -72,6 +72,6 @@ pub enum ReadOp {
         /// How many sets, or chunks of a set, a call returns at most.
         limit: u32,
         /// From which ordinal on.
-        from: u32,
+        from: u64,
     },
 }

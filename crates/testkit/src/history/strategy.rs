@@ -263,14 +263,15 @@ fn add_number() -> impl Strategy<Value = AddNumber> {
 /// A few ordinals of one set join or leave it, at both ends of chunks and of all ordinals; rarely
 /// so many that the set is kept in chunks.
 fn set_changes() -> impl Strategy<Value = Vec<SetChange>> {
-    let first = select(vec![0, 3, 5, 65_530, 65_536, 131_071, 5_000_000, u32::MAX - 9]);
+    let first =
+        select(vec![0, 3, 5, 65_530, 65_536, 131_071, 5_000_000, (1 << 32) - 2, u64::MAX - 9]);
     let count = prop_oneof![9 => 1..4_u32, 3 => 60..70_u32, 2 => 150..300_u32];
     let becomes = prop_oneof![3 => Just(Membership::In), 2 => Just(Membership::Out)];
     let name = select(vec![&b"a"[..], b"ab", b"b", &[0], &[0xff], &[0xff, 0xff]]);
     (table(), name, first, count, becomes).prop_map(|(shape, name, first, count, becomes)| {
         let set = SetName::new(name).expect("the name is short");
-        let ordinals: Vec<u32> = (first..=u32::MAX).take(count as usize).collect();
-        let change = |ordinals: &[u32]| {
+        let ordinals: Vec<u64> = (first..=u64::MAX).take(count as usize).collect();
+        let change = |ordinals: &[u64]| {
             let (table, ordinals) = (shape.table.clone(), ordinals.to_vec());
             SetChange { table, set: set.clone(), ordinals, becomes }
         };
@@ -320,7 +321,7 @@ fn get() -> impl Strategy<Value = Get> {
 
 fn sets() -> impl Strategy<Value = ReadOp> {
     let limit = prop_oneof![30 => 1..4_u32, 1 => Just(0)];
-    let from = select(vec![0, 4, 64, 65_535, 65_536, 131_072, u32::MAX]);
+    let from = select(vec![0, 4, 64, 65_535, 65_536, 131_072, 1 << 32, u64::MAX]);
     (table(), limit, from).prop_map(|(shape, limit, from)| ReadOp::Sets {
         table: shape.table,
         limit,

@@ -97,7 +97,7 @@ impl World {
 
     /// The numbers of entities that are looked for by tags or facets, as the table has them: equals
     /// are in their order. Who is created first need not have the first, if numbers came later.
-    fn numbers(&self, kind: &str, tenant: Option<&Value>) -> BTreeMap<String, u32> {
+    fn numbers(&self, kind: &str, tenant: Option<&Value>) -> BTreeMap<String, u64> {
         if !self.naive.entity(kind).is_numbered() {
             return BTreeMap::new();
         }

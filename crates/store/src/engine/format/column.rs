@@ -1,7 +1,7 @@
 //! Columns: the rows that one is kept in. A block is the cells of 256 ordinals in a row.
 //!
 //! ```text
-//! partition (as a part of a key), block u32
+//! partition (as a part of a key), block u64
 //!     prefix length u8, width u8, what all values begin with,
 //!     the least value, the greatest value, 256 bits for the ordinals that have cells, their values
 //! ```
@@ -43,7 +43,7 @@ pub(crate) struct Block<'b> {
 }
 
 /// The block that an ordinal is in, and which one it is there.
-pub(crate) fn block_of(ordinal: u32) -> (u32, u8) {
+pub(crate) fn block_of(ordinal: u64) -> (u64, u8) {
     (ordinal >> BLOCK_BITS, ordinal as u8)
 }
 
@@ -57,14 +57,14 @@ impl ColumnRows {
     }
 
     /// The row of a block, by what the rows of its partition begin with.
-    pub(crate) fn block(partition: &[u8], block: u32) -> Vec<u8> {
+    pub(crate) fn block(partition: &[u8], block: u64) -> Vec<u8> {
         [partition, &block.to_be_bytes()].concat()
     }
 
     /// The number of the block that a row is.
-    pub(crate) fn block_in(row: &[u8]) -> Result<u32, Malformed> {
+    pub(crate) fn block_in(row: &[u8]) -> Result<u64, Malformed> {
         let number = row.last_chunk().ok_or(Malformed("a block of a column has no number"))?;
-        Ok(u32::from_be_bytes(*number))
+        Ok(u64::from_be_bytes(*number))
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) enum Effect {
 pub(crate) struct SetEffect {
     pub(crate) table: TableId,
     pub(crate) set: Vec<u8>,
-    pub(crate) ordinals: Vec<u32>,
+    pub(crate) ordinals: Vec<u64>,
     pub(crate) becomes: Membership,
 }
 
@@ -73,9 +73,6 @@ const EFFECT_SET_TABLE: u8 = 2;
 const EFFECT_DROP_TABLE: u8 = 3;
 const EFFECT_FILL: u8 = 4;
 const EFFECT_TOKEN: u8 = 5;
-/// A single ordinal: of version 2.
-const EFFECT_JOIN_ONE: u8 = 6;
-const EFFECT_LEAVE_ONE: u8 = 7;
 const EFFECT_JOIN: u8 = 8;
 const EFFECT_LEAVE: u8 = 9;
 
@@ -137,7 +134,7 @@ fn write_effect(out: &mut Writer, effect: &Effect) {
             out.bytes(set);
             out.size(ordinals.len());
             for ordinal in ordinals {
-                out.varint((*ordinal).into());
+                out.varint(*ordinal);
             }
         }
     }
@@ -159,23 +156,17 @@ fn read_effect(reader: &mut Reader<'_>) -> Result<Effect, Malformed> {
             fingerprint: u128::from_be_bytes(reader.array()?),
             expires: Time(reader.varint()?),
         },
-        EFFECT_JOIN => Effect::Set(read_set(reader, Membership::In, Reader::count)?),
-        EFFECT_LEAVE => Effect::Set(read_set(reader, Membership::Out, Reader::count)?),
-        EFFECT_JOIN_ONE => Effect::Set(read_set(reader, Membership::In, |_| Ok(1))?),
-        EFFECT_LEAVE_ONE => Effect::Set(read_set(reader, Membership::Out, |_| Ok(1))?),
+        EFFECT_JOIN => Effect::Set(read_set(reader, Membership::In)?),
+        EFFECT_LEAVE => Effect::Set(read_set(reader, Membership::Out)?),
         _ => return Err(Malformed("a commit did something unknown")),
     })
 }
 
-fn read_set<'a>(
-    reader: &mut Reader<'a>,
-    becomes: Membership,
-    count: impl Fn(&mut Reader<'a>) -> Result<usize, Malformed>,
-) -> Result<SetEffect, Malformed> {
+fn read_set(reader: &mut Reader<'_>, becomes: Membership) -> Result<SetEffect, Malformed> {
     let table = TableId(reader.varint_u32()?);
     let set = reader.bytes()?.to_vec();
-    let count = count(reader)?;
-    let ordinals = (0..count).map(|_| reader.varint_u32()).collect::<Result<_, _>>()?;
+    let count = reader.count()?;
+    let ordinals = (0..count).map(|_| reader.varint()).collect::<Result<_, _>>()?;
     Ok(SetEffect { table, set, ordinals, becomes })
 }
 

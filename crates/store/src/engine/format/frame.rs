@@ -21,7 +21,7 @@
 
 use twox_hash::XxHash3_64;
 
-use super::{Commit, CommitNo, FORMAT_VERSION, FORMAT_VERSION_OLDEST, Malformed, Reader, Writer};
+use super::{Commit, CommitNo, FORMAT_VERSION, Malformed, Reader, Writer};
 
 const SEGMENT_MAGIC: &[u8; 8] = b"KEYLOOM\n";
 const FRAME_MAGIC: &[u8; 4] = b"KLFR";
@@ -61,7 +61,7 @@ impl SegmentHeader {
         if reader.raw(8)? != SEGMENT_MAGIC {
             return Err(Malformed("this is not the start of a log segment"));
         }
-        if !(FORMAT_VERSION_OLDEST..=FORMAT_VERSION).contains(&reader.u32()?) {
+        if reader.u32()? != FORMAT_VERSION {
             return Err(Malformed("the log segment is of another version"));
         }
         if Reader::new(checksum).u64()? != XxHash3_64::oneshot(covered) {

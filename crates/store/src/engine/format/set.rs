@@ -7,7 +7,7 @@
 //! 2, number, chunk, 1    joined since: count, then u16 each; left since: u16 each, to the end
 //! ```
 //!
-//! A chunk is the ordinals that have their upper 16 bits in common. Its members are their lower 16
+//! A chunk is the ordinals that have their upper 48 bits in common; these are its number. Its members are their lower 16
 //! bits, ascending, two bytes each, least significant first; or, if there are 4,096 or more, a bit
 //! for every ordinal of the chunk: 8,192 bytes, so that the length tells one from the other.
 
@@ -38,11 +38,44 @@ const LARGE: u8 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SetId(pub(crate) u32);
 
+/// The number of a chunk: what its ordinals have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ChunkNo(u64);
+
+impl ChunkNo {
+    pub(crate) const FIRST: ChunkNo = ChunkNo(0);
+    pub(crate) const LAST: ChunkNo = ChunkNo(u64::MAX >> 16);
+
+    /// The chunk that an ordinal is in.
+    pub(crate) fn of(ordinal: u64) -> ChunkNo {
+        ChunkNo(ordinal >> 16)
+    }
+
+    /// Its first ordinal.
+    pub(crate) fn first(self) -> u64 {
+        self.0 << 16
+    }
+
+    /// Its last ordinal.
+    pub(crate) fn last(self) -> u64 {
+        self.first() | 0xffff
+    }
+
+    fn to_bytes(self) -> [u8; 6] {
+        let [_, _, bytes @ ..] = self.0.to_be_bytes();
+        bytes
+    }
+
+    fn from_bytes([a, b, c, d, e, f]: [u8; 6]) -> ChunkNo {
+        ChunkNo(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+    }
+}
+
 /// What is kept under the name of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SetRecord {
     /// All of its members.
-    Small(BTreeSet<u32>),
+    Small(BTreeSet<u64>),
     /// Its members are in chunks.
     Large { id: SetId, members: u64 },
 }
@@ -89,32 +122,32 @@ impl SetRows {
         key.split_first().map(|(_, name)| name).ok_or(Malformed("a set has no name"))
     }
 
-    pub(crate) fn chunk(self, id: SetId, chunk: u16) -> Vec<u8> {
+    pub(crate) fn chunk(self, id: SetId, chunk: ChunkNo) -> Vec<u8> {
         self.chunk_row(id, chunk, 0)
     }
 
-    pub(crate) fn delta(self, id: SetId, chunk: u16) -> Vec<u8> {
+    pub(crate) fn delta(self, id: SetId, chunk: ChunkNo) -> Vec<u8> {
         self.chunk_row(id, chunk, 1)
     }
 
     /// After the rows of a chunk.
-    pub(crate) fn chunk_end(self, id: SetId, chunk: u16) -> Vec<u8> {
+    pub(crate) fn chunk_end(self, id: SetId, chunk: ChunkNo) -> Vec<u8> {
         self.chunk_row(id, chunk, 2)
     }
 
-    fn chunk_row(self, id: SetId, chunk: u16, part: u8) -> Vec<u8> {
+    fn chunk_row(self, id: SetId, chunk: ChunkNo, part: u8) -> Vec<u8> {
         let mut row = self.0.row(&[CHUNKS]);
         row.extend_from_slice(&id.0.to_be_bytes());
-        row.extend_from_slice(&chunk.to_be_bytes());
+        row.extend_from_slice(&chunk.to_bytes());
         row.push(part);
         row
     }
 
     /// Which chunk a row is of, and whether it is the delta.
-    pub(crate) fn chunk_of(row: &[u8]) -> Result<(u16, bool), Malformed> {
+    pub(crate) fn chunk_of(row: &[u8]) -> Result<(ChunkNo, bool), Malformed> {
         let mut reader = Reader::new(row);
         reader.raw(9)?;
-        let chunk = u16::from_be_bytes(reader.array()?);
+        let chunk = ChunkNo::from_bytes(reader.array()?);
         match reader.u8()? {
             0 => Ok((chunk, false)),
             1 => Ok((chunk, true)),
@@ -139,7 +172,7 @@ impl SetRecord {
                 out.size(members.len());
                 let mut before = 0;
                 for member in members {
-                    out.varint(u64::from(member - before));
+                    out.varint(member - before);
                     before = *member;
                 }
             }
@@ -158,9 +191,9 @@ impl SetRecord {
             SMALL => {
                 let count = reader.count()?;
                 let mut members = BTreeSet::new();
-                let mut before = 0u32;
+                let mut before = 0u64;
                 for _ in 0..count {
-                    let next = before.checked_add(reader.varint_u32()?);
+                    let next = before.checked_add(reader.varint()?);
                     before = next.ok_or(Malformed("an ordinal of a set is too large"))?;
                     members.insert(before);
                 }
@@ -201,13 +234,13 @@ impl Chunk {
     }
 
     /// Its members as ordinals.
-    pub(crate) fn members(&self, chunk: u16) -> Members {
-        let first = u32::from(chunk) << 16;
+    pub(crate) fn members(&self, chunk: ChunkNo) -> Members {
+        let first = chunk.first();
         match self.0.len() {
             BITS_BYTES => Members::from_bits(first, &self.0),
             // Bits are taken in as a whole, members one by one.
             CHUNK_BYTES_SMALL.. => Members::from_bits(first, &Bits::of(lows(&self.0)).0),
-            _ => lows(&self.0).map(|low| first | u32::from(low)).collect(),
+            _ => lows(&self.0).map(|low| first | u64::from(low)).collect(),
         }
     }
 
@@ -305,8 +338,8 @@ impl Delta {
     }
 
     /// Brings members of a chunk up to date.
-    pub(crate) fn apply(&self, chunk: u16, members: &mut Members) {
-        let ordinal = |low: &u16| u32::from(chunk) << 16 | u32::from(*low);
+    pub(crate) fn apply(&self, chunk: ChunkNo, members: &mut Members) {
+        let ordinal = |low: &u16| chunk.first() | u64::from(*low);
         for low in &self.joined {
             members.insert(ordinal(low));
         }
