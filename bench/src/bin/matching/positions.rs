@@ -119,7 +119,7 @@ fn comment(number: u32, count: u32) -> Entry {
         0..AT_AN_END => "it",
         _ if number >= count - AT_AN_END => "la",
         _ if number % (count / 20) == count / 40 => "eo",
-        _ if mixed % 5 == 0 => "fr",
+        _ if mixed.is_multiple_of(5) => "fr",
         _ => "en",
     };
     let fields = Item::from([
@@ -140,7 +140,7 @@ fn task(number: u32, count: u32) -> Entry {
         ("even", number.is_multiple_of(2)),
         ("early", due < count / 2),
         ("late", due >= count / 2),
-        ("percent", mixed(number) % 100 == 0),
+        ("percent", mixed(number).is_multiple_of(100)),
         ("first", due < u64::from(AT_AN_END)),
         ("last", due >= count - u64::from(AT_AN_END)),
         ("rare", u64::from(number) % (count / 20) == count / 40),

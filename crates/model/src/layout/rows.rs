@@ -113,7 +113,7 @@ impl Layout {
             item.insert(VERSION, image.version.as_str());
             item.insert(REVISION, u64::from(self.revision()));
             if let Some(number) = self.number(image) {
-                item.insert(NUMBER, u64::from(number));
+                item.insert(NUMBER, number);
             }
         }
         item.insert(PARTITION, key.partition.as_bytes().to_vec());
@@ -166,7 +166,7 @@ impl Layout {
         }
         let system = self.system_names();
         if let Some(number) = self.number(image) {
-            attributes.push((system.number.clone(), Value::from(u64::from(number))));
+            attributes.push((system.number.clone(), Value::from(number)));
             if let Some(slot) = slots.number.filter(|slot| !slots.lists.contains(slot)) {
                 let place = self.number_place(&image.key, number);
                 push_place(&mut attributes, slot, place);

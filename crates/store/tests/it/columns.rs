@@ -87,8 +87,8 @@ fn step(random: &mut Random) -> TransactWrite {
 
 fn question(name: &str, random: &mut Random) -> ReadColumn {
     let among: Members = match random.below(3) {
-        0 => (0..IDS).map(|id| ordinal(id)).collect(),
-        1 => (0..IDS).filter(|id| id % 5 == 0).map(|id| ordinal(id)).collect(),
+        0 => (0..IDS).map(ordinal).collect(),
+        1 => (0..IDS).filter(|id| id % 5 == 0).map(ordinal).collect(),
         _ => (0..20).map(|_| ordinal(random.below(IDS))).collect(),
     };
     let bound = |random: &mut Random| ColumnValue::of(&[random.below(9) as u8; 3]);

@@ -1,0 +1,53 @@
+//! `keyloom serve` with the model of the comments service.
+
+use std::path::Path;
+use std::process::Command;
+
+use keyloom_bench::{Running, folder, free_port, run};
+
+use crate::contender::{Asked, Contender, Work};
+
+pub(crate) fn start() -> Result<Contender, String> {
+    let failed = |error: std::io::Error| error.to_string();
+    run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
+    let data = folder()?.join("comments-keyloom");
+    let _ = std::fs::remove_dir_all(&data);
+    std::fs::create_dir_all(&data).map_err(failed)?;
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps/comments/model.toml");
+    let port = free_port().map_err(failed)?;
+    let mut command = Command::new(folder()?.join("keyloom"));
+    command.arg("serve").arg(model).arg("--data").arg(data.join("store"));
+    command.args(["--log", "failures", "--listen", &format!("127.0.0.1:{port}")]);
+    let files = vec![data.join("store/tree.redb")];
+    let running = Running::start(command, port, data)?;
+    let (ids, created) = (vec![], 0.into());
+    Ok(Contender { name: "Keyloom", running, request, files, ids, created })
+}
+
+fn request(work: Work, asked: &Asked<'_>) -> (String, Option<String>) {
+    let Asked { id, product, language, .. } = asked;
+    let comments = format!("GET /products/p{product}/comments");
+    match work {
+        Work::Get => (format!("GET /comments/{id}"), None),
+        Work::Page => (format!("{comments}?limit=20"), None),
+        Work::Filtered => (format!("{comments}?limit=20&language={language}&rating=1,3,5"), None),
+        Work::FilteredWithTotal => {
+            (format!("{comments}?limit=20&language={language}&rating=1,3,5&total=true"), None)
+        }
+        Work::Count => (format!("{comments}/count?language={language}"), None),
+        Work::Create => {
+            let times = asked.comment().replace(
+                &format!(r#""created":{},"#, asked.number),
+                &format!(r#""created":"{}","#, time(asked.number)),
+            );
+            ("POST /comments".to_owned(), Some(times))
+        }
+    }
+}
+
+/// A time that is later for a greater number: seconds of some days.
+fn time(number: u64) -> String {
+    let (day, second) = (number / 86_400 % 28 + 1, number % 86_400);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}

@@ -1,0 +1,88 @@
+//! The load: connections that ask without a pause.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use keyloom_bench::HttpClient;
+
+use crate::CONNECTIONS;
+use crate::contender::{Asked, Contender, Work};
+
+/// Creates comments, and keeps their ids.
+pub(crate) fn fill(contender: &mut Contender, count: usize) {
+    let each = count / CONNECTIONS;
+    let ids = on_all_connections(contender, |client, random| {
+        (0..each).map(|_| client.ask(Work::Create, next(random))).collect::<Vec<_>>()
+    });
+    contender.ids = ids.concat();
+}
+
+/// Asks for as long as a round is; how many answers there were in a second.
+pub(crate) fn per_second(contender: &Contender, work: Work, round: Duration) -> f64 {
+    let started = Instant::now();
+    let answers = on_all_connections(contender, |client, random| {
+        let mut answers = 0;
+        while started.elapsed() < round {
+            client.ask(work, next(random));
+            answers += 1;
+        }
+        answers
+    });
+    f64::from(answers.into_iter().sum::<u32>()) / started.elapsed().as_secs_f64()
+}
+
+fn on_all_connections<T: Send>(
+    contender: &Contender,
+    run: impl Fn(&mut Client<'_>, &mut u64) -> T + Sync,
+) -> Vec<T> {
+    let run = &run;
+    std::thread::scope(|scope| {
+        let thread = |number: usize| {
+            scope.spawn(move || {
+                let http = HttpClient::connect(contender.running.port).expect("it listens");
+                let mut random = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                run(&mut Client { http, contender }, &mut random)
+            })
+        };
+        let threads: Vec<_> = (0..CONNECTIONS).map(thread).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no client panics")).collect()
+    })
+}
+
+struct Client<'c> {
+    http: HttpClient,
+    contender: &'c Contender,
+}
+
+impl Client<'_> {
+    /// Asks once; the first id in the answer, if it has one.
+    fn ask(&mut self, work: Work, random: u64) -> String {
+        let number = match work {
+            Work::Create => self.contender.created.fetch_add(1, Ordering::Relaxed),
+            _ => 0,
+        };
+        let asked = Asked::new(random, number, &self.contender.ids);
+        let (line, body) = (self.contender.request)(work, &asked);
+        let head = format!("{line} HTTP/1.1\r\nHost: localhost");
+        let request = match body {
+            Some(body) => format!(
+                "{head}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            ),
+            None => format!("{head}\r\n\r\n"),
+        };
+        let status = self.http.send(request.as_bytes()).expect("an answer");
+        let answer = String::from_utf8_lossy(self.http.body());
+        assert!(matches!(status, 200 | 201), "{line}: {status}: {answer}");
+        let id = answer.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
+        id.map_or_else(String::new, |(id, _)| id.to_owned())
+    }
+}
+
+/// The next number of the generator xorshift.
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
