@@ -95,13 +95,15 @@ impl Reader<'_> {
 }
 
 fn numbers_span(first: u64, last: u64) -> Span {
-    let key = |number: u64| {
-        let mut key = KeyBytes::new();
-        let pushed = key.push(&Value::from(number));
-        debug_assert!(pushed.is_ok(), "a number can be part of a key");
-        key.into_vec()
-    };
-    Span::new(Some(key(first)), KeyBytes::after_prefix(&key(last)))
+    Span::new(Some(number_key(first)), KeyBytes::after_prefix(&number_key(last)))
+}
+
+/// A number as part of a key.
+pub(crate) fn number_key(number: u64) -> Vec<u8> {
+    let mut key = KeyBytes::new();
+    let pushed = key.push(&Value::from(number));
+    debug_assert!(pushed.is_ok(), "a number can be part of a key");
+    key.into_vec()
 }
 
 /// Numbers that are read together.

@@ -8,21 +8,19 @@ use keyloom_value::{Item, Value};
 use crate::combine::Batch;
 use crate::fetch::{BATCH_MAX, RawKey};
 use crate::list::{Entry, Walk};
+use crate::number::number_key;
 use crate::plan::Node;
 use crate::span::Span;
 use crate::{End, Error};
 
-/// As many entries of the list are looked at to find one whose position begins like a value.
-const ALIKE_MAX: usize = 4;
-
 /// A part of a column, and the first cells in it of what matches.
 struct First {
-    least: ColumnValue,
-    greatest: ColumnValue,
+    least: Cell,
+    greatest: Cell,
     direction: Direction,
     /// How many are looked for.
     count: usize,
-    /// At least so many, unless there are no more; and all that have the same value as the last.
+    /// At least so many, unless there are no more; and all that are not told apart from the last.
     cells: Vec<Cell>,
 }
 
@@ -34,15 +32,15 @@ impl Walk<'_> {
             return Ok(Some(End::Exhausted));
         }
         let mut first = First {
-            least: self.span.from.as_deref().map_or(ColumnValue::MIN, ColumnValue::of),
-            greatest: self.span.to.as_deref().map_or(ColumnValue::MAX, ColumnValue::of),
+            least: self.least(),
+            greatest: self.greatest(),
             direction: self.direction,
             count: 0,
             cells: vec![],
         };
         loop {
-            // One more, to know whether there is one; and the one that the page begins behind may be
-            // among them, if its position is longer than a column keeps.
+            // One more, to know whether there is one; and the one that the page begins behind is
+            // among them.
             first.count = self.wanted() + 2;
             if !self.find_first(node, &mut first).await? {
                 return Ok(None);
@@ -58,6 +56,28 @@ impl Walk<'_> {
                 return Ok(Some(if self.wanted() == 0 { End::Limit } else { End::Budget }));
             }
         }
+    }
+
+    /// No cell of what is left to be read is less. Where it begins behind an entity, that is its cell.
+    fn least(&self) -> Cell {
+        let Some(from) = self.span.from.as_deref() else { return Cell::MIN };
+        let cell = self.cell_of(from).map(|cell| cell.bound(Direction::Backward));
+        cell.unwrap_or(Cell { value: ColumnValue::of(from), ordinal: 0 })
+    }
+
+    /// No cell of what is left to be read is greater.
+    fn greatest(&self) -> Cell {
+        let Some(to) = self.span.to.as_deref() else { return Cell::MAX };
+        let cell = self.cell_of(to).map(|cell| cell.bound(Direction::Forward));
+        cell.unwrap_or(Cell { value: ColumnValue::of(to), ordinal: u64::MAX })
+    }
+
+    /// The cell of the entity at a position of the list, if it is one.
+    fn cell_of(&self, position: &[u8]) -> Option<Cell> {
+        let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
+        let order = layout.order_at(of, position)?;
+        let ordinal = layout.number_at(of, position)?;
+        Some(Cell { value: ColumnValue::of(order), ordinal })
     }
 
     /// Finds the first cells; false if that cannot be.
@@ -86,7 +106,9 @@ impl Walk<'_> {
                     count: u32::try_from(first.count).unwrap_or(u32::MAX),
                 };
                 let part = match sets.read_column(read).await {
-                    Err(StoreError::IndexBuilding { .. }) => return Ok(false),
+                    Err(StoreError::IndexBuilding { .. } | StoreError::IndexNotFound { .. }) => {
+                        return Ok(false);
+                    }
                     part => part?,
                 };
                 self.effort.rows += 1;
@@ -115,19 +137,16 @@ impl Walk<'_> {
     /// read for that. One that was moved meanwhile is left out if others could come before its new
     /// position.
     async fn entries_of(&mut self, first: &First) -> Result<Option<Vec<Entry>>, Error> {
-        let (mut entries, mut unclear) = (vec![], vec![]);
-        for alike in first.cells.chunk_by(|left, right| left.value == right.value) {
-            match alike {
-                [cell] => match self.entry_at(cell).await? {
-                    Some(entry) => entries.push(entry),
-                    None => unclear.push(cell.ordinal),
-                },
-                cells => unclear.extend(cells.iter().map(|cell| cell.ordinal)),
-            }
+        let (full, whole): (Vec<&Cell>, Vec<&Cell>) =
+            first.cells.iter().partition(|cell| cell.value.is_full());
+        let mut entries = vec![];
+        for cell in whole {
+            entries.extend(self.entry_at(cell).await?);
         }
-        unclear.sort_unstable();
+        let mut ordinals: Vec<u64> = full.iter().map(|cell| cell.ordinal).collect();
+        ordinals.sort_unstable();
         let (_, bytes_max) = self.half_of_what_is_left();
-        for some in unclear.chunks(BATCH_MAX) {
+        for some in ordinals.chunks(BATCH_MAX) {
             entries.extend(self.entries_with(some).await?);
             if self.effort.bytes > bytes_max {
                 return Ok(None);
@@ -135,27 +154,27 @@ impl Walk<'_> {
         }
         let (least, greatest) = (first.least_that_counts(), first.greatest_that_counts());
         entries.retain(|entry| {
-            let value = ColumnValue::of(&entry.position);
-            self.span.has(&entry.position) && (least..=greatest).contains(&value)
+            let is_first = |cell| (least..=greatest).contains(&cell);
+            self.span.has(&entry.position) && self.cell_of(&entry.position).is_some_and(is_first)
         });
         self.sort(&mut entries);
         Ok(Some(entries))
     }
 
-    /// The entry that a cell leads to, if what is kept of its position tells it from others.
+    /// The entry that a cell leads to, if its value is all of the order. None if it was moved
+    /// meanwhile.
     async fn entry_at(&mut self, cell: &Cell) -> Result<Option<Entry>, Error> {
         let of = (self.request.entity, self.request.list);
-        let span = Span::within(cell.value.significant());
-        let page = self.reader.page(&self.place, &span, Direction::Forward, ALIKE_MAX).await?;
+        let Some(order) = self.reader.layout.order_at(of, cell.value.as_bytes()) else {
+            return Ok(None);
+        };
+        let mut position = order.to_vec();
+        position.extend(number_key(cell.ordinal));
+        let span = Span::within(&position);
+        let page = self.reader.page(&self.place, &span, Direction::Forward, 1).await?;
         self.effort.rows += page.scanned;
         self.effort.bytes += page.scanned_bytes;
-        for row in page.items {
-            let entry = self.entry(row)?;
-            if self.reader.layout.number_at(of, &entry.position) == Some(cell.ordinal) {
-                return Ok(Some(entry));
-            }
-        }
-        Ok(None)
+        page.items.into_iter().next().map(|row| self.entry(row)).transpose()
     }
 
     /// The entries of this part of the list that have these ascending ordinals, in its order, as
@@ -191,22 +210,23 @@ impl First {
             Direction::Backward => self.cells.sort_unstable_by(|left, right| right.cmp(left)),
         }
         let (least, greatest) = (self.least_that_counts(), self.greatest_that_counts());
-        self.cells.retain(|cell| (least..=greatest).contains(&cell.value));
+        self.cells.retain(|cell| (least..=greatest).contains(cell));
     }
 
-    /// The value of the last cell that is needed, if there are enough.
-    fn last(&self) -> Option<ColumnValue> {
-        self.cells.get(self.count.checked_sub(1)?).map(|cell| cell.value)
+    /// The last cell that is needed, or what is not told apart from it; if there are enough.
+    fn last(&self) -> Option<Cell> {
+        let last = self.cells.get(self.count.checked_sub(1)?)?;
+        Some(last.bound(self.direction))
     }
 
-    fn least_that_counts(&self) -> ColumnValue {
+    fn least_that_counts(&self) -> Cell {
         match self.direction {
             Direction::Forward => self.least,
             Direction::Backward => self.last().unwrap_or(self.least),
         }
     }
 
-    fn greatest_that_counts(&self) -> ColumnValue {
+    fn greatest_that_counts(&self) -> Cell {
         match self.direction {
             Direction::Forward => self.last().unwrap_or(self.greatest),
             Direction::Backward => self.greatest,
@@ -215,12 +235,14 @@ impl First {
 
     /// Goes on behind the cells that were found; false if there can be no others.
     fn pass(&mut self) -> bool {
-        let Some(last) = self.last() else { return false };
-        self.cells.clear();
-        let beyond = match self.direction {
-            Direction::Forward => last.next().map(|next| self.least = next),
-            Direction::Backward => last.previous().map(|previous| self.greatest = previous),
+        let Some(beyond) = self.last().and_then(|last| last.beyond(self.direction)) else {
+            return false;
         };
-        beyond.is_some() && self.least <= self.greatest
+        self.cells.clear();
+        match self.direction {
+            Direction::Forward => self.least = beyond,
+            Direction::Backward => self.greatest = beyond,
+        }
+        self.least <= self.greatest
     }
 }

@@ -1,10 +1,10 @@
 //! Columns: one attribute of every item of a table by the item's ordinal, so that some ordinals can
 //! be put into the order of that attribute without reading their items.
 //!
-//! A column follows from the items, as an index does. It keeps the first bytes of the attribute
-//! alone: what is equal in them is left to the reader to tell apart by the items.
+//! A column follows from the items, as an index does. It keeps the first bytes alone: what is equal
+//! in all of them is left to the reader to tell apart by the items.
 
-use keyloom_value::{Item, Name, Number, Value};
+use keyloom_value::{Item, KeyBytes, Name, Number, Value};
 
 use crate::{Direction, IndexName, Members, TableName};
 
@@ -23,11 +23,13 @@ pub struct ColumnSpec {
     pub prefix: Vec<u8>,
     /// The attribute that is the ordinal: a whole number.
     pub ordinal: Name,
-    /// The attribute that is kept: bytes.
+    /// The attribute that is kept: bytes that are key parts.
     pub value: Name,
+    /// The parts of it that are kept, the first ones, by the direction that each is encoded in.
+    pub parts: Vec<Direction>,
 }
 
-/// The first bytes of a value, filled up with zeros.
+/// The first bytes of the parts of a value that are kept, filled up with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ColumnValue(pub(crate) [u8; ColumnValue::BYTES]);
 
@@ -47,19 +49,29 @@ impl ColumnValue {
         ColumnValue(kept)
     }
 
-    /// Its bytes without the zeros at their end: every value that it is kept of begins with these.
-    pub fn significant(&self) -> &[u8] {
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Its bytes without the zeros at their end.
+    pub(crate) fn significant(&self) -> &[u8] {
         let len = self.0.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         &self.0[..len]
     }
 
+    /// Whether there may be more of the value than is kept.
+    pub fn is_full(&self) -> bool {
+        self.significant().len() == ColumnValue::BYTES
+    }
+
     /// The least that is greater.
-    pub fn next(self) -> Option<ColumnValue> {
+    fn next(self) -> Option<ColumnValue> {
         self.stepped(0xFF, |byte| byte.wrapping_add(1))
     }
 
     /// The greatest that is less.
-    pub fn previous(self) -> Option<ColumnValue> {
+    fn previous(self) -> Option<ColumnValue> {
         self.stepped(0, |byte| byte.wrapping_sub(1))
     }
 
@@ -87,10 +99,10 @@ pub struct ReadColumn {
     pub partition: Vec<u8>,
     /// The ordinals.
     pub among: Members,
-    /// The least value that counts.
-    pub least: ColumnValue,
-    /// The greatest value that counts.
-    pub greatest: ColumnValue,
+    /// The least cell that counts.
+    pub least: Cell,
+    /// The greatest cell that counts.
+    pub greatest: Cell,
     /// From the least on, or from the greatest.
     pub direction: Direction,
     /// How many: not none.
@@ -98,11 +110,12 @@ pub struct ReadColumn {
 }
 
 impl ReadColumn {
-    /// As many cells as are returned beyond `count` because they have the same value as the last.
+    /// As many cells as are returned beyond `count` because they have the same full value as the
+    /// last.
     pub const TIES_MAX: usize = 1000;
 }
 
-/// The value of an ordinal.
+/// The value of an ordinal. Cells are ordered by value, then ordinal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
     /// Its value.
@@ -114,13 +127,42 @@ pub struct Cell {
 /// The first cells of some ordinals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnPart {
-    /// The first ones, and all others that have the same value as the last of them; by value, then
-    /// ordinal, in the direction. None that counts comes before one that is missing here.
+    /// The first ones, in the direction; and all others that have the same value as the last, if it
+    /// is full: what is not kept may order them otherwise.
     pub cells: Vec<Cell>,
-    /// More cells have the value of the last than are returned: their order is not known.
+    /// More cells have the full value of the last than are returned.
     pub is_tied: bool,
     /// Bytes that were read for it.
     pub bytes: u64,
+}
+
+impl Cell {
+    /// No cell is less.
+    pub const MIN: Cell = Cell { value: ColumnValue::MIN, ordinal: 0 };
+    /// No cell is greater.
+    pub const MAX: Cell = Cell { value: ColumnValue::MAX, ordinal: u64::MAX };
+
+    /// The last cell, in a direction, that may come together with this one: what has the same full
+    /// value is not told apart.
+    pub fn bound(self, direction: Direction) -> Cell {
+        match (self.value.is_full(), direction) {
+            (false, _) => self,
+            (true, Direction::Forward) => Cell { ordinal: u64::MAX, ..self },
+            (true, Direction::Backward) => Cell { ordinal: 0, ..self },
+        }
+    }
+
+    /// The cell right behind, in a direction.
+    pub fn beyond(self, direction: Direction) -> Option<Cell> {
+        let (ordinal, value, start) = match direction {
+            Direction::Forward => (self.ordinal.checked_add(1), self.value.next(), 0),
+            Direction::Backward => (self.ordinal.checked_sub(1), self.value.previous(), u64::MAX),
+        };
+        match ordinal {
+            Some(ordinal) => Some(Cell { ordinal, ..self }),
+            None => value.map(|value| Cell { value, ordinal: start }),
+        }
+    }
 }
 
 /// The partition and the cell of an item, if it has one in a column.
@@ -128,6 +170,11 @@ pub(crate) fn cell_of<'i>(spec: &ColumnSpec, item: &'i Item) -> Option<(&'i [u8]
     let bytes = |name: &Name| item.get(name.as_str()).and_then(Value::as_b);
     let partition = bytes(&spec.partition).filter(|there| there.starts_with(&spec.prefix))?;
     let ordinal = item.get(spec.ordinal.as_str())?.as_n().and_then(Number::to_i64)?;
-    let (value, ordinal) = (ColumnValue::of(bytes(&spec.value)?), u64::try_from(ordinal).ok()?);
-    Some((partition, Cell { value, ordinal }))
+    let value = bytes(&spec.value)?;
+    let rest = spec.parts.iter().try_fold(value, |rest, direction| match direction {
+        Direction::Forward => KeyBytes::skip_part(rest),
+        Direction::Backward => KeyBytes::skip_descending(rest),
+    });
+    let value = ColumnValue::of(&value[..value.len() - rest.ok()?.len()]);
+    Some((partition, Cell { value, ordinal: u64::try_from(ordinal).ok()? }))
 }

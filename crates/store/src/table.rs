@@ -230,6 +230,8 @@ pub enum Alteration {
     DropIndex(IndexName),
     /// Adds a column and fills it in the background.
     AddColumn(ColumnSpec),
+    /// Drops a column.
+    DropColumn(IndexName),
     /// Names the time-to-live attribute, or turns time to live off.
     SetTtl(Option<Name>),
     /// Turns the change feed on or off.

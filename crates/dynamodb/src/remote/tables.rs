@@ -109,7 +109,7 @@ impl Service {
         match &change {
             Alteration::AddIndex(index) => self.add_index(&name, index).await?,
             Alteration::DropIndex(index) => self.drop_index(&name, index).await?,
-            Alteration::AddColumn(_) => return Err(NO_COLUMNS),
+            Alteration::AddColumn(_) | Alteration::DropColumn(_) => return Err(NO_COLUMNS),
             Alteration::SetFeed(feed) => self.set_feed(&name, *feed).await?,
             Alteration::SetTtl(attribute) => match (self.time_to_live(&name).await?, attribute) {
                 (now, wanted) if now == *wanted => {}

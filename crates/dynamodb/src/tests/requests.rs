@@ -262,7 +262,7 @@ pub(super) fn alter_table(
                 });
             }),
             // The protocol has none.
-            Alteration::AddColumn(_) => {}
+            Alteration::AddColumn(_) | Alteration::DropColumn(_) => {}
             Alteration::SetTtl(name) => w.name("TimeToLiveSpecification").object(|w| {
                 let named = name.as_ref().map(|name| name.as_str()).or(attribute);
                 w.name("AttributeName").text(named.unwrap_or("none"));

@@ -1,7 +1,7 @@
 //! The table that everything is kept in.
 
 use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
-use keyloom_model::{Layout, Slot};
+use keyloom_model::{Direction, Layout, Slot};
 use keyloom_store::{
     Alteration, ColumnSpec, Error as StoreError, Feed, IndexProjection, IndexScope, IndexSpec,
     KeySchema, KeyType, Store, TableName, TableSpec,
@@ -42,6 +42,11 @@ pub(crate) async fn ensure_table(
             store.alter_table(table.clone(), Alteration::AddIndex(index)).await?;
         }
     }
+    let there = &described.spec.columns;
+    for gone in there.iter().filter(|there| columns.iter().all(|column| column.name != there.name))
+    {
+        store.alter_table(table.clone(), Alteration::DropColumn(gone.name.clone())).await?;
+    }
     for column in columns {
         if described.spec.columns.iter().all(|there| there.name != column.name) {
             store.alter_table(table.clone(), Alteration::AddColumn(column)).await?;
@@ -71,7 +76,15 @@ fn columns(layout: &Layout) -> Result<Vec<ColumnSpec>, Error> {
             prefix: column.prefix.into_vec(),
             ordinal: column.ordinal,
             value: column.value,
+            parts: column.order.into_iter().map(part).collect(),
         })
     };
     layout.columns().into_iter().map(column).collect()
+}
+
+fn part(direction: Direction) -> keyloom_store::Direction {
+    match direction {
+        Direction::Ascending => keyloom_store::Direction::Forward,
+        Direction::Descending => keyloom_store::Direction::Backward,
+    }
 }

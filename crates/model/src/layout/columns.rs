@@ -7,12 +7,13 @@ use keyloom_value::{KeyBytes, Name};
 use super::key::words;
 use super::rows::NUMBERS;
 use super::{Layout, Matching, attribute};
-use crate::model::{Entity, EntityId, List, ListId};
+use crate::model::{Direction, Entity, EntityId, List, ListId};
 
 /// A column that a layout needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name: that of the entity and the slots, so it is the same column as long as they stay.
+    /// Its name: that of the entity, the slots and the directions, so it is the same column as long
+    /// as they stay.
     pub name: String,
     /// The attribute that names the kind and the tenant, within which ordinals are unique.
     pub partition: Name,
@@ -22,6 +23,8 @@ pub struct Column {
     pub ordinal: Name,
     /// The attribute that holds the sort key in the list.
     pub value: Name,
+    /// The directions of the fields of its order, which the sort key begins with.
+    pub order: Vec<Direction>,
 }
 
 impl Layout {
@@ -41,13 +44,24 @@ impl Layout {
             return None;
         }
         let slot = self.list_slot(id, list);
+        let order: Vec<Direction> =
+            entity.list(list).order.iter().map(|order| order.direction).collect();
+        let directions: String = order.iter().map(letter).collect();
         Some(Column {
-            name: format!("column-{}-{}-{}", entity.name, number.index(), slot.index()),
+            name: format!("{}.{}.{}.{directions}", entity.name, number.index(), slot.index()),
             partition: number.partition(),
             prefix: words(&[NUMBERS, &entity.name]),
             ordinal: Name::from(attribute::NUMBER),
             value: slot.sort(),
+            order,
         })
+    }
+}
+
+fn letter(direction: &Direction) -> char {
+    match direction {
+        Direction::Ascending => 'a',
+        Direction::Descending => 'd',
     }
 }
 

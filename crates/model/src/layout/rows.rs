@@ -280,12 +280,23 @@ impl Layout {
     /// entities of its kind have no numbers, or the bytes are no such key.
     pub fn number_at(&self, (key, list): (crate::EntityId, ListId), sort: &[u8]) -> Option<u64> {
         let entity = self.model().entity(key);
-        let skipped =
-            entity.list(list).order.iter().try_fold(sort, |rest, order| match order.direction {
-                Direction::Ascending => KeyBytes::skip_part(rest),
-                Direction::Descending => KeyBytes::skip_descending(rest),
-            });
-        number_of(skipped.ok()?).filter(|_| entity.is_numbered())
+        let order = self.order_at((key, list), sort)?;
+        number_of(&sort[order.len()..]).filter(|_| entity.is_numbered())
+    }
+
+    /// The beginning of a sort key of a list, or of bytes that begin with one, that is made of the
+    /// fields of its order. None if the bytes are no such key.
+    pub fn order_at<'s>(
+        &self,
+        (key, list): (crate::EntityId, ListId),
+        sort: &'s [u8],
+    ) -> Option<&'s [u8]> {
+        let list = self.model().entity(key).list(list);
+        let rest = list.order.iter().try_fold(sort, |rest, order| match order.direction {
+            Direction::Ascending => KeyBytes::skip_part(rest),
+            Direction::Descending => KeyBytes::skip_descending(rest),
+        });
+        Some(&sort[..sort.len() - rest.ok()?.len()])
     }
 
     /// The key of the guard of these values: the scope first if there is one, then the fields.

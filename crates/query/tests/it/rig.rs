@@ -66,6 +66,7 @@ impl Rig {
                 prefix: column.prefix.into_vec(),
                 ordinal: column.ordinal,
                 value: column.value,
+                parts: column.order.iter().map(part).collect(),
             });
         }
         store.create_table(spec).block_on().unwrap();
@@ -159,5 +160,12 @@ impl Rig {
             row.item.insert(keyloom_model::attribute::DELETION, task);
             self.put_row(row.item);
         }
+    }
+}
+
+fn part(direction: &keyloom_model::Direction) -> keyloom_store::Direction {
+    match direction {
+        keyloom_model::Direction::Ascending => keyloom_store::Direction::Forward,
+        keyloom_model::Direction::Descending => keyloom_store::Direction::Backward,
     }
 }

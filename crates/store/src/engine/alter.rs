@@ -44,6 +44,11 @@ pub(crate) fn altered(
             record.derived.push(building(DerivedKind::Column(column.clone()), space));
             Arc::make_mut(&mut record.spec).columns.push(column);
         }
+        Alteration::DropColumn(name) => {
+            let is_it = |kind: &DerivedKind| matches!(kind, DerivedKind::Column(column) if column.name == name);
+            record.derived.retain(|derived| !is_it(&derived.kind));
+            Arc::make_mut(&mut record.spec).columns.retain(|column| column.name != name);
+        }
         Alteration::SetTtl(attribute) if attribute == record.spec.ttl => {}
         Alteration::SetTtl(attribute) => {
             record.derived.retain(|derived| derived.kind != DerivedKind::Expiry);

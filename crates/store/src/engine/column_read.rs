@@ -65,7 +65,7 @@ impl View {
 
     fn take_block(&self, bytes: &[u8], ordinals: &[u64], first: &mut First) -> Result<(), Error> {
         let block = Block::decode(bytes).map_err(|why| self.malformed(why))?;
-        if block.greatest() < first.least || block.least() > first.greatest {
+        if block.greatest() < first.least.value || block.least() > first.greatest.value {
             first.bytes += (2 * ColumnValue::BYTES) as u64;
             return Ok(());
         }
@@ -83,8 +83,8 @@ impl View {
 struct First {
     direction: Direction,
     count: usize,
-    least: ColumnValue,
-    greatest: ColumnValue,
+    least: Cell,
+    greatest: Cell,
     cells: Vec<Cell>,
     /// With so many cells, those that are not needed are dropped.
     cells_max: usize,
@@ -109,7 +109,7 @@ impl First {
     }
 
     fn offer(&mut self, cell: Cell) {
-        if cell.value < self.least || cell.value > self.greatest {
+        if cell < self.least || cell > self.greatest {
             return;
         }
         self.cells.push(cell);
@@ -118,23 +118,23 @@ impl First {
         }
     }
 
-    /// Keeps the first ones, and those that have the same value as the last of them.
+    /// Keeps the first ones, and those that are not told apart from the last of them.
     fn prune(&mut self) {
         if self.cells.len() <= self.count {
             return;
         }
         let order = order(self.direction);
         let (_, last, _) = self.cells.select_nth_unstable_by(self.count - 1, order);
-        let last = last.value;
+        let last = last.bound(self.direction);
         match self.direction {
             Direction::Forward => self.greatest = last,
             Direction::Backward => self.least = last,
         }
         let (least, greatest) = (self.least, self.greatest);
-        self.cells.retain(|cell| cell.value >= least && cell.value <= greatest);
+        self.cells.retain(|cell| (least..=greatest).contains(cell));
         let room = self.count + ReadColumn::TIES_MAX;
         if self.cells.len() > room {
-            self.tied_at = Some(last);
+            self.tied_at = Some(last.value);
             self.cells.select_nth_unstable_by(room - 1, order);
             self.cells.truncate(room);
         }

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::column::cell_of;
-use crate::{Cell, ColumnPart, Direction, Error, ReadColumn, validate};
+use crate::{Cell, ColumnPart, ColumnValue, Direction, Error, ReadColumn, validate};
 
 pub(super) fn read(table: &Table, read: &ReadColumn) -> Result<ColumnPart, Error> {
     validate::read_column(read)?;
@@ -12,7 +12,7 @@ pub(super) fn read(table: &Table, read: &ReadColumn) -> Result<ColumnPart, Error
     let cells = table.items.iter().filter_map(|item| cell_of(spec, item));
     let of_partition = cells.filter(|(partition, _)| *partition == read.partition);
     let counts = |cell: &Cell| {
-        (read.least..=read.greatest).contains(&cell.value) && read.among.contains(cell.ordinal)
+        (read.least..=read.greatest).contains(cell) && read.among.contains(cell.ordinal)
     };
     let mut cells: Vec<Cell> = of_partition.map(|(_, cell)| cell).filter(counts).collect();
     cells.sort();
@@ -21,7 +21,7 @@ pub(super) fn read(table: &Table, read: &ReadColumn) -> Result<ColumnPart, Error
     }
     let count = read.count as usize;
     let (first, rest) = cells.split_at(cells.len().min(count));
-    let last = first.last().map(|cell| cell.value);
+    let last = first.last().map(|cell| cell.value).filter(ColumnValue::is_full);
     let ties = rest.iter().take_while(|cell| Some(cell.value) == last).count();
     let is_tied = ties > ReadColumn::TIES_MAX;
     cells.truncate(count + ties.min(ReadColumn::TIES_MAX));

@@ -58,6 +58,7 @@ impl Table {
             Alteration::AddIndex(index) => spec.indexes.push(index),
             Alteration::DropIndex(name) => spec.indexes.retain(|index| index.name != name),
             Alteration::AddColumn(column) => spec.columns.push(column),
+            Alteration::DropColumn(name) => spec.columns.retain(|column| column.name != name),
             Alteration::SetTtl(ttl) => spec.ttl = ttl,
             Alteration::SetFeed(feed) => spec.feed = feed,
         }

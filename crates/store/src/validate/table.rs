@@ -54,6 +54,11 @@ pub(crate) fn alteration(spec: &TableSpec, change: &Alteration) -> Result<(), Er
             altered.push(column.clone());
             Ok(columns(&altered)?)
         }
+        Alteration::DropColumn(name) => {
+            let missing = || Error::IndexNotFound { table: spec.name.clone(), index: name.clone() };
+            let column = spec.columns.iter().find(|column| column.name == *name);
+            column.map(drop).ok_or_else(missing)
+        }
         Alteration::SetTtl(name) => Ok(name.iter().try_for_each(short_name)?),
         Alteration::SetFeed(_) => Ok(()),
     }

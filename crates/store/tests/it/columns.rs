@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use keyloom_store::{
-    Alteration, ColumnPart, ColumnSpec, ColumnValue, Delete, Direction, Engine, Error, KeySchema,
-    KeyType, Members, Put, ReadColumn, Reference, Store, TableName, TableSpec, TransactAction,
-    TransactWrite,
+    Alteration, Cell, ColumnPart, ColumnSpec, ColumnValue, Delete, Direction, Engine, Error,
+    KeySchema, KeyType, Members, Put, ReadColumn, Reference, Store, TableName, TableSpec,
+    TransactAction, TransactWrite,
 };
 use keyloom_testkit::{ManualClock, Random, SimDisk};
-use keyloom_value::{Item, Value};
+use keyloom_value::{Item, KeyBytes, Value};
 use pollster::FutureExt;
 
 use crate::rig::{open, table};
@@ -29,6 +29,7 @@ fn column(name: &str) -> ColumnSpec {
         prefix: b"kind ".to_vec(),
         ordinal: "number".into(),
         value: "value".into(),
+        parts: vec![Direction::Forward, Direction::Backward],
     }
 }
 
@@ -60,14 +61,19 @@ fn item(id: u64, random: &mut Random) -> Item {
         ("of", Value::B(of.to_vec())),
         ("number", Value::from(ordinal(id))),
     ]);
-    let value = match random.below(9) {
-        0 => vec![random.below(3) as u8],
-        1 => random.below(1 << 40).to_be_bytes().to_vec(),
-        2 => [vec![7; 22], random.below(1 << 30).to_be_bytes().to_vec()].concat(),
-        _ => vec![],
+    let text = match random.below(9) {
+        0 => "b".repeat(random.below(3) as usize),
+        1 => format!("a{:x}", random.below(1 << 30)),
+        2 => format!("{}{:x}", "c".repeat(19), random.below(1 << 20)),
+        _ => "d".repeat(30),
     };
+    let mut value = KeyBytes::new();
+    value.push_text(&text);
+    value.push_descending(&Value::from(random.below(5))).unwrap();
+    // What comes after the parts that are kept does not matter.
+    value.push(&Value::from(random.below(1 << 40))).unwrap();
     if random.chance(9, 10) {
-        item.insert("value", Value::B(value));
+        item.insert("value", Value::B(value.into_vec()));
     }
     item
 }
@@ -91,14 +97,18 @@ fn question(name: &str, random: &mut Random) -> ReadColumn {
         1 => (0..IDS).filter(|id| id % 5 == 0).map(ordinal).collect(),
         _ => (0..20).map(|_| ordinal(random.below(IDS))).collect(),
     };
-    let bound = |random: &mut Random| ColumnValue::of(&[random.below(9) as u8; 3]);
+    let bound = |random: &mut Random| {
+        let text = *random.pick(&["a", "a1", "b", "c", "d", "dd"]);
+        let value = ColumnValue::of(&[&[2], text.as_bytes()].concat());
+        Cell { value, ordinal: random.below(2_000) }
+    };
     ReadColumn {
         table: things(),
         column: table(name),
         partition: if random.chance(4, 5) { b"kind a".to_vec() } else { b"kind b".to_vec() },
         among,
-        least: if random.chance(1, 2) { bound(random) } else { ColumnValue::MIN },
-        greatest: if random.chance(1, 2) { bound(random) } else { ColumnValue::MAX },
+        least: if random.chance(1, 2) { bound(random) } else { Cell::MIN },
+        greatest: if random.chance(1, 2) { bound(random) } else { Cell::MAX },
         direction: if random.chance(1, 2) { Direction::Forward } else { Direction::Backward },
         count: [1, 3, 20, 5_000][random.below(4) as usize],
     }
@@ -157,6 +167,8 @@ fn a_column_is_not_read_before_it_is_whole() {
     assert!(read(&engine, &question).is_ok());
     let twice = engine.alter_table(things(), Alteration::AddColumn(column("first"))).block_on();
     assert!(matches!(twice, Err(Error::Invalid(_))));
-    let missing = ReadColumn { column: table("third"), ..question };
-    assert!(matches!(read(&engine, &missing), Err(Error::IndexNotFound { .. })));
+    let drop = || engine.alter_table(things(), Alteration::DropColumn(table("second"))).block_on();
+    drop().unwrap();
+    assert!(matches!(read(&engine, &question), Err(Error::IndexNotFound { .. })));
+    assert!(matches!(drop(), Err(Error::IndexNotFound { .. })));
 }

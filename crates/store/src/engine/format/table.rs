@@ -5,8 +5,8 @@ use std::sync::Arc;
 use keyloom_value::Name;
 
 use crate::{
-    ColumnSpec, Feed, IndexName, IndexProjection, IndexScope, IndexSpec, KeyAttribute, KeySchema,
-    KeyType, TableName, TableSpec, Time,
+    ColumnSpec, Direction, Feed, IndexName, IndexProjection, IndexScope, IndexSpec, KeyAttribute,
+    KeySchema, KeyType, TableName, TableSpec, Time,
 };
 
 use super::{CommitNo, Malformed, Reader, SpaceId, Writer};
@@ -267,13 +267,25 @@ fn write_column(out: &mut Writer, column: &ColumnSpec) {
     for name in [&column.partition, &column.ordinal, &column.value] {
         out.text(name.as_str());
     }
+    out.size(column.parts.len());
+    for direction in &column.parts {
+        out.u8(match direction {
+            Direction::Forward => 0,
+            Direction::Backward => 1,
+        });
+    }
 }
 
 fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSpec, Malformed> {
     let (name, prefix) = (read_name(reader)?, reader.bytes()?.to_vec());
     let mut attribute = || reader.text().map(Name::from);
     let (partition, ordinal, value) = (attribute()?, attribute()?, attribute()?);
-    Ok(ColumnSpec { name, partition, prefix, ordinal, value })
+    let parts = read_list(reader, |reader| match reader.u8()? {
+        0 => Ok(Direction::Forward),
+        1 => Ok(Direction::Backward),
+        _ => Err(Malformed("a part of a column has an unknown direction")),
+    })?;
+    Ok(ColumnSpec { name, partition, prefix, ordinal, value, parts })
 }
 
 fn read_name(reader: &mut Reader<'_>) -> Result<TableName, Malformed> {

@@ -13,8 +13,8 @@ use super::{
     SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item, encode_item, item_size,
 };
 use crate::{
-    Cause, ColumnSpec, ColumnValue, Feed, IndexProjection, IndexScope, IndexSpec, KeySchema,
-    KeyType, Membership, TableName, TableSpec, Time,
+    Cause, ColumnSpec, ColumnValue, Direction, Feed, IndexProjection, IndexScope, IndexSpec,
+    KeySchema, KeyType, Membership, TableName, TableSpec, Time,
 };
 
 fn number() -> impl Strategy<Value = Number> {
@@ -76,6 +76,7 @@ fn record() -> impl Strategy<Value = TableRecord> {
                 prefix: vec![0, 1],
                 ordinal: Name::from("n"),
                 value: Name::from("v"),
+                parts: vec![Direction::Forward, Direction::Backward],
             };
             spec.columns.push(column.clone());
             let derived = vec![
