@@ -17,6 +17,7 @@ mod events;
 mod evolution;
 mod evolutions;
 mod facet_bounds;
+mod heartbeats;
 mod histories;
 mod hostile;
 mod interleavings;
