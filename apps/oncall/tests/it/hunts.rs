@@ -182,6 +182,43 @@ fn a_receiver_that_is_down_for_an_hour_gets_its_message_when_it_is_back() {
     assert_lawful(&world, &settled);
 }
 
+/// A message that could not be sent for reasons of ours once counted as tried: the hunt went on, and the
+/// contact never heard of it. Worlds 5 (killed) and 15 (powerless) have found it.
+#[test]
+fn a_hunt_waits_for_a_message_that_the_service_itself_could_not_send() {
+    let mut world = World::new(6, Weather::Calm);
+    let (db, domain) = world.database().unwrap();
+    let contact =
+        block_on(domain.create("contact", &serde_json::json!({ "name": "Ada" }))).unwrap();
+    let method = serde_json::json!({ "contact": contact.id(), "kind": "text",
+        "destination": "1", "position": 1 });
+    block_on(domain.create("method", &method)).unwrap();
+    let search = serde_json::json!({ "contact": contact.id(), "patience_seconds": 0,
+        "subject": { "what": "fire" }, "message": "{what}!" });
+    let search = block_on(domain.create("search", &search)).unwrap();
+    world.searches.push(search.id().to_owned());
+    world.fail_links(100);
+    let handlers = world.handlers();
+    let well_ms = world.now_ms() + 600_000;
+    while world.now_ms() < well_ms {
+        match block_on(db.work(&handlers)).unwrap().next {
+            Next::Now => {}
+            Next::At(ms) => world.clock.set(Time(u64::try_from(ms.min(well_ms)).unwrap())),
+            Next::Idle => panic!("there is a delivery to be tried"),
+        }
+    }
+    let found = block_on(domain.get("search", search.id())).unwrap().unwrap();
+    assert_eq!((text(&found, "status"), world.receivers.came().len()), ("active", 0));
+    let job = format!("deliver.{}", attempts_of(&domain, search.id())[0]);
+    let job = block_on(db.get("job", &job)).unwrap().unwrap();
+    assert_eq!(text(&job, "error"), "Not sent: there is no randomness");
+    let settled = world.settle();
+    assert_eq!(world.receivers.came().len(), 1);
+    let found = block_on(domain.get("search", search.id())).unwrap().unwrap();
+    assert_eq!(text(&found, "status"), "failed", "nobody answered");
+    assert_lawful(&world, &settled);
+}
+
 fn attempts_of(domain: &Db, search: &str) -> Vec<String> {
     let list = domain.list("attempt", "by_search").by("search", search);
     block_on(list.read()).unwrap().items.iter().map(|attempt| attempt.id().to_owned()).collect()
