@@ -38,6 +38,7 @@ mod random_entity;
 mod regressions;
 mod rig;
 mod round_trip;
+mod tag_reads;
 mod threads;
 mod trees;
 mod typed;
