@@ -339,12 +339,24 @@ impl World {
 
     /// Plays, and kills everything in the middle; then opens what is left.
     pub(crate) fn play_and_crash(&mut self, steps: u32) {
-        let Some(disk) = self.disk.clone() else {
+        if self.disk.is_none() {
             self.play(steps).expect("a store in memory never fails");
             return;
-        };
-        disk.crash_at_sync(1 + self.random.below(80));
+        }
+        let sync = 1 + self.random.below(80);
+        self.crash_at_sync(sync);
         let played = self.play(steps);
+        self.reopen(&played);
+    }
+
+    /// The power goes at this sync of the disk, counted from now.
+    pub(crate) fn crash_at_sync(&self, sync: u64) {
+        self.disk.as_ref().expect("it has a disk").crash_at_sync(sync);
+    }
+
+    /// The power goes, if it has not gone before, and what is left is opened.
+    pub(crate) fn reopen(&mut self, played: &Result<(), Error>) {
+        let disk = self.disk.clone().expect("it has a disk");
         assert!(played.is_ok() || disk.crashed(), "{played:?}");
         if !disk.crashed() {
             disk.crash_now();
