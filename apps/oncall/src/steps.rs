@@ -10,6 +10,7 @@ use keyloom::{Change, Db, Error, Number, Record, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::deliver::has_met_receiver;
 use crate::hunt::{self, Leg, Messages, Move, Place, Stage};
 use crate::rows::{Attempt, AttemptStatus, Method, Search, Status, read, text};
 
@@ -209,10 +210,12 @@ async fn messages(db: &Db, search: &str, stage: u32) -> Result<Messages, Error> 
 }
 
 /// Whether a receiver had its chance to take a message and did not. One of which nothing is known is
-/// being delivered, or its process was killed before that was written down.
+/// being delivered, or its process was killed before that was written down; one that could not be
+/// sent for reasons of ours is tried again.
 async fn is_tried(db: &Db, attempt: &str) -> Result<bool, Error> {
     let job = db.get("job", &delivery_id(attempt)).await?;
-    Ok(job.is_none_or(|job| !text(&job, "error").is_empty() || has_ended(text(&job, "status"))))
+    Ok(job
+        .is_none_or(|job| has_met_receiver(text(&job, "error")) || has_ended(text(&job, "status"))))
 }
 
 fn has_ended(status: &str) -> bool {

@@ -89,7 +89,10 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     drop(reserved);
     let (server, url) = listen::bind(config, rest.into()).await?;
     let _ = served.url.set(url.clone());
-    let workers = handlers.map(|handlers| Workers::start(&db, handlers));
+    let workers = match handlers {
+        Some(handlers) => Some(Workers::start(&db, handlers).await),
+        None => None,
+    };
     drop(db);
     let stop = listen::stop_signal()?;
     print(&format!("Serving {} from {name} on {url}", served.name));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use keyloom::events::{Handlers, Next};
 use keyloom::{Clock, Db, SystemClock};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
 
 use crate::console::log;
 
@@ -20,16 +20,22 @@ const REST_AFTER_ERROR: Duration = Duration::from_secs(5);
 
 /// How long workers may take for what they are at once they are told to stop.
 const STOP_TIME: Duration = Duration::from_secs(10);
+/// How long to wait until a heartbeat that failed is tried again.
+const REST_AFTER_MISSED_BEAT: Duration = Duration::from_millis(500);
 
 /// Workers that can be stopped.
 pub(crate) struct Workers {
+    db: Db,
     stopping: watch::Sender<bool>,
     tasks: JoinSet<()>,
+    heartbeat: JoinHandle<()>,
 }
 
 impl Workers {
-    /// Starts all of them.
-    pub(crate) fn start(db: &Db, handlers: Handlers) -> Workers {
+    /// Starts all of them, and the heartbeat before any of them takes a job.
+    pub(crate) async fn start(db: &Db, handlers: Handlers) -> Workers {
+        let rest = beat(db).await;
+        let heartbeat = tokio::spawn(keep_beating(db.clone(), rest));
         let handlers = Arc::new(handlers);
         let (stopping, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
@@ -38,16 +44,45 @@ impl Workers {
             let first = REST * number / WORKERS;
             tasks.spawn(work(db.clone(), handlers.clone(), (stopped.clone(), first)));
         }
-        Workers { stopping, tasks }
+        Workers { db: db.clone(), stopping, tasks, heartbeat }
     }
 
-    /// Lets them end what they are at. A job that takes longer is taken over when its lease ends.
+    /// Lets them end what they are at. A job that takes longer is left to another process, or to the
+    /// next one on the same directory.
     pub(crate) async fn stop(mut self) {
         // Who no longer listens has ended already.
         let _ = self.stopping.send(true);
         let ended = async { while self.tasks.join_next().await.is_some() {} };
         let _ = timeout(STOP_TIME, ended).await;
         self.tasks.shutdown().await;
+        // It goes on until nobody is at a job any more.
+        self.heartbeat.abort();
+        match timeout(STOP_TIME, self.db.stop_heartbeat()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => log(&format!("cannot release unfinished jobs: {error}")),
+            Err(_) => log("cannot release unfinished jobs: the store does not answer"),
+        }
+    }
+}
+
+/// Handlers may take long, so this runs beside them.
+async fn keep_beating(db: Db, mut rest: Option<Duration>) {
+    while let Some(time) = rest {
+        sleep(time).await;
+        rest = beat(&db).await;
+    }
+}
+
+/// One heartbeat; how long until the next one, if there is to be one.
+async fn beat(db: &Db) -> Option<Duration> {
+    match db.heartbeat().await {
+        Ok(Next::Now) => Some(Duration::ZERO),
+        Ok(Next::At(time_ms)) => Some(until(time_ms)),
+        Ok(Next::Idle) => None,
+        Err(error) => {
+            log(&format!("cannot write the heartbeat, retrying: {error}"));
+            Some(REST_AFTER_MISSED_BEAT)
+        }
     }
 }
 

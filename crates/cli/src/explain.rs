@@ -92,8 +92,7 @@ fn told(explained: &Item) -> String {
             told.push_str(&one_by_one(&object(list, "one_by_one")));
         }
     }
-    let (rows, bytes) = (text(explained, "rows"), text(explained, "bytes"));
-    told.push_str(&format!("\nRead: {rows} rows, {bytes} bytes.\n"));
+    told.push_str(&read_now(explained));
     for read in objects(explained, "requests") {
         let index = read.get("index").and_then(Value::as_s);
         let index = index.map(|index| format!(" of {index}")).unwrap_or_default();
@@ -117,9 +116,25 @@ fn one_by_one(reads: &Item) -> String {
     };
     let (tags, planned, entities) = (of("tags"), of("planned"), text(reads, "entities"));
     format!(
-        "One id after the other would read {tags} rows of lists, {planned} of those above, and \
+        "One id at a time: {tags} rows of the lists of all tags, or {planned} of the lists above, + \
          {entities} entities.\n"
     )
+}
+
+/// What was really read, in the same units as what one id at a time would read.
+fn read_now(explained: &Item) -> String {
+    let rows_of = |calls: &[&str]| -> u64 {
+        let reads = objects(explained, "requests").into_iter();
+        let reads = reads.filter(|read| calls.contains(&text(read, "call").as_str()));
+        reads.filter_map(|read| text(read, "rows").parse::<u64>().ok()).sum()
+    };
+    let (lists, entities) = (rows_of(&["query", "scan"]), rows_of(&["get", "batch get"]));
+    let sets = match rows_of(&["set sizes", "read set", "list sets"]) {
+        0 => String::new(),
+        sets => format!(" and {sets} of sets"),
+    };
+    let bytes = text(explained, "bytes");
+    format!("Read now: {lists} rows of lists{sets} + {entities} entities, {bytes} bytes.\n")
 }
 
 fn draw(plan: &Item, (first, rest): (&str, &str), drawn: &mut String) {

@@ -11,6 +11,7 @@ use keyloom_value::Value;
 
 use crate::answer::Answer;
 use crate::error::{Error, TenantProblem};
+use crate::events::Heart;
 use crate::explain::Watch;
 use crate::numbers::Numbers;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
@@ -76,6 +77,8 @@ pub(crate) struct Shared {
     pub(crate) cursor_key: CursorKey,
     /// Whether jobs of workers that are gone were released since the store was opened.
     pub(crate) are_orphans_released: AtomicBool,
+    /// The heartbeat of this process, where others share the store.
+    pub(crate) heart: Heart,
     /// Whether what was imported last was new.
     pub(crate) imports_are_new: AtomicBool,
     /// The model as it was opened.
@@ -152,6 +155,7 @@ impl Db {
                 stamps,
                 numbers: Numbers::default(),
                 are_orphans_released: AtomicBool::new(false),
+                heart: Heart::default(),
                 imports_are_new: AtomicBool::new(true),
                 cursor_key: opened.cursor_key,
                 text: model.to_owned(),

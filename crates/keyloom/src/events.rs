@@ -13,6 +13,7 @@ mod consumer;
 mod event;
 mod feed;
 mod handlers;
+mod heartbeat;
 mod job;
 mod lag;
 mod lane;
@@ -34,4 +35,5 @@ pub use webhook::{Deliver, Delivery};
 pub use work::{Next, Work};
 
 pub(crate) use consumer::Bookmark;
+pub(crate) use heartbeat::{Heart, Worker};
 pub(crate) use lane::Lane;

@@ -1,23 +1,33 @@
 //! Who is in a combination of groups, found in order with two verbs: *next* brings the members from
 //! a number on, as many as come cheaply together; *retain* keeps those of some numbers that are
 //! members. AND takes what its rarest has next and lets the others retain it.
+//!
+//! Where groups are rows, nobody knows how many are in one without reading it. There AND leaps: each
+//! group is asked for its first member that can be one of all, the one that leaps the farthest is
+//! taken for the rarest and read from there, a few rows at first. So an AND reads no more than about
+//! as many rows of each group as its rarest has.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
 use keyloom_model::{Matching, attribute, entry_place, number_of};
 use keyloom_store::{Direction, Members, ReadSet, SetName, Sets};
-use keyloom_value::{KeyBytes, Name, Value};
+use keyloom_value::{Item, KeyBytes, Name, Value};
 
 use crate::fetch::unreadable;
 use crate::plan::Node;
 use crate::span::{Place, Span};
 use crate::{Budget, Effort, Error, Reader};
 
-/// Rows that are read at once where groups are rows.
+/// Rows that are read at once where groups are rows, at most.
 const ENTRIES: u32 = 100;
-/// As far as the size of a group is counted where groups are rows.
-pub(crate) const PROBE: u32 = 100;
+/// And at least, of a group alone: one more than the usual page has.
+const ENTRIES_ALONE: u32 = 21;
+/// And at least, of a group that is combined with others.
+const ENTRIES_FEW: u32 = 8;
+/// How many are in a group, if that is not known.
+pub(crate) const UNKNOWN: u64 = u64::MAX;
 
 /// Some members: all from where they were looked for through a number.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +35,12 @@ pub(crate) struct Batch {
     pub(crate) members: Members,
     /// The last number that was looked at; none if nothing is left.
     pub(crate) through: Option<u64>,
+    /// Where groups are rows, whose the members are: they say so.
+    pub(crate) owners: Owners,
 }
+
+/// The partitions of entities' own rows, by their numbers.
+pub(crate) type Owners = BTreeMap<u64, Vec<u8>>;
 
 /// Finds members.
 pub(crate) struct Combiner<'c> {
@@ -58,44 +73,90 @@ impl<'c> Combiner<'c> {
         mut from: u64,
     ) -> Result<Batch, Error> {
         let Some((rarest, others)) = with.split_first() else { return Ok(Batch::default()) };
+        if self.sets().is_none() {
+            return self.leap(with, without, from).await;
+        }
         loop {
-            let Batch { mut members, through } = self.next(rarest, from).await?;
+            let Batch { mut members, through, .. } = self.next(rarest, from).await?;
             for other in others {
                 members = self.retain(other, members).await?;
             }
-            for other in without {
-                let out = self.retain(other, members.clone()).await?;
-                members.and_not(&out);
-            }
+            members = self.without(without, members).await?;
             let next = through.and_then(|through| self.after(through));
             match next {
-                Some(next) if members.is_empty() && !self.is_enough() => {
-                    match self.skipped(others, next).await? {
-                        Some(next) => from = next,
-                        None => return Ok(Batch::default()),
-                    }
+                Some(next) if members.is_empty() && !self.is_enough() => from = next,
+                Some(_) | None => {
+                    let through = next.and(through);
+                    return Ok(Batch { members, through, ..Batch::default() });
                 }
-                Some(_) | None => return Ok(Batch { members, through: next.and(through) }),
             }
         }
     }
 
-    /// The first number from one on at which all may have a member; none if there is none. Where
-    /// groups are rows, it saves reading what the others do not have.
-    async fn skipped(&mut self, others: &[Node], from: u64) -> Result<Option<u64>, Error> {
-        let mut from = from;
-        for other in others {
-            let Node::Group { name, .. } = other else { continue };
-            if self.sets().is_some() {
-                continue;
+    /// As [`Combiner::all_next`], where groups are rows.
+    async fn leap(
+        &mut self,
+        with: &[Node],
+        without: &[Node],
+        mut from: u64,
+    ) -> Result<Batch, Error> {
+        loop {
+            let Some((rarest, first)) = self.aligned(with, from).await? else {
+                return Ok(Batch::default());
+            };
+            let Batch { mut members, through, owners } = match &with[rarest] {
+                Node::Group { name, .. } if with.len() > 1 => {
+                    self.entries(name, first, self.portion(ENTRIES_FEW)).await?
+                }
+                node => self.next(node, first).await?,
+            };
+            for (_, other) in with.iter().enumerate().filter(|(place, _)| *place != rarest) {
+                members = self.retain(other, members).await?;
             }
-            let members = self.entries(name, from, 1).await?.members;
-            match self.first(&members) {
-                Some(first) => from = first,
-                None => return Ok(None),
+            members = self.without(without, members).await?;
+            let next = through.and_then(|through| self.after(through));
+            match next {
+                Some(next) if members.is_empty() && !self.is_enough() => from = next,
+                Some(_) | None => {
+                    return Ok(Batch { members, through: next.and(through), owners });
+                }
             }
         }
-        Ok(Some(from))
+    }
+
+    /// The first number from one on at which all groups may have a member, and the place of the one
+    /// that seems to be the rarest; none if there is no such number.
+    async fn aligned(&mut self, with: &[Node], from: u64) -> Result<Option<(usize, u64)>, Error> {
+        let (mut rarest, mut farthest, mut first) = (0, None, from);
+        if with.len() == 1 {
+            return Ok(Some((rarest, first)));
+        }
+        for (place, node) in with.iter().enumerate() {
+            let Node::Group { name, .. } = node else { continue };
+            let members = self.entries(name, first, 1).await?.members;
+            let Some(next) = self.first(&members) else { return Ok(None) };
+            // From the start of all numbers to the first that anybody has says nothing.
+            let leap = if first == self.start() { 0 } else { next.abs_diff(first) };
+            if farthest.is_none_or(|farthest| leap > farthest) {
+                (rarest, farthest) = (place, Some(leap));
+            }
+            first = next;
+        }
+        Ok(Some((rarest, first)))
+    }
+
+    /// How many rows of a group are read next: as many as were read before, so that few are read in
+    /// vain, and many in few requests.
+    fn portion(&self, rows_min: u32) -> u32 {
+        u32::try_from(self.effort.rows).unwrap_or(ENTRIES).clamp(rows_min, ENTRIES)
+    }
+
+    async fn without(&mut self, nodes: &[Node], mut members: Members) -> Result<Members, Error> {
+        for node in nodes {
+            let out = self.retain(node, members.clone()).await?;
+            members.and_not(&out);
+        }
+        Ok(members)
     }
 
     async fn any_next(&mut self, nodes: &[Node], from: u64) -> Result<Batch, Error> {
@@ -115,7 +176,8 @@ impl<'c> Combiner<'c> {
             (Direction::Forward, Some(through)) => members.keep(0..=through),
             (Direction::Backward, Some(through)) => members.keep(through..=u64::MAX),
         }
-        Ok(Batch { members, through })
+        let owners = batches.into_iter().flat_map(|batch| batch.owners).collect();
+        Ok(Batch { members, through, owners })
     }
 
     /// Those of some numbers that are members.
@@ -132,11 +194,7 @@ impl<'c> Combiner<'c> {
                     for node in with {
                         members = self.retain(node, members).await?;
                     }
-                    for node in without {
-                        let out = self.retain(node, members.clone()).await?;
-                        members.and_not(&out);
-                    }
-                    Ok(members)
+                    self.without(without, members).await
                 }
                 Node::Any(nodes) => {
                     let mut any = Members::default();
@@ -152,19 +210,22 @@ impl<'c> Combiner<'c> {
     async fn group_next(&mut self, name: &KeyBytes, from: u64) -> Result<Batch, Error> {
         match self.sets() {
             Some(sets) => self.set_next(sets, name, from).await,
-            None => self.entries(name, from, ENTRIES).await,
+            None => self.entries(name, from, self.portion(ENTRIES_ALONE)).await,
         }
     }
 
     /// Members of a group among some numbers: the group is read along from one of them to the next.
+    /// Where it is rows and has many between two of them, fewer are read at once.
     async fn group_retain(&mut self, name: &KeyBytes, members: Members) -> Result<Members, Error> {
         let mut kept = Members::default();
         let mut left = members;
+        let mut rows_max = u64::from(ENTRIES);
         while let Some(from) = self.first(&left) {
+            let before = left.len();
             let batch = match self.sets() {
                 Some(sets) => self.set_next(sets, name, from).await?,
                 None => {
-                    let wanted = u32::try_from(left.len()).unwrap_or(ENTRIES).min(ENTRIES);
+                    let wanted = u32::try_from(before.min(rows_max)).unwrap_or(ENTRIES);
                     self.entries(name, from, wanted).await?
                 }
             };
@@ -178,6 +239,7 @@ impl<'c> Combiner<'c> {
                     Direction::Backward => 0..=next,
                 }),
             }
+            rows_max = before.saturating_sub(left.len()).saturating_mul(2).max(1);
         }
         Ok(kept)
     }
@@ -193,7 +255,7 @@ impl<'c> Combiner<'c> {
         let part = sets.read_set(ReadSet { table, set, from, direction, chunks: 1 }).await?;
         self.effort.rows += u64::from(part.chunks);
         self.effort.bytes += part.bytes;
-        Ok(Batch { members: part.members, through: part.through })
+        Ok(Batch { members: part.members, through: part.through, ..Batch::default() })
     }
 
     /// Members of a group whose members are rows.
@@ -215,7 +277,7 @@ impl<'c> Combiner<'c> {
         let page = self.reader.page(&place, &span, self.direction, limit.max(1) as usize).await?;
         self.effort.rows += page.scanned;
         self.effort.bytes += page.scanned_bytes;
-        let number = |row: &keyloom_value::Item| {
+        let number = |row: &Item| {
             let sort = row.get(attribute::SORT).and_then(Value::as_b);
             let number = sort.and_then(|sort| number_of(sort.get(prefix.len()..)?));
             let reason = keyloom_model::Unreadable { attribute: attribute::SORT };
@@ -223,10 +285,14 @@ impl<'c> Combiner<'c> {
         };
         let numbers = page.items.iter().map(number).collect::<Result<Vec<u64>, Error>>()?;
         let through = page.last_key.and(numbers.last().copied());
-        Ok(Batch { members: numbers.into_iter().collect(), through })
+        let owner =
+            |row: &Item| row.get(attribute::OWNER).and_then(Value::as_b).map(<[u8]>::to_vec);
+        let owners = numbers.iter().zip(&page.items);
+        let owners = owners.filter_map(|(number, row)| Some((*number, owner(row)?))).collect();
+        Ok(Batch { members: numbers.into_iter().collect(), through, owners })
     }
 
-    /// How many are in each group; where groups are rows, up to a bound.
+    /// How many are in each group; where groups are rows, that is not known.
     pub(crate) async fn sizes(&mut self, names: &[KeyBytes]) -> Result<Vec<u64>, Error> {
         if let Some(sets) = self.sets() {
             let set = |name: &KeyBytes| SetName::new(name.as_bytes());
@@ -235,12 +301,26 @@ impl<'c> Combiner<'c> {
             self.effort.rows += names.len() as u64;
             return Ok(sets.set_sizes(self.reader.table.clone(), names).await?);
         }
-        let mut sizes = vec![];
-        for name in names {
-            let start = self.start();
-            sizes.push(self.entries(name, start, PROBE).await?.members.len());
+        Ok(vec![UNKNOWN; names.len()])
+    }
+
+    /// The first members of a group, up to so many, and whether these are all; where groups are rows.
+    pub(crate) async fn first_entries(
+        &mut self,
+        name: &KeyBytes,
+        rows_max: u64,
+    ) -> Result<(Members, bool), Error> {
+        let (mut from, mut members) = (self.start(), Members::default());
+        while members.len() < rows_max {
+            let rows = u32::try_from(rows_max - members.len()).unwrap_or(ENTRIES).min(ENTRIES);
+            let batch = self.entries(name, from, rows).await?;
+            members.or(&batch.members);
+            match batch.through.and_then(|through| self.after(through)) {
+                Some(next) => from = next,
+                None => return Ok((members, true)),
+            }
         }
-        Ok(sizes)
+        Ok((members, false))
     }
 
     /// Where a walk begins.

@@ -1,9 +1,11 @@
 //! How a question is answered, as a tree: which lists are combined, how large they are, and what the
 //! algorithm of the document on item tagging would have read.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use keyloom_model::Group;
+use keyloom_store::Members;
 use keyloom_value::{KeyBytes, Value};
 
 use crate::combine::Combiner;
@@ -15,13 +17,15 @@ use crate::{Budget, Effort, Error, Filter, ListRequest, Reader};
 
 /// As many combinations of facets as are told one by one.
 const COMBINATIONS_SHOWN: usize = 12;
+/// As far as the size of a list is counted where lists are rows: only so that it can be shown.
+const COUNTED_MAX: u64 = 100;
 
 /// A step of an answer, and what it is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// What is done, or which list is looked at.
     pub step: String,
-    /// How many are in the list; where lists are rows, up to 100 are counted.
+    /// How many are in the list, if that is known; where lists are rows, up to 100 are counted.
     pub members: Option<u64>,
     /// What it is done with.
     pub parts: Vec<Plan>,
@@ -59,6 +63,37 @@ pub struct ListReads {
     pub worst: u64,
 }
 
+/// What is known of lists: how many are in each, and where lists are rows, which.
+#[derive(Debug, Default)]
+struct Known(BTreeMap<KeyBytes, List>);
+
+#[derive(Debug)]
+struct List {
+    size: u64,
+    /// All of them, if they were read.
+    all: Option<Members>,
+}
+
+impl Known {
+    fn size(&self, name: &KeyBytes) -> u64 {
+        self.0.get(name).map_or(0, |list| list.size)
+    }
+
+    fn sizes(&self, names: &[KeyBytes]) -> Vec<u64> {
+        names.iter().map(|name| self.size(name)).collect()
+    }
+
+    /// How many are in all of some lists, if that is known.
+    fn in_all(&self, names: &[KeyBytes]) -> Option<u64> {
+        let mut lists = names.iter().map(|name| self.0.get(name)?.all.as_ref());
+        let mut members = lists.next()??.clone();
+        for list in lists {
+            members.and(list?);
+        }
+        Some(members.len())
+    }
+}
+
 impl ListReads {
     /// Of lists of these sizes, with pages of so many rows.
     pub fn of(sizes: &[u64], page: u64) -> ListReads {
@@ -83,6 +118,10 @@ impl Reader<'_> {
         let budget = request.budget;
         let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
         let choice = combiner.choose(request).await?;
+        let (mut known, mut planned) = (Known::default(), vec![]);
+        choice.node().iter().for_each(|node| node.names(&mut planned));
+        combiner.learn(&planned, &mut known).await?;
+        let one_by_one = combiner.one_by_one(request, &planned, &mut known).await?;
         let limit = request.limit;
         let leaf = |step: String| Plan { step, members: None, parts: vec![] };
         let plan = match &choice {
@@ -91,39 +130,38 @@ impl Reader<'_> {
             Choice::Walk(Some(node)) => Plan {
                 step: format!("walk along {list}, look at each, until {limit} match"),
                 members: None,
-                parts: vec![self.tree(request, node)],
+                parts: vec![self.tree(request, node, &known)],
             },
             Choice::Merge(_, prefixes, node) => Plan {
                 step: format!(
                     "merge what of {list} has each of these facets until {limit} are found"
                 ),
                 members: None,
-                parts: self.combinations(request, prefixes, node.as_ref()),
+                parts: self.combinations(request, prefixes, node.as_ref().zip(Some(&known))),
             },
             Choice::Sift(node, _) => Plan {
                 step: format!("walk along {list}, look at what matches, until {limit} are found"),
                 members: None,
-                parts: vec![self.tree(request, node)],
+                parts: vec![self.tree(request, node, &known)],
             },
             Choice::Numbers(node) => Plan {
                 step: format!(
                     "go through what matches in order of creation until {limit} are found"
                 ),
                 members: None,
-                parts: vec![self.tree(request, node)],
+                parts: vec![self.tree(request, node, &known)],
             },
             Choice::Column(node) => Plan {
                 step: format!("take the first {limit} that match in the order of {list}"),
                 members: None,
-                parts: vec![self.tree(request, node)],
+                parts: vec![self.tree(request, node, &known)],
             },
             Choice::Sort(node, few) => Plan {
                 step: format!("take the {} that match and sort them as {list} is", few.len()),
                 members: None,
-                parts: vec![self.tree(request, node)],
+                parts: vec![self.tree(request, node, &known)],
             },
         };
-        let one_by_one = combiner.one_by_one(request, &choice).await?;
         Ok(Explanation { plan, bound: request.budget, one_by_one })
     }
 
@@ -132,7 +170,7 @@ impl Reader<'_> {
         &self,
         request: &ListRequest,
         prefixes: &[Prefix],
-        node: Option<&Node>,
+        node: Option<(&Node, &Known)>,
     ) -> Vec<Plan> {
         let leaf = |step: String| Plan { step, members: None, parts: vec![] };
         let entity = self.layout.model().entity(request.entity);
@@ -150,17 +188,18 @@ impl Reader<'_> {
         {
             parts.push(leaf(format!("and {more} more")));
         }
-        parts.extend(node.map(|node| self.tree(request, node)));
+        parts.extend(node.map(|(node, known)| self.tree(request, node, known)));
         parts
     }
 
-    fn tree(&self, request: &ListRequest, node: &Node) -> Plan {
-        let all = |nodes: &[Node]| nodes.iter().map(|node| self.tree(request, node)).collect();
+    fn tree(&self, request: &ListRequest, node: &Node, known: &Known) -> Plan {
+        let all =
+            |nodes: &[Node]| nodes.iter().map(|node| self.tree(request, node, known)).collect();
         match node {
             Node::Nothing => Plan { step: "nobody".to_owned(), members: Some(0), parts: vec![] },
-            Node::Group { name, size } => Plan {
+            Node::Group { name, .. } => Plan {
                 step: self.in_words(request, name.as_bytes()),
-                members: Some(*size),
+                members: Some(known.size(name)),
                 parts: vec![],
             },
             Node::Any(nodes) => {
@@ -204,12 +243,27 @@ impl Reader<'_> {
     }
 }
 
+impl Choice {
+    /// What matches, if that is looked for.
+    fn node(&self) -> Option<&Node> {
+        match self {
+            Choice::Walk(node) | Choice::Merge(_, _, node) => node.as_ref(),
+            Choice::Sift(node, _)
+            | Choice::Numbers(node)
+            | Choice::Column(node)
+            | Choice::Sort(node, _) => Some(node),
+            Choice::Nothing => None,
+        }
+    }
+}
+
 impl Combiner<'_> {
     /// None if the filter is no AND of tags.
     async fn one_by_one(
         &mut self,
         request: &ListRequest,
-        choice: &Choice,
+        planned: &[KeyBytes],
+        known: &mut Known,
     ) -> Result<Option<OneByOne>, Error> {
         let tags = match &request.filter {
             Some(tag @ Filter::Tag { .. }) => std::slice::from_ref(tag),
@@ -227,24 +281,34 @@ impl Combiner<'_> {
         let Some(names) = tags.iter().map(name).collect::<Option<Vec<KeyBytes>>>() else {
             return Ok(None);
         };
-        let (page, sizes) = (u64::from(request.limit), self.sizes(&names).await?);
-        let mut planned = vec![];
-        match choice {
-            Choice::Walk(Some(node))
-            | Choice::Sift(node, _)
-            | Choice::Numbers(node)
-            | Choice::Column(node)
-            | Choice::Sort(node, _) => node.names(&mut planned),
-            Choice::Merge(_, _, node) => node.iter().for_each(|node| node.names(&mut planned)),
-            Choice::Nothing | Choice::Walk(None) => {}
-        }
-        let planned = self.sizes(&planned).await?;
-        let matching = self.reader.total(request).await?.count;
+        self.learn(&names, known).await?;
+        let matching = match known.in_all(planned) {
+            Some(matching) if !planned.is_empty() => matching,
+            Some(_) | None => self.reader.total(request).await?.count,
+        };
+        let page = u64::from(request.limit);
         Ok(Some(OneByOne {
-            tags: ListReads::of(&sizes, page),
-            planned: ListReads::of(&planned, page),
+            tags: ListReads::of(&known.sizes(&names), page),
+            planned: ListReads::of(&known.sizes(planned), page),
             entities: matching.min(page),
         }))
+    }
+
+    /// Finds out how many are in some lists. Where lists are rows these are read, each once.
+    async fn learn(&mut self, names: &[KeyBytes], known: &mut Known) -> Result<(), Error> {
+        let new: Vec<KeyBytes> =
+            names.iter().filter(|name| !known.0.contains_key(*name)).cloned().collect();
+        if self.sets().is_some() {
+            let lists = self.sizes(&new).await?.into_iter().map(|size| List { size, all: None });
+            known.0.extend(new.into_iter().zip(lists));
+            return Ok(());
+        }
+        for name in new {
+            let (members, are_all) = self.first_entries(&name, COUNTED_MAX).await?;
+            let list = List { size: members.len(), all: are_all.then_some(members) };
+            known.0.insert(name, list);
+        }
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use keyloom_model::{EntityId, Group};
 use keyloom_store::{Direction, Members};
 use keyloom_value::{Item, KeyBytes, Value};
 
-use crate::combine::{Batch, Combiner};
+use crate::combine::{Batch, Combiner, Owners};
 use crate::cut::Cut;
 use crate::facets::{COMBINATIONS_MAX, Facets, Prefix};
 use crate::fetch::BATCH_MAX;
@@ -19,6 +19,8 @@ use crate::{Effort, End, Error, Filter, ListRequest, Range, Reader, RequestError
 
 /// As many as are sorted.
 const SORT_MAX: u64 = 1000;
+/// As far as the size of a list is counted where groups are rows.
+const LIST_COUNTED_MAX: u64 = 100;
 /// As many rows of a list as are compared with what matches at once.
 const SIFT_MAX: usize = 1000;
 /// Beginning to read another combination of facets costs as much as so many rows of an index.
@@ -101,7 +103,7 @@ impl Reader<'_> {
         }
         let (mut from, mut count) = (combiner.start(), 0);
         loop {
-            let Batch { members, through } = combiner.next(&node, from).await?;
+            let Batch { members, through, .. } = combiner.next(&node, from).await?;
             count += members.len();
             match through.and_then(|through| combiner.after(through)) {
                 None => return Ok(Total { count, end: End::Exhausted }),
@@ -151,6 +153,17 @@ impl Combiner<'_> {
         Ok((node.sized(&size_of), of_list))
     }
 
+    /// How many are in the part of the list that a request is about, counted up to a bound, where
+    /// groups are rows.
+    async fn count_list(&mut self, request: &ListRequest, rows_max: u64) -> Result<u64, Error> {
+        let list = Group::List(request.list, &request.by);
+        let tenant = request.tenant.as_ref();
+        match self.reader.layout.group_name(request.entity, tenant, &list) {
+            Ok(name) => Ok(self.first_entries(&name, rows_max).await?.0.len()),
+            Err(_) => Ok(0),
+        }
+    }
+
     /// How a page is found.
     pub(crate) async fn choose(&mut self, request: &ListRequest) -> Result<Choice, Error> {
         let is_numbered = self.reader.layout.number_slot(request.entity).is_some();
@@ -187,11 +200,20 @@ impl Combiner<'_> {
         if has_sets {
             return Ok(by_column_or_list(node, request, of_list));
         }
+        let few = self.few(&node, SORT_MAX).await?;
+        let of_list = match &few {
+            // No more of the list than tells whether sorting is cheaper.
+            Some(few) => {
+                let needed = few.len().saturating_mul(few.len()).div_ceil(request.limit.into());
+                self.count_list(request, needed.min(LIST_COUNTED_MAX)).await?
+            }
+            None => of_list,
+        };
         let walked = u64::from(request.limit).saturating_mul(of_list);
         let is_cheaper = |few: &Members| {
             request.strategy == Strategy::Match || few.len().saturating_mul(few.len()) <= walked
         };
-        Ok(match self.few(&node, SORT_MAX).await? {
+        Ok(match few {
             Some(few) if is_cheaper(&few) => Choice::Sort(node, few),
             Some(_) | None => Choice::Walk(Some(node)),
         })
@@ -238,7 +260,7 @@ impl Combiner<'_> {
     async fn has_from(&mut self, node: &Node, from: Option<u64>) -> Result<bool, Error> {
         let mut from = from;
         while let Some(start) = from {
-            let Batch { members, through } = self.next(node, start).await?;
+            let Batch { members, through, .. } = self.next(node, start).await?;
             if !members.is_empty() || self.is_enough() {
                 return Ok(true);
             }
@@ -251,7 +273,7 @@ impl Combiner<'_> {
     async fn few(&mut self, node: &Node, count_max: u64) -> Result<Option<Members>, Error> {
         let (mut from, mut all) = (self.start(), Members::default());
         loop {
-            let Batch { members, through } = self.next(node, from).await?;
+            let Batch { members, through, .. } = self.next(node, from).await?;
             all.or(&members);
             if all.len() > count_max {
                 return Ok(None);
@@ -315,13 +337,13 @@ impl Walk<'_> {
         };
         let Some(mut from) = from else { return Ok(End::Exhausted) };
         loop {
-            let Batch { members, through } = self.combiner().next(node, from).await?;
+            let Batch { members, through, owners } = self.combiner().next(node, from).await?;
             let next = through.and_then(|through| self.combiner().after(through));
             let mut left = members.along(self.direction).peekable();
             while left.peek().is_some() {
                 let count = self.wanted().min(BATCH_MAX);
                 let some: Vec<u64> = left.by_ref().take(count).collect();
-                if !self.look_at_numbers(&some).await? {
+                if !self.look_at_numbers(&some, &owners).await? {
                     return Ok(End::Budget);
                 }
                 let has_more = left.peek().is_some();
@@ -343,11 +365,14 @@ impl Walk<'_> {
     }
 
     /// Looks at the entities with some numbers, in this order; false if not at all of them.
-    async fn look_at_numbers(&mut self, numbers: &[u64]) -> Result<bool, Error> {
+    async fn look_at_numbers(&mut self, numbers: &[u64], owners: &Owners) -> Result<bool, Error> {
         let mut ascending = numbers.to_vec();
         ascending.sort_unstable();
         let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
-        let mut keys = self.reader.numbered_keys(of, &ascending, &mut self.effort).await?;
+        let mut keys = match self.reader.owned_keys(&ascending, owners) {
+            Some(keys) => keys,
+            None => self.reader.numbered_keys(of, &ascending, &mut self.effort).await?,
+        };
         if self.direction == Direction::Backward {
             keys.reverse();
         }

@@ -4,6 +4,7 @@ use keyloom_model::{EntityId, Matching, OwnRow, number_of};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{KeyBytes, Value};
 
+use crate::combine::Owners;
 use crate::fetch::{RawKey, unreadable};
 use crate::span::{Place, Span};
 use crate::{Effort, Error, Reader};
@@ -72,6 +73,18 @@ impl Reader<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// The keys of the entities that have these numbers, without a read; none if not all owners are
+    /// known.
+    pub(crate) fn owned_keys(&self, numbers: &[u64], owners: &Owners) -> Option<Vec<Numbered>> {
+        let numbered = |number: &u64| {
+            let owner = self.layout.entity_key(owners.get(number)?)?;
+            let (_, position) = self.layout.number_place(&owner, *number);
+            let key = RawKey::from(&self.layout.own_key(&owner));
+            Some(Numbered { key, position: position.into_vec() })
+        };
+        numbers.iter().map(numbered).collect()
     }
 
     /// The entities that have a number: one, or none; more only by damage. Also those that are not

@@ -92,7 +92,7 @@ impl Walk<'_> {
         let (rows_max, bytes_max) = self.half_of_what_is_left();
         let mut from = Some(self.combiner().start());
         while let Some(start) = from {
-            let Batch { members, through } = self.combiner().next(node, start).await?;
+            let Batch { members, through, .. } = self.combiner().next(node, start).await?;
             from = through.and_then(|through| self.combiner().after(through));
             if !members.is_empty() {
                 let read = ReadColumn {

@@ -317,7 +317,7 @@ impl Counting<'_> {
         let node = Node::All(with, vec![]);
         let (mut from, mut count) = resumed.unwrap_or((self.combiner.start(), 0));
         loop {
-            let Batch { members, through } = self.combiner.next(&node, from).await?;
+            let Batch { members, through, .. } = self.combiner.next(&node, from).await?;
             count += members.len();
             match through.and_then(|through| self.combiner.after(through)) {
                 None => return Ok((count, None)),

@@ -41,7 +41,8 @@ pub(crate) fn assert_lawful(world: &World, (db, domain): &(Db, Db)) {
     assert_attempts_are_written_once_and_before_the_end(&events);
     assert_order_and_waits(&events);
     assert_deliveries(world, domain, &events);
-    assert_nobody_is_given_up_untried(world, domain, &events);
+    assert_no_stage_ends_with_a_message_unsent(world, &events);
+    assert_nothing_is_sent_after_the_end(world, &events);
     assert_nothing_is_left(world, db);
 }
 
@@ -157,16 +158,47 @@ fn assert_deliveries(world: &World, domain: &Db, events: &[Event]) {
     }
 }
 
-/// A search that failed has tried each of its messages: its receivers were met, whatever they did.
-fn assert_nobody_is_given_up_untried(world: &World, domain: &Db, events: &[Event]) {
+/// A hunt goes on to the next contact, and gives up, only after each message of the stage was tried:
+/// its receiver was met, whatever it did.
+fn assert_no_stage_ends_with_a_message_unsent(world: &World, events: &[Event]) {
     let met = world.receivers.met();
+    let ends = ends_of_stages(events);
     for event in of(events, "attempt").filter(|event| event.change == TriggeringChange::Insert) {
         let attempt = event.new.as_ref().expect("it was made");
-        let search = block_on(domain.get("search", text(attempt, "search"))).expect("it answers");
-        let search = search.expect("nobody deletes searches here");
-        if text(&search, "status") == "failed" {
-            assert!(met.contains(&event.id), "{} was never tried, and its search failed", event.id);
+        let stage = (text(attempt, "search").to_owned(), number(attempt, "stage"));
+        let Some(ended_ms) = ends.get(&stage) else { continue };
+        let is_tried = met.get(&event.id).is_some_and(|met_ms| met_ms <= ended_ms);
+        assert!(is_tried, "{} was not tried when its stage ended", event.id);
+    }
+}
+
+/// When a hunt went on from a stage of a search, or gave up there. Stages that somebody ended by an
+/// answer or a cancellation are not among them.
+fn ends_of_stages(events: &[Event]) -> BTreeMap<(String, i64), i64> {
+    let mut ends = BTreeMap::new();
+    for event in of(events, "search") {
+        let (Some(old), Some(new)) = (&event.old, &event.new) else { continue };
+        let stage = number(old, "stage");
+        let has_failed = text(old, "status") == "active" && text(new, "status") == "failed";
+        if number(new, "stage") != stage || has_failed {
+            ends.insert((event.id.clone(), stage), event.time_ms);
         }
+    }
+    ends
+}
+
+/// Whatever was sent was sent while its search was active. Receivers look when a message comes; this
+/// is the same by the clock, for messages that come while nobody can look.
+fn assert_nothing_is_sent_after_the_end(world: &World, events: &[Event]) {
+    let mut ends: BTreeMap<&str, i64> = BTreeMap::new();
+    for event in of(events, "search") {
+        if event.new.as_ref().is_some_and(|new| text(new, "status") != "active") {
+            ends.entry(&event.id).or_insert(event.time_ms);
+        }
+    }
+    for came in world.receivers.came() {
+        let ended_ms = ends.get(came.message.search.as_str()).expect("every search ends");
+        assert!(came.time_ms <= *ended_ms, "{} was sent after the end", came.message.key);
     }
 }
 

@@ -2,7 +2,7 @@
 //! came when. They look into the store, as nobody else may: a message that comes for the first time
 //! when its search has ended is the worst that can happen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use keyloom::events::Failure;
@@ -26,7 +26,8 @@ struct State {
     known: Known,
     came: Vec<Came>,
     refused: BTreeSet<String>,
-    met: BTreeSet<String>,
+    /// By key: when it was tried first.
+    met: BTreeMap<String, i64>,
 }
 
 /// What is known of searches when a message comes.
@@ -64,7 +65,7 @@ impl Receivers {
             known: Known::Nothing,
             came: vec![],
             refused: BTreeSet::new(),
-            met: BTreeSet::new(),
+            met: BTreeMap::new(),
         };
         Arc::new(Receivers { clock: clock.clone(), state: Mutex::new(state) })
     }
@@ -87,8 +88,8 @@ impl Receivers {
         self.state.lock().unwrap().refused.clone()
     }
 
-    /// The keys of all messages that were tried, whatever became of them.
-    pub(crate) fn met(&self) -> BTreeSet<String> {
+    /// When each message was tried first, by key, whatever became of it.
+    pub(crate) fn met(&self) -> BTreeMap<String, i64> {
         self.state.lock().unwrap().met.clone()
     }
 
@@ -96,7 +97,8 @@ impl Receivers {
     fn meet(&self, message: &Message) -> (u64, Result<(), Failure>) {
         let mut state = self.state.lock().unwrap();
         self.assert_in_time(&state, message);
-        state.met.insert(message.key.clone());
+        let time_ms = i64::try_from(self.clock.now().0).unwrap();
+        state.met.entry(message.key.clone()).or_insert(time_ms);
         let (fate, manner) = (state.random.below(100), state.manner);
         let pauses = match state.random.below(100) < manner.slow {
             true => state.random.below(40),
@@ -111,7 +113,6 @@ impl Receivers {
             state.refused.insert(message.key.clone());
             return (pauses, Err(Failure::fatal("The receiver refused it: status 400.")));
         }
-        let time_ms = i64::try_from(self.clock.now().0).unwrap();
         state.came.push(Came { time_ms, message: message.clone() });
         (pauses, Ok(()))
     }
@@ -142,6 +143,22 @@ impl Carry for Receivers {
             }
             met.map(|()| Carried { reference: Some(format!("r-{}", message.key)) })
         })
+    }
+}
+
+/// Random bytes that come again with the same seed, of a machine that fails now and then: of a hundred
+/// times so often.
+#[derive(Debug)]
+pub(crate) struct Faulty(pub(crate) Mutex<(Random, u64)>);
+
+impl Entropy for Faulty {
+    fn fill(&self, bytes: &mut [u8]) -> std::io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        if state.0.below(100) < state.1 {
+            return Err(std::io::Error::other("there is no randomness"));
+        }
+        bytes.fill_with(|| state.0.next_u64() as u8);
+        Ok(())
     }
 }
 

@@ -15,11 +15,15 @@ use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::receivers::{Known, Manner, Receivers, Seeded};
+use crate::receivers::{Faulty, Known, Manner, Receivers, Seeded};
 
 pub(crate) const DOMAIN: &str = "acme";
 /// Longer than any lease.
 const LONG_MS: u64 = 70_000;
+/// How long a process that shares its store is silent until the others run its jobs.
+const SILENT_MS: u64 = 6_000;
+/// Of a hundred times, so often a machine has no randomness when it is asked for a link.
+const FAULTS: u64 = 5;
 
 /// What happens in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,7 @@ pub(crate) struct World {
     disk: Option<SimDisk>,
     store: Arc<dyn Store>,
     entropy: Arc<Seeded>,
+    faulty: Arc<Faulty>,
     pub(crate) receivers: Arc<Receivers>,
     service: Arc<Service>,
     pub(crate) contacts: Vec<String>,
@@ -47,8 +52,27 @@ pub(crate) struct World {
     pub(crate) ended: BTreeSet<String>,
 }
 
-type Working<'w> = Pin<Box<dyn Future<Output = Result<Work, Error>> + 'w>>;
+type Working = Pin<Box<dyn Future<Output = Result<Work, Error>>>>;
 type Ended<'w> = Pin<Box<dyn Future<Output = Result<Record, NotEnded>> + 'w>>;
+
+/// A process with its workers. It can be killed; then another one is started.
+struct Process {
+    db: Db,
+    handlers: Arc<Handlers>,
+    works: Vec<Option<Working>>,
+}
+
+impl Process {
+    /// The work of one of its workers, which begins if it is at nothing.
+    fn work(&mut self, worker: usize) -> &mut Option<Working> {
+        let Process { db, handlers, works } = self;
+        works[worker].get_or_insert_with(|| {
+            let (db, handlers) = (db.clone(), handlers.clone());
+            Box::pin(async move { db.work(&handlers).await })
+        });
+        &mut works[worker]
+    }
+}
 
 /// Somebody who is about to end a search.
 struct Person<'w> {
@@ -65,10 +89,11 @@ impl World {
             Some(disk) => Arc::new(engine(disk, &clock)),
         };
         let entropy = Arc::new(Seeded(Mutex::new(Random::new(seed ^ 2))));
+        let faulty = Arc::new(Faulty(Mutex::new((Random::new(seed ^ 3), 0))));
         let receivers = Receivers::new(seed ^ 1, &clock);
         let service = Arc::new(Service {
             clock: Arc::new(clock.clone()),
-            entropy: entropy.clone(),
+            entropy: faulty.clone(),
             carry: receivers.clone(),
             url: Arc::new(OnceLock::from("https://oncall.example".to_owned())),
         });
@@ -81,6 +106,7 @@ impl World {
             disk,
             store,
             entropy,
+            faulty,
             receivers,
             service,
             contacts,
@@ -92,6 +118,11 @@ impl World {
 
     pub(crate) fn now_ms(&self) -> i64 {
         i64::try_from(self.clock.now().0).unwrap()
+    }
+
+    /// Of a hundred links, so many cannot be made.
+    pub(crate) fn fail_links(&self, percent: u64) {
+        self.faulty.0.lock().unwrap().1 = percent;
     }
 
     pub(crate) fn handlers(&self) -> Handlers {
@@ -159,16 +190,15 @@ impl World {
             self.populate(&domain)?;
         }
         self.receivers.behave(Manner { fail: 20, refuse: 5, slow: 20 });
+        self.fail_links(FAULTS);
         let slow: Arc<dyn Store> = pausing(self.store.clone());
         let slow = interleave(self.open(slow), |_| {})?;
         let slow_domain = slow.tenant(Value::from(DOMAIN));
-        let (first, second) = (self.handlers(), self.handlers());
-        let of = |index: usize| if index == 2 { &second } else { &first };
-        let mut works: Vec<Option<Working<'_>>> = vec![None, None, None];
+        let mut processes = [self.process(2)?, self.process(1)?];
         let mut people: Vec<Person<'_>> = vec![];
         for _ in 0..steps {
             match self.random.below(60) {
-                0 | 1 => self.clock.advance_ms(self.random.below(3_000)),
+                0 | 1 => self.pass(3_000, &processes)?,
                 2 if self.random.chance(1, 4) => self.clock.advance_ms(LONG_MS),
                 3 if self.random.chance(1, 3) => {
                     self.clock.advance_ms(self.random.below(90_000_000))
@@ -176,7 +206,7 @@ impl World {
                 4 if self.searches.len() < 6 => self.search(&domain)?,
                 5 if self.random.chance(1, 2) => self.edit(&domain)?,
                 6 if self.random.chance(1, 3) => people.extend(self.person(&slow_domain)),
-                7 if self.random.chance(1, 8) => works[self.random.index(3)] = None,
+                7 if self.random.chance(1, 8) => self.kill(&mut processes)?,
                 8 if self.random.chance(1, 8) => {
                     // Every search that was ever opened is told of again.
                     block_on(slow_resume(&domain))?;
@@ -192,14 +222,45 @@ impl World {
                     if self.disk.is_some() {
                         self.receivers.know(Known::Ended(self.over(&domain)?));
                     }
-                    let index = self.random.index(works.len());
-                    let work = works[index]
-                        .get_or_insert_with(|| Box::pin(slow.work(of(index))) as Working<'_>);
-                    if let Some(done) = go_on(work.as_mut()) {
-                        works[index] = None;
+                    let worker = self.random.index(3);
+                    let slot = processes[worker / 2].work(worker % 2);
+                    if let Some(done) = slot.as_mut().and_then(|work| go_on(work.as_mut())) {
+                        *slot = None;
                         assert!(done?.problems.is_empty());
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// A process that has begun, with so many workers.
+    fn process(&self, workers: usize) -> Result<Process, Error> {
+        let db = interleave(self.open(pausing(self.store.clone())), |_| {})?;
+        interleave(db.heartbeat(), |_| {})?;
+        let works = (0..workers).map(|_| None).collect();
+        Ok(Process { db, handlers: Arc::new(self.handlers()), works })
+    }
+
+    /// A moment passes. Hearts beat, but for that of a process that stalls.
+    fn pass(&mut self, ms_max: u64, processes: &[Process]) -> Result<(), Error> {
+        self.clock.advance_ms(self.random.below(ms_max));
+        for process in processes {
+            if self.random.chance(7, 8) {
+                interleave(process.db.heartbeat(), |_| {})?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One worker is stopped, or a whole process is killed and started again.
+    fn kill(&mut self, processes: &mut [Process; 2]) -> Result<(), Error> {
+        let killed = &mut processes[self.random.index(2)];
+        match self.random.chance(1, 2) {
+            true => *killed = self.process(killed.works.len())?,
+            false => {
+                let worker = self.random.index(killed.works.len());
+                killed.works[worker] = None;
             }
         }
         Ok(())
@@ -278,12 +339,24 @@ impl World {
 
     /// Plays, and kills everything in the middle; then opens what is left.
     pub(crate) fn play_and_crash(&mut self, steps: u32) {
-        let Some(disk) = self.disk.clone() else {
+        if self.disk.is_none() {
             self.play(steps).expect("a store in memory never fails");
             return;
-        };
-        disk.crash_at_sync(1 + self.random.below(80));
+        }
+        let sync = 1 + self.random.below(80);
+        self.crash_at_sync(sync);
         let played = self.play(steps);
+        self.reopen(&played);
+    }
+
+    /// The power goes at this sync of the disk, counted from now.
+    pub(crate) fn crash_at_sync(&self, sync: u64) {
+        self.disk.as_ref().expect("it has a disk").crash_at_sync(sync);
+    }
+
+    /// The power goes, if it has not gone before, and what is left is opened.
+    pub(crate) fn reopen(&mut self, played: &Result<(), Error>) {
+        let disk = self.disk.clone().expect("it has a disk");
         assert!(played.is_ok() || disk.crashed(), "{played:?}");
         if !disk.crashed() {
             disk.crash_now();
@@ -305,18 +378,25 @@ impl World {
         assert!(self.searches.iter().all(|id| is_there("search", id)), "it was answered");
     }
 
-    /// Everything goes well from here on, until there is nothing left to do.
+    /// Everything goes well from here on, until there is nothing left to do. What processes of before
+    /// were at is begun again at once, or where others share the store, when those have been silent.
     pub(crate) fn settle(&mut self) -> (Db, Db) {
         self.receivers.behave(Manner::default());
+        self.fail_links(0);
         let (db, domain) = self.database().expect("it opens");
         let handlers = self.handlers();
+        let held = held(&db);
+        let resumed = self.clock.now().0 + if self.disk.is_some() { 0 } else { SILENT_MS };
         for _ in 0..50_000 {
             let work = block_on(db.work(&handlers)).expect("it works");
             assert!(work.problems.is_empty());
+            let now = self.clock.now().0;
+            if work.next != Next::Now && now >= resumed {
+                assert!(held.is_disjoint(&self::held(&db)), "a job waits for its lease");
+            }
             match work.next {
                 Next::Now => {}
                 Next::At(ms) => {
-                    let now = self.clock.now().0;
                     self.clock.set(Time(u64::try_from(ms).unwrap().max(now + 1)));
                 }
                 Next::Idle => return (db, domain),
@@ -324,6 +404,14 @@ impl World {
         }
         panic!("there is always more to do");
     }
+}
+
+/// The jobs that somebody holds, each with its version.
+fn held(db: &Db) -> BTreeSet<(String, String)> {
+    let running = db.list("job", "by_status").by("status", "running").limit(1000);
+    let running = block_on(running.read()).expect("the store answers").items;
+    let held = running.iter().filter(|job| job.get("holder").is_some_and(|h| *h != Value::Null));
+    held.map(|job| (job.id().to_owned(), job.version().to_owned())).collect()
 }
 
 async fn slow_resume(db: &Db) -> Result<(), Error> {

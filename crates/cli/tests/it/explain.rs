@@ -37,10 +37,9 @@ fn a_plan_is_drawn_with_the_figures_of_item_tagging() {
                  `severity:low` (3)\n\
                  \n\
                  At most 5000 rows or 16777216 bytes.\n\
-                 One id after the other would read 60 to 150 rows of lists, 3 to 3 of those above, \
-                 and 3 entities.\n\
-                 \n\
-                 Read: ";
+                 One id at a time: 60 to 150 rows of the lists of all tags, or 3 to 3 of the lists \
+                 above, + 3 entities.\n\
+                 Read now: 3 rows of lists and 3 of sets + 3 entities, ";
     assert!(out.starts_with(drawn), "{out}");
     assert!(out.contains("On DynamoDB: "), "{out}");
     let (success, out, err) = told(&["explain", &app("tasks"), "--data", &data, REQUEST, "--json"]);

@@ -3,8 +3,6 @@
 //! Every step is one write that expects the version it has read. So each job is run by one worker
 //! at a time; a worker whose lease has ended and whose job was taken over cannot end it any more.
 
-use std::sync::atomic::Ordering;
-
 use keyloom_store::Error as StoreError;
 use keyloom_value::{Item, Number, Value};
 
@@ -35,6 +33,7 @@ impl Db {
         // First those whose worker is gone.
         for status in [Status::Running, Status::Waiting] {
             for job in self.due(status, 0, work).await? {
+                let _running = self.shared.heart.begin();
                 if let Some(job) = self.take(job, handlers, work).await? {
                     work.jobs += 1;
                     self.run(&job, handlers, work).await?;
@@ -44,38 +43,6 @@ impl Db {
         for job in self.due(Status::Queued, QUEUED_MS, work).await? {
             self.mend_lane(&job).await?;
         }
-        Ok(())
-    }
-
-    /// Makes jobs due whose worker died with its process: where no other process can have the store,
-    /// whoever took a job under another opening is gone, and its lease need not be waited for.
-    async fn release_orphans(&self, work: &mut Work) -> Result<(), Error> {
-        let Some(opening) = self.shared.store.opening() else { return Ok(()) };
-        if self.shared.are_orphans_released.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let running = self.list(JOB, BY_STATUS).by("status", Status::Running.word());
-        let mut page = match running.clone().read().await {
-            Err(Error::Building { .. }) => return Ok(()),
-            page => page?,
-        };
-        loop {
-            for job in page.items.iter().filter(|job| !is_held(job, opening)) {
-                let patch = Item::from([
-                    ("status", Value::from(Status::Waiting.word())),
-                    ("due", Value::from(self.shared.now_ms())),
-                ]);
-                match self.perform(&Effects::new(), Some((job, patch)), vec![]).await {
-                    Ok(_) => work.is_more(),
-                    // Another worker of this process was first.
-                    Err(error) if is_passing(&error) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            let Some(next) = page.next else { break };
-            page = running.clone().after(next).read().await?;
-        }
-        self.shared.are_orphans_released.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -137,7 +104,7 @@ impl Db {
             ("status", Value::from(Status::Running.word())),
             ("due", Value::from(due_ms)),
             ("attempts", Value::from(attempts.saturating_add(1))),
-            ("holder", self.shared.store.opening().map_or(Value::Null, Value::from)),
+            ("holder", self.holder().await?.map_or(Value::Null, Value::from)),
         ]);
         let mut taken = match self.perform(&Effects::new(), Some((&job, patch)), vec![]).await {
             Ok(records) => records,
@@ -257,7 +224,7 @@ impl Db {
 }
 
 /// Whether it may go well when it is tried again at once: a job or a lane was changed meanwhile.
-fn is_passing(error: &Error) -> bool {
+pub(crate) fn is_passing(error: &Error) -> bool {
     match error {
         Error::Contended => true,
         Error::VersionMismatch { entity, .. } | Error::NotFound { entity, .. } => entity == JOB,
@@ -277,11 +244,6 @@ pub(crate) fn own_fault(error: Error) -> Result<Failure, Error> {
 fn retry_of(job: &Record, handlers: &Handlers) -> Retry {
     let kind = job.get("kind").and_then(Value::as_s).unwrap_or_default();
     handlers.retry_of(kind.strip_prefix(EVENT_KIND).unwrap_or(kind))
-}
-
-/// Whether a worker took a job under this opening of the store.
-fn is_held(job: &Record, opening: u64) -> bool {
-    job.get("holder").and_then(Value::as_n) == Some(&Number::from(opening))
 }
 
 fn number(job: &Record, field: &str) -> i64 {

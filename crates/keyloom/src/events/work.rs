@@ -38,7 +38,7 @@ impl Db {
     /// that are due are run. Any number of threads and processes can do this at once.
     ///
     /// A future that is dropped leaves what was done; a job that was under way is taken over when
-    /// its lease ends.
+    /// its lease ends. On a store that processes share, call [`Db::heartbeat`] beside this.
     ///
     /// # Errors
     ///

@@ -10,9 +10,10 @@ use crate::source::Source;
 const NAME: &str = "job";
 
 /// `due` is when somebody must look at it: a job that waits is to be run then, the lease of one
-/// that runs ends then. `holder` is the opening of the store under which a worker took it: where only
-/// one process can have the store, the lease of another opening is over. So one list has everything there is to do. A job that is behind another one
-/// in its lane is `queued`; those of one lane are run one after the other, by `place`.
+/// that runs ends then. So one list has everything there is to do. `holder` is the process that took
+/// it: an opening of the store where no other process can have it, and otherwise the id of a heartbeat;
+/// the lease of a holder that is gone is over. A job that is behind another one in its lane is
+/// `queued`; those of one lane are run one after the other, by `place`.
 const DECLARATION: &str = r#"
 [entity.job]
 id = "given"

@@ -212,7 +212,8 @@ impl Layout {
         self.values_if(&list.filter, &list.by, image).filter(|_| is_ordered())
     }
 
-    fn number_place(&self, key: &EntityKey, number: u64) -> (KeyBytes, KeyBytes) {
+    /// Where an entity is in the list of all of its kind by number: partition and sort key.
+    pub fn number_place(&self, key: &EntityKey, number: u64) -> (KeyBytes, KeyBytes) {
         let mut sort = number_key(number);
         sort.push_text(&key.id);
         (self.number_partition(key.entity, key.tenant.as_ref()), sort)

@@ -1,0 +1,233 @@
+//! What it costs to find tasks by several tags, beside the figures of the article on tagging tasks:
+//! lists of 50, 80 and 20 tasks, of which three are in all. Its algorithm reads 60 + 3 rows if the
+//! three are on the first page of each list, 150 + 3 if they are at the end, and 3 + 3 with a
+//! composite tag. On every store, wherever the three are.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use keyloom::explain::StoreRead;
+use keyloom::{Db, MatchingUse, Options};
+use keyloom_store::{Answer, BatchGet, BatchGot, Page, Query, Store};
+use keyloom_testkit::{Front, InFront, ManualClock, Random, SimDisk};
+use pollster::block_on;
+use serde_json::json;
+
+use crate::rig::{engine, reference_at};
+
+const SINGLE: &str = r#"
+[entity.task]
+fields.tags = "tags = {}"
+list.all = {}
+"#;
+const COMBINED: &str = r#"
+[entity.task]
+fields.tags = "tags = {}"
+tags.tags.combine = [["project", "priority", "severity"]]
+list.all = {}
+"#;
+
+/// The tags of a task: whether it has each of the three.
+type Tags = [bool; 3];
+
+/// 47, 77 and 17 tasks with one tag, 3 with all.
+fn tasks() -> Vec<Tags> {
+    let one = |place: usize, count: usize| {
+        let tags: Tags = std::array::from_fn(|other| other == place);
+        std::iter::repeat_n(tags, count)
+    };
+    one(0, 47).chain(one(1, 77)).chain(one(2, 17)).chain([[true; 3]; 3]).collect()
+}
+
+/// Where the three are: at the end, at the start, and anywhere.
+fn arrangements() -> Vec<Vec<Tags>> {
+    let last = tasks();
+    let first = last.iter().rev().copied().collect();
+    let mut all = vec![last, first];
+    for seed in 0..8 {
+        let mut random = Random::new(seed);
+        let mut shuffled = tasks();
+        for place in (1..shuffled.len()).rev() {
+            shuffled.swap(place, random.index(place + 1));
+        }
+        all.push(shuffled);
+    }
+    all
+}
+
+/// What the article's algorithm reads of the lists: each page by page, up to the page with the last
+/// of the three.
+fn article(tasks: &[Tags]) -> u64 {
+    let pages = |tag: usize| {
+        let list: Vec<&Tags> = tasks.iter().filter(|tags| tags[tag]).collect();
+        let last = list.iter().rposition(|tags| **tags == [true; 3]).expect("three are in all");
+        (last + 1).next_multiple_of(20).min(list.len()) as u64
+    };
+    (0..3).map(pages).sum()
+}
+
+/// Counts rows that are read, whoever reads them.
+struct Counting {
+    store: Arc<dyn Store>,
+    rows: AtomicU64,
+}
+
+impl Front for Counting {
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Page> {
+        Box::pin(async move {
+            let page = self.store.query(query).await?;
+            self.rows.fetch_add(page.scanned, Ordering::Relaxed);
+            Ok(page)
+        })
+    }
+
+    fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
+        self.rows.fetch_add(batch.gets.len() as u64, Ordering::Relaxed);
+        self.store.batch_get(batch)
+    }
+}
+
+/// What finding tasks with all three tags has read.
+struct Cost {
+    reads: Vec<StoreRead>,
+    /// Rows that were read to explain it.
+    explaining: u64,
+}
+
+impl Cost {
+    fn rows(&self, calls: &[&str]) -> u64 {
+        let reads = self.reads.iter().filter(|read| calls.contains(&read.call));
+        reads.map(|read| read.rows).sum()
+    }
+}
+
+fn cost(store: Arc<dyn Store>, matching: MatchingUse, (model, tasks): (&str, &[Tags])) -> Cost {
+    let counting = Arc::new(InFront(Counting { store, rows: AtomicU64::new(0) }));
+    let options = Options { matching, ..Options::default() };
+    let db = block_on(Db::open_with(model, counting.clone(), options)).unwrap();
+    for tags in tasks {
+        let mut task = json!({ "tags": {} });
+        for (key, has) in ["project", "priority", "severity"].iter().zip(tags) {
+            if *has {
+                task["tags"][*key] = json!("x");
+            }
+        }
+        block_on(db.create("task", &task)).unwrap();
+    }
+    let (watched, explained) = db.explained();
+    counting.0.rows.store(0, Ordering::Relaxed);
+    let query = watched.list("task", "all").tag("project", "x").tag("priority", "x");
+    let page = block_on(query.tag("severity", "x").limit(20).read()).unwrap();
+    assert_eq!((page.items.len(), page.next), (3, None));
+    let figures = explained.explanations()[0].one_by_one.unwrap();
+    assert_eq!((figures.tags.best, figures.tags.worst, figures.entities), (60, 150, 3));
+    let planned = if model == COMBINED { (3, 3) } else { (60, 150) };
+    assert_eq!((figures.planned.best, figures.planned.worst), planned);
+    let reads = explained.reads();
+    let read: u64 = reads
+        .iter()
+        .filter(|read| ["query", "batch get"].contains(&read.call))
+        .map(|read| read.rows)
+        .sum();
+    let explaining = counting.0.rows.load(Ordering::Relaxed) - read;
+    Cost { reads, explaining }
+}
+
+fn memory() -> Arc<dyn Store> {
+    Arc::new(reference_at(&ManualClock::new()))
+}
+
+fn disk() -> Arc<dyn Store> {
+    Arc::new(engine(&SimDisk::new(0)))
+}
+
+/// Where lists are rows, as on DynamoDB, everything that is read is a row.
+#[test]
+fn where_lists_are_rows_no_more_rows_are_read_than_the_article_says() {
+    let all = arrangements();
+    assert_eq!((article(&all[0]), article(&all[1])), (150, 60), "at worst, and at best");
+    for make in [memory, disk] {
+        for tasks in &all {
+            let single = cost(make(), MatchingUse::Rows, (SINGLE, tasks));
+            let (lists, entities) = (single.rows(&["query"]), single.rows(&["batch get"]));
+            let article = article(tasks);
+            assert!(lists <= article && entities == 3, "{lists} + {entities}, not {article} + 3");
+            assert!(single.explaining <= 150, "{} to explain", single.explaining);
+            let combined = cost(make(), MatchingUse::Rows, (COMBINED, tasks));
+            let rows = (combined.rows(&["query"]), combined.rows(&["batch get"]));
+            assert_eq!(rows, (3, 3), "{:#?}", combined.reads);
+            assert!(combined.explaining <= 150 + 3, "{} to explain", combined.explaining);
+            assert_eq!(combined.reads.len(), 2, "two requests: {:#?}", combined.reads);
+        }
+    }
+}
+
+/// Where lists are sets, a part of each is read, and then the rows that lead from ordinals to tasks.
+#[test]
+fn where_lists_are_sets_no_more_rows_are_read_than_the_article_says() {
+    for make in [memory, disk] {
+        for tasks in arrangements().into_iter().take(4) {
+            let single = cost(make(), MatchingUse::Sets, (SINGLE, &tasks));
+            let combined = cost(make(), MatchingUse::Sets, (COMBINED, &tasks));
+            for (cost, parts, sizes) in [(&single, 3, 4), (&combined, 1, 2)] {
+                let (index, entities) = (cost.rows(&["query"]), cost.rows(&["batch get"]));
+                assert!(index <= 3 * 9 && entities == 3, "{index} + {entities}");
+                assert_eq!((cost.rows(&["read set"]), cost.rows(&["set sizes"])), (parts, sizes));
+                assert_eq!(cost.explaining, 0, "sizes of sets are known");
+            }
+        }
+    }
+}
+
+/// One page of a common tag reads one page, not 100 rows.
+#[test]
+fn a_page_of_one_tag_reads_about_a_page() {
+    let options = Options { matching: MatchingUse::Rows, ..Options::default() };
+    let db = block_on(Db::open_with(SINGLE, memory(), options)).unwrap();
+    for _ in 0..100 {
+        block_on(db.create("task", &json!({ "tags": { "project": "x" } }))).unwrap();
+    }
+    let (watched, explained) = db.explained();
+    let page = block_on(watched.list("task", "all").tag("project", "x").limit(20).read()).unwrap();
+    assert_eq!(page.items.len(), 20);
+    let rows: u64 = explained.reads().iter().map(|read| read.rows).sum();
+    assert!(rows <= 21 + 21, "{:#?}", explained.reads());
+}
+
+/// The worst that lists can do: common tags whose members come in turns, and a rare one.
+#[test]
+fn a_rare_tag_bounds_what_is_read_of_common_ones() {
+    for rare_at in [0, 200, 399] {
+        let tags = |number: usize| -> Tags {
+            let is_rare = number == rare_at || number % 100 == 50;
+            [number.is_multiple_of(2), !number.is_multiple_of(2) || is_rare, is_rare]
+        };
+        let store = memory();
+        let options = Options { matching: MatchingUse::Rows, ..Options::default() };
+        let db = block_on(Db::open_with(SINGLE, store, options)).unwrap();
+        for number in 0..400 {
+            let tags = tags(number);
+            let mut task = json!({ "tags": {} });
+            for (key, has) in ["project", "priority", "severity"].iter().zip(tags) {
+                if has {
+                    task["tags"][*key] = json!("x");
+                }
+            }
+            block_on(db.create("task", &task)).unwrap();
+        }
+        let expected = (0..400).filter(|number| tags(*number) == [true; 3]).count();
+        let (watched, explained) = db.explained();
+        let query = watched.list("task", "all").tag("project", "x").tag("priority", "x");
+        let page = block_on(query.tag("severity", "x").limit(20).read()).unwrap();
+        assert_eq!(page.items.len(), expected);
+        let reads = explained.reads();
+        let lists = reads.iter().filter(|read| read.call == "query");
+        let (rows, requests) = lists.fold((0, 0), |sum, read| (sum.0 + read.rows, sum.1 + 1));
+        // The rare tag has five tasks.
+        assert!(rows <= 3 * 5 * 4 && requests <= 40, "{rows} rows, {requests} requests");
+    }
+}
