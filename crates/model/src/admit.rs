@@ -13,9 +13,13 @@ mod error;
 mod id;
 mod patch;
 
+use std::borrow::Cow;
+
 use keyloom_value::{Item, Name, Value};
 
-use crate::model::{DefaultValue, Entity, Field, FieldOrigin, FieldType, Literal, Presence};
+use crate::model::{
+    DefaultValue, Entity, Field, FieldAccess, FieldOrigin, FieldType, Literal, Presence,
+};
 use crate::time;
 
 use checker::{Checker, NESTING_MAX, Place};
@@ -34,13 +38,47 @@ impl Entity {
     /// Everything that is wrong with the document, in the order of the entity's fields and then
     /// of what is no field: the first 100 errors.
     pub fn admit(&self, document: &Item, now_ms: i64) -> Result<Item, Vec<FieldError>> {
+        self.whole(document, now_ms, |_| Setting::Free)
+    }
+
+    /// As [`admit`](Entity::admit), for a document from a client of the service. `before` is what
+    /// is stored, if the document replaces it. A read-only field keeps the value that is stored,
+    /// or gets its default; the document may repeat that value and give no other.
+    ///
+    /// # Errors
+    ///
+    /// As of [`admit`](Entity::admit).
+    pub fn admit_client(
+        &self,
+        document: &Item,
+        before: Option<&Item>,
+        now_ms: i64,
+    ) -> Result<Item, Vec<FieldError>> {
+        self.whole(document, now_ms, |field| match (field.access, before) {
+            (FieldAccess::ReadWrite, _) => Setting::Free,
+            (FieldAccess::ReadOnly, Some(before)) => {
+                Setting::Fixed(before.get(&field.name).cloned())
+            }
+            (FieldAccess::ReadOnly, None) => {
+                Setting::Fixed(field.default.as_ref().map(|default| default.value(now_ms)))
+            }
+        })
+    }
+
+    fn whole(
+        &self,
+        document: &Item,
+        now_ms: i64,
+        setting: impl Fn(&Field) -> Setting,
+    ) -> Result<Item, Vec<FieldError>> {
         let mut checker = Checker::default();
         let mut fields = Vec::with_capacity(self.fields.len());
         for field in self.settable() {
-            let value = match (document.get(&field.name), &field.default) {
-                (Some(given), _) => checker.given(given, field),
-                (None, Some(default)) => Some(default.value(now_ms)),
-                (None, None) => checker.absent(field),
+            let value = match (setting(field), document.get(&field.name), &field.default) {
+                (Setting::Fixed(value), given, _) => checker.fixed((given, value), field),
+                (Setting::Free, Some(given), _) => checker.given(given, field),
+                (Setting::Free, None, Some(default)) => Some(default.value(now_ms)),
+                (Setting::Free, None, None) => checker.absent(field),
             };
             fields.extend(value.map(|value| (Name::from(&field.name), value)));
         }
@@ -57,14 +95,36 @@ impl Entity {
     /// As of [`admit`](Entity::admit): the whole result must be right, so that also a field that
     /// the patch does not name can be at fault, if it was wrong before.
     pub fn admit_patch(&self, fields: &Item, patch: &Item) -> Result<Item, Vec<FieldError>> {
+        self.patched(fields, patch, |_| FieldAccess::ReadWrite)
+    }
+
+    /// As [`admit_patch`](Entity::admit_patch), for a patch from a client of the service: it must
+    /// leave read-only fields as they are.
+    ///
+    /// # Errors
+    ///
+    /// As of [`admit_patch`](Entity::admit_patch).
+    pub fn admit_client_patch(&self, fields: &Item, patch: &Item) -> Result<Item, Vec<FieldError>> {
+        self.patched(fields, patch, |field| field.access)
+    }
+
+    fn patched(
+        &self,
+        fields: &Item,
+        patch: &Item,
+        access: impl Fn(&Field) -> FieldAccess,
+    ) -> Result<Item, Vec<FieldError>> {
         let mut checker = Checker::default();
         let mut patched = Vec::with_capacity(self.fields.len());
         for field in self.settable() {
             let before = fields.get(&field.name);
-            let value = match (patch.get(&field.name), before) {
-                (Some(change), before) => checker.changed((change, before), field),
-                (None, Some(untouched)) => checker.stored(untouched, field),
-                (None, None) => checker.absent(field),
+            let value = match (patch.get(&field.name), access(field)) {
+                (Some(change), FieldAccess::ReadWrite) => checker.changed((change, before), field),
+                (Some(change), FieldAccess::ReadOnly) => {
+                    let change = merged(change, before, field);
+                    checker.fixed((Some(&change), before.cloned()), field)
+                }
+                (None, _) => checker.kept(before, field),
             };
             patched.extend(value.map(|value| (Name::from(&field.name), value)));
         }
@@ -145,6 +205,26 @@ impl FieldType {
     }
 }
 
+/// What a document can do to a field.
+enum Setting {
+    /// Give it any value.
+    Free,
+    /// Repeat the value that it has anyway.
+    Fixed(Option<Value>),
+}
+
+/// The value that a patch makes of the one that was there before.
+fn merged<'v>(change: &'v Value, before: Option<&Value>, field: &Field) -> Cow<'v, Value> {
+    match (&field.of, change) {
+        (FieldType::Any | FieldType::Map(..) | FieldType::Tags, Value::M(members))
+            if change.depth() <= NESTING_MAX =>
+        {
+            Cow::Owned(patch::merged(before, members))
+        }
+        _ => Cow::Borrowed(change),
+    }
+}
+
 /// Values come in here; what is wrong stays in the checker, what is right goes on.
 impl Checker {
     /// A value of a document.
@@ -171,19 +251,28 @@ impl Checker {
     /// A value of a patch, and the one that was there before.
     fn changed(&mut self, change: (&Value, Option<&Value>), field: &Field) -> Option<Value> {
         let (change, before) = change;
-        let is_shallow = change.depth() <= NESTING_MAX;
-        match (&field.of, change) {
-            (FieldType::Any | FieldType::Map(..) | FieldType::Tags, Value::M(members))
-                if is_shallow =>
-            {
-                self.given(&patch::merged(before, members), field)
-            }
-            _ => self.given(change, field),
-        }
+        self.given(&merged(change, before, field), field)
     }
 
-    /// A value that was stored before and stays.
-    fn stored(&mut self, value: &Value, field: &Field) -> Option<Value> {
+    /// A value of a read-only field, given or not, and the one that it must be.
+    fn fixed(&mut self, value: (Option<&Value>, Option<Value>), field: &Field) -> Option<Value> {
+        let (given, value) = value;
+        let is_same = match (given, &value) {
+            (None, _) | (Some(Value::Null), None) => true,
+            (Some(Value::Null), Some(_)) | (Some(_), None) => false,
+            (Some(given), Some(value)) => {
+                given.depth() <= NESTING_MAX && convert::stored(given, &field.of) == *value
+            }
+        };
+        if !is_same {
+            self.report(&Place::Field(&field.name), FieldErrorKind::ReadOnly);
+        }
+        self.kept(value.as_ref(), field)
+    }
+
+    /// What was stored before and stays.
+    fn kept(&mut self, value: Option<&Value>, field: &Field) -> Option<Value> {
+        let Some(value) = value else { return self.absent(field) };
         self.value(value, &field.of, &Place::Field(&field.name));
         Some(value.clone())
     }

@@ -12,6 +12,7 @@ mod list;
 mod literal;
 mod name;
 mod path;
+mod read_only;
 mod scope;
 mod tenancy;
 mod unique;

@@ -101,6 +101,8 @@ pub enum FieldErrorKind {
         /// What was given, cut if it is long.
         found: String,
     },
+    /// The field is read-only, and this is not the value that it has.
+    ReadOnly,
     /// Lists and maps are nested too deep.
     TooDeep {
         /// How deep they may be.
@@ -193,6 +195,9 @@ impl Display for FieldError {
                 "{at} must be an id, which has 1 to 256 bytes, no control characters, and is not \
                  `.` or `..`, and this is `{found}`"
             ),
+            FieldErrorKind::ReadOnly => {
+                write!(f, "{at} is read-only; leave it out, or send its current value")
+            }
             FieldErrorKind::TooDeep { depth_max } => {
                 write!(f, "{at} is nested more than {depth_max} deep; make it flatter")
             }

@@ -7,7 +7,7 @@ use crate::declared::{
 };
 use crate::error::{Code, Report, Reporter};
 use crate::model::{
-    DefaultValue, EntityId, Field, FieldOrigin, FieldType, Limits, OnDelete, Presence,
+    DefaultValue, EntityId, Field, FieldAccess, FieldOrigin, FieldType, Limits, OnDelete, Presence,
 };
 use crate::source::Word;
 
@@ -34,6 +34,7 @@ pub(crate) fn fields(
             of,
             presence: Presence::Required,
             default: None,
+            access: FieldAccess::ReadWrite,
         },
         is_readable: true,
     };
@@ -127,7 +128,9 @@ fn field_of(
     }
     let default = spec.default.as_ref().and_then(|default| default_of(default, &of, reporter));
     let presence = spec.optional.map_or(Presence::Required, |_| Presence::Optional);
-    Some(Field { name: name.text.clone(), origin: FieldOrigin::Declared, of, presence, default })
+    // Which ones are read-only is said beside the fields.
+    let (origin, access) = (FieldOrigin::Declared, FieldAccess::ReadWrite);
+    Some(Field { name: name.text.clone(), origin, of, presence, default, access })
 }
 
 fn type_of(

@@ -48,7 +48,7 @@ pub enum ChangeKind {
     UniqueRemoved,
     /// Another field says when entities expire, or one at last, or none any more.
     ExpiryChanged,
-    /// Another path, or other handlers.
+    /// Another path, other handlers, or other read-only fields.
     ServiceChanged,
     /// Entities are numbered since they are looked for by tags or facets, or are not any more: their
     /// lists order equals by number.

@@ -11,5 +11,6 @@ mod hostile;
 mod language;
 mod layouts;
 mod random_entity;
+mod read_only;
 mod round_trip;
 mod templates;

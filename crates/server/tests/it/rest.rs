@@ -15,6 +15,7 @@ mod once;
 mod own;
 mod pages;
 mod possible_queries;
+mod read_only;
 mod served;
 mod serving;
 mod stages;

@@ -1,10 +1,10 @@
 //! Random declarations over the fields that an entity has: uniques, lists, counts, boards, tags.
 
-use keyloom_model::{CaseMode, Direction};
+use keyloom_model::{CaseMode, Direction, Presence};
 
 use super::draft::{
-    DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftList, DraftRanking, DraftTest,
-    DraftType, DraftUnique,
+    DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftField, DraftList, DraftRanking,
+    DraftTest, DraftType, DraftUnique,
 };
 use super::field::literal_of;
 use crate::Random;
@@ -52,6 +52,22 @@ pub(super) fn add_expiry(entity: &mut DraftEntity, random: &mut Random) {
     if !times.is_empty() && random.chance(1, 3) {
         entity.expires = Some(random.pick(&times).clone());
     }
+}
+
+pub(super) fn add_read_only(entity: &mut DraftEntity, random: &mut Random) {
+    if random.chance(1, 2) {
+        entity.read_only = read_only(entity, random);
+    }
+}
+
+/// Some fields that clients need not set.
+pub(super) fn read_only(entity: &DraftEntity, random: &mut Random) -> Vec<String> {
+    let is_set = |field: &&DraftField| {
+        let is_tenant = entity.tenant.as_ref() == Some(&field.name);
+        !is_tenant && (field.presence == Presence::Optional || field.default.is_some())
+    };
+    let fields = entity.fields.iter().filter(is_set).map(|field| field.name.clone());
+    random.some_of(&fields.collect::<Vec<String>>(), 2)
 }
 
 pub(super) fn add_uniques(entity: &mut DraftEntity, random: &mut Random) {

@@ -29,6 +29,8 @@ pub struct DraftEntity {
     pub tenant: Option<String>,
     /// The field that says when it expires.
     pub expires: Option<String>,
+    /// The fields that clients cannot set.
+    pub read_only: Vec<String>,
     /// The declared fields.
     pub fields: Vec<DraftField>,
     /// What is unique.
@@ -235,6 +237,7 @@ impl DraftEntity {
             parent: None,
             tenant: None,
             expires: None,
+            read_only: vec![],
             fields: vec![],
             uniques: vec![],
             lists: vec![],
@@ -270,5 +273,6 @@ impl DraftEntity {
         self.combinations.retain(|combination| combination.field != name);
         self.tenant.take_if(|tenant| tenant == name);
         self.expires.take_if(|expires| expires == name);
+        self.read_only.retain(|field| field != name);
     }
 }

@@ -89,6 +89,7 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
             line(text, "on_parent_delete", "\"cascade\"");
         }
     }
+    names(text, "read_only", &entity.read_only);
     for field in &entity.fields {
         line(text, &format!("fields.{}", field.name), &format!("\"{}\"", spec(field)));
     }

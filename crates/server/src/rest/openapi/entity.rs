@@ -1,6 +1,6 @@
 //! The documents of an entity as JSON Schema: as it is shown, as it is made, replaced and changed.
 
-use keyloom_model::{Entity, Field, FieldOrigin, IdSource, Model, Presence};
+use keyloom_model::{Entity, Field, FieldAccess, FieldOrigin, IdSource, Model, Presence};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::example::{default_of, is_needed};
@@ -40,13 +40,14 @@ fn shown(model: &Model, entity: &Entity) -> Json {
         let is_null = field.presence == Presence::Optional && field.default.is_some();
         let values = schema(&field.of, Form::Shown);
         let values = if is_null { or_null(values) } else { values };
+        let values = marked(field, values);
         properties.insert(field.name.clone(), described(model, entity, field, values));
     }
     object(properties, &required)
 }
 
 fn create(model: &Model, entity: &Entity) -> Json {
-    let mut properties = whole(model, entity);
+    let mut properties = whole(model, entity, |field| field.access == FieldAccess::ReadWrite);
     let mut required = needed(entity);
     properties.insert("version".to_owned(), version_shown());
     if entity.id_source == IdSource::Given {
@@ -57,7 +58,7 @@ fn create(model: &Model, entity: &Entity) -> Json {
 }
 
 fn replace(model: &Model, entity: &Entity) -> Json {
-    let mut properties = whole(model, entity);
+    let mut properties = whole(model, entity, |_| true);
     properties.extend(of_request());
     object(properties, &needed(entity))
 }
@@ -66,6 +67,7 @@ fn patch(model: &Model, entity: &Entity) -> Json {
     let mut properties = Map::new();
     for field in settable(entity) {
         let values = or_null_if_optional(field, schema(&field.of, Form::Patched));
+        let values = marked(field, values);
         properties.insert(field.name.clone(), described(model, entity, field, values));
     }
     properties.extend(of_request());
@@ -90,16 +92,25 @@ fn page(entity: &Entity) -> Json {
     object(properties, &["items"])
 }
 
-/// The fields of a whole document.
-fn whole(model: &Model, entity: &Entity) -> Map<String, Json> {
+/// The fields of a whole document that it can have.
+fn whole(model: &Model, entity: &Entity, is_had: impl Fn(&Field) -> bool) -> Map<String, Json> {
     let property = |field: &Field| {
         let mut values = or_null_if_optional(field, schema(&field.of, Form::Given));
-        if let Some(default) = default_of(field) {
-            values = with(values, "default", default);
-        }
+        values = match (field.access, default_of(field)) {
+            (FieldAccess::ReadWrite, Some(default)) => with(values, "default", default),
+            (FieldAccess::ReadWrite | FieldAccess::ReadOnly, _) => marked(field, values),
+        };
         (field.name.clone(), described(model, entity, field, values))
     };
-    settable(entity).map(property).collect()
+    settable(entity).filter(|field| is_had(field)).map(property).collect()
+}
+
+/// A document may repeat a read-only field, as it may repeat the id.
+fn marked(field: &Field, schema: Json) -> Json {
+    match field.access {
+        FieldAccess::ReadOnly => with(schema, "readOnly", true),
+        FieldAccess::ReadWrite => schema,
+    }
 }
 
 /// What a document that is about one entity may say of which and of when.

@@ -1,8 +1,8 @@
 //! What the model says, in sentences. Words of the model stand in backticks.
 
 use keyloom_model::{
-    CaseMode, DefaultValue, Direction, Entity, Field, FieldId, FieldOrigin, FieldType, IdSource,
-    List, Model, OnDelete, Presence, Tenancy, Unique,
+    CaseMode, DefaultValue, Direction, Entity, Field, FieldAccess, FieldId, FieldOrigin, FieldType,
+    IdSource, List, Model, OnDelete, Presence, Tenancy, Unique,
 };
 
 use super::super::example::{default_of, literal_of};
@@ -132,10 +132,17 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     if field.presence == Presence::Optional {
         sentences.push("May be absent.".to_owned());
     }
+    let (created, left_out) = match field.access {
+        FieldAccess::ReadWrite => ("The time of creation if left out.", "if left out"),
+        FieldAccess::ReadOnly => {
+            sentences.push("Read-only: the service sets it.".to_owned());
+            ("First the time of creation.", "at first")
+        }
+    };
     match &field.default {
-        Some(DefaultValue::Now) => sentences.push("The time of creation if left out.".to_owned()),
+        Some(DefaultValue::Now) => sentences.push(created.to_owned()),
         Some(DefaultValue::Literal(_)) => {
-            sentences.extend(default_of(field).map(|value| format!("`{value}` if left out.")));
+            sentences.extend(default_of(field).map(|value| format!("`{value}` {left_out}.")));
         }
         None => {}
     }
