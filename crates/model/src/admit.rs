@@ -23,8 +23,8 @@ use crate::model::{
 use crate::time;
 
 use checker::{Checker, NESTING_MAX, Place};
-use error::expected_null;
 pub use error::{FieldError, FieldErrorKind, LengthUnit};
+use error::{excerpt, expected_null};
 pub use id::check_id;
 
 impl Entity {
@@ -35,8 +35,8 @@ impl Entity {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the document, in the order of the entity's fields and then
-    /// of what is no field: the first 100 errors.
+    /// Everything that is wrong with the document, in the order of the entity's fields, then their
+    /// formats, then what is no field: the first 100 errors.
     pub fn admit(&self, document: &Item, now_ms: i64) -> Result<Item, Vec<FieldError>> {
         self.whole(document, now_ms, |_| Setting::Free)
     }
@@ -82,8 +82,10 @@ impl Entity {
             };
             fields.extend(value.map(|value| (Name::from(&field.name), value)));
         }
+        let fields: Item = fields.into_iter().collect();
+        checker.formats(&fields, self);
         checker.names(document, self);
-        checker.finish().map(|()| fields.into_iter().collect())
+        checker.finish().map(|()| fields)
     }
 
     /// The stored form after a merge patch (RFC 7396): null removes a field, a map merges into a
@@ -128,9 +130,11 @@ impl Entity {
             };
             patched.extend(value.map(|value| (Name::from(&field.name), value)));
         }
+        let patched: Item = patched.into_iter().collect();
+        checker.formats(&patched, self);
         checker.names(patch, self);
         checker.names(fields, self);
-        checker.finish().map(|()| patched.into_iter().collect())
+        checker.finish().map(|()| patched)
     }
 
     /// Checks that fields are in stored form, complete, and keep every rule of the model.
@@ -148,6 +152,7 @@ impl Entity {
                 }
             }
         }
+        checker.formats(fields, self);
         checker.names(fields, self);
         checker.finish()
     }
@@ -283,6 +288,20 @@ impl Checker {
             self.report(&Place::Field(&field.name), FieldErrorKind::Missing { expected });
         }
         None
+    }
+
+    /// Checks the formats of texts, which may depend on other fields.
+    fn formats(&mut self, fields: &Item, entity: &Entity) {
+        for rule in &entity.formats {
+            let name = &entity.field(rule.field).name;
+            if let Some(text) = fields.get(name).and_then(Value::as_s)
+                && let Some(format) = rule.format(entity, fields)
+                && !format.matches(text)
+            {
+                let found = excerpt(text);
+                self.report(&Place::Field(name), FieldErrorKind::NotInFormat { format, found });
+            }
+        }
     }
 
     /// Refuses what is no field of the entity.

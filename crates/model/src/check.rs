@@ -5,6 +5,7 @@ mod board;
 mod capacity;
 mod entity;
 mod field;
+mod format;
 mod handler;
 mod jobs;
 mod lineage;

@@ -4,6 +4,7 @@
 mod children;
 mod entity;
 mod field;
+mod format;
 mod list;
 mod literal;
 
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 
 pub use entity::{Entity, EntityId, IdSource, Tenancy, Unique, UniqueId};
 pub use field::{Field, FieldAccess, FieldId, FieldOrigin, FieldType, Limits, OnDelete, Presence};
+pub use format::{Format, FormatChoice, FormatRule};
 pub use list::{
     Board, BoardId, CaseMode, Count, CountId, Direction, Handler, List, ListId, OrderBy, PathPart,
     Ranking, TagCombination, Target, Test, TriggeringChange,

@@ -127,7 +127,12 @@ impl World {
     fn add_method(&mut self, domain: &Db, contact: &str) -> Result<(), Error> {
         let kind = *self.random.pick(&["call", "text", "email", "webhook"]);
         let number = self.methods.len();
-        let method = json!({ "contact": contact, "kind": kind, "destination": format!("d{number}"),
+        let destination = match kind {
+            "email" => format!("d{number}@example.com"),
+            "webhook" => format!("https://example.com/{number}"),
+            _ => format!("+1555{number:04}"),
+        };
+        let method = json!({ "contact": contact, "kind": kind, "destination": destination,
             "wait_seconds": self.wait_seconds(), "enabled": self.random.chance(5, 6),
             "position": self.random.below(6) });
         let method = block_on(domain.create("method", &method))?;

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use keyloom_value::{Number, Path, ValueType};
 
 use crate::describe;
-use crate::model::{Field, Limits};
+use crate::model::{Field, Format, Limits};
 
 /// Characters of a user's text that an error repeats.
 const EXCERPT_LENGTH_MAX: usize = 60;
@@ -98,6 +98,13 @@ pub enum FieldErrorKind {
     },
     /// A text can be no id.
     NotAnId {
+        /// What was given, cut if it is long.
+        found: String,
+    },
+    /// A text has not the format of its field.
+    NotInFormat {
+        /// The format.
+        format: Format,
         /// What was given, cut if it is long.
         found: String,
     },
@@ -195,6 +202,9 @@ impl Display for FieldError {
                 "{at} must be an id, which has 1 to 256 bytes, no control characters, and is not \
                  `.` or `..`, and this is `{found}`"
             ),
+            FieldErrorKind::NotInFormat { format, found } => {
+                write!(f, "{at} must be {}, and this is `{found}`", format.in_words())
+            }
             FieldErrorKind::ReadOnly => {
                 write!(f, "{at} is read-only; leave it out, or send its current value")
             }

@@ -1,5 +1,6 @@
 //! Reading `[entity.NAME]`: its own keys, fields and uniques.
 
+use super::format::formats;
 use super::keys::{Keys, list, table, text, word, wrong_kind};
 use super::{limited, list as lists};
 use crate::declared::{DeclaredEntity, DeclaredField, DeclaredUnique};
@@ -22,6 +23,7 @@ const KEYS: &[&str] = &[
     "expires",
     "read_only",
     "fields",
+    "format",
     "unique",
     "list",
     "count",
@@ -45,6 +47,7 @@ pub(crate) fn entity(
         expires: keys.text("expires", reporter),
         read_only: keys.words("read_only", reporter),
         fields: fields(&keys, reporter),
+        formats: formats(&keys, reporter),
         uniques: uniques(&keys, reporter),
         lists: named(&keys, "list", (lists::list, reporter)),
         counts: named(&keys, "count", (lists::count, reporter)),

@@ -64,6 +64,7 @@ codes! {
     SharedRef = "K0310": "An entity that all tenants share refers to one that a tenant owns."
     BuiltInName = "K0311": "An entity has the name of one that the model has by itself."
     BadReadOnly = "K0312": "A read-only field is the id, the parent or the tenant, or it is required and has no default."
+    BadFormat = "K0313": "A format does not fit the members of its enum, or the default of its field."
     BadUse = "K0401": "A field's type does not allow what it is used for."
     SameFieldTwice = "K0402": "A field is named twice where once says it all."
     BadPath = "K0403": "A path is not of the form `/word/{field}/word`."

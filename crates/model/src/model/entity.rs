@@ -1,7 +1,8 @@
 //! Entities and what is unique among them.
 
 use super::{
-    Board, BoardId, CaseMode, Count, CountId, Field, FieldId, List, ListId, TagCombination,
+    Board, BoardId, CaseMode, Count, CountId, Field, FieldId, FormatRule, List, ListId,
+    TagCombination,
 };
 
 /// An entity of one model.
@@ -33,6 +34,8 @@ pub struct Entity {
     pub expires: Option<FieldId>,
     /// First `id`, then the parent if there is one, then the declared ones in their order.
     pub fields: Vec<Field>,
+    /// What their texts look like.
+    pub formats: Vec<FormatRule>,
     /// What no two of them have in common.
     pub uniques: Vec<Unique>,
     /// The ordered lists they are in.

@@ -6,6 +6,7 @@ mod admit;
 mod apps;
 mod errors;
 mod evolve;
+mod formats;
 mod guide;
 mod hostile;
 mod language;

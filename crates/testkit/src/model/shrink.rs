@@ -50,6 +50,7 @@ fn simpler_entities(entity: &DraftEntity) -> Vec<DraftEntity> {
     with(&|entity| entity.path = None);
     with(&|entity| entity.expires = None);
     with(&|entity| entity.read_only.clear());
+    with(&|entity| entity.formats.clear());
     with(&|entity| entity.tenant = None);
     with(&|entity| entity.id_source = IdSource::Generated);
     for field in &entity.fields {

@@ -2,7 +2,9 @@
 
 use std::fmt::{Display, Write};
 
-use keyloom_model::{CaseMode, Direction, IdSource, Limits, OnDelete, Presence, TriggeringChange};
+use keyloom_model::{
+    CaseMode, Direction, Format, IdSource, Limits, OnDelete, Presence, TriggeringChange,
+};
 
 use super::draft::{
     Draft, DraftEntity, DraftField, DraftHandler, DraftRanking, DraftTest, DraftType, DraftUnique,
@@ -92,6 +94,19 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
     names(text, "read_only", &entity.read_only);
     for field in &entity.fields {
         line(text, &format!("fields.{}", field.name), &format!("\"{}\"", spec(field)));
+    }
+    for format in &entity.formats {
+        match &format.by {
+            None => line(text, &format!("format.{}", format.field), &quoted(format.format.name())),
+            Some((by, formats)) => {
+                let one = |(member, format): &(String, Format)| {
+                    format!("{} = {}", quoted(member), quoted(format.name()))
+                };
+                let formats: Vec<String> = formats.iter().map(one).collect();
+                let key = format!("format.{}.{by}", format.field);
+                line(text, &key, &format!("{{ {} }}", formats.join(", ")));
+            }
+        }
     }
     if !entity.uniques.is_empty() {
         let entries: Vec<String> = entity.uniques.iter().map(unique).collect();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::{
-    CaseMode, DefaultValue, Direction, Entity, EntityId, Field, FieldAccess, FieldType, IdSource,
-    Limits, Model, OnDelete, Presence, Ranking, Tenancy, check, render,
+    CaseMode, DefaultValue, Direction, Entity, EntityId, Field, FieldAccess, FieldType,
+    FormatChoice, IdSource, Limits, Model, OnDelete, Presence, Ranking, Tenancy, check, render,
 };
 use keyloom_testkit::Random;
 use keyloom_testkit::model::{Draft, EditKind, document, draft, drafts, given_id, patch};
@@ -78,7 +78,7 @@ const FEATURES: &[&str] = &[
     "list without anything", "list by", "list by two", "list ascending", "list descending",
     "list by several", "list mixed", "list where", "list sparse", "list by the parent",
     "list facets", "list path", "list ordered by an enum", "list ordered by id",
-    "read-only", "path", "count", "board of", "board rank", "combination", "handler",
+    "read-only", "format", "format by an enum", "path", "count", "board of", "board rank", "combination", "handler",
 ];
 
 fn entity_features(model: &Model, (id, entity): (EntityId, &Entity)) -> Vec<String> {
@@ -99,6 +99,7 @@ fn entity_features(model: &Model, (id, entity): (EntityId, &Entity)) -> Vec<Stri
     let is_entity = |field: &Field| model.find(&field.name).is_some();
     let is_optional = |id| entity.field(id).presence == Presence::Optional;
     let unique = |test: &dyn Fn(&keyloom_model::Unique) -> bool| entity.uniques.iter().any(test);
+    let formats = |test: fn(&FormatChoice) -> bool| entity.formats.iter().any(|r| test(&r.choice));
     let found = [
         ("parent", parent.is_some()),
         ("grandparent", parent_entity.is_some_and(|parent| parent.parent.is_some())),
@@ -121,6 +122,8 @@ fn entity_features(model: &Model, (id, entity): (EntityId, &Entity)) -> Vec<Stri
         ("unique folded", unique(&|unique| unique.case == CaseMode::Folded)),
         ("unique optional", unique(&|unique| unique.fields.iter().any(|id| is_optional(*id)))),
         ("read-only", entity.fields.iter().any(|field| field.access == FieldAccess::ReadOnly)),
+        ("format", formats(|choice| matches!(choice, FormatChoice::Always(_)))),
+        ("format by an enum", formats(|choice| matches!(choice, FormatChoice::By(..)))),
         ("path", entity.path.starts_with("/at/")),
         ("count", !entity.counts.is_empty()),
         ("board of", entity.boards.iter().any(|b| matches!(b.ranking, Ranking::Count(_)))),

@@ -2,7 +2,7 @@
 
 use keyloom_model::{
     CaseMode, DefaultValue, Direction, Entity, Field, FieldAccess, FieldId, FieldOrigin, FieldType,
-    IdSource, List, Model, OnDelete, Presence, Tenancy, Unique,
+    Format, FormatChoice, FormatRule, IdSource, List, Model, OnDelete, Presence, Tenancy, Unique,
 };
 
 use super::super::example::{default_of, literal_of};
@@ -129,6 +129,10 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
         }
         (of, _) => sentences.push(format!("{}.", capital(&of.in_words()))),
     }
+    let id = entity.find_field(&field.name);
+    if let Some(format) = id.and_then(|id| entity.format_rule(id)) {
+        sentences.push(format_rule(entity, format));
+    }
     if field.presence == Presence::Optional {
         sentences.push("May be absent.".to_owned());
     }
@@ -146,7 +150,6 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
         }
         None => {}
     }
-    let id = entity.find_field(&field.name);
     let is = |other: Option<FieldId>| id.is_some() && id == other;
     if let Tenancy::Own(tenant) = entity.tenancy
         && is(Some(tenant))
@@ -159,6 +162,20 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     let uniques = entity.uniques.iter().filter(|unique| unique.fields.iter().any(|f| is(Some(*f))));
     sentences.extend(uniques.map(|unique| unique_rule(entity, field, unique)));
     sentences.join(" ")
+}
+
+fn format_rule(entity: &Entity, rule: &FormatRule) -> String {
+    match &rule.choice {
+        FormatChoice::Always(format) => format!("Must be {}.", format.in_words()),
+        FormatChoice::By(by, formats) => {
+            let by = &entity.field(*by).name;
+            let one = |(member, format): &(String, Format)| {
+                format!("{} if `{by}` is `{member}`", format.in_words())
+            };
+            let all: Vec<String> = formats.iter().map(one).collect();
+            format!("Must be {}.", all.join("; "))
+        }
+    }
 }
 
 fn unique_rule(entity: &Entity, field: &Field, unique: &Unique) -> String {

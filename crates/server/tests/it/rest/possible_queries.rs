@@ -26,8 +26,9 @@ impl Domain {
         };
         make("/contacts", &json!({"name": "Linus"}));
         let contact = make("/contacts", &json!({"name": "Ada"}));
-        for (kind, position) in [("call", 2), ("email", 1)] {
-            let method = json!({"contact": contact, "kind": kind, "destination": "x",
+        for (kind, destination, position) in [("call", "+15550100", 2), ("email", "a@b.example", 1)]
+        {
+            let method = json!({"contact": contact, "kind": kind, "destination": destination,
                 "position": position});
             make("/methods", &method);
         }

@@ -315,6 +315,7 @@ fn prepare(entity: &Entity, item: &mut Item, (mark, number): (&str, usize)) {
         } else if let FieldType::Text(Limits { low: None | Some(0..=9), high: None | Some(20..) }) =
             field.of
             && field.origin == FieldOrigin::Declared
+            && entity.format_rule(id).is_none()
             && !mark.is_empty()
         {
             item.insert(field.name.as_str(), format!("{mark} {number}"));

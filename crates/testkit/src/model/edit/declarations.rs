@@ -3,7 +3,7 @@
 use keyloom_model::TriggeringChange;
 
 use super::super::declaration::{
-    Purpose, board, count, fields_for, list, order, read_only, unique,
+    Purpose, board, count, fields_for, format, list, order, read_only, unique,
 };
 use super::super::draft::{Draft, DraftHandler, DraftList, DraftType};
 use super::some_entity;
@@ -74,6 +74,17 @@ pub(super) fn change_read_only(draft: &mut Draft, random: &mut Random) -> Option
     if !is_same {
         *old = chosen;
     }
+    Some(())
+}
+
+pub(super) fn remove_format(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    some_entity(draft, random).formats.pop().map(|_| ())
+}
+
+pub(super) fn add_format(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let format = format(entity, random)?;
+    entity.formats.push(format);
     Some(())
 }
 
