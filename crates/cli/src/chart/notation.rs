@@ -46,6 +46,7 @@ fn split(of: &FieldType, model: &Model) -> (String, String) {
                 OnDelete::Refuse => "refuse",
                 OnDelete::Cascade => "cascade",
                 OnDelete::Clear => "clear",
+                OnDelete::Keep => "keep",
             };
             (format!("ref {} {rule}", model.entity(*target).name), String::new())
         }

@@ -139,5 +139,6 @@ fn rule(on_delete: OnDelete) -> &'static str {
         OnDelete::Refuse => "which cannot be deleted meanwhile",
         OnDelete::Cascade => "deleted with it",
         OnDelete::Clear => "cleared when that is deleted",
+        OnDelete::Keep => "kept when that is deleted",
     }
 }

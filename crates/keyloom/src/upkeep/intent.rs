@@ -3,7 +3,7 @@
 use keyloom_model::{DefaultValue, EntityKey, IdSource, Image, OwnRow};
 use keyloom_value::Item;
 
-use super::{Transition, Upkeep};
+use super::{References, Transition, Upkeep};
 use crate::change::Author;
 use crate::error::Error;
 use crate::import::Existing;
@@ -35,6 +35,18 @@ pub(crate) enum Turn {
     Changes(Transition),
     /// It stays as it was read.
     Stays(Option<OwnRow>),
+}
+
+impl Turn {
+    /// The same, with lists of references as they are.
+    fn trusted(self) -> Turn {
+        match self {
+            Turn::Changes(change) => {
+                Turn::Changes(Transition { references: References::Trusted, ..change })
+            }
+            Turn::Stays(row) => Turn::Stays(row),
+        }
+    }
 }
 
 impl Intent {
@@ -77,10 +89,13 @@ impl Upkeep<'_> {
                 let admitted = self.admit(key, (document, Some(&fields)), *author)?;
                 self.replacement(before, (&fields, admitted))
             }
-            Intent::Import { document, existing, .. } => match before {
-                Some(before) => self.import_over(before, document, *existing),
-                None => changes(None, Some(self.created(key, document, Author::Service)?)),
-            },
+            Intent::Import { document, existing, .. } => {
+                let turn = match before {
+                    Some(before) => self.import_over(before, document, *existing),
+                    None => changes(None, Some(self.created(key, document, Author::Service)?)),
+                };
+                turn.map(Turn::trusted)
+            }
             Intent::Delete { expected, .. } => {
                 changes(Some(self.at_version(key, before, expected.as_deref())?), None)
             }

@@ -272,7 +272,9 @@ impl Verifier<'_> {
         let intent = match (self.repair, link.on_delete) {
             (Repair::No, _) => return Ok(Remedy::NotAsked),
             // To delete what has lost its target would make one lost row many.
-            (Repair::Yes, OnDelete::Refuse | OnDelete::Cascade) => return Ok(Remedy::NeedsPerson),
+            (Repair::Yes, OnDelete::Refuse | OnDelete::Cascade | OnDelete::Keep) => {
+                return Ok(Remedy::NeedsPerson);
+            }
             (Repair::Yes, OnDelete::Clear) => {
                 let patch = Item::from([(field, Value::Null)]);
                 Intent::Update { key, patch, expected, author: Author::Service }

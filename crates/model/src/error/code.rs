@@ -52,6 +52,7 @@ codes! {
     BadEnum = "K0208": "An enum has no members, the same one twice, or one that is no plain word."
     ClearNeedsOptional = "K0209": "A reference that is cleared on deletion is not optional."
     BadElement = "K0210": "Lists and maps cannot hold this type."
+    BadReferences = "K0211": "References in a list are not kept or have no upper bound, or a reference of its own is kept."
     UnknownEntity = "K0301": "There is no such entity."
     UnknownField = "K0302": "The entity has no such field."
     ParentCycle = "K0303": "An entity is its own ancestor."

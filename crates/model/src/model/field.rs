@@ -145,4 +145,6 @@ pub enum OnDelete {
     Cascade,
     /// The reference becomes absent.
     Clear,
+    /// The id stays, though nothing is there any more. Only references in lists are kept.
+    Keep,
 }

@@ -112,6 +112,14 @@ fn of_field(model: &Model, field: &Field) -> Value {
         (_, FieldOrigin::Id) => json!("a1"),
         (FieldType::Ref(target, _), _) => json!(format!("ID OF {}", model.entity(*target).name)),
         (FieldType::Text(limits), _) => text(&field.name, limits),
+        (FieldType::List(of, limits), _) => match **of {
+            FieldType::Ref(target, _) => {
+                let id = format!("ID OF {}", model.entity(target).name);
+                let count = usize::try_from(limits.low.unwrap_or(1).min(10)).unwrap_or(1);
+                json!(vec![id; count])
+            }
+            _ => of_type(&field.of),
+        },
         (of, _) => of_type(of),
     }
 }

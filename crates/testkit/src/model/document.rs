@@ -144,8 +144,12 @@ fn value(
             Value::S(random.pick(&ids).clone())
         }
         FieldType::List(of, limits) => {
-            let count = count(limits, random);
-            Value::L((0..count).map(|_| value(of, ids, random)).collect::<Option<_>>()?)
+            let elements = (0..count(limits, random)).map(|_| value(of, ids, random));
+            match elements.collect::<Option<Vec<Value>>>() {
+                // It refers to nothing where there is nothing.
+                None if limits.contain(&0) => Value::L(vec![]),
+                elements => Value::L(elements?),
+            }
         }
         FieldType::Map(of, limits) => {
             Value::M(map(limits, random, |random| value(of, ids, random))?)

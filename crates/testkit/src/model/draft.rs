@@ -230,7 +230,10 @@ impl Draft {
                 entity.parent = None;
                 gone.push(name.to_owned());
             }
-            let refers = |of: &DraftType| matches!(of, DraftType::Ref(target, _) if target == name);
+            let refers = |of: &DraftType| {
+                let of = if let DraftType::List(of, _) = of { of } else { of };
+                matches!(of, DraftType::Ref(target, _) if target == name)
+            };
             let referring = entity.fields.iter().filter(|field| refers(&field.of));
             gone.extend(referring.map(|field| field.name.clone()));
             for field in &gone {

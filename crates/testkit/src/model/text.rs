@@ -41,6 +41,7 @@ impl DraftType {
             DraftType::Ref(entity, OnDelete::Refuse) => format!("ref {entity}"),
             DraftType::Ref(entity, OnDelete::Cascade) => format!("ref {entity} cascade"),
             DraftType::Ref(entity, OnDelete::Clear) => format!("ref {entity} clear"),
+            DraftType::Ref(entity, OnDelete::Keep) => format!("ref {entity} keep"),
             DraftType::List(of, _) => format!("list of {}", of.word()),
             DraftType::Map(of, _) => format!("map of {}", of.word()),
         }

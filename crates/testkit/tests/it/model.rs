@@ -69,7 +69,7 @@ fn all_features_are_reached() {
 const FEATURES: &[&str] = &[
     "text", "int", "number", "bool", "time", "bytes", "any", "tags", "enum", "ref", "list", "map",
     "ref refuse", "ref cascade", "ref clear", "ref to itself", "ref required", "ref in a cycle",
-    "optional", "default", "default now", "optional with a default", "range", "nested",
+    "list of references", "optional", "default", "default now", "optional with a default", "range", "nested",
     "a field called like an entity",
     "parent", "grandparent", "parent refuse", "parent cascade", "id given", "expires",
     "tenant own", "tenant inherited", "tenant ref",
@@ -178,6 +178,8 @@ fn field_features(field: &Field, own: EntityId) -> Vec<String> {
         }
         _ => false,
     };
+    let is_list_of_references =
+        matches!(&field.of, FieldType::List(of, _) if matches!(**of, FieldType::Ref(..)));
     let reference = match field.of {
         FieldType::Ref(target, rule) => Some((target, rule)),
         _ => None,
@@ -191,6 +193,7 @@ fn field_features(field: &Field, own: EntityId) -> Vec<String> {
         ("optional with a default", is_optional && field.default.is_some()),
         ("range", is_ranged),
         ("nested", is_nested),
+        ("list of references", is_list_of_references),
         ("ref to itself", reference.is_some_and(|(target, _)| target == own)),
         ("ref required", reference.is_some() && !is_optional),
         ("ref refuse", rule == Some(OnDelete::Refuse)),

@@ -124,10 +124,19 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
                 OnDelete::Refuse => "That one cannot be deleted before.",
                 OnDelete::Cascade => "Deleted together with that one.",
                 OnDelete::Clear => "Becomes absent when that one is deleted.",
+                OnDelete::Keep => "Stays when that one is deleted.",
             };
             sentences.push(what.to_owned());
         }
         (of, _) => sentences.push(format!("{}.", capital(&of.in_words()))),
+    }
+    let listed = entity.reference_lists().find(|(id, _)| entity.field(*id).name == field.name);
+    if let Some((_, target)) = listed {
+        let target = &model.entity(target).name;
+        sentences.push(format!(
+            "Each value is the id of a `{target}`, which must exist when it is added, and stays \
+             when that one is deleted."
+        ));
     }
     let id = entity.find_field(&field.name);
     if let Some(format) = id.and_then(|id| entity.format_rule(id)) {
