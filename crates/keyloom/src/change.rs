@@ -19,6 +19,16 @@ pub struct Change {
     id: Option<String>,
     kind: Kind,
     expected: Option<String>,
+    author: Author,
+}
+
+/// Who makes a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// The program that has the database: it can set every field.
+    Service,
+    /// Somebody outside of it, who cannot set read-only fields.
+    Client,
 }
 
 #[derive(Clone, Debug)]
@@ -84,18 +94,22 @@ impl Change {
 
     /// The entity goes, and with it what its references and children say.
     pub fn delete(entity: &str, id: &str) -> Change {
-        Change {
-            entity: entity.to_owned(),
-            id: Some(id.to_owned()),
-            kind: Kind::Delete,
-            expected: None,
-        }
+        Change::of(entity, Some(id), Kind::Delete)
     }
 
     /// Only if the entity has this version.
     #[must_use]
     pub fn expecting(mut self, version: &str) -> Change {
         self.expected = Some(version.to_owned());
+        self
+    }
+
+    /// Made for a client of the service: read-only fields keep their values. A document that gives
+    /// one of them another value is refused with [`Error::Fields`]. A [`put`](Change::put) that
+    /// omits them leaves them as they are.
+    #[must_use]
+    pub fn from_client(mut self) -> Change {
+        self.author = Author::Client;
         self
     }
 
@@ -123,8 +137,8 @@ impl Change {
 
     /// A `version` in a document is expected of the entity.
     fn of(entity: &str, id: Option<&str>, kind: Kind) -> Change {
-        let mut change =
-            Change { entity: entity.to_owned(), id: id.map(str::to_owned), kind, expected: None };
+        let (entity, id) = (entity.to_owned(), id.map(str::to_owned));
+        let mut change = Change { entity, id, kind, expected: None, author: Author::Service };
         let expected = match &mut change.kind {
             Kind::Create(document) => {
                 document.remove("version");
@@ -245,20 +259,20 @@ impl Db {
 
     fn intent(&self, schema: &Schema, change: Change) -> Result<Intent, Error> {
         let (entity, _) = find_entity(schema, &change.entity)?;
-        let Change { id, kind, expected, .. } = change;
+        let Change { id, kind, expected, author, .. } = change;
         match (kind, id) {
             (Kind::Create(mut document), id) => {
                 let id = id.map_or_else(|| self.new_id(schema, entity, &mut document), Ok)?;
-                Ok(Intent::Create { key: self.key(schema, entity, id)?, document })
+                Ok(Intent::Create { key: self.key(schema, entity, id)?, document, author })
             }
             (Kind::Update(mut patch), Some(id)) => {
                 same_id(schema, entity, &id, &mut patch)?;
-                Ok(Intent::Update { key: self.key(schema, entity, id)?, patch, expected })
+                Ok(Intent::Update { key: self.key(schema, entity, id)?, patch, expected, author })
             }
             (Kind::Put(mut document), Some(id)) => {
                 same_id(schema, entity, &id, &mut document)?;
                 given_id(schema, entity, &id)?;
-                Ok(Intent::Put { key: self.key(schema, entity, id)?, document, expected })
+                Ok(Intent::Put { key: self.key(schema, entity, id)?, document, expected, author })
             }
             (Kind::Delete, Some(id)) => {
                 Ok(Intent::Delete { key: self.key(schema, entity, id)?, expected })

@@ -21,7 +21,7 @@ pub(crate) use intent::Intent;
 pub(crate) use plan::{ACTIONS_MAX, Planned, as_read};
 pub(crate) use receipt::{Done, Receipt, Ticket};
 pub(crate) use tallies::{add_all, add_steps, rewrite};
-pub(crate) use transition::{Mark, Transition};
+pub(crate) use transition::{Mark, References, Transition};
 pub(crate) use write::Effort;
 
 use keyloom_model::{Entity, EntityKey, OwnRow, RowKey};

@@ -13,14 +13,18 @@ mod error;
 mod id;
 mod patch;
 
+use std::borrow::Cow;
+
 use keyloom_value::{Item, Name, Value};
 
-use crate::model::{DefaultValue, Entity, Field, FieldOrigin, FieldType, Literal, Presence};
+use crate::model::{
+    DefaultValue, Entity, Field, FieldAccess, FieldOrigin, FieldType, Literal, Presence,
+};
 use crate::time;
 
 use checker::{Checker, NESTING_MAX, Place};
-use error::expected_null;
 pub use error::{FieldError, FieldErrorKind, LengthUnit};
+use error::{excerpt, expected_null};
 pub use id::check_id;
 
 impl Entity {
@@ -31,21 +35,57 @@ impl Entity {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the document, in the order of the entity's fields and then
-    /// of what is no field: the first 100 errors.
+    /// Everything that is wrong with the document, in the order of the entity's fields, then their
+    /// formats, then what is no field: the first 100 errors.
     pub fn admit(&self, document: &Item, now_ms: i64) -> Result<Item, Vec<FieldError>> {
+        self.whole(document, now_ms, |_| Setting::Free)
+    }
+
+    /// As [`admit`](Entity::admit), for a document from a client of the service. `before` is what
+    /// is stored, if the document replaces it. A read-only field keeps the value that is stored,
+    /// or gets its default; the document may repeat that value and give no other.
+    ///
+    /// # Errors
+    ///
+    /// As of [`admit`](Entity::admit).
+    pub fn admit_client(
+        &self,
+        document: &Item,
+        before: Option<&Item>,
+        now_ms: i64,
+    ) -> Result<Item, Vec<FieldError>> {
+        self.whole(document, now_ms, |field| match (field.access, before) {
+            (FieldAccess::ReadWrite, _) => Setting::Free,
+            (FieldAccess::ReadOnly, Some(before)) => {
+                Setting::Fixed(before.get(&field.name).cloned())
+            }
+            (FieldAccess::ReadOnly, None) => {
+                Setting::Fixed(field.default.as_ref().map(|default| default.value(now_ms)))
+            }
+        })
+    }
+
+    fn whole(
+        &self,
+        document: &Item,
+        now_ms: i64,
+        setting: impl Fn(&Field) -> Setting,
+    ) -> Result<Item, Vec<FieldError>> {
         let mut checker = Checker::default();
         let mut fields = Vec::with_capacity(self.fields.len());
         for field in self.settable() {
-            let value = match (document.get(&field.name), &field.default) {
-                (Some(given), _) => checker.given(given, field),
-                (None, Some(default)) => Some(default.value(now_ms)),
-                (None, None) => checker.absent(field),
+            let value = match (setting(field), document.get(&field.name), &field.default) {
+                (Setting::Fixed(value), given, _) => checker.fixed((given, value), field),
+                (Setting::Free, Some(given), _) => checker.given(given, field),
+                (Setting::Free, None, Some(default)) => Some(default.value(now_ms)),
+                (Setting::Free, None, None) => checker.absent(field),
             };
             fields.extend(value.map(|value| (Name::from(&field.name), value)));
         }
+        let fields: Item = fields.into_iter().collect();
+        checker.formats(&fields, self);
         checker.names(document, self);
-        checker.finish().map(|()| fields.into_iter().collect())
+        checker.finish().map(|()| fields)
     }
 
     /// The stored form after a merge patch (RFC 7396): null removes a field, a map merges into a
@@ -57,20 +97,44 @@ impl Entity {
     /// As of [`admit`](Entity::admit): the whole result must be right, so that also a field that
     /// the patch does not name can be at fault, if it was wrong before.
     pub fn admit_patch(&self, fields: &Item, patch: &Item) -> Result<Item, Vec<FieldError>> {
+        self.patched(fields, patch, |_| FieldAccess::ReadWrite)
+    }
+
+    /// As [`admit_patch`](Entity::admit_patch), for a patch from a client of the service: it must
+    /// leave read-only fields as they are.
+    ///
+    /// # Errors
+    ///
+    /// As of [`admit_patch`](Entity::admit_patch).
+    pub fn admit_client_patch(&self, fields: &Item, patch: &Item) -> Result<Item, Vec<FieldError>> {
+        self.patched(fields, patch, |field| field.access)
+    }
+
+    fn patched(
+        &self,
+        fields: &Item,
+        patch: &Item,
+        access: impl Fn(&Field) -> FieldAccess,
+    ) -> Result<Item, Vec<FieldError>> {
         let mut checker = Checker::default();
         let mut patched = Vec::with_capacity(self.fields.len());
         for field in self.settable() {
             let before = fields.get(&field.name);
-            let value = match (patch.get(&field.name), before) {
-                (Some(change), before) => checker.changed((change, before), field),
-                (None, Some(untouched)) => checker.stored(untouched, field),
-                (None, None) => checker.absent(field),
+            let value = match (patch.get(&field.name), access(field)) {
+                (Some(change), FieldAccess::ReadWrite) => checker.changed((change, before), field),
+                (Some(change), FieldAccess::ReadOnly) => {
+                    let change = merged(change, before, field);
+                    checker.fixed((Some(&change), before.cloned()), field)
+                }
+                (None, _) => checker.kept(before, field),
             };
             patched.extend(value.map(|value| (Name::from(&field.name), value)));
         }
+        let patched: Item = patched.into_iter().collect();
+        checker.formats(&patched, self);
         checker.names(patch, self);
         checker.names(fields, self);
-        checker.finish().map(|()| patched.into_iter().collect())
+        checker.finish().map(|()| patched)
     }
 
     /// Checks that fields are in stored form, complete, and keep every rule of the model.
@@ -88,6 +152,7 @@ impl Entity {
                 }
             }
         }
+        checker.formats(fields, self);
         checker.names(fields, self);
         checker.finish()
     }
@@ -145,6 +210,26 @@ impl FieldType {
     }
 }
 
+/// What a document can do to a field.
+enum Setting {
+    /// Give it any value.
+    Free,
+    /// Repeat the value that it has anyway.
+    Fixed(Option<Value>),
+}
+
+/// The value that a patch makes of the one that was there before.
+fn merged<'v>(change: &'v Value, before: Option<&Value>, field: &Field) -> Cow<'v, Value> {
+    match (&field.of, change) {
+        (FieldType::Any | FieldType::Map(..) | FieldType::Tags, Value::M(members))
+            if change.depth() <= NESTING_MAX =>
+        {
+            Cow::Owned(patch::merged(before, members))
+        }
+        _ => Cow::Borrowed(change),
+    }
+}
+
 /// Values come in here; what is wrong stays in the checker, what is right goes on.
 impl Checker {
     /// A value of a document.
@@ -171,19 +256,28 @@ impl Checker {
     /// A value of a patch, and the one that was there before.
     fn changed(&mut self, change: (&Value, Option<&Value>), field: &Field) -> Option<Value> {
         let (change, before) = change;
-        let is_shallow = change.depth() <= NESTING_MAX;
-        match (&field.of, change) {
-            (FieldType::Any | FieldType::Map(..) | FieldType::Tags, Value::M(members))
-                if is_shallow =>
-            {
-                self.given(&patch::merged(before, members), field)
-            }
-            _ => self.given(change, field),
-        }
+        self.given(&merged(change, before, field), field)
     }
 
-    /// A value that was stored before and stays.
-    fn stored(&mut self, value: &Value, field: &Field) -> Option<Value> {
+    /// A value of a read-only field, given or not, and the one that it must be.
+    fn fixed(&mut self, value: (Option<&Value>, Option<Value>), field: &Field) -> Option<Value> {
+        let (given, value) = value;
+        let is_same = match (given, &value) {
+            (None, _) | (Some(Value::Null), None) => true,
+            (Some(Value::Null), Some(_)) | (Some(_), None) => false,
+            (Some(given), Some(value)) => {
+                given.depth() <= NESTING_MAX && convert::stored(given, &field.of) == *value
+            }
+        };
+        if !is_same {
+            self.report(&Place::Field(&field.name), FieldErrorKind::ReadOnly);
+        }
+        self.kept(value.as_ref(), field)
+    }
+
+    /// What was stored before and stays.
+    fn kept(&mut self, value: Option<&Value>, field: &Field) -> Option<Value> {
+        let Some(value) = value else { return self.absent(field) };
         self.value(value, &field.of, &Place::Field(&field.name));
         Some(value.clone())
     }
@@ -194,6 +288,20 @@ impl Checker {
             self.report(&Place::Field(&field.name), FieldErrorKind::Missing { expected });
         }
         None
+    }
+
+    /// Checks the formats of texts, which may depend on other fields.
+    fn formats(&mut self, fields: &Item, entity: &Entity) {
+        for rule in &entity.formats {
+            let name = &entity.field(rule.field).name;
+            if let Some(text) = fields.get(name).and_then(Value::as_s)
+                && let Some(format) = rule.format(entity, fields)
+                && !format.matches(text)
+            {
+                let found = excerpt(text);
+                self.report(&Place::Field(name), FieldErrorKind::NotInFormat { format, found });
+            }
+        }
     }
 
     /// Refuses what is no field of the entity.

@@ -2,6 +2,7 @@
 //! whether names lead anywhere is the next stage's question.
 
 mod entity;
+mod format;
 mod keys;
 mod list;
 

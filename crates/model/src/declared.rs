@@ -23,7 +23,9 @@ pub(crate) struct DeclaredEntity {
     pub(crate) id: Option<Word>,
     pub(crate) tenant: Option<Word>,
     pub(crate) expires: Option<Word>,
+    pub(crate) read_only: Vec<Word>,
     pub(crate) fields: Vec<DeclaredField>,
+    pub(crate) formats: Vec<DeclaredFormat>,
     pub(crate) uniques: Vec<DeclaredUnique>,
     pub(crate) lists: Vec<DeclaredList>,
     pub(crate) counts: Vec<DeclaredCount>,
@@ -93,6 +95,20 @@ pub(crate) enum DefaultKind {
     Quoted,
     EmptyList,
     EmptyMap,
+}
+
+/// `format.FIELD = ...`.
+#[derive(Debug)]
+pub(crate) struct DeclaredFormat {
+    pub(crate) field: Word,
+    pub(crate) choice: DeclaredFormatChoice,
+}
+
+/// `"FORMAT"`, or an enum field and formats by its members.
+#[derive(Debug)]
+pub(crate) enum DeclaredFormatChoice {
+    Always(Word),
+    By(Word, Vec<(Word, Word)>),
 }
 
 /// One entry of `unique`.

@@ -6,6 +6,7 @@
 mod change;
 mod entity;
 mod field;
+mod format;
 mod question;
 mod refusal;
 mod side;
@@ -38,6 +39,7 @@ pub fn evolve(old: &Model, new: &Model) -> Result<Evolution, Vec<Refusal>> {
         let pair = Pair::new((old, before), (new, id));
         entity::compare(&pair, &mut findings);
         field::compare(&pair, &mut findings);
+        format::compare(&pair, &mut findings);
         unique::compare(&pair, &mut findings);
         question::compare(&pair, &mut findings);
     }

@@ -4,7 +4,7 @@
 //! field   = type [ "?" ] [ range ] [ "=" default ]
 //! type    = "text" | "int" | "number" | "bool" | "time" | "bytes" | "any" | "tags"
 //!         | "enum" "(" word { "," word } ")"
-//!         | "ref" entity [ "refuse" | "cascade" | "clear" ]
+//!         | "ref" entity [ "refuse" | "cascade" | "clear" | "keep" ]
 //!         | "list" [ "of" type ]
 //!         | "map" [ "of" type ]
 //! range   = [ bound ] ".." [ bound ]
@@ -27,6 +27,8 @@ const DEPTH_MAX: usize = 8;
 const TYPES: &[&str] = &[
     "text", "int", "number", "bool", "time", "bytes", "any", "tags", "enum", "ref", "list", "map",
 ];
+/// What can happen to a reference when its target is deleted.
+pub(crate) const RULES: &[&str] = &["refuse", "cascade", "clear", "keep"];
 /// What types are called elsewhere, and here.
 const FOREIGN: &[(&str, &str)] = &[
     ("string", "text"),
@@ -191,8 +193,9 @@ impl Parser {
 
     /// A word after the entity is its rule, unless a range begins there.
     fn rule(&mut self) -> Option<Word> {
+        let is_rule = self.peek().is_some_and(|token| RULES.contains(&token.word.text.as_str()));
         let is_range = self.tokens.get(self.next + 1).is_some_and(|t| t.kind == TokenKind::Dots);
-        if is_range { None } else { self.word("a rule").ok() }
+        if is_range && !is_rule { None } else { self.word("a rule").ok() }
     }
 
     fn range(&mut self) -> Result<Option<DeclaredRange>, Fault> {

@@ -60,8 +60,8 @@ pub use layout::{
 };
 pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,
-    FieldId, FieldOrigin, FieldType, Handler, IdSource, Limits, List, ListId, Literal, Model,
-    OnDelete, OrderBy, PathPart, Presence, Ranking, TagCombination, Target, Tenancy, Test,
-    TriggeringChange, Unique, UniqueId,
+    FieldAccess, FieldId, FieldOrigin, FieldType, Format, FormatChoice, FormatRule, Handler,
+    IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy, PathPart, Presence, Ranking,
+    TagCombination, Target, Tenancy, Test, TriggeringChange, Unique, UniqueId,
 };
 pub use suggest::nearest;

@@ -4,13 +4,15 @@
 mod children;
 mod entity;
 mod field;
+mod format;
 mod list;
 mod literal;
 
 use std::collections::BTreeMap;
 
 pub use entity::{Entity, EntityId, IdSource, Tenancy, Unique, UniqueId};
-pub use field::{Field, FieldId, FieldOrigin, FieldType, Limits, OnDelete, Presence};
+pub use field::{Field, FieldAccess, FieldId, FieldOrigin, FieldType, Limits, OnDelete, Presence};
+pub use format::{Format, FormatChoice, FormatRule};
 pub use list::{
     Board, BoardId, CaseMode, Count, CountId, Direction, Handler, List, ListId, OrderBy, PathPart,
     Ranking, TagCombination, Target, Test, TriggeringChange,

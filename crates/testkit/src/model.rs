@@ -17,8 +17,8 @@ mod text;
 
 pub use document::{Patch, document, given_id, patch};
 pub use draft::{
-    Draft, DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftField, DraftHandler,
-    DraftList, DraftParent, DraftRanking, DraftTest, DraftType, DraftUnique,
+    Draft, DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftField, DraftFormat,
+    DraftHandler, DraftList, DraftParent, DraftRanking, DraftTest, DraftType, DraftUnique,
 };
 pub use edit::{Edit, EditKind, Verdict};
 pub use entity::draft;

@@ -12,7 +12,7 @@ struct Layer {
 /// From the bottom up.
 const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
-    Layer { package: "keyloom-model", dependencies: &["keyloom-value", "toml_edit"] },
+    Layer { package: "keyloom-model", dependencies: &["keyloom-value", "regex-lite", "toml_edit"] },
     Layer {
         package: "keyloom-store",
         dependencies: &["keyloom-value", "redb", "roaring", "twox-hash"],

@@ -142,7 +142,7 @@ impl Contact {
             _ => (format!("{first} {last} {}", round + 1), format!("{first}.{last}{}", round + 1)),
         };
         let user = user.to_lowercase();
-        let phone = format!("+1 555 01{:02}", number % 100);
+        let phone = format!("+155501{:02}", number % 100);
         let ways = picked(&WAYS, number, WAYS[0]).iter().zip(1..);
         let methods = ways.map(|(way, position)| Method {
             id: format!("{id}-m{position}"),

@@ -13,8 +13,8 @@ const STATUSES = ["active", "successful", "failed", "canceled"];
 const LOOK_MS = 2000;
 const DESTINATIONS = {
   email: "name@example.com",
-  text: "+1 555 0123",
-  call: "+1 555 0123",
+  text: "+15550123",
+  call: "+15550123",
   webhook: receiver ? "http://receiver.localhost/webhook/name" : "https://example.com/page-me",
 };
 
@@ -323,13 +323,16 @@ at("new-method").elements.kind.onchange = (event) => {
   at("new-method").elements.destination.placeholder = DESTINATIONS[event.target.value];
 };
 at("new-method").elements.destination.placeholder = DESTINATIONS.email;
+/** People write phone numbers with spaces and dashes; the service takes digits. */
+const written = (kind, text) => ["call", "text"].includes(kind) ? text.replace(/[\s().-]/g, "") : text.trim();
+
 at("new-method").onsubmit = async (event) => {
   event.preventDefault();
   const { kind, destination, wait } = event.target.elements;
   const method = {
     contact: asked().contact,
     kind: kind.value,
-    destination: destination.value.trim(),
+    destination: written(kind.value, destination.value),
     wait_seconds: Number(wait.value),
     position: 1 + Math.max(0, ...methods.map(({ position }) => position)),
   };

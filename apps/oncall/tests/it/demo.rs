@@ -82,8 +82,8 @@ impl Rig {
 
 const EVERY_KIND: [(&str, &str); 4] = [
     ("email", "ada@example.com"),
-    ("text", "+1 555 0100"),
-    ("call", "+1 555 0101"),
+    ("text", "+15550100"),
+    ("call", "+15550101"),
     ("webhook", "http://receiver.localhost/webhook/ada"),
 ];
 
@@ -196,7 +196,7 @@ fn the_receiver_refuses_what_the_service_has_not_sent() {
     // What is too large is a dead letter, and a webhook elsewhere is not let into this machine.
     let url = format!("{}/receiver/webhook/ada", rig.server.url);
     let contact =
-        rig.contact(&[("text", "+1 555 0100"), ("email", "a@example.com"), ("webhook", &url)]);
+        rig.contact(&[("text", "+15550100"), ("email", "a@example.com"), ("webhook", &url)]);
     let search = json!({ "contact": contact, "message": "{a}{a}{a}{a}{a}{a}",
         "subject": { "a": "x".repeat(20_000) } });
     let search = rig.make("/searches", &search);

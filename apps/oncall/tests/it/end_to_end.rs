@@ -119,7 +119,7 @@ fn a_hunt_outlives_the_program_and_is_answered_by_text() {
     let contact = rig.contact(&[
         ("email", "ada@example.com".to_owned(), 0),
         ("webhook", hook, 0),
-        ("text", "+1 555 0100".to_owned(), 3),
+        ("text", "+15550100".to_owned(), 3),
     ]);
     let search = rig.search(&contact);
     let letter = rig.smtp.next();
@@ -140,7 +140,7 @@ fn a_hunt_outlives_the_program_and_is_answered_by_text() {
     let text = rig.http.next();
     let body = text.json();
     assert_eq!((text.path.as_str(), &body["kind"]), ("/provider", &json!("text")));
-    assert_eq!(body["to"], "+1 555 0100");
+    assert_eq!(body["to"], "+15550100");
     assert_eq!(text.header("idempotency-key"), body["key"].as_str());
     let reply = path(body["reply_url"].as_str().unwrap());
     let say = |said: &Json, is_signed: bool| {
@@ -301,13 +301,7 @@ fn mail_goes_over_tls_with_a_password() {
     command.env("ONCALL_SMTP_PASSWORD", "hush").env("SSL_CERT_FILE", CERTIFICATE);
     let server = Some(Process::serve(command));
     let rig = Rig { data, http: http(), smtp, server };
-    let contact = rig.contact(&[("email", "grüße@example.com".to_owned(), 0)]);
-    let unfit = rig.search(&contact);
     let contact = rig.contact(&[("email", "ada@example.com".to_owned(), 0)]);
     rig.search(&contact);
     assert_eq!(rig.smtp.next().to, "ada@example.com");
-    let timeline =
-        rig.wait_for(&unfit, "timeline", |timeline| timeline["attempts"][0]["state"] == "failed");
-    let error = timeline["attempts"][0]["error"].as_str().unwrap();
-    assert_eq!(error, "Invalid mail address `grüße@example.com`.");
 }

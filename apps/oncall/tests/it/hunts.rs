@@ -328,7 +328,7 @@ fn a_search_that_is_deleted_takes_its_hunt_along() {
         block_on(domain.create("contact", &serde_json::json!({ "name": "Ada" }))).unwrap();
     for wait_seconds in [0, 60] {
         let method = serde_json::json!({ "contact": contact.id(), "kind": "text",
-            "destination": "1", "position": wait_seconds, "wait_seconds": wait_seconds });
+            "destination": "+15550100", "position": wait_seconds, "wait_seconds": wait_seconds });
         block_on(domain.create("method", &method)).unwrap();
     }
     let search = serde_json::json!({ "contact": contact.id() });

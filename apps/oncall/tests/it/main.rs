@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod demo;
+mod earlier;
 mod end_to_end;
 mod hunts;
 mod laws;

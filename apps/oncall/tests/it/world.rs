@@ -158,7 +158,12 @@ impl World {
     fn add_method(&mut self, domain: &Db, contact: &str) -> Result<(), Error> {
         let kind = *self.random.pick(&["call", "text", "email", "webhook"]);
         let number = self.methods.len();
-        let method = json!({ "contact": contact, "kind": kind, "destination": format!("d{number}"),
+        let destination = match kind {
+            "email" => format!("d{number}@example.com"),
+            "webhook" => format!("https://example.com/{number}"),
+            _ => format!("+1555{number:04}"),
+        };
+        let method = json!({ "contact": contact, "kind": kind, "destination": destination,
             "wait_seconds": self.wait_seconds(), "enabled": self.random.chance(5, 6),
             "position": self.random.below(6) });
         let method = block_on(domain.create("method", &method))?;
@@ -172,13 +177,19 @@ impl World {
 
     pub(crate) fn search(&mut self, domain: &Db) -> Result<(), Error> {
         let mut then = self.random.some_of(&self.contacts, 2);
-        if self.random.chance(1, 8) {
-            then.push("nobody".to_owned());
-        }
+        // One who is gone before the hunt gets there.
+        let gone = match self.random.chance(1, 8) {
+            true => Some(block_on(domain.create("contact", &json!({ "name": "gone" })))?),
+            false => None,
+        };
+        then.extend(gone.as_ref().map(|contact| contact.id().to_owned()));
         let patience = *self.random.pick(&[0, 1, 300, 86_400]);
         let search = json!({ "contact": self.random.pick(&self.contacts), "then": then,
             "patience_seconds": patience, "subject": { "what": "fire" }, "message": "{what}!" });
         let search = block_on(domain.create("search", &search))?;
+        if let Some(contact) = gone {
+            block_on(domain.delete("contact", contact.id()))?;
+        }
         self.searches.push(search.id().to_owned());
         Ok(())
     }

@@ -4,12 +4,13 @@ use std::fmt::Display;
 
 use keyloom::Value;
 use keyloom_model::{
-    DefaultValue, Direction, Entity, Field, FieldType, KeyPart, Limits, Literal, Model, OnDelete,
-    Presence, Tenancy, Test,
+    DefaultValue, Direction, Entity, Field, FieldAccess, FieldType, FormatChoice, KeyPart, Limits,
+    Literal, Model, OnDelete, Presence, Tenancy, Test,
 };
 
-/// The type of a field as the model file says it, such as `int? 1.. = 4`.
-pub(super) fn field_type(field: &Field, model: &Model) -> String {
+/// The type of a field as the model file says it, such as `int? 1.. = 4`, and the rules that stand
+/// beside it, such as `read-only`.
+pub(super) fn field_type(field: &Field, (entity, model): (&Entity, &Model)) -> String {
     let mark = match field.presence {
         Presence::Optional => "?",
         Presence::Required => "",
@@ -19,7 +20,17 @@ pub(super) fn field_type(field: &Field, model: &Model) -> String {
         DefaultValue::Now => " = now".to_owned(),
         DefaultValue::Literal(literal) => format!(" = {}", literal_text(literal)),
     });
-    format!("{name}{mark}{range}{}", default.unwrap_or_default())
+    let rule = entity.find_field(&field.name).and_then(|id| entity.format_rule(id));
+    let format = match rule.map(|rule| &rule.choice) {
+        None => String::new(),
+        Some(FormatChoice::Always(format)) => format!(", {}", format.name()),
+        Some(FormatChoice::By(by, _)) => format!(", format by {}", entity.field(*by).name),
+    };
+    let access = match field.access {
+        FieldAccess::ReadOnly => ", read-only",
+        FieldAccess::ReadWrite => "",
+    };
+    format!("{name}{mark}{range}{}{format}{access}", default.unwrap_or_default())
 }
 
 /// The name of a type, and its range.
@@ -35,6 +46,7 @@ fn split(of: &FieldType, model: &Model) -> (String, String) {
                 OnDelete::Refuse => "refuse",
                 OnDelete::Cascade => "cascade",
                 OnDelete::Clear => "clear",
+                OnDelete::Keep => "keep",
             };
             (format!("ref {} {rule}", model.entity(*target).name), String::new())
         }

@@ -59,7 +59,7 @@ impl EntitySheet {
         let model = layout.model();
         let field = |field: &keyloom_model::Field| FieldSheet {
             name: field.name.clone(),
-            of: notation::field_type(field, model),
+            of: notation::field_type(field, (entity, model)),
         };
         let reference = |link: &Link| {
             let field = entity.field(link.field);
@@ -139,5 +139,6 @@ fn rule(on_delete: OnDelete) -> &'static str {
         OnDelete::Refuse => "which cannot be deleted meanwhile",
         OnDelete::Cascade => "deleted with it",
         OnDelete::Clear => "cleared when that is deleted",
+        OnDelete::Keep => "kept when that is deleted",
     }
 }

@@ -111,8 +111,9 @@ impl Opening<'_> {
             formers.insert(head.revision, former);
         }
         let layouts = Layouts::new(layout, &next, formers);
-        if !is_same {
-            precheck(self.store, self.table, &layouts, &next.pending).await?;
+        let tightened = evolution.tightened();
+        if !is_same || !tightened.is_empty() {
+            precheck((self.store, self.table), &layouts, (&next.pending, &tightened)).await?;
         }
         ensure_table(self.store, self.table, &layouts.current).await?;
         let after = Head { revision: number, edit: head.edit + 1, secret: head.secret };

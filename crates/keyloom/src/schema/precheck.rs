@@ -1,21 +1,21 @@
 //! Before a model is changed: whether the data that is there can be kept under it. Only reads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use keyloom_model::Reason;
+use keyloom_model::{EntityId, Image, Layout, Reason, Refusal};
 use keyloom_query::Reader;
 use keyloom_store::{Scan, Store, TableName};
 
 use super::{Layouts, Pending};
 use crate::error::Error;
 
-/// Fails if an entity has values that do not fit into keys of the new layout, or if two have the
-/// same value of a new unique. Keeps the values of new uniques in memory meanwhile.
+/// Fails if an entity has values that do not fit into keys of the new layout, if two have the same
+/// value of a new unique, or if one of a kind whose fields are tightened is not right any more.
+/// Keeps the values of new uniques in memory meanwhile.
 pub(crate) async fn precheck(
-    store: &dyn Store,
-    table: &TableName,
+    (store, table): (&dyn Store, &TableName),
     layouts: &Layouts,
-    pending: &Pending,
+    (pending, tightened): (&Pending, &BTreeSet<EntityId>),
 ) -> Result<(), Error> {
     let layout = &layouts.current;
     let reader = Reader { store, table, layout, now_ms: layouts.since_ms };
@@ -29,6 +29,9 @@ pub(crate) async fn precheck(
             // What has expired is not there for readers, and gives way.
             let gives_way = reader.has_expired(&own.image);
             let image = layouts.upgraded(own);
+            if tightened.contains(&key.entity) {
+                check_fields(layout, &image)?;
+            }
             layout.tallies(&image)?;
             for row in layout.rows(&image)? {
                 let Reason::Guard(unique) = row.reason else { continue };
@@ -48,4 +51,12 @@ pub(crate) async fn precheck(
             start => scan.start = start,
         }
     }
+}
+
+/// Fails if an entity breaks a rule of the new model, and says which one it is.
+fn check_fields(layout: &Layout, image: &Image) -> Result<(), Error> {
+    let entity = layout.model().entity(image.key.entity);
+    let Err(errors) = entity.check_fields(&image.fields) else { return Ok(()) };
+    let refusal = |error| Refusal::of_stored(entity, &image.key.id, error);
+    Err(Error::Evolution(errors.iter().map(refusal).collect()))
 }

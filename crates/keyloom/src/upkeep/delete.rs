@@ -153,6 +153,7 @@ impl Upkeep<'_> {
                 image.version = self.stamp()?;
                 Ok(None)
             }
+            OnDelete::Keep => Ok(None),
         }
     }
 
@@ -262,7 +263,7 @@ impl Upkeep<'_> {
         match link.on_delete {
             OnDelete::Cascade => true,
             OnDelete::Refuse => self.is_expired(owner),
-            OnDelete::Clear => false,
+            OnDelete::Clear | OnDelete::Keep => false,
         }
     }
 

@@ -3,7 +3,8 @@
 use keyloom_model::{DefaultValue, EntityKey, IdSource, Image, OwnRow};
 use keyloom_value::Item;
 
-use super::{Transition, Upkeep};
+use super::{References, Transition, Upkeep};
+use crate::change::Author;
 use crate::error::Error;
 use crate::import::Existing;
 
@@ -15,11 +16,11 @@ const FIELDS_BYTES_MAX: usize = 320 * 1024;
 #[derive(Clone, Debug)]
 pub(crate) enum Intent {
     /// A new one.
-    Create { key: EntityKey, document: Item },
+    Create { key: EntityKey, document: Item, author: Author },
     /// Some fields become others.
-    Update { key: EntityKey, patch: Item, expected: Option<String> },
+    Update { key: EntityKey, patch: Item, expected: Option<String>, author: Author },
     /// All fields become these.
-    Put { key: EntityKey, document: Item, expected: Option<String> },
+    Put { key: EntityKey, document: Item, expected: Option<String>, author: Author },
     /// It is there with these fields, whoever makes its ids.
     Import { key: EntityKey, document: Item, existing: Existing },
     /// It goes.
@@ -34,6 +35,18 @@ pub(crate) enum Turn {
     Changes(Transition),
     /// It stays as it was read.
     Stays(Option<OwnRow>),
+}
+
+impl Turn {
+    /// The same, with lists of references as they are.
+    fn trusted(self) -> Turn {
+        match self {
+            Turn::Changes(change) => {
+                Turn::Changes(Transition { references: References::Trusted, ..change })
+            }
+            Turn::Stays(row) => Turn::Stays(row),
+        }
+    }
 }
 
 impl Intent {
@@ -56,29 +69,33 @@ impl Upkeep<'_> {
         let changes =
             |before, after| Ok(Turn::Changes(Transition::new(key.clone(), before, after)));
         match intent {
-            Intent::Create { document, .. } => match before {
+            Intent::Create { document, author, .. } => match before {
                 Some(_) => Err(self.exists(key)),
-                None => changes(None, Some(self.wanted(key, self.admit(key, document)?)?)),
+                None => changes(None, Some(self.created(key, document, *author)?)),
             },
-            Intent::Update { patch, expected, .. } => {
+            Intent::Update { patch, expected, author, .. } => {
                 let before = self.at_version(key, before, expected.as_deref())?;
                 let fields = self.layouts.upgraded(before.clone()).fields;
-                let patched = self.admit_patch(key, &fields, patch)?;
+                let patched = self.admit_patch(key, (&fields, patch), *author)?;
                 self.replacement(before, (&fields, patched))
             }
-            Intent::Put { document, expected, .. } => {
+            Intent::Put { document, expected, author, .. } => {
                 let is_given = self.entity(key).id_source == IdSource::Given;
                 if before.is_none() && is_given && expected.is_none() {
-                    return changes(None, Some(self.wanted(key, self.admit(key, document)?)?));
+                    return changes(None, Some(self.created(key, document, *author)?));
                 }
                 let before = self.at_version(key, before, expected.as_deref())?;
                 let fields = self.layouts.upgraded(before.clone()).fields;
-                self.replacement(before, (&fields, self.admit(key, document)?))
+                let admitted = self.admit(key, (document, Some(&fields)), *author)?;
+                self.replacement(before, (&fields, admitted))
             }
-            Intent::Import { document, existing, .. } => match before {
-                Some(before) => self.import_over(before, document, *existing),
-                None => changes(None, Some(self.wanted(key, self.admit(key, document)?)?)),
-            },
+            Intent::Import { document, existing, .. } => {
+                let turn = match before {
+                    Some(before) => self.import_over(before, document, *existing),
+                    None => changes(None, Some(self.created(key, document, Author::Service)?)),
+                };
+                turn.map(Turn::trusted)
+            }
             Intent::Delete { expected, .. } => {
                 changes(Some(self.at_version(key, before, expected.as_deref())?), None)
             }
@@ -108,7 +125,7 @@ impl Upkeep<'_> {
                 document.insert(field.name.as_str(), then.clone());
             }
         }
-        let fields = self.admit(&key, &document)?;
+        let fields = self.admit(&key, (&document, Some(&old)), Author::Service)?;
         match (self.replacement(before, (&old, fields))?, existing) {
             (Turn::Changes(_), Existing::Keep) => Err(self.exists(&key)),
             (turn, Existing::Keep | Existing::Replace) => Ok(turn),
@@ -144,16 +161,38 @@ impl Upkeep<'_> {
         }
     }
 
-    fn admit(&self, key: &EntityKey, document: &Item) -> Result<Item, Error> {
+    /// The image of a new entity.
+    fn created(&self, key: &EntityKey, document: &Item, author: Author) -> Result<Image, Error> {
+        self.wanted(key, self.admit(key, (document, None), author)?)
+    }
+
+    /// The fields of a document, which may replace those of an entity that is there.
+    fn admit(
+        &self,
+        key: &EntityKey,
+        (document, before): (&Item, Option<&Item>),
+        author: Author,
+    ) -> Result<Item, Error> {
         let entity = self.entity(key);
         let document = self.with_tenant(key, document)?;
-        let admitted = entity.admit(&document, self.now_ms);
+        let admitted = match author {
+            Author::Service => entity.admit(&document, self.now_ms),
+            Author::Client => entity.admit_client(&document, before, self.now_ms),
+        };
         admitted.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
     }
 
-    fn admit_patch(&self, key: &EntityKey, fields: &Item, patch: &Item) -> Result<Item, Error> {
+    fn admit_patch(
+        &self,
+        key: &EntityKey,
+        (fields, patch): (&Item, &Item),
+        author: Author,
+    ) -> Result<Item, Error> {
         let entity = self.entity(key);
-        let admitted = entity.admit_patch(fields, patch);
+        let admitted = match author {
+            Author::Service => entity.admit_patch(fields, patch),
+            Author::Client => entity.admit_client_patch(fields, patch),
+        };
         admitted.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
     }
 

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, REVISION, VERSION};
-use keyloom_model::{EntityKey, FieldId, Image, OwnRow, Reason, Row, RowKey, UniqueId};
+use keyloom_model::{EntityId, EntityKey, FieldId, Image, OwnRow, Reason, Row, RowKey, UniqueId};
 use keyloom_store::{
     Check, Delete, Membership, OnFailure, Put, SetChange, SetName, TableName, TransactAction,
 };
-use keyloom_value::{Comparison, Condition, Path, Value};
+use keyloom_value::{Comparison, Condition, Item, Path, Value};
 
 use super::tallies::Tallies;
-use super::{Mark, Transition};
+use super::{Mark, References, Transition};
 use crate::error::Error;
 use crate::schema::Layouts;
 
@@ -231,7 +231,7 @@ impl Planner<'_> {
         let mut checks: BTreeMap<RowKey, Planned> = BTreeMap::new();
         for transition in transitions {
             let Some(after) = &transition.after else { continue };
-            for (field, target) in self.new_targets(transition.before.as_ref(), after) {
+            for (field, target) in self.new_targets(transition, after) {
                 let gone = || self.layouts.target_gone(&after.key, field, &target);
                 match transitions.iter().find(|other| other.key == target) {
                     Some(other) if other.after.is_some() => {}
@@ -250,19 +250,29 @@ impl Planner<'_> {
         Ok(checks.into_values().collect())
     }
 
-    fn new_targets(&self, before: Option<&OwnRow>, after: &Image) -> Vec<(FieldId, EntityKey)> {
+    fn new_targets(&self, transition: &Transition, after: &Image) -> Vec<(FieldId, EntityKey)> {
+        let (before, references) = (transition.before.as_ref(), transition.references);
         let layout = &self.layouts.current;
         let entity = layout.model().entity(after.key.entity);
-        let target = |link: &keyloom_model::Link| {
+        let target = |(field, target, id): (FieldId, EntityId, &str)| {
+            let tenant = after.key.tenant.clone().filter(|_| layout.has_tenant(target));
+            (field, EntityKey { entity: target, tenant, id: id.to_owned() })
+        };
+        let linked = layout.links(after.key.entity).iter().filter_map(|link| {
             let name = &entity.field(link.field).name;
             let id = after.fields.get(name)?;
             let unchanged = before.is_some_and(|old| old.image.fields.get(name) == Some(id));
-            let tenant = after.key.tenant.clone().filter(|_| layout.has_tenant(link.target));
-            let id = id.as_s()?.to_owned();
-            let target = EntityKey { entity: link.target, tenant, id };
-            (!unchanged).then_some((link.field, target))
-        };
-        layout.links(after.key.entity).iter().filter_map(target).collect()
+            (!unchanged).then_some((link.field, link.target, id.as_s()?))
+        });
+        // What a list had before may be gone, and stays in it.
+        let listed = entity.reference_lists().filter(|_| references == References::Checked);
+        let listed = listed.flat_map(|(field, target)| {
+            let name = &entity.field(field).name;
+            let old = before.map(|old| elements(&old.image.fields, name)).unwrap_or_default();
+            let new = elements(&after.fields, name).iter().filter(move |id| !old.contains(id));
+            new.filter_map(move |id| Some((field, target, id.as_s()?)))
+        });
+        linked.chain(listed).map(target).collect()
     }
 
     /// It is there, no deletion is about to take it, and it has not expired.
@@ -282,6 +292,14 @@ impl Planner<'_> {
         }
         let table = self.table.clone();
         Check { table, key: key.to_item(), condition, on_failure: OnFailure::Nothing }
+    }
+}
+
+/// The elements of a list; none if it is absent.
+fn elements<'f>(fields: &'f Item, name: &str) -> &'f [Value] {
+    match fields.get(name) {
+        Some(Value::L(elements)) => elements,
+        _ => &[],
     }
 }
 

@@ -171,7 +171,7 @@ impl Upkeep<'_> {
                 match link.on_delete {
                     OnDelete::Refuse => return Err(self.in_use(&target, &link)),
                     OnDelete::Cascade => return Ok(false),
-                    OnDelete::Clear => {}
+                    OnDelete::Clear | OnDelete::Keep => {}
                 }
             }
         }

@@ -12,6 +12,17 @@ pub(crate) struct Transition {
     pub(crate) after: Option<Image>,
     /// What becomes of the mark that a deletion has left on it.
     pub(crate) mark: Mark,
+    /// Whether what its lists newly refer to must be there.
+    pub(crate) references: References,
+}
+
+/// Whether what lists of references newly refer to must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum References {
+    /// It must.
+    Checked,
+    /// It need not: a list that was exported may have ids of what was deleted.
+    Trusted,
 }
 
 /// What becomes of the mark of a deletion when a row is written anew.
@@ -33,7 +44,8 @@ impl Transition {
         if let (Some(before), Some(after)) = (&before, &mut after) {
             after.number = after.number.or(before.image.number);
         }
-        Transition { key, before, after, mark: Mark::Drop }
+        let (mark, references) = (Mark::Drop, References::Checked);
+        Transition { key, before, after, mark, references }
     }
 
     pub(crate) fn delete(before: OwnRow) -> Transition {

@@ -7,6 +7,7 @@ use keyloom_store::{Check, OnFailure, Put, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, Path, Value};
 
 use super::{Finding, Problem, Remedy, Repair, Verifier, show_key, unmarked};
+use crate::change::Author;
 use crate::error::Error;
 use crate::upkeep::{Intent, as_read};
 
@@ -271,9 +272,12 @@ impl Verifier<'_> {
         let intent = match (self.repair, link.on_delete) {
             (Repair::No, _) => return Ok(Remedy::NotAsked),
             // To delete what has lost its target would make one lost row many.
-            (Repair::Yes, OnDelete::Refuse | OnDelete::Cascade) => return Ok(Remedy::NeedsPerson),
+            (Repair::Yes, OnDelete::Refuse | OnDelete::Cascade | OnDelete::Keep) => {
+                return Ok(Remedy::NeedsPerson);
+            }
             (Repair::Yes, OnDelete::Clear) => {
-                Intent::Update { key, patch: Item::from([(field, Value::Null)]), expected }
+                let patch = Item::from([(field, Value::Null)]);
+                Intent::Update { key, patch, expected, author: Author::Service }
             }
         };
         match self.upkeep().execute(&[intent]).await {

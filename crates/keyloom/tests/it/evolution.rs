@@ -448,3 +448,32 @@ fn what_is_written_while_rows_are_written_anew_is_right_at_the_end() {
         }
     }
 }
+
+#[test]
+fn a_new_format_is_refused_if_a_stored_text_does_not_have_it_and_rewrites_nothing() {
+    let old = "[entity.person]\nid = 'given'\nfields.email = 'text'\n";
+    let new = format!("{old}format.email = 'email'\n");
+    each_world(|world| {
+        let db = world.open(old);
+        for (id, email) in [("a", "ada@example.com"), ("b", "nobody")] {
+            block_on(db.create("person", &json!({"id": id, "email": email}))).unwrap();
+        }
+        let before = raw_rows(&*world.store);
+        let Err(Error::Evolution(refusals)) = world.try_open(&new) else {
+            panic!("the model is refused");
+        };
+        assert_eq!(
+            refusals.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["the stored `person` with the id `b` does not fit: `email` must be an email address \
+              such as `ada@example.com`, and this is `nobody`\n  = help: change or delete it under \
+              the old model first"]
+        );
+        assert!(before == raw_rows(&*world.store));
+        block_on(db.update("person", "b", &json!({"email": "b@example.com"}))).unwrap();
+        let db = world.open(&new);
+        assert!(!db.is_backfill_pending() && world.revisions() == 1);
+        let wrong = block_on(db.update("person", "b", &json!({"email": "nobody"})));
+        assert!(matches!(wrong, Err(Error::Fields { .. })));
+        assert_clean(&db);
+    });
+}

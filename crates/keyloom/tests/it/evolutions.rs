@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::rig::{engine_at, reference_at};
-use crate::world::{Depth, Naive, Readable, World};
+use crate::world::{Depth, Naive, Readable, Thing, World};
 
 #[test]
 fn models_change_in_the_middle_of_histories_on_the_reference() {
@@ -105,6 +105,14 @@ fn is_taken_up(world: &mut World, edit: &Edit) -> bool {
     }
     let mut after = world.naive.clone();
     after.evolve(edit.draft.model(), after.now_ms);
+    let is_wrong =
+        |thing: &Thing| after.entity(&thing.key.kind).check_fields(&thing.fields).is_err();
+    if after.things.iter().any(is_wrong) {
+        let error = world.is_refused(&edit.draft.text());
+        let is_told = matches!(error, Error::Evolution(_) | Error::Taken { .. });
+        assert!(is_told && edit.kind == EditKind::AddFormat, "{:?}: {error}", edit.kind);
+        return false;
+    }
     if rivals(&after).is_empty() {
         world.evolve(&edit.draft.text()).expect("the model is taken up");
         return true;

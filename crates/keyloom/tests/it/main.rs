@@ -35,6 +35,7 @@ mod power;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
+mod reference_lists;
 mod regressions;
 mod rig;
 mod round_trip;

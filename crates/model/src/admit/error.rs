@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use keyloom_value::{Number, Path, ValueType};
 
 use crate::describe;
-use crate::model::{Field, Limits};
+use crate::model::{Field, Format, Limits};
 
 /// Characters of a user's text that an error repeats.
 const EXCERPT_LENGTH_MAX: usize = 60;
@@ -101,6 +101,15 @@ pub enum FieldErrorKind {
         /// What was given, cut if it is long.
         found: String,
     },
+    /// A text has not the format of its field.
+    NotInFormat {
+        /// The format.
+        format: Format,
+        /// What was given, cut if it is long.
+        found: String,
+    },
+    /// The field is read-only, and this is not the value that it has.
+    ReadOnly,
     /// Lists and maps are nested too deep.
     TooDeep {
         /// How deep they may be.
@@ -193,6 +202,12 @@ impl Display for FieldError {
                 "{at} must be an id, which has 1 to 256 bytes, no control characters, and is not \
                  `.` or `..`, and this is `{found}`"
             ),
+            FieldErrorKind::NotInFormat { format, found } => {
+                write!(f, "{at} must be {}, and this is `{found}`", format.in_words())
+            }
+            FieldErrorKind::ReadOnly => {
+                write!(f, "{at} is read-only; leave it out, or send its current value")
+            }
             FieldErrorKind::TooDeep { depth_max } => {
                 write!(f, "{at} is nested more than {depth_max} deep; make it flatter")
             }

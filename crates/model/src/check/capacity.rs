@@ -16,6 +16,7 @@ pub(crate) fn check_capacity(
         let reason = format!("one change of `{}` could touch {rows} rows", name.text);
         let help = format!(
             "a transaction has at most {ROWS_MAX}; each unique takes 2, each reference or parent 3, \
+             a list of references as many as it can hold, \
              the entity itself 1, a count 2 and twice as many for each field of `split`, a board 22 \
              to 44: declare fewer of them"
         );

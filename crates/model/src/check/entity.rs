@@ -8,7 +8,7 @@ use super::field::choose;
 use super::lineage::Lineage;
 use super::path::{self, Paths};
 use super::scope::Scope;
-use super::{board, capacity, list, unique};
+use super::{board, capacity, format, list, read_only, unique};
 
 /// What all entities are checked with.
 pub(crate) struct Checker<'c, 'r> {
@@ -34,12 +34,13 @@ impl Checker<'_, '_> {
             parent: self.lineage.parents()[index].map(|_| FieldId(1)),
             tenancy: self.tenancies[index],
             expires: expires(declared, scope, reporter),
+            formats: format::formats(&declared.formats, scope, reporter),
             uniques: unique::uniques(&declared.uniques, scope, reporter),
             lists: list::lists(declared, scope, (&mut self.paths, reporter)),
             counts: board::counts(declared, scope, (&mut self.paths, reporter)),
             boards: board::boards(&declared.boards, scope, reporter),
             combinations: board::combinations(&declared.tags, scope, reporter),
-            fields: scope.fields.iter().map(|scoped| scoped.field.clone()).collect(),
+            fields: read_only::fields(declared, (scope, self.tenancies[index]), reporter),
         };
         capacity::check_capacity(declared, &entity, reporter);
         entity

@@ -6,10 +6,11 @@ use crate::declared::{
     DeclaredDefault, DeclaredEntity, DeclaredField, DeclaredType, DefaultKind, FieldSpec, TypeKind,
 };
 use crate::error::{Code, Report, Reporter};
+use crate::field_spec::RULES;
 use crate::model::{
-    DefaultValue, EntityId, Field, FieldOrigin, FieldType, Limits, OnDelete, Presence,
+    DefaultValue, EntityId, Field, FieldAccess, FieldOrigin, FieldType, Limits, OnDelete, Presence,
 };
-use crate::source::Word;
+use crate::source::{Span, Word};
 
 use super::literal::{self, Misfit};
 use super::name::{Entities, RESERVED, check_name};
@@ -34,6 +35,7 @@ pub(crate) fn fields(
             of,
             presence: Presence::Required,
             default: None,
+            access: FieldAccess::ReadWrite,
         },
         is_readable: true,
     };
@@ -125,9 +127,36 @@ fn field_of(
         let help = "write `?` after it";
         reporter.report_with_help(Code::ClearNeedsOptional, spec.of.span, (reason, help));
     }
+    check_references(&of, spec.of.span, reporter);
     let default = spec.default.as_ref().and_then(|default| default_of(default, &of, reporter));
     let presence = spec.optional.map_or(Presence::Required, |_| Presence::Optional);
-    Some(Field { name: name.text.clone(), origin: FieldOrigin::Declared, of, presence, default })
+    // Which ones are read-only is said beside the fields.
+    let (origin, access) = (FieldOrigin::Declared, FieldAccess::ReadWrite);
+    Some(Field { name: name.text.clone(), origin, of, presence, default, access })
+}
+
+/// References in a list are kept when their targets go, and only they. Each that a write adds is
+/// checked in its transaction, which has room for so many.
+fn check_references(of: &FieldType, span: Span, reporter: &mut Reporter<'_>) {
+    let (reason, help) = match of {
+        FieldType::Ref(_, OnDelete::Keep) => (
+            "a reference of its own cannot be kept when its target is deleted",
+            "write `refuse`, `cascade` or `clear`",
+        ),
+        FieldType::List(of, limits) => match (&**of, limits.high) {
+            (FieldType::Ref(_, OnDelete::Keep), None) => (
+                "a list of references must have an upper bound",
+                "write one after it, such as `..20`",
+            ),
+            (FieldType::Ref(_, OnDelete::Refuse | OnDelete::Cascade | OnDelete::Clear), _) => (
+                "references in a list must be kept when their targets are deleted",
+                "write `keep` after the entity, or make an entity for the relation",
+            ),
+            _ => return,
+        },
+        _ => return,
+    };
+    reporter.report_with_help(Code::BadReferences, span, (reason, help));
 }
 
 fn type_of(
@@ -146,37 +175,53 @@ fn type_of(
         TypeKind::Tags => FieldType::Tags,
         TypeKind::Enum(members) => FieldType::Enum(members_of(declared, members, reporter)),
         TypeKind::Ref { entity, rule } => {
-            let rule = rule.as_ref().map(|rule| {
-                choose(rule, "the rule for deletion", &["refuse", "cascade", "clear"], reporter)
-            });
+            let rule =
+                rule.as_ref().map(|rule| choose(rule, "the rule for deletion", RULES, reporter));
             let on_delete = match rule.flatten() {
                 Some("cascade") => OnDelete::Cascade,
                 Some("clear") => OnDelete::Clear,
+                Some("keep") => OnDelete::Keep,
                 _ => OnDelete::Refuse,
             };
             FieldType::Ref(entities.find(entity, reporter)?, on_delete)
         }
         TypeKind::List(of) => {
-            FieldType::List(element_of(of.as_deref(), entities, reporter)?, Limits::NONE)
+            let element = element_of(of.as_deref(), Holder::List, (entities, reporter))?;
+            FieldType::List(element, Limits::NONE)
         }
         TypeKind::Map(of) => {
-            FieldType::Map(element_of(of.as_deref(), entities, reporter)?, Limits::NONE)
+            let element = element_of(of.as_deref(), Holder::Map, (entities, reporter))?;
+            FieldType::Map(element, Limits::NONE)
         }
     })
 }
 
+/// What holds elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holder {
+    List,
+    Map,
+}
+
 fn element_of(
     declared: Option<&DeclaredType>,
-    entities: &Entities<'_>,
-    reporter: &mut Reporter<'_>,
+    holder: Holder,
+    (entities, reporter): (&Entities<'_>, &mut Reporter<'_>),
 ) -> Option<Box<FieldType>> {
     let Some(declared) = declared else { return Some(Box::new(FieldType::Any)) };
     let of = type_of(declared, entities, reporter)?;
-    if matches!(of, FieldType::Ref(..) | FieldType::Tags) {
-        let reason = format!("lists and maps cannot hold `{}`", of.name());
-        let help = match of {
-            FieldType::Tags => "a field of its own can be `tags`",
-            _ => "make an entity for the relation, with one `ref` for each side",
+    let holds_references =
+        matches!(&of, FieldType::List(of, _) if matches!(**of, FieldType::Ref(..)));
+    let is_reference = matches!(of, FieldType::Ref(..)) && holder == Holder::Map;
+    if of == FieldType::Tags || is_reference || holds_references {
+        let (reason, help) = match of {
+            FieldType::Tags => {
+                ("lists and maps cannot hold `tags`", "a field of its own can be `tags`")
+            }
+            _ => (
+                "references can be in a list that is a field of its own, and in nothing else",
+                "make an entity for the relation, with one `ref` for each side",
+            ),
         };
         reporter.report_with_help(Code::BadElement, declared.span, (reason, help));
         return None;

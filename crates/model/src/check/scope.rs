@@ -29,6 +29,8 @@ pub(crate) enum Usage {
     Split,
     Of,
     Rank,
+    Format,
+    FormatBy,
 }
 
 impl Usage {
@@ -43,6 +45,7 @@ impl Usage {
             Usage::Split => "split",
             Usage::Of => "of",
             Usage::Rank => "rank",
+            Usage::Format | Usage::FormatBy => "format",
         }
     }
 
@@ -55,6 +58,8 @@ impl Usage {
             Usage::Where => &["text", "int", "number", "bool", "time", "enum", "ref"],
             Usage::Facets | Usage::Split | Usage::Of => &["text", "int", "bool", "enum", "ref"],
             Usage::Rank => &["int", "number", "time"],
+            Usage::Format => &["text"],
+            Usage::FormatBy => &["enum"],
         }
     }
 }

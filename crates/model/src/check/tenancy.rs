@@ -75,7 +75,11 @@ fn check_references(
     reporter: &mut Reporter<'_>,
 ) {
     for scoped in &scope.fields {
-        let FieldType::Ref(target, _) = scoped.field.of else { continue };
+        let of = match &scoped.field.of {
+            FieldType::List(of, _) => of,
+            of => of,
+        };
+        let FieldType::Ref(target, _) = *of else { continue };
         let declared = entity.fields.iter().find(|field| field.name.text == scoped.field.name);
         let Some(declared) = declared else { continue };
         if tenancies[target.index()] != Tenancy::Shared {

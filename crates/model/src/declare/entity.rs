@@ -1,5 +1,6 @@
 //! Reading `[entity.NAME]`: its own keys, fields and uniques.
 
+use super::format::formats;
 use super::keys::{Keys, list, table, text, word, wrong_kind};
 use super::{limited, list as lists};
 use crate::declared::{DeclaredEntity, DeclaredField, DeclaredUnique};
@@ -20,7 +21,9 @@ const KEYS: &[&str] = &[
     "id",
     "tenant",
     "expires",
+    "read_only",
     "fields",
+    "format",
     "unique",
     "list",
     "count",
@@ -42,7 +45,9 @@ pub(crate) fn entity(
         id: keys.text("id", reporter),
         tenant: keys.text("tenant", reporter),
         expires: keys.text("expires", reporter),
+        read_only: keys.words("read_only", reporter),
         fields: fields(&keys, reporter),
+        formats: formats(&keys, reporter),
         uniques: uniques(&keys, reporter),
         lists: named(&keys, "list", (lists::list, reporter)),
         counts: named(&keys, "count", (lists::count, reporter)),

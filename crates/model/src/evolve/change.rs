@@ -1,6 +1,6 @@
 //! What differs between two models, and what that means for data that is there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::{BoardId, CountId, EntityId, FieldId, ListId, Model, UniqueId};
@@ -36,6 +36,8 @@ pub enum ChangeKind {
     FieldFilled(FieldId),
     /// A field takes what it took, and more; or has another default or rule for deletion.
     FieldRelaxed(FieldId),
+    /// A field takes less than it took: what is stored must be looked at before.
+    FieldTightened(FieldId),
     /// A new list.
     ListAdded(ListId),
     /// Another `by`, `order` or `where`, or an order in which enum members have moved.
@@ -48,7 +50,7 @@ pub enum ChangeKind {
     UniqueRemoved,
     /// Another field says when entities expire, or one at last, or none any more.
     ExpiryChanged,
-    /// Another path, or other handlers.
+    /// Another path, other handlers, or other read-only fields.
     ServiceChanged,
     /// Entities are numbered since they are looked for by tags or facets, or are not any more: their
     /// lists order equals by number.
@@ -101,6 +103,12 @@ impl Evolution {
             rewritten.entry(change.entity).or_default().push(change);
         }
         rewritten
+    }
+
+    /// The entities of which stored data may not be right under the new model.
+    pub fn tightened(&self) -> BTreeSet<EntityId> {
+        let is_tightened = |change: &&Change| matches!(change.kind, ChangeKind::FieldTightened(_));
+        self.changes.iter().filter(is_tightened).map(|change| change.entity).collect()
     }
 
     /// The lists that answer only when the rows of their entity are written anew.
@@ -170,6 +178,7 @@ impl ChangeKind {
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldRelaxed(_)
+            | ChangeKind::FieldTightened(_)
             | ChangeKind::ServiceChanged => Impact::Nothing,
         }
     }
@@ -186,6 +195,7 @@ impl ChangeKind {
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldFilled(_)
             | ChangeKind::FieldRelaxed(_)
+            | ChangeKind::FieldTightened(_)
             | ChangeKind::ListRemoved
             | ChangeKind::UniqueRemoved
             | ChangeKind::ExpiryChanged

@@ -1,6 +1,6 @@
 //! Fields: new ones, lost ones, and what the others take now.
 
-use crate::model::{DefaultValue, Field, FieldId, FieldOrigin, FieldType, Presence};
+use crate::model::{DefaultValue, Field, FieldAccess, FieldId, FieldOrigin, FieldType, Presence};
 
 use super::Findings;
 use super::change::{Change, ChangeKind};
@@ -29,6 +29,7 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
         types::compare(&kept, findings);
         kept.compare_presence(findings);
         kept.compare_default(findings);
+        kept.compare_access(findings);
     }
 }
 
@@ -77,6 +78,17 @@ impl Kept<'_, '_> {
             };
             let text = format!("{} {what}; existing values stay", self.place());
             findings.changes.push(self.relaxed(text));
+        }
+    }
+
+    fn compare_access(&self, findings: &mut Findings) {
+        if self.old.access != self.new.access {
+            let what = match self.new.access {
+                FieldAccess::ReadOnly => "is read-only now",
+                FieldAccess::ReadWrite => "is no longer read-only",
+            };
+            let text = format!("{} {what}", self.place());
+            findings.changes.push(self.pair.change(ChangeKind::ServiceChanged, text));
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::admit::FieldError;
+use crate::model::Entity;
+
 /// One thing that a change of the model may not do, with the reason and the way out.
 ///
 /// Whoever shows it, shows all of them: the author mends the model once.
@@ -13,6 +16,14 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// A stored entity breaks a rule of the new model.
+    pub fn of_stored(entity: &Entity, id: &str, error: &FieldError) -> Refusal {
+        let name = &entity.name;
+        let reason = format!("the stored `{name}` with the id `{id}` does not fit: {error}");
+        let help = "change or delete it under the old model first".to_owned();
+        Refusal { entity: name.clone(), reason, help }
+    }
+
     /// The entity whose data is in question.
     pub fn entity(&self) -> &str {
         &self.entity

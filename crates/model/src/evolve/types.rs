@@ -5,6 +5,7 @@ use std::fmt::Display;
 use crate::model::{FieldType, Limits, OnDelete};
 
 use super::Findings;
+use super::change::ChangeKind;
 use super::field::Kept;
 use super::side::enumerate;
 
@@ -39,6 +40,14 @@ fn compare_types(
         | (FieldType::Map(old, old_limits), FieldType::Map(new, new_limits)) => {
             compare_types(kept, (old, new), findings);
             lengths(kept, (old_limits, new_limits), findings);
+        }
+        // Ids are stored as texts, and what is stored may refer to nothing.
+        (FieldType::Text(_), FieldType::Ref(target, OnDelete::Keep)) => {
+            let target = &kept.pair.new.model.entity(*target).name;
+            let text =
+                format!("{} holds ids of `{target}` now; stored texts must be ids", kept.place());
+            let kind = ChangeKind::FieldTightened(kept.id);
+            findings.changes.push(kept.pair.change(kind, text));
         }
         (FieldType::Bool, FieldType::Bool)
         | (FieldType::Time, FieldType::Time)
@@ -154,6 +163,7 @@ fn references(kept: &Kept<'_, '_>, (old, new): (&FieldType, &FieldType), finding
             OnDelete::Refuse => "refuse",
             OnDelete::Cascade => "cascade",
             OnDelete::Clear => "clear",
+            OnDelete::Keep => "keep",
         };
         let text = format!("{}: the rule for deletion is `{rule}` now", kept.place());
         findings.changes.push(kept.relaxed(text));

@@ -1,7 +1,8 @@
 //! Entities and what is unique among them.
 
 use super::{
-    Board, BoardId, CaseMode, Count, CountId, Field, FieldId, List, ListId, TagCombination,
+    Board, BoardId, CaseMode, Count, CountId, Field, FieldId, FieldType, FormatRule, List, ListId,
+    TagCombination,
 };
 
 /// An entity of one model.
@@ -33,6 +34,8 @@ pub struct Entity {
     pub expires: Option<FieldId>,
     /// First `id`, then the parent if there is one, then the declared ones in their order.
     pub fields: Vec<Field>,
+    /// What their texts look like.
+    pub formats: Vec<FormatRule>,
     /// What no two of them have in common.
     pub uniques: Vec<Unique>,
     /// The ordered lists they are in.
@@ -68,6 +71,17 @@ impl Entity {
     /// All fields with their ids.
     pub fn fields(&self) -> impl Iterator<Item = (FieldId, &Field)> {
         self.fields.iter().zip(0..).map(|(field, index)| (FieldId(index), field))
+    }
+
+    /// The fields that are lists of references, and what they refer to.
+    pub fn reference_lists(&self) -> impl Iterator<Item = (FieldId, EntityId)> {
+        self.fields().filter_map(|(id, field)| match &field.of {
+            FieldType::List(of, _) => match **of {
+                FieldType::Ref(target, _) => Some((id, target)),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     /// All lists with their ids.

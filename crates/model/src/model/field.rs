@@ -33,6 +33,17 @@ pub struct Field {
     pub presence: Presence,
     /// What it holds when nothing is given.
     pub default: Option<DefaultValue>,
+    /// What clients of the service can do with it.
+    pub access: FieldAccess,
+}
+
+/// What clients of the service can do with a field. The service itself can do everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldAccess {
+    /// They read and set it.
+    ReadWrite,
+    /// They read it; the service alone sets it.
+    ReadOnly,
 }
 
 /// Why a field is there.
@@ -134,4 +145,6 @@ pub enum OnDelete {
     Cascade,
     /// The reference becomes absent.
     Clear,
+    /// The id stays, though nothing is there any more. Only references in lists are kept.
+    Keep,
 }

@@ -8,6 +8,7 @@ const GUIDE: &str = include_str!("../../../../docs/model.md");
 const CONTEXTS: &[(&str, &str)] = &[
     ("[entity.category]", ""),
     ("fields.rating ", "[entity.person]\n[entity.a]\n"),
+    ("[entity.method]", ""),
     (
         "unique = [",
         "[entity.search]\n[entity.a]\nparent = \"search\"\nfields.email = \"text\"\n\

@@ -76,6 +76,19 @@ fn references_say_what_deletion_does() {
 }
 
 #[test]
+fn lists_of_references_are_kept_and_bounded() {
+    for (spec, limits) in [
+        ("list of ref b keep ..20", Limits { low: None, high: Some(20) }),
+        ("list of ref b keep? 1..3", Limits { low: Some(1), high: Some(3) }),
+        ("list of ref b keep ..3 = []", Limits { low: None, high: Some(3) }),
+    ] {
+        let FieldType::List(of, found) = field(spec).0 else { panic!("{spec} is a list") };
+        assert!(matches!(*of, FieldType::Ref(_, OnDelete::Keep)), "{spec}: {of:?}");
+        assert_eq!(found, limits, "{spec}");
+    }
+}
+
+#[test]
 fn defaults_are_values_of_their_type() {
     let text = |text: &str| Literal::Text(text.to_owned());
     let cases = [

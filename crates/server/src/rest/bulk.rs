@@ -207,7 +207,7 @@ fn check_open(call: &Call, verb: &str, entity: &str) -> Result<(), Problem> {
 
 /// A part of these members; none if others are needed.
 fn assembled(verb: &str, entity: &str, members: (Option<String>, Option<Item>)) -> Option<Part> {
-    let change = |change, done| Some(Part::Change { change, done });
+    let change = |change: Change, done| Some(Part::Change { change: change.from_client(), done });
     match (verb, members) {
         ("create", (None, Some(document))) => {
             change(Change::create_item(entity, document), StatusCode::CREATED)

@@ -129,8 +129,9 @@ impl Done {
     }
 }
 
-/// Makes changes; once, if the request has a key.
+/// Makes changes for a client; once, if the request has a key.
 pub(super) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, Problem> {
+    let changes = changes.into_iter().map(Change::from_client).collect();
     let done = match call.idempotency_key()? {
         None => call.db.transact(changes).await.map(Once::Now),
         // Each token has keys of its own, as each tenant has.

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use keyloom::Value as Stored;
 use keyloom_model::{
-    DefaultValue, Entity, Field, FieldOrigin, FieldType, IdSource, Limits, Literal, Model,
-    Presence, Tenancy,
+    DefaultValue, Entity, Field, FieldOrigin, FieldType, FormatChoice, IdSource, Limits, Literal,
+    Model, Presence, Tenancy,
 };
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,7 @@ pub(crate) fn example(model: &Model, entity: &Entity) -> Value {
             document.insert(field.name.clone(), of_field(model, field));
         }
     }
+    add_formats(entity, &mut document);
     Value::Object(document)
 }
 
@@ -51,11 +52,30 @@ pub(crate) fn shown(model: &Model, entity: &Entity) -> Value {
             shown.insert(field.name.clone(), of_field(model, field));
         }
     }
+    add_formats(entity, &mut shown);
     if entity.id_source == IdSource::Generated {
         shown.insert("id".to_owned(), json!(ID));
     }
     shown.insert("version".to_owned(), json!(VERSION));
     Value::Object(shown)
+}
+
+/// Gives texts the format that they must have in this document.
+fn add_formats(entity: &Entity, document: &mut Map<String, Value>) {
+    for rule in &entity.formats {
+        let format = match &rule.choice {
+            FormatChoice::Always(format) => Some(*format),
+            FormatChoice::By(by, formats) => {
+                let has = document.get(&entity.field(*by).name).and_then(Value::as_str);
+                formats.iter().find(|(member, _)| Some(member.as_str()) == has).map(|of| of.1)
+            }
+        };
+        if let (Some(text), Some(format)) =
+            (document.get_mut(&entity.field(rule.field).name), format)
+        {
+            *text = json!(format.example());
+        }
+    }
 }
 
 /// What a field holds when nothing is given, if that is always the same and JSON can say it
@@ -92,6 +112,14 @@ fn of_field(model: &Model, field: &Field) -> Value {
         (_, FieldOrigin::Id) => json!("a1"),
         (FieldType::Ref(target, _), _) => json!(format!("ID OF {}", model.entity(*target).name)),
         (FieldType::Text(limits), _) => text(&field.name, limits),
+        (FieldType::List(of, limits), _) => match **of {
+            FieldType::Ref(target, _) => {
+                let id = format!("ID OF {}", model.entity(target).name);
+                let count = usize::try_from(limits.low.unwrap_or(1).min(10)).unwrap_or(1);
+                json!(vec![id; count])
+            }
+            _ => of_type(&field.of),
+        },
         (of, _) => of_type(of),
     }
 }

@@ -1,10 +1,10 @@
 //! Random declarations over the fields that an entity has: uniques, lists, counts, boards, tags.
 
-use keyloom_model::{CaseMode, Direction};
+use keyloom_model::{CaseMode, Direction, Format, Limits, Presence};
 
 use super::draft::{
-    DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftList, DraftRanking, DraftTest,
-    DraftType, DraftUnique,
+    DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftField, DraftFormat, DraftList,
+    DraftRanking, DraftTest, DraftType, DraftUnique,
 };
 use super::field::literal_of;
 use crate::Random;
@@ -52,6 +52,50 @@ pub(super) fn add_expiry(entity: &mut DraftEntity, random: &mut Random) {
     if !times.is_empty() && random.chance(1, 3) {
         entity.expires = Some(random.pick(&times).clone());
     }
+}
+
+pub(super) fn add_read_only(entity: &mut DraftEntity, random: &mut Random) {
+    if random.chance(1, 2) {
+        entity.read_only = read_only(entity, random);
+    }
+}
+
+/// Some fields that clients need not set.
+pub(super) fn read_only(entity: &DraftEntity, random: &mut Random) -> Vec<String> {
+    let is_set = |field: &&DraftField| {
+        let is_tenant = entity.tenant.as_ref() == Some(&field.name);
+        !is_tenant && (field.presence == Presence::Optional || field.default.is_some())
+    };
+    let fields = entity.fields.iter().filter(is_set).map(|field| field.name.clone());
+    random.some_of(&fields.collect::<Vec<String>>(), 2)
+}
+
+pub(super) fn add_format(entity: &mut DraftEntity, random: &mut Random) {
+    if random.chance(1, 2) {
+        entity.formats.extend(format(entity, random));
+    }
+}
+
+/// A format of a text that has none and is long enough for all of them, if there is one.
+pub(super) fn format(entity: &DraftEntity, random: &mut Random) -> Option<DraftFormat> {
+    let fits = |field: &&DraftField| {
+        let is_free = entity.formats.iter().all(|format| format.field != field.name);
+        let is_tenant = entity.tenant.as_ref() == Some(&field.name);
+        let is_long = matches!(field.of, DraftType::Text(Limits { high: None | Some(80), .. }));
+        is_long && is_free && !is_tenant && field.default.is_none()
+    };
+    let texts: Vec<&DraftField> = entity.fields.iter().filter(fits).collect();
+    let field = random.some_of(&texts, 1).first()?.name.clone();
+    let mut enums = entity.fields.iter().filter_map(|field| match &field.of {
+        DraftType::Enum(members) => Some((field.name.clone(), members.clone())),
+        _ => None,
+    });
+    let mut any = || *random.pick(&Format::ALL);
+    let by = enums.next().map(|(by, members)| {
+        let formats = members.into_iter().step_by(2).map(|member| (member, any()));
+        (by, formats.collect())
+    });
+    Some(DraftFormat { field, by, format: any() })
 }
 
 pub(super) fn add_uniques(entity: &mut DraftEntity, random: &mut Random) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_model::{EntityId, Field, FieldOrigin, FieldType, Limits, Model, Presence};
+use keyloom_model::{EntityId, Field, FieldOrigin, FieldType, Format, Limits, Model, Presence};
 use keyloom_value::{Item, Name, Number, Value};
 
 use crate::Random;
@@ -63,7 +63,26 @@ pub fn document(
             None => {}
         }
     }
+    for rule in &model.entity(entity).formats {
+        let name = &model.entity(entity).field(rule.field).name;
+        if let Some(format) =
+            rule.format(model.entity(entity), &item).filter(|_| item.contains(name))
+        {
+            item.insert(name, in_format(format, random));
+        }
+    }
     Some(item)
+}
+
+/// A text that has a format; few are the same.
+fn in_format(format: Format, random: &mut Random) -> String {
+    let number = random.below(1_000);
+    match format {
+        Format::Email => format!("user{number}@a.example"),
+        Format::Phone => format!("+1555{number:03}"),
+        Format::Url => format!("https://a.example/{number}"),
+        _ => panic!("the generator does not know the format `{}`", format.name()),
+    }
 }
 
 /// A change of up to three fields. Required ones keep a value; a field may get the one it has.
@@ -125,8 +144,12 @@ fn value(
             Value::S(random.pick(&ids).clone())
         }
         FieldType::List(of, limits) => {
-            let count = count(limits, random);
-            Value::L((0..count).map(|_| value(of, ids, random)).collect::<Option<_>>()?)
+            let elements = (0..count(limits, random)).map(|_| value(of, ids, random));
+            match elements.collect::<Option<Vec<Value>>>() {
+                // It refers to nothing where there is nothing.
+                None if limits.contain(&0) => Value::L(vec![]),
+                elements => Value::L(elements?),
+            }
         }
         FieldType::Map(of, limits) => {
             Value::M(map(limits, random, |random| value(of, ids, random))?)

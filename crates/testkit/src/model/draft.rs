@@ -1,7 +1,8 @@
 //! A model file as data. Nothing here is checked: an edit may make a draft wrong.
 
 use keyloom_model::{
-    CaseMode, Direction, IdSource, Limits, Model, OnDelete, Presence, TriggeringChange, render,
+    CaseMode, Direction, Format, IdSource, Limits, Model, OnDelete, Presence, TriggeringChange,
+    render,
 };
 use keyloom_value::Number;
 
@@ -29,8 +30,12 @@ pub struct DraftEntity {
     pub tenant: Option<String>,
     /// The field that says when it expires.
     pub expires: Option<String>,
+    /// The fields that clients cannot set.
+    pub read_only: Vec<String>,
     /// The declared fields.
     pub fields: Vec<DraftField>,
+    /// The formats of texts.
+    pub formats: Vec<DraftFormat>,
     /// What is unique.
     pub uniques: Vec<DraftUnique>,
     /// The lists.
@@ -92,6 +97,17 @@ pub enum DraftType {
     List(Box<DraftType>, Limits<u64>),
     /// `map of ...`; the element has no limits.
     Map(Box<DraftType>, Limits<u64>),
+}
+
+/// `format.FIELD = ...`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftFormat {
+    /// The text field.
+    pub field: String,
+    /// The enum field that it depends on, if it depends on one, and what its members ask for.
+    pub by: Option<(String, Vec<(String, Format)>)>,
+    /// What it is if it depends on nothing.
+    pub format: Format,
 }
 
 /// One entry of `unique`.
@@ -214,7 +230,10 @@ impl Draft {
                 entity.parent = None;
                 gone.push(name.to_owned());
             }
-            let refers = |of: &DraftType| matches!(of, DraftType::Ref(target, _) if target == name);
+            let refers = |of: &DraftType| {
+                let of = if let DraftType::List(of, _) = of { of } else { of };
+                matches!(of, DraftType::Ref(target, _) if target == name)
+            };
             let referring = entity.fields.iter().filter(|field| refers(&field.of));
             gone.extend(referring.map(|field| field.name.clone()));
             for field in &gone {
@@ -235,7 +254,9 @@ impl DraftEntity {
             parent: None,
             tenant: None,
             expires: None,
+            read_only: vec![],
             fields: vec![],
+            formats: vec![],
             uniques: vec![],
             lists: vec![],
             counts: vec![],
@@ -270,5 +291,9 @@ impl DraftEntity {
         self.combinations.retain(|combination| combination.field != name);
         self.tenant.take_if(|tenant| tenant == name);
         self.expires.take_if(|expires| expires == name);
+        self.read_only.retain(|field| field != name);
+        self.formats.retain(|format| {
+            format.field != name && format.by.as_ref().is_none_or(|(by, _)| by != name)
+        });
     }
 }

@@ -97,6 +97,12 @@ kinds! {
     ChangeExpiry => Allowed by declarations::change_expiry;
     /// Served elsewhere.
     ChangePath => Allowed by declarations::change_path;
+    /// Other read-only fields.
+    ChangeReadOnly => Allowed by declarations::change_read_only;
+    /// A text must have a format now.
+    AddFormat => Allowed by declarations::add_format;
+    /// A text with a format less.
+    RemoveFormat => Allowed by declarations::remove_format;
     /// Other facets of a list.
     ChangeFacets => Allowed by declarations::change_facets;
     /// A new count.
@@ -157,7 +163,9 @@ fn shuffle(draft: &mut Draft, random: &mut Random) -> Option<()> {
     random.shuffle(&mut draft.handlers);
     for entity in &mut draft.entities {
         random.shuffle(&mut entity.fields);
+        random.shuffle(&mut entity.read_only);
         random.shuffle(&mut entity.uniques);
+        random.shuffle(&mut entity.formats);
         random.shuffle(&mut entity.lists);
         random.shuffle(&mut entity.counts);
         random.shuffle(&mut entity.boards);

@@ -80,6 +80,8 @@ fn entity(index: usize, skeletons: &[Skeleton], random: &mut Random) -> DraftEnt
     declaration::add_lists(&mut entity, random);
     declaration::add_counts(&mut entity, random);
     declaration::add_combinations(&mut entity, random);
+    declaration::add_read_only(&mut entity, random);
+    declaration::add_format(&mut entity, random);
     entity
 }
 

@@ -36,6 +36,11 @@ pub(super) fn field(name: &str, targets: &[Target], random: &mut Random) -> Draf
         9 => DraftType::Any,
         10 => DraftType::Tags,
         11 | 12 => DraftType::Enum(members(random)),
+        13 if !targets.is_empty() && random.chance(1, 2) => {
+            let target = random.pick(targets).entity.clone();
+            let limits = Limits { low: None, high: Some(1 + random.below(3)) };
+            DraftType::List(Box::new(DraftType::Ref(target, OnDelete::Keep)), limits)
+        }
         13 if random.chance(1, 2) => DraftType::List(Box::new(element(2, random)), lengths(random)),
         13 => DraftType::Map(Box::new(element(2, random)), lengths(random)),
         _ => return reference(name, random.pick(targets), random),

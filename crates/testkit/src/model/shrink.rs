@@ -49,6 +49,8 @@ fn simpler_entities(entity: &DraftEntity) -> Vec<DraftEntity> {
     with(&|entity| entity.combinations.clear());
     with(&|entity| entity.path = None);
     with(&|entity| entity.expires = None);
+    with(&|entity| entity.read_only.clear());
+    with(&|entity| entity.formats.clear());
     with(&|entity| entity.tenant = None);
     with(&|entity| entity.id_source = IdSource::Generated);
     for field in &entity.fields {
@@ -63,6 +65,12 @@ fn simpler_entities(entity: &DraftEntity) -> Vec<DraftEntity> {
         with(&|entity| entity.lists[index].facets.clear());
         for place in 0..list.order.len() {
             with(&|entity| drop(entity.lists[index].order.remove(place)));
+        }
+        for place in 0..list.by.len() {
+            with(&|entity| drop(entity.lists[index].by.remove(place)));
+        }
+        for place in 0..list.filter.len() {
+            with(&|entity| drop(entity.lists[index].filter.remove(place)));
         }
     }
     found

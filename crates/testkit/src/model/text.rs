@@ -2,7 +2,9 @@
 
 use std::fmt::{Display, Write};
 
-use keyloom_model::{CaseMode, Direction, IdSource, Limits, OnDelete, Presence, TriggeringChange};
+use keyloom_model::{
+    CaseMode, Direction, Format, IdSource, Limits, OnDelete, Presence, TriggeringChange,
+};
 
 use super::draft::{
     Draft, DraftEntity, DraftField, DraftHandler, DraftRanking, DraftTest, DraftType, DraftUnique,
@@ -39,6 +41,7 @@ impl DraftType {
             DraftType::Ref(entity, OnDelete::Refuse) => format!("ref {entity}"),
             DraftType::Ref(entity, OnDelete::Cascade) => format!("ref {entity} cascade"),
             DraftType::Ref(entity, OnDelete::Clear) => format!("ref {entity} clear"),
+            DraftType::Ref(entity, OnDelete::Keep) => format!("ref {entity} keep"),
             DraftType::List(of, _) => format!("list of {}", of.word()),
             DraftType::Map(of, _) => format!("map of {}", of.word()),
         }
@@ -89,8 +92,22 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
             line(text, "on_parent_delete", "\"cascade\"");
         }
     }
+    names(text, "read_only", &entity.read_only);
     for field in &entity.fields {
         line(text, &format!("fields.{}", field.name), &format!("\"{}\"", spec(field)));
+    }
+    for format in &entity.formats {
+        match &format.by {
+            None => line(text, &format!("format.{}", format.field), &quoted(format.format.name())),
+            Some((by, formats)) => {
+                let one = |(member, format): &(String, Format)| {
+                    format!("{} = {}", quoted(member), quoted(format.name()))
+                };
+                let formats: Vec<String> = formats.iter().map(one).collect();
+                let key = format!("format.{}.{by}", format.field);
+                line(text, &key, &format!("{{ {} }}", formats.join(", ")));
+            }
+        }
     }
     if !entity.uniques.is_empty() {
         let entries: Vec<String> = entity.uniques.iter().map(unique).collect();

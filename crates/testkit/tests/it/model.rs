@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::{
-    CaseMode, DefaultValue, Direction, Entity, EntityId, Field, FieldType, IdSource, Limits, Model,
-    OnDelete, Presence, Ranking, Tenancy, check, render,
+    CaseMode, DefaultValue, Direction, Entity, EntityId, Field, FieldAccess, FieldType,
+    FormatChoice, IdSource, Limits, Model, OnDelete, Presence, Ranking, Tenancy, check, render,
 };
 use keyloom_testkit::Random;
 use keyloom_testkit::model::{Draft, EditKind, document, draft, drafts, given_id, patch};
@@ -69,7 +69,7 @@ fn all_features_are_reached() {
 const FEATURES: &[&str] = &[
     "text", "int", "number", "bool", "time", "bytes", "any", "tags", "enum", "ref", "list", "map",
     "ref refuse", "ref cascade", "ref clear", "ref to itself", "ref required", "ref in a cycle",
-    "optional", "default", "default now", "optional with a default", "range", "nested",
+    "list of references", "optional", "default", "default now", "optional with a default", "range", "nested",
     "a field called like an entity",
     "parent", "grandparent", "parent refuse", "parent cascade", "id given", "expires",
     "tenant own", "tenant inherited", "tenant ref",
@@ -78,7 +78,7 @@ const FEATURES: &[&str] = &[
     "list without anything", "list by", "list by two", "list ascending", "list descending",
     "list by several", "list mixed", "list where", "list sparse", "list by the parent",
     "list facets", "list path", "list ordered by an enum", "list ordered by id",
-    "path", "count", "board of", "board rank", "combination", "handler",
+    "read-only", "format", "format by an enum", "path", "count", "board of", "board rank", "combination", "handler",
 ];
 
 fn entity_features(model: &Model, (id, entity): (EntityId, &Entity)) -> Vec<String> {
@@ -99,6 +99,7 @@ fn entity_features(model: &Model, (id, entity): (EntityId, &Entity)) -> Vec<Stri
     let is_entity = |field: &Field| model.find(&field.name).is_some();
     let is_optional = |id| entity.field(id).presence == Presence::Optional;
     let unique = |test: &dyn Fn(&keyloom_model::Unique) -> bool| entity.uniques.iter().any(test);
+    let formats = |test: fn(&FormatChoice) -> bool| entity.formats.iter().any(|r| test(&r.choice));
     let found = [
         ("parent", parent.is_some()),
         ("grandparent", parent_entity.is_some_and(|parent| parent.parent.is_some())),
@@ -120,6 +121,9 @@ fn entity_features(model: &Model, (id, entity): (EntityId, &Entity)) -> Vec<Stri
         ),
         ("unique folded", unique(&|unique| unique.case == CaseMode::Folded)),
         ("unique optional", unique(&|unique| unique.fields.iter().any(|id| is_optional(*id)))),
+        ("read-only", entity.fields.iter().any(|field| field.access == FieldAccess::ReadOnly)),
+        ("format", formats(|choice| matches!(choice, FormatChoice::Always(_)))),
+        ("format by an enum", formats(|choice| matches!(choice, FormatChoice::By(..)))),
         ("path", entity.path.starts_with("/at/")),
         ("count", !entity.counts.is_empty()),
         ("board of", entity.boards.iter().any(|b| matches!(b.ranking, Ranking::Count(_)))),
@@ -174,6 +178,8 @@ fn field_features(field: &Field, own: EntityId) -> Vec<String> {
         }
         _ => false,
     };
+    let is_list_of_references =
+        matches!(&field.of, FieldType::List(of, _) if matches!(**of, FieldType::Ref(..)));
     let reference = match field.of {
         FieldType::Ref(target, rule) => Some((target, rule)),
         _ => None,
@@ -187,6 +193,7 @@ fn field_features(field: &Field, own: EntityId) -> Vec<String> {
         ("optional with a default", is_optional && field.default.is_some()),
         ("range", is_ranged),
         ("nested", is_nested),
+        ("list of references", is_list_of_references),
         ("ref to itself", reference.is_some_and(|(target, _)| target == own)),
         ("ref required", reference.is_some() && !is_optional),
         ("ref refuse", rule == Some(OnDelete::Refuse)),

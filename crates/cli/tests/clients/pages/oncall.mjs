@@ -48,7 +48,7 @@ export async function use(page, url, { check, until }) {
   await until('the next contact has its turn', async () =>
     (await events()).some((text) => text === 'No answer from Ada Okafor. Escalated to Bruno Silva.'));
   check((await page.locator('.ladder .passed').first().textContent()) === 'Ada Okafor', 'the first had its turn');
-  const phone = ours('text').filter({ hasText: '+1 555 0101' });
+  const phone = ours('text').filter({ hasText: '+15550101' });
   await until('a text to that contact arrives', async () => (await phone.count()) === 1);
   const order = (await events()).map((text) => text.split(' ')[0]);
   check(order.slice(0, 6).join() === 'Search,Email,Text,Webhook,Call,No', `one after the other: ${order}`);

@@ -49,6 +49,15 @@ pub(crate) struct Reference {
     pub(crate) on_delete: OnDelete,
 }
 
+/// The ids in a field, which may be a list of them.
+pub(crate) fn ids(fields: &Item, field: &str) -> Vec<String> {
+    let values = match fields.get(field) {
+        Some(Value::L(values)) => values.as_slice(),
+        one => one.map_or(&[][..], std::slice::from_ref),
+    };
+    values.iter().filter_map(|value| Some(value.as_s()?.to_owned())).collect()
+}
+
 impl Naive {
     pub(crate) fn new(model: Model, now_ms: i64) -> Naive {
         Naive { model, things: vec![], now_ms, pending: BTreeSet::new() }
@@ -117,15 +126,18 @@ impl Naive {
 
     pub(crate) fn references(&self, thing: &Thing) -> Vec<Reference> {
         let entity = self.entity(&thing.key.kind);
-        let reference = |field: &Field| {
-            let FieldType::Ref(target, on_delete) = field.of else { return None };
-            let id = thing.fields.get(&field.name)?.as_s()?.to_owned();
-            let kind = self.model.entity(target).name.clone();
-            let tenant = thing.key.tenant.clone().filter(|_| self.is_owned(&kind));
-            let target = Key { kind, tenant, id };
-            Some(Reference { field: field.name.clone(), target, on_delete })
+        let references = |field: &Field| {
+            let of = if let FieldType::List(of, _) = &field.of { of } else { &field.of };
+            let FieldType::Ref(target, on_delete) = *of else { return vec![] };
+            let kind = &self.model.entity(target).name;
+            let tenant = thing.key.tenant.as_ref().filter(|_| self.is_owned(kind));
+            let reference = |id: String| {
+                let target = Key { kind: kind.clone(), tenant: tenant.cloned(), id };
+                Reference { field: field.name.clone(), target, on_delete }
+            };
+            ids(&thing.fields, &field.name).into_iter().map(reference).collect()
         };
-        entity.fields.iter().filter_map(reference).collect()
+        entity.fields.iter().flat_map(references).collect()
     }
 
     /// What a thing has of a unique, as it is compared; none if it takes no part.

@@ -1,6 +1,8 @@
 //! What operations take as a body.
 
-use keyloom_model::{Entity, EntityId, Field, FieldId, FieldOrigin, FieldType, Model, Tenancy};
+use keyloom_model::{
+    Entity, EntityId, Field, FieldAccess, FieldId, FieldOrigin, FieldType, Model, Tenancy,
+};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::example;
@@ -90,7 +92,9 @@ fn first_field(model: &Model, entity: &Entity) -> Json {
     let Some(members) = shown.as_object_mut() else { return shown };
     let is_plain = |(id, field): &(FieldId, &Field)| {
         let is_ref = matches!(field.of, FieldType::Ref(..));
-        field.origin == FieldOrigin::Declared && !is_ref && entity.tenancy != Tenancy::Own(*id)
+        let is_set =
+            field.origin == FieldOrigin::Declared && field.access == FieldAccess::ReadWrite;
+        is_set && !is_ref && entity.tenancy != Tenancy::Own(*id)
     };
     let mut fields = entity.fields().filter(is_plain);
     let patch = fields.find_map(|(_, field)| members.remove_entry(&field.name));

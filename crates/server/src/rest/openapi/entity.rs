@@ -1,6 +1,8 @@
 //! The documents of an entity as JSON Schema: as it is shown, as it is made, replaced and changed.
 
-use keyloom_model::{Entity, Field, FieldOrigin, IdSource, Model, Presence};
+use keyloom_model::{
+    Entity, Field, FieldAccess, FieldOrigin, Format, FormatChoice, IdSource, Model, Presence,
+};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::example::{default_of, is_needed};
@@ -40,36 +42,38 @@ fn shown(model: &Model, entity: &Entity) -> Json {
         let is_null = field.presence == Presence::Optional && field.default.is_some();
         let values = schema(&field.of, Form::Shown);
         let values = if is_null { or_null(values) } else { values };
+        let values = marked(field, values);
         properties.insert(field.name.clone(), described(model, entity, field, values));
     }
     object(properties, &required)
 }
 
 fn create(model: &Model, entity: &Entity) -> Json {
-    let mut properties = whole(model, entity);
+    let mut properties = whole(model, entity, |field| field.access == FieldAccess::ReadWrite);
     let mut required = needed(entity);
     properties.insert("version".to_owned(), version_shown());
     if entity.id_source == IdSource::Given {
         properties.insert("id".to_owned(), with(id(), "description", "Which one it is to be."));
         required.push("id");
     }
-    object(properties, &required)
+    by_members(entity, object(properties, &required))
 }
 
 fn replace(model: &Model, entity: &Entity) -> Json {
-    let mut properties = whole(model, entity);
+    let mut properties = whole(model, entity, |_| true);
     properties.extend(of_request());
-    object(properties, &needed(entity))
+    by_members(entity, object(properties, &needed(entity)))
 }
 
 fn patch(model: &Model, entity: &Entity) -> Json {
     let mut properties = Map::new();
     for field in settable(entity) {
         let values = or_null_if_optional(field, schema(&field.of, Form::Patched));
+        let values = marked(field, formatted(entity, field, values));
         properties.insert(field.name.clone(), described(model, entity, field, values));
     }
     properties.extend(of_request());
-    object(properties, &[])
+    by_members(entity, object(properties, &[]))
 }
 
 fn page(entity: &Entity) -> Json {
@@ -90,16 +94,58 @@ fn page(entity: &Entity) -> Json {
     object(properties, &["items"])
 }
 
-/// The fields of a whole document.
-fn whole(model: &Model, entity: &Entity) -> Map<String, Json> {
+/// The fields of a whole document that it can have.
+fn whole(model: &Model, entity: &Entity, is_had: impl Fn(&Field) -> bool) -> Map<String, Json> {
     let property = |field: &Field| {
         let mut values = or_null_if_optional(field, schema(&field.of, Form::Given));
-        if let Some(default) = default_of(field) {
-            values = with(values, "default", default);
-        }
+        values = formatted(entity, field, values);
+        values = match (field.access, default_of(field)) {
+            (FieldAccess::ReadWrite, Some(default)) => with(values, "default", default),
+            (FieldAccess::ReadWrite | FieldAccess::ReadOnly, _) => marked(field, values),
+        };
         (field.name.clone(), described(model, entity, field, values))
     };
-    settable(entity).map(property).collect()
+    settable(entity).filter(|field| is_had(field)).map(property).collect()
+}
+
+/// The schema of a text with the format that it always has.
+fn formatted(entity: &Entity, field: &Field, mut schema: Json) -> Json {
+    let rule = entity.find_field(&field.name).and_then(|id| entity.format_rule(id));
+    let Some(FormatChoice::Always(format)) = rule.map(|rule| &rule.choice) else { return schema };
+    let name = match format {
+        Format::Email => Some("email"),
+        Format::Url => Some("uri"),
+        // The registry of formats has no other of ours.
+        _ => None,
+    };
+    if let Some(name) = name {
+        schema = with(schema, "format", name);
+    }
+    let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(format.length_max());
+    with(with(schema, "pattern", format.pattern()), "maxLength", longest)
+}
+
+/// The schema of a document with the formats that depend on the member that an enum has.
+fn by_members(entity: &Entity, document: Json) -> Json {
+    let mut rules = vec![];
+    for rule in &entity.formats {
+        let FormatChoice::By(by, formats) = &rule.choice else { continue };
+        let (by, name) = (&entity.field(*by).name, &entity.field(rule.field).name);
+        rules.extend(formats.iter().map(|(member, format)| {
+            let has = json!({ "properties": { by: { "const": member } }, "required": [by] });
+            let values = json!({ "pattern": format.pattern(), "maxLength": format.length_max() });
+            json!({ "if": has, "then": { "properties": { name: values } } })
+        }));
+    }
+    if rules.is_empty() { document } else { with(document, "allOf", rules) }
+}
+
+/// A document may repeat a read-only field, as it may repeat the id.
+fn marked(field: &Field, schema: Json) -> Json {
+    match field.access {
+        FieldAccess::ReadOnly => with(schema, "readOnly", true),
+        FieldAccess::ReadWrite => schema,
+    }
 }
 
 /// What a document that is about one entity may say of which and of when.

@@ -87,7 +87,8 @@ fn of_new(entity: &Entity) -> Vec<Kind> {
 }
 
 fn of_document(entity: &Entity) -> Vec<Kind> {
-    let refers = entity.fields.iter().any(|field| matches!(field.of, FieldType::Ref(..)));
+    let refers = entity.fields.iter().any(|field| matches!(field.of, FieldType::Ref(..)))
+        || entity.reference_lists().next().is_some();
     let taken = (!entity.uniques.is_empty()).then_some(Kind::Taken);
     taken.into_iter().chain(refers.then_some(Kind::TargetGone)).collect()
 }

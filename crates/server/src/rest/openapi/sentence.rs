@@ -1,8 +1,8 @@
 //! What the model says, in sentences. Words of the model stand in backticks.
 
 use keyloom_model::{
-    CaseMode, DefaultValue, Direction, Entity, Field, FieldId, FieldOrigin, FieldType, IdSource,
-    List, Model, OnDelete, Presence, Tenancy, Unique,
+    CaseMode, DefaultValue, Direction, Entity, Field, FieldAccess, FieldId, FieldOrigin, FieldType,
+    Format, FormatChoice, FormatRule, IdSource, List, Model, OnDelete, Presence, Tenancy, Unique,
 };
 
 use super::super::example::{default_of, literal_of};
@@ -124,22 +124,41 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
                 OnDelete::Refuse => "That one cannot be deleted before.",
                 OnDelete::Cascade => "Deleted together with that one.",
                 OnDelete::Clear => "Becomes absent when that one is deleted.",
+                OnDelete::Keep => "Stays when that one is deleted.",
             };
             sentences.push(what.to_owned());
         }
         (of, _) => sentences.push(format!("{}.", capital(&of.in_words()))),
     }
+    let listed = entity.reference_lists().find(|(id, _)| entity.field(*id).name == field.name);
+    if let Some((_, target)) = listed {
+        let target = &model.entity(target).name;
+        sentences.push(format!(
+            "Each value is the id of a `{target}`, which must exist when it is added, and stays \
+             when that one is deleted."
+        ));
+    }
+    let id = entity.find_field(&field.name);
+    if let Some(format) = id.and_then(|id| entity.format_rule(id)) {
+        sentences.push(format_rule(entity, format));
+    }
     if field.presence == Presence::Optional {
         sentences.push("May be absent.".to_owned());
     }
+    let (created, left_out) = match field.access {
+        FieldAccess::ReadWrite => ("The time of creation if left out.", "if left out"),
+        FieldAccess::ReadOnly => {
+            sentences.push("Read-only: the service sets it.".to_owned());
+            ("First the time of creation.", "at first")
+        }
+    };
     match &field.default {
-        Some(DefaultValue::Now) => sentences.push("The time of creation if left out.".to_owned()),
+        Some(DefaultValue::Now) => sentences.push(created.to_owned()),
         Some(DefaultValue::Literal(_)) => {
-            sentences.extend(default_of(field).map(|value| format!("`{value}` if left out.")));
+            sentences.extend(default_of(field).map(|value| format!("`{value}` {left_out}.")));
         }
         None => {}
     }
-    let id = entity.find_field(&field.name);
     let is = |other: Option<FieldId>| id.is_some() && id == other;
     if let Tenancy::Own(tenant) = entity.tenancy
         && is(Some(tenant))
@@ -152,6 +171,20 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     let uniques = entity.uniques.iter().filter(|unique| unique.fields.iter().any(|f| is(Some(*f))));
     sentences.extend(uniques.map(|unique| unique_rule(entity, field, unique)));
     sentences.join(" ")
+}
+
+fn format_rule(entity: &Entity, rule: &FormatRule) -> String {
+    match &rule.choice {
+        FormatChoice::Always(format) => format!("Must be {}.", format.in_words()),
+        FormatChoice::By(by, formats) => {
+            let by = &entity.field(*by).name;
+            let one = |(member, format): &(String, Format)| {
+                format!("{} if `{by}` is `{member}`", format.in_words())
+            };
+            let all: Vec<String> = formats.iter().map(one).collect();
+            format!("Must be {}.", all.join("; "))
+        }
+    }
 }
 
 fn unique_rule(entity: &Entity, field: &Field, unique: &Unique) -> String {

@@ -1,6 +1,7 @@
 //! The nine "Possible Queries" of the design that the on-call service implements: each is one
 //! request, and costs one read of the store, or two where a list leads to entities.
 
+use pollster::block_on;
 use serde_json::{Value, json};
 
 use super::ask::Ask;
@@ -25,8 +26,9 @@ impl Domain {
         };
         make("/contacts", &json!({"name": "Linus"}));
         let contact = make("/contacts", &json!({"name": "Ada"}));
-        for (kind, position) in [("call", 2), ("email", 1)] {
-            let method = json!({"contact": contact, "kind": kind, "destination": "x",
+        for (kind, destination, position) in [("call", "+15550100", 2), ("email", "a@b.example", 1)]
+        {
+            let method = json!({"contact": contact, "kind": kind, "destination": destination,
                 "position": position});
             make("/methods", &method);
         }
@@ -34,8 +36,10 @@ impl Domain {
         // Not in order of time, so that the order of the lists is their own.
         for (day, status) in [(4, "active"), (2, "failed"), (1, "active"), (5, "failed")] {
             let created = format!("2026-01-0{day}T00:00:00Z");
-            let search = json!({"contact": contact, "created": created, "status": status});
-            searches.push(make("/searches", &search));
+            let search = make("/searches", &json!({"contact": contact, "created": created}));
+            let db = served.db.tenant("acme");
+            block_on(db.update("search", &search, &json!({"status": status}))).unwrap();
+            searches.push(search);
         }
         let search = searches.swap_remove(0);
         for (id, kind) in [("a1", "email"), ("a2", "call")] {

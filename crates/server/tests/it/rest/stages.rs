@@ -32,6 +32,7 @@ pub(crate) struct Stage {
 pub(crate) struct Party {
     /// As a token has it.
     pub(crate) tenant: String,
+    pub(crate) value: Value,
     pub(crate) things: Vec<Thing>,
 }
 
@@ -53,11 +54,11 @@ impl Stage {
         let mut party = |tenant: Value, mark: &str| {
             let db = served.db.tenant(tenant.clone());
             let things = fill(&model, &db, &Whose::Tenant { shared: &shared, mark }, random);
-            let tenant = match tenant {
-                Value::S(text) => text,
+            let text = match &tenant {
+                Value::S(text) => text.clone(),
                 other => other.to_string(),
             };
-            Party { tenant, things }
+            Party { tenant: text, value: tenant, things }
         };
         let (victim, stranger) = (party(victim, MARK), party(stranger, ""));
         Some(Stage { model, victim, stranger, served })
@@ -259,7 +260,7 @@ fn text_of(value: &Json) -> Option<String> {
     }
 }
 
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
@@ -314,6 +315,7 @@ fn prepare(entity: &Entity, item: &mut Item, (mark, number): (&str, usize)) {
         } else if let FieldType::Text(Limits { low: None | Some(0..=9), high: None | Some(20..) }) =
             field.of
             && field.origin == FieldOrigin::Declared
+            && entity.format_rule(id).is_none()
             && !mark.is_empty()
         {
             item.insert(field.name.as_str(), format!("{mark} {number}"));

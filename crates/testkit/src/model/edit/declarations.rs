@@ -2,7 +2,9 @@
 
 use keyloom_model::TriggeringChange;
 
-use super::super::declaration::{Purpose, board, count, fields_for, list, order, unique};
+use super::super::declaration::{
+    Purpose, board, count, fields_for, format, list, order, read_only, unique,
+};
 use super::super::draft::{Draft, DraftHandler, DraftList, DraftType};
 use super::some_entity;
 use crate::Random;
@@ -60,6 +62,29 @@ pub(super) fn change_path(draft: &mut Draft, random: &mut Random) -> Option<()> 
         Some(list) if random.chance(1, 2) => list.path = Some(elsewhere + "/list"),
         _ => entity.path = Some(elsewhere),
     }
+    Some(())
+}
+
+pub(super) fn change_read_only(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let chosen = read_only(entity, random);
+    // Their order says nothing.
+    let old = &mut entity.read_only;
+    let is_same = chosen.len() == old.len() && chosen.iter().all(|field| old.contains(field));
+    if !is_same {
+        *old = chosen;
+    }
+    Some(())
+}
+
+pub(super) fn remove_format(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    some_entity(draft, random).formats.pop().map(|_| ())
+}
+
+pub(super) fn add_format(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let format = format(entity, random)?;
+    entity.formats.push(format);
     Some(())
 }
 

@@ -6,7 +6,7 @@ use keyloom_model::{IdSource, Tenancy, check_id};
 use keyloom_value::{Item, Value};
 
 use super::rules::merged;
-use super::{Key, Kind, Naive, Thing};
+use super::{Key, Kind, Naive, Thing, ids};
 use crate::world::{What, Wish};
 
 /// What changes come to.
@@ -234,8 +234,8 @@ impl Naive {
     fn is_lost(&self, key: &Key, (before, turns): (&Naive, &[Turn])) -> bool {
         let Some(thing) = self.find(key) else { return false };
         self.references(thing).iter().any(|reference| {
-            let old = before.find(key).and_then(|old| old.fields.get(&reference.field));
-            let is_old = old.and_then(Value::as_s) == Some(reference.target.id.as_str());
+            let old = before.find(key).map(|old| ids(&old.fields, &reference.field));
+            let is_old = old.is_some_and(|old| old.contains(&reference.target.id));
             let is_turned = turns.iter().any(|turn| turn.key == reference.target);
             let target = self.find(&reference.target);
             let is_there = target.is_some_and(|target| is_turned || !self.is_expired(target));

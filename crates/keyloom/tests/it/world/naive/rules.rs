@@ -3,7 +3,7 @@
 use keyloom_model::OnDelete;
 use keyloom_value::{Item, Value};
 
-use super::{Key, Kind, Naive, Reference, Thing};
+use super::{Key, Kind, Naive, Reference, Thing, ids};
 
 impl Naive {
     /// Removes things, and everything that goes with them. References that `before` did not have
@@ -23,7 +23,7 @@ impl Naive {
                         OnDelete::Clear => cleared.push(field),
                         // Nobody sees what has expired, so it holds nothing: it goes too.
                         OnDelete::Refuse if had_expired(thing) => gone.push(thing.key.clone()),
-                        OnDelete::Refuse => {}
+                        OnDelete::Refuse | OnDelete::Keep => {}
                     }
                 }
             }
@@ -54,9 +54,10 @@ impl Naive {
     fn held(&self, thing: &Thing, gone: &[Key], before: &Naive) -> Vec<Reference> {
         let mut references = self.references(thing);
         references.retain(|reference| {
-            let old = before.find(&thing.key).and_then(|old| old.fields.get(&reference.field));
-            let is_old = old.and_then(Value::as_s) == Some(reference.target.id.as_str());
-            is_old && gone.contains(&reference.target)
+            let old = before.find(&thing.key).map(|old| ids(&old.fields, &reference.field));
+            let is_old = old.is_some_and(|old| old.contains(&reference.target.id));
+            let is_kept = reference.on_delete == OnDelete::Keep;
+            is_old && !is_kept && gone.contains(&reference.target)
         });
         references
     }

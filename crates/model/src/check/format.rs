@@ -1,0 +1,73 @@
+//! `format`: what texts look like.
+
+use std::collections::BTreeSet;
+
+use crate::declared::{DeclaredFormat, DeclaredFormatChoice};
+use crate::error::{Code, Report, Reporter};
+use crate::model::{DefaultValue, FieldType, Format, FormatChoice, FormatRule, Literal};
+use crate::source::Word;
+
+use super::field::choose;
+use super::scope::{Scope, Usage};
+
+pub(crate) fn formats(
+    declared: &[DeclaredFormat],
+    scope: &Scope,
+    reporter: &mut Reporter<'_>,
+) -> Vec<FormatRule> {
+    let mut rules = vec![];
+    for format in declared {
+        let Some(field) = scope.find_for(Usage::Format, &format.field, reporter) else { continue };
+        let Some(choice) = choice(&format.choice, scope, reporter) else { continue };
+        let rule = FormatRule { field, choice };
+        check_default(&rule, (&format.field, scope), reporter);
+        rules.push(rule);
+    }
+    rules
+}
+
+fn choice(
+    declared: &DeclaredFormatChoice,
+    scope: &Scope,
+    reporter: &mut Reporter<'_>,
+) -> Option<FormatChoice> {
+    match declared {
+        DeclaredFormatChoice::Always(word) => named(word, reporter).map(FormatChoice::Always),
+        DeclaredFormatChoice::By(field, members) => {
+            let id = scope.find_for(Usage::FormatBy, field, reporter)?;
+            let FieldType::Enum(known) = &scope.field(id).of else { return None };
+            let mut formats = vec![];
+            for (member, format) in members {
+                if !known.contains(&member.text) {
+                    let reason = format!("`{}` is no member of `{}`", member.text, field.text);
+                    let known = known.iter().map(String::as_str);
+                    let help = reporter.instead(&member.text, "its members are", known);
+                    let (code, span) = (Code::BadFormat, member.span);
+                    reporter.push(Report { code, span, reason, help });
+                }
+                formats.extend(named(format, reporter).map(|f| (member.text.clone(), f)));
+            }
+            Some(FormatChoice::By(id, formats))
+        }
+    }
+}
+
+fn named(word: &Word, reporter: &mut Reporter<'_>) -> Option<Format> {
+    let name = choose(word, "a format", &Format::ALL.map(Format::name), reporter)?;
+    Format::ALL.into_iter().find(|format| format.name() == name)
+}
+
+/// A default that could not be given would be worse than none.
+fn check_default(rule: &FormatRule, (name, scope): (&Word, &Scope), reporter: &mut Reporter<'_>) {
+    let Some(DefaultValue::Literal(Literal::Text(default))) = &scope.field(rule.field).default
+    else {
+        return;
+    };
+    let unfit: BTreeSet<Format> =
+        rule.formats().into_iter().filter(|format| !format.matches(default)).collect();
+    for format in unfit {
+        let reason = format!("the default of `{}` is not {}", name.text, format.in_words());
+        let help = "give it another default, or make it optional with `?`";
+        reporter.report_with_help(Code::BadFormat, name.span, (reason, help));
+    }
+}

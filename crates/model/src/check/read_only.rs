@@ -1,0 +1,51 @@
+//! `read_only`: the fields that clients of the service cannot set.
+
+use crate::declared::DeclaredEntity;
+use crate::error::{Code, Reporter};
+use crate::model::{Field, FieldAccess, FieldId, FieldOrigin, Presence, Tenancy};
+
+use super::scope::{Scope, same_field_twice};
+
+/// The fields of an entity, those of `read_only` marked.
+pub(crate) fn fields(
+    declared: &DeclaredEntity,
+    (scope, tenancy): (&Scope, Tenancy),
+    reporter: &mut Reporter<'_>,
+) -> Vec<Field> {
+    let mut fields: Vec<Field> = scope.fields.iter().map(|scoped| scoped.field.clone()).collect();
+    for name in &declared.read_only {
+        let Some(id) = scope.find(name, reporter) else { continue };
+        let field = &mut fields[id.index()];
+        if field.access == FieldAccess::ReadOnly {
+            same_field_twice(name, "read_only", reporter);
+        } else if let Some((reason, help)) = why_not(id, (scope, tenancy)) {
+            reporter.report_with_help(Code::BadReadOnly, name.span, (reason, help));
+        }
+        field.access = FieldAccess::ReadOnly;
+    }
+    fields
+}
+
+/// Why no client could create an entity if the field were read-only.
+fn why_not(id: FieldId, (scope, tenancy): (&Scope, Tenancy)) -> Option<(String, &'static str)> {
+    let scoped = &scope.fields[id.index()];
+    let field = &scoped.field;
+    let (name, leave_out) = (&field.name, "remove it from `read_only`");
+    let is_owner = match field.origin {
+        FieldOrigin::Id => {
+            return Some(("`id` cannot be read-only: it never changes".to_owned(), leave_out));
+        }
+        FieldOrigin::Parent => Some("parent"),
+        FieldOrigin::Declared if tenancy == Tenancy::Own(id) => Some("tenant"),
+        FieldOrigin::Declared => None,
+    };
+    if let Some(owner) = is_owner {
+        let reason = format!("`{name}` cannot be read-only: requests name the {owner} with it");
+        return Some((reason, leave_out));
+    }
+    let is_unset = field.presence == Presence::Required && field.default.is_none();
+    (scoped.is_readable && is_unset).then(|| {
+        let reason = format!("`{name}` cannot be read-only: no request could create an entity");
+        (reason, "give it a default, or make it optional with `?`")
+    })
+}

@@ -1,0 +1,101 @@
+//! Formats of texts: no way in over HTTP takes another text, and programs are told the patterns.
+
+use serde_json::{Value as Json, json};
+
+use super::ask::Ask;
+use super::served::{Served, app};
+
+const RIGHT: [(&str, &str); 4] = [
+    ("call", "+15550100"),
+    ("text", "+15550100"),
+    ("email", "ada@example.com"),
+    ("webhook", "https://example.com/x"),
+];
+const WRONG: [(&str, &str); 6] = [
+    ("call", "+1 555 0100"),
+    ("text", "ada@example.com"),
+    ("email", "nobody"),
+    ("email", "Ada <ada@example.com>"),
+    ("webhook", "not a url"),
+    ("webhook", "ftp://example.com"),
+];
+
+/// The problem of an answer, or that of the one part of a batch.
+fn errors(answer: &Json) -> Json {
+    match answer.get("results") {
+        Some(results) => results[0]["problem"]["errors"].clone(),
+        None => answer["errors"].clone(),
+    }
+}
+
+#[test]
+fn a_destination_that_cannot_be_one_is_refused() {
+    let served = Served::open(&app("oncall"));
+    let ask = |ask: Ask| served.ask(&ask.tenant("acme"));
+    let contact = ask(Ask::post("/contacts", &json!({"name": "Ada"}))).expect_json(201);
+    let document = |(kind, destination): (&str, &str)| json!({"contact": contact["id"], "kind": kind, "destination": destination, "position": 1});
+    for right in RIGHT {
+        let made = ask(Ask::post("/methods", &document(right))).expect_json(201);
+        let id = made["id"].as_str().unwrap();
+        let path = format!("/methods/{id}");
+        for wrong in WRONG {
+            let wrong = document(wrong);
+            let part = |verb: &str| match verb {
+                "create" => json!({"create": "method", "document": wrong}),
+                verb => json!({verb: "method", "id": id, "document": wrong}),
+            };
+            let mut asks = vec![
+                Ask::post("/methods", &wrong),
+                Ask::put(&path, &wrong),
+                Ask::patch(&path, &wrong),
+            ];
+            for verb in ["create", "put", "update"] {
+                asks.push(Ask::post("/batch", &json!({"requests": [part(verb)]})));
+                asks.push(Ask::post("/transaction", &json!({"changes": [part(verb)]})));
+            }
+            for request in asks {
+                let errors = errors(&ask(request.clone()).json());
+                assert_eq!(errors[0]["field"], "destination", "{request:?}: {errors}");
+            }
+        }
+        // The kind alone cannot change either, unless the destination is right for both.
+        for (kind, destination) in RIGHT {
+            let patched = ask(Ask::patch(&path, &json!({"kind": kind})));
+            let is_right = destination.starts_with('+') == right.1.starts_with('+')
+                && (kind == right.0 || destination.starts_with('+'));
+            let expected = if is_right { "200" } else { "422 invalid" };
+            assert_eq!(patched.outcome(), expected, "{right:?} {kind}");
+        }
+    }
+}
+
+const MODEL: &str = r#"
+[entity.person]
+path = "/people"
+fields.email = "text ..100"
+fields.phone = "text?"
+fields.kind = "enum(home, work)"
+fields.site = "text"
+format = { email = "email", phone = "phone", site = { kind = { work = "url" } } }
+"#;
+
+#[test]
+fn programs_and_people_are_told_the_formats() {
+    let served = Served::open(MODEL);
+    let document = served.ask(&Ask::get("/openapi.json")).expect_json(200);
+    for schema in ["person.create", "person.replace", "person.patch"] {
+        let schema = &document["components"]["schemas"][schema];
+        let (email, phone) = (&schema["properties"]["email"], &schema["properties"]["phone"]);
+        assert_eq!((&email["format"], &email["maxLength"]), (&json!("email"), &json!(100)));
+        assert_eq!(phone["pattern"], r"^\+[1-9][0-9]{6,14}$");
+        assert_eq!(schema["properties"]["site"].get("pattern"), None);
+        let rule = &schema["allOf"][0];
+        assert_eq!(rule["if"]["properties"]["kind"]["const"], "work");
+        assert_eq!(rule["then"]["properties"]["site"]["maxLength"], 2000);
+    }
+    let example = &document["paths"]["/people"]["post"]["requestBody"]["content"];
+    let example = &example["application/json"]["example"];
+    served.ask(&Ask::post("/people", example)).expect_json(201);
+    let page = served.ask(&Ask::get("/docs"));
+    assert!(page.text().contains("Must be an email address such as"));
+}
