@@ -344,6 +344,30 @@ fn places_by_facet_come_to_what_was_there_before_them() {
     });
 }
 
+/// Once nothing was written again, and filters looked for places of the new order.
+#[test]
+fn facets_can_change_their_order() {
+    let model = |facets: &str| {
+        format!(
+            "[entity.note]\nfields.text = \"text\"\nfields.kind = \"enum(memo, plan) = memo\"\n\
+             fields.rank = \"int 1..5\"\nlist.all = {{ order = \"text\", facets = [{facets}] }}\n"
+        )
+    };
+    each_store(|store| {
+        let db = block_on(open(&model("'kind', 'rank'"), store.clone()));
+        for rank in 1..=5 {
+            let document = json!({ "text": format!("{rank}"), "rank": rank });
+            block_on(db.create("note", &document)).expect("it is made");
+        }
+        drop(db);
+        let db = block_on(open(&model("'rank', 'kind'"), store));
+        block_on(db.backfill(|_| {})).expect("it is filled");
+        let both = Filter::all([Filter::facet("kind", "memo"), Filter::facet("rank", 3)]);
+        assert_eq!(texts(&db, both), ["3"]);
+        assert_clean(&db);
+    });
+}
+
 /// Leaves a table as a version without places by facet had it.
 fn take_places_by_facet(store: &dyn Store) {
     let table = TableName::new(&Options::default().table).expect("a name");
