@@ -60,6 +60,7 @@ impl Opening<'_> {
         match Stored::load(self.store, self.table).await {
             Err(Error::Store(keyloom_store::Error::TableNotFound { .. })) => {
                 let layout = Layout::new(model.clone(), 1, &Item::new());
+                let layout = layout.keeping(self.matching());
                 ensure_table(self.store, self.table, &layout).await?;
                 Ok(None)
             }

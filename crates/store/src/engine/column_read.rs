@@ -70,9 +70,12 @@ impl View {
             return Ok(());
         }
         first.bytes += bytes.len() as u64;
+        let mut heads = block.heads(&first.least.value, &first.greatest.value);
         for ordinal in ordinals {
-            if let Some(value) = block.get(block_of(*ordinal).1) {
-                first.offer(Cell { value, ordinal: *ordinal });
+            if let Some(value) = block.get_within(block_of(*ordinal).1, heads)
+                && first.offer(Cell { value, ordinal: *ordinal })
+            {
+                heads = block.heads(&first.least.value, &first.greatest.value);
             }
         }
         Ok(())
@@ -108,14 +111,17 @@ impl First {
         }
     }
 
-    fn offer(&mut self, cell: Cell) {
+    /// Takes a cell; whether less counts now.
+    fn offer(&mut self, cell: Cell) -> bool {
         if cell < self.least || cell > self.greatest {
-            return;
+            return false;
         }
         self.cells.push(cell);
-        if self.cells.len() > self.cells_max {
+        let is_full = self.cells.len() > self.cells_max;
+        if is_full {
             self.prune();
         }
+        is_full
     }
 
     /// Keeps the first ones, and those that are not told apart from the last of them.

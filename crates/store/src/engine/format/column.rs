@@ -9,6 +9,7 @@
 //! Bits are the least significant first. Values are without the prefix, and as wide as the longest
 //! is without the zeros at its end.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use keyloom_value::{KeyBytes, Value};
@@ -40,6 +41,21 @@ pub(crate) struct Block<'b> {
     /// How many cells come before each word of the bits.
     before: [usize; WORDS],
     cells: &'b [u8],
+}
+
+/// The first bytes of the least and the greatest value that count, as numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heads {
+    least: u64,
+    greatest: u64,
+}
+
+/// The first bytes of what follows the prefix, as a number.
+fn head(rest: &[u8]) -> u64 {
+    match rest.first_chunk() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => rest.iter().fold(0, |head, byte| head << 8 | u64::from(*byte)),
+    }
 }
 
 /// The block that an ordinal is in, and which one it is there.
@@ -128,12 +144,43 @@ impl<'b> Block<'b> {
 
     /// The value of the ordinal that has these lower bits.
     pub(crate) fn get(&self, low: u8) -> Option<ColumnValue> {
+        Some(self.value(self.rest(low)?))
+    }
+
+    /// The value of the ordinal that has these lower bits, unless it is outside of some bounds: most
+    /// are, and that shows in a few bytes.
+    pub(crate) fn get_within(&self, low: u8, heads: Heads) -> Option<ColumnValue> {
+        let rest = self.rest(low)?;
+        let head = head(rest);
+        (heads.least <= head && head <= heads.greatest).then(|| self.value(rest))
+    }
+
+    /// What the values of this block begin with, after the prefix, that are within some bounds.
+    pub(crate) fn heads(&self, least: &ColumnValue, greatest: &ColumnValue) -> Heads {
+        let (least_prefix, least_rest) = least.0.split_at(self.prefix.len());
+        let (greatest_prefix, greatest_rest) = greatest.0.split_at(self.prefix.len());
+        // Where the prefix itself is within, or outside, every value is.
+        Heads {
+            least: match least_prefix.cmp(self.prefix) {
+                Ordering::Less => 0,
+                Ordering::Equal => head(&least_rest[..self.width]),
+                Ordering::Greater => u64::MAX,
+            },
+            greatest: match greatest_prefix.cmp(self.prefix) {
+                Ordering::Less => 0,
+                Ordering::Equal => head(&greatest_rest[..self.width]),
+                Ordering::Greater => u64::MAX,
+            },
+        }
+    }
+
+    fn rest(&self, low: u8) -> Option<&'b [u8]> {
         let (word, bit) = (usize::from(low >> 6), 1_u64 << (low & 63));
         if self.bits[word] & bit == 0 {
             return None;
         }
         let at = self.before[word] + (self.bits[word] & (bit - 1)).count_ones() as usize;
-        Some(self.value(&self.cells[at * self.width..][..self.width]))
+        Some(&self.cells[at * self.width..][..self.width])
     }
 
     fn value(&self, rest: &[u8]) -> ColumnValue {
