@@ -79,7 +79,7 @@ fn a_hunt_keeps_its_laws_whichever_of_its_syncs_the_power_goes_at() {
             let contact = block_on(domain.create("contact", &contact)).unwrap().id().to_owned();
             for (position, wait_seconds) in waits.iter().enumerate() {
                 let method = serde_json::json!({ "contact": contact, "kind": "text",
-                    "destination": "1", "position": position, "wait_seconds": wait_seconds });
+                    "destination": "+15550100", "position": position, "wait_seconds": wait_seconds });
                 block_on(domain.create("method", &method)).unwrap();
             }
             contacts.push(contact);
@@ -244,7 +244,7 @@ fn a_hunt_waits_for_a_message_that_the_service_itself_could_not_send() {
     let contact =
         block_on(domain.create("contact", &serde_json::json!({ "name": "Ada" }))).unwrap();
     let method = serde_json::json!({ "contact": contact.id(), "kind": "text",
-        "destination": "1", "position": 1 });
+        "destination": "+15550100", "position": 1 });
     block_on(domain.create("method", &method)).unwrap();
     let search = serde_json::json!({ "contact": contact.id(), "patience_seconds": 0,
         "subject": { "what": "fire" }, "message": "{what}!" });

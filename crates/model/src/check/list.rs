@@ -38,7 +38,9 @@ fn list(declared: &DeclaredList, scope: &Scope, reporter: &mut Reporter<'_>) -> 
     check_name(&declared.name, "a list", reporter);
     let by = scope.find_all(Usage::By, &declared.by, reporter);
     let order = order(&declared.order, (scope, &by), reporter);
-    let facets = facets((Usage::Facets, &declared.facets), (scope, &by), reporter);
+    let mut facets = facets((Usage::Facets, &declared.facets), (scope, &by), reporter);
+    // The order in which they are declared means nothing.
+    facets.sort_by_key(|field| &scope.field(*field).name);
     let filter = filter(&declared.filter, scope, reporter);
     List { name: declared.name.text.clone(), path: None, by, order, filter, facets }
 }

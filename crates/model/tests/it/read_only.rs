@@ -54,11 +54,12 @@ fn check_entity(model: &Model, entity: &Entity, random: &mut Random) -> Result<(
 
     let created = entity.admit_client(&open, None, NOW_MS);
     prop_assert_eq!(&created, &entity.admit(&open, NOW_MS));
-    let created = created.expect("it is right");
+    // The format of a text can depend on a read-only field, so its open part alone may be wrong.
+    let Ok(created) = created else { return Ok(()) };
     let misgiven_new = misgiven(entity, &given, &created);
     prop_assert_eq!(refused(entity.admit_client(&given, None, NOW_MS)), misgiven_new);
 
-    let replaced = entity.admit_client(&open, Some(&stored), NOW_MS).expect("it is right");
+    let Ok(replaced) = entity.admit_client(&open, Some(&stored), NOW_MS) else { return Ok(()) };
     prop_assert_eq!(read_only_values(entity, &replaced), read_only_values(entity, &stored));
     prop_assert_eq!(open_part(entity, &replaced), open_part(entity, &created));
     let misgiven_old = misgiven(entity, &given, &stored);
@@ -74,7 +75,11 @@ fn check_entity(model: &Model, entity: &Entity, random: &mut Random) -> Result<(
     let patched = entity.admit_client_patch(&stored, &patch);
     prop_assert_eq!(patched.is_ok(), is_kept, "{:?}", patched);
     prop_assert!(!is_kept || patched == Ok(free));
-    prop_assert!(entity.admit_client_patch(&stored, &open_part(entity, &patch)).is_ok());
+    let open = open_part(entity, &patch);
+    prop_assert_eq!(
+        entity.admit_client_patch(&stored, &open).is_ok(),
+        entity.admit_patch(&stored, &open).is_ok()
+    );
     Ok(())
 }
 
