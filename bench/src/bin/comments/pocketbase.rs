@@ -31,13 +31,15 @@ pub(crate) fn start() -> Result<Contender, String> {
     let data = folder()?.join("comments-pocketbase");
     let _ = std::fs::remove_dir_all(&data);
     std::fs::create_dir_all(&data).map_err(failed)?;
+    // It writes migrations beside its folder, and finds them when it is started again.
+    let store = data.join("store");
     let mut user = Command::new(&program);
-    user.args(["superuser", "upsert", "bench@example.org", "password1234", "--dir"]).arg(&data);
+    user.args(["superuser", "upsert", "bench@example.org", "password1234", "--dir"]).arg(&store);
     run(user.stdout(Stdio::null()))?;
     let port = free_port().map_err(failed)?;
     let mut command = Command::new(&program);
-    command.args(["serve", "--http", &format!("127.0.0.1:{port}"), "--dir"]).arg(&data);
-    let files = ["data.db", "data.db-wal"].map(|name| data.join(name)).to_vec();
+    command.args(["serve", "--http", &format!("127.0.0.1:{port}"), "--dir"]).arg(&store);
+    let files = ["data.db", "data.db-wal"].map(|name| store.join(name)).to_vec();
     let running = Running::start(command, port, data)?;
     make_collection(port)?;
     let (ids, created) = (vec![], 0.into());

@@ -1,5 +1,7 @@
 //! Random declarations over the fields that an entity has: uniques, lists, counts, boards, tags.
 
+use std::collections::BTreeSet;
+
 use keyloom_model::{CaseMode, Direction, Format, Limits, Presence};
 
 use super::draft::{
@@ -151,9 +153,12 @@ pub(super) fn list(entity: &DraftEntity, random: &mut Random) -> Option<DraftLis
         _ => None,
     };
     let list = DraftList { name, path, by, order, filter, facets };
+    // The order of facets says nothing.
+    let set = |fields: &[String]| fields.iter().cloned().collect::<BTreeSet<String>>();
     let is_there = entity.lists.iter().any(|other| {
-        let other = (&other.by, &other.order, &other.filter, &other.facets);
-        other == (&list.by, &list.order, &list.filter, &list.facets)
+        let is_alike =
+            (&other.by, &other.order, &other.filter) == (&list.by, &list.order, &list.filter);
+        is_alike && set(&other.facets) == set(&list.facets)
     });
     (!is_there).then_some(list)
 }
