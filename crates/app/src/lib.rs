@@ -12,7 +12,9 @@ mod application;
 mod console;
 // Public modules, so that `place::open` and `listen::bind` say what they open and bind.
 pub mod directory;
+pub mod limits;
 pub mod listen;
+pub mod logging;
 pub mod pages;
 pub mod place;
 mod serve;

@@ -3,13 +3,16 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_server::{App, Config, Limits, Server, ServerError, TlsFiles};
 use keyloom_store::{Durability, Options};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::{limits, logging};
+
 /// Adds the options of the listener and the engine.
-pub fn arguments(command: clap::Command, listen: &'static str) -> clap::Command {
+pub fn arguments(command: clap::Command, listen: &'static str, defaults: &Limits) -> clap::Command {
+    let command = limits::arguments(logging::arguments(command), defaults);
     command
         .arg(
             Arg::new("listen")
@@ -21,6 +24,17 @@ pub fn arguments(command: clap::Command, listen: &'static str) -> clap::Command 
         )
         .arg(path("tls-cert").requires("tls-key").help("Serve HTTPS with this certificate (PEM)"))
         .arg(path("tls-key").requires("tls-cert").help("Private key of the certificate (PEM)"))
+        .arg(
+            Arg::new("cors-origin")
+                .long("cors-origin")
+                .value_name("ORIGIN")
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .help(
+                    "Let pages of this origin use the API from a browser, such as\n\
+                     https://app.example.com, or `*` for any; repeatable",
+                ),
+        )
         .arg(
             Arg::new("durability")
                 .long("durability")
@@ -61,14 +75,16 @@ pub fn options(arguments: &ArgMatches) -> Options {
 /// # Errors
 ///
 /// If the arguments lack the options of [`arguments`].
-pub fn config(arguments: &ArgMatches, limits: Limits) -> Result<Config, String> {
+pub fn config(arguments: &ArgMatches, defaults: Limits) -> Result<Config, String> {
     let listen = *arguments.get_one::<SocketAddr>("listen").ok_or("give --listen.")?;
     let file = |name| arguments.get_one::<PathBuf>(name).cloned();
     let tls = match (file("tls-cert"), file("tls-key")) {
         (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
         _ => None,
     };
-    Ok(Config { listen, tls, limits })
+    let origins = arguments.get_many::<String>("cors-origin").unwrap_or_default();
+    let (limits, cors_origins) = (limits::limits(arguments, defaults), origins.cloned().collect());
+    Ok(Config { listen, tls, limits, cors_origins })
 }
 
 /// Takes the address to listen on, for as long as the result lives, so that one that is taken is

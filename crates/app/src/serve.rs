@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::Db;
-use keyloom_server::{Limits, Log, LogLevel, Rest, RestOptions};
+use keyloom_server::{Limits, Rest, RestOptions};
 
 use crate::application::Parts;
-use crate::console::{log, print};
+use crate::console::print;
 use crate::directory::close;
 use crate::place::{self, Opened};
 use crate::worker::Workers;
-use crate::{listen, pages};
+use crate::{listen, logging, pages};
 
 /// A document has at most 320 KiB, and a transaction 100 of them that fit into 4 MB.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -44,12 +44,9 @@ pub fn serve_arguments(command: clap::Command) -> clap::Command {
         "Data directory, created if missing [default: ./NAME-data, after the\n\
          model]",
     );
-    let log = Arg::new("log").long("log").value_name("WHICH").default_value("all");
-    let log = log
-        .value_parser(["all", "failures", "nothing"])
-        .help("Which requests to log to stderr, as JSON\n");
-    let command =
-        listen::arguments(command.arg(data), "127.0.0.1:8080").arg(log).arg(pages::argument());
+    let listen = "127.0.0.1:8080";
+    let command = listen::arguments(command.arg(data), listen, &default_limits());
+    let command = command.arg(pages::argument());
     place::remote_arguments(command)
 }
 
@@ -63,6 +60,7 @@ pub fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
 }
 
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
+    logging::start(arguments);
     // A taken port is noticed before anything is created.
     let reserved = listen::reserve(arguments)?;
     let (default, options) = (served.default_directory, listen::options(arguments));
@@ -74,12 +72,10 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let chores = tokio::spawn(chores(db.clone()));
     let Parts { routes, closed, handlers, pages } = served.parts;
     let pages = [pages, pages::named(arguments)?].concat();
-    let (service, log) = (served.name.to_owned(), request_log(arguments));
-    let options = RestOptions { name: service, log, closed, pages, ..RestOptions::default() };
+    let options = RestOptions { name: served.name.to_owned(), closed, pages };
     let rest = Rest::new(db.clone(), tokens, routes, options)?;
     let greeting = rest.greeting();
-    let limits = Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() };
-    let config = listen::config(arguments, limits)?;
+    let config = listen::config(arguments, default_limits())?;
     if is_open && !config.listen.ip().is_loopback() {
         return Err(format!(
             "refusing to accept remote connections without authentication. Create a token with \
@@ -124,22 +120,17 @@ async fn chores(db: Db) {
         );
         match db.backfill(|_| {}).await {
             Ok(()) => print("Index rows rebuilt."),
-            Err(error) => log(&format!("cannot rebuild index rows: {error}")),
+            Err(error) => tracing::error!(%error, "cannot rebuild index rows"),
         }
     }
     loop {
         if let Err(error) = db.expire(EXPIRE_LIMIT).await {
-            log(&format!("cannot remove expired entities: {error}"));
+            tracing::error!(%error, "cannot remove expired entities");
         }
         tokio::time::sleep(EXPIRE_EVERY).await;
     }
 }
 
-fn request_log(arguments: &ArgMatches) -> Log {
-    let level = match arguments.get_one::<String>("log").map(String::as_str) {
-        Some("failures") => LogLevel::Failures,
-        Some("nothing") => LogLevel::Nothing,
-        _ => LogLevel::All,
-    };
-    Log { level, write: Arc::new(log) }
+fn default_limits() -> Limits {
+    Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() }
 }

@@ -9,8 +9,6 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::console::log;
-
 /// Jobs wait for others outside, so there are more workers than cores: as many can wait at once.
 const WORKERS: u32 = 16;
 /// How long a worker rests when there is nothing to do: a change is noticed after that.
@@ -59,8 +57,10 @@ impl Workers {
         self.heartbeat.abort();
         match timeout(STOP_TIME, self.db.stop_heartbeat()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => log(&format!("cannot release unfinished jobs: {error}")),
-            Err(_) => log("cannot release unfinished jobs: the store does not answer"),
+            Ok(Err(error)) => tracing::error!(%error, "cannot release unfinished jobs"),
+            Err(_) => {
+                tracing::error!("cannot release unfinished jobs: the store does not answer");
+            }
         }
     }
 }
@@ -80,7 +80,7 @@ async fn beat(db: &Db) -> Option<Duration> {
         Ok(Next::At(time_ms)) => Some(until(time_ms)),
         Ok(Next::Idle) => None,
         Err(error) => {
-            log(&format!("cannot write the heartbeat, retrying: {error}"));
+            tracing::error!(%error, "cannot write the heartbeat, retrying");
             Some(REST_AFTER_MISSED_BEAT)
         }
     }
@@ -97,7 +97,7 @@ async fn work(
         rest = match db.work(&handlers).await {
             Ok(work) => {
                 for problem in &work.problems {
-                    log(&format!("event handling is delayed: {problem}"));
+                    tracing::warn!(%problem, "event handling is delayed");
                 }
                 match work.next {
                     Next::Now if work.problems.is_empty() => Duration::ZERO,
@@ -107,7 +107,7 @@ async fn work(
                 }
             }
             Err(error) => {
-                log(&format!("cannot handle events and jobs, retrying: {error}"));
+                tracing::error!(%error, "cannot handle events and jobs, retrying");
                 REST_AFTER_ERROR
             }
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom_app::directory::{close, open_or_create};
-use keyloom_app::{listen, print};
+use keyloom_app::{listen, logging, print};
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
 use keyloom_server::{Credentials, DynamoDb, Limits};
 use keyloom_store::SystemClock;
@@ -47,7 +47,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .help("Region in resource names (ARNs)"),
         )
         .after_help(EXAMPLES);
-    listen::arguments(command, "127.0.0.1:8000")
+    listen::arguments(command, "127.0.0.1:8000", &Limits::default())
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
@@ -55,6 +55,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
 }
 
 async fn serve(arguments: &ArgMatches) -> Result<(), String> {
+    logging::start(arguments);
     let data = arguments.get_one::<PathBuf>("data").ok_or("give --data.")?;
     let credentials = credentials(arguments)?;
     let is_open = credentials.is_none();

@@ -1,66 +1,48 @@
 //! What a server can serve.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use axum::Router;
+use axum::response::Response;
 use bytes::Bytes;
-use hyper::{Request, Response, StatusCode};
+use hyper::header::{HeaderMap, HeaderName};
 
-use crate::body::Body;
+use crate::http::metrics::Metrics;
+use crate::http::refusal::Refusal;
 
 /// Something that answers requests: made from what a server can serve, such as
 /// [`DynamoDb`](crate::DynamoDb).
 #[derive(Clone)]
 pub struct App {
-    pub(crate) service: Arc<dyn Service>,
+    pub(crate) router: Router,
+    pub(crate) face: Arc<dyn Face>,
 }
 
-/// The answer to a request, to be waited for.
-pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
-
-/// Answers requests whose bodies have arrived.
-pub(crate) trait Service: Send + Sync + 'static {
+/// What the edge has to know of an app.
+pub(crate) trait Face: Send + Sync + 'static {
     /// Whether it takes anybody's requests.
     fn is_open(&self) -> bool;
-    /// The answer.
-    fn answer(&self, request: Request<Bytes>) -> Answer<'_>;
+    /// What it counts.
+    fn metrics(&self) -> &Metrics;
+    /// The id of a request with these headers.
+    fn request_id(&self, headers: &HeaderMap) -> String;
+    /// The header that answers carry the id in.
+    fn request_id_header(&self) -> HeaderName;
+    /// What the edge has to say, in the app's words.
+    fn refuse(&self, refusal: Refusal, request_id: &str) -> Response;
+    /// A path as the log may show it, without secrets.
+    fn shown_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        Cow::Borrowed(path)
+    }
+    /// Headers about the body as it is sent.
+    fn seal(&self, _headers: &mut HeaderMap, _body: &Bytes) {}
     /// The server stops: answers that have no end by themselves come to one.
     fn stop(&self) {}
-    /// The answer to a request whose body has not arrived.
-    fn refuse(&self, refusal: Refusal) -> Response<Body> {
-        let mut response = Response::new(Bytes::new().into());
-        *response.status_mut() = refusal.status();
-        response
-    }
-}
-
-/// Why a body was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// It is larger than the limit.
-    TooLarge,
-    /// It is not what its head says, or the connection broke.
-    Broken,
-    /// It did not arrive in time.
-    TooSlow,
-    /// Others take all the room.
-    NoRoom,
-}
-
-impl Refusal {
-    pub(crate) fn status(self) -> StatusCode {
-        match self {
-            Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::Broken => StatusCode::BAD_REQUEST,
-            Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Refusal::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
 }
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("App").field("is_open", &self.service.is_open()).finish_non_exhaustive()
+        f.debug_struct("App").field("is_open", &self.face.is_open()).finish_non_exhaustive()
     }
 }

@@ -21,6 +21,11 @@ pub enum ServerError {
         /// The address.
         address: SocketAddr,
     },
+    /// What should be an origin of pages is none.
+    Origin {
+        /// What was given.
+        origin: String,
+    },
     /// A certificate or key cannot be used.
     Tls {
         /// The file.
@@ -45,6 +50,11 @@ impl fmt::Display for ServerError {
                 "Refusing to listen on {address} without authentication. Configure credentials, or \
                  listen on 127.0.0.1 or [::1]."
             ),
+            ServerError::Origin { origin } => write!(
+                f,
+                "`{origin}` is not an origin: write a scheme and a host without a path, such as \
+                 https://app.example.com, or `*`."
+            ),
             ServerError::Tls { file, why } => {
                 write!(f, "Cannot use {} for TLS: {why}.", file.display())
             }
@@ -56,7 +66,7 @@ impl std::error::Error for ServerError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             ServerError::Listen { cause, .. } => Some(cause),
-            ServerError::Open { .. } | ServerError::Tls { .. } => None,
+            ServerError::Open { .. } | ServerError::Origin { .. } | ServerError::Tls { .. } => None,
         }
     }
 }

@@ -16,15 +16,12 @@
 
 mod app;
 mod base64;
-mod body;
 mod config;
-mod connection;
 mod dynamodb;
 mod error;
-mod gzip;
+mod http;
 mod post;
 mod race;
-mod request_id;
 mod rest;
 mod server;
 mod tls;
@@ -35,10 +32,11 @@ pub use app::App;
 pub use config::{Config, Limits, TlsFiles};
 pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
+pub use http::observe::REQUEST_TARGET;
 pub use post::{Letter, Post, PostError, PostOptions, Posted, Reach};
 pub use rest::{
-    Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest, OwnRoute, OwnShape,
-    Problem, Rest, RestOptions, Role, Route, Token, TokenRequest, Tokens, escape_html,
+    Kind, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest, OwnRoute, OwnShape, Problem, Rest,
+    RestOptions, Role, Route, Token, TokenRequest, Tokens, escape_html,
 };
 pub use server::Server;
 pub use tls::client_tls;

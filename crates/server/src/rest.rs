@@ -1,6 +1,7 @@
 //! A model over HTTP: REST, tokens, documentation, measurements.
 
 mod access;
+mod app;
 mod bulk;
 mod call;
 mod changes;
@@ -13,7 +14,6 @@ mod filter;
 mod greeting;
 mod jobs;
 mod list;
-mod log;
 mod metrics;
 mod openapi;
 mod operation;
@@ -23,7 +23,7 @@ mod problem;
 mod question;
 mod refusal;
 mod route;
-mod router;
+mod routing;
 mod service;
 mod token;
 mod token_routes;
@@ -34,12 +34,11 @@ mod uri;
 mod values;
 
 pub use access::Role;
+pub use app::{Rest, RestOptions};
 pub use docs::escape_html;
-pub use log::{Log, LogLevel};
 pub use own_route::{OwnAnswer, OwnHandler, OwnReply, OwnRequest, OwnRoute, OwnShape};
 pub use pages::OwnPage;
 pub use problem::{Kind, Problem};
 pub use route::Route;
-pub use service::{Rest, RestOptions};
 pub use token::{Token, TokenRequest};
 pub use tokens::Tokens;

@@ -6,24 +6,34 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use hyper::header::HeaderValue;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::connection::{self, Host, Stop};
+use crate::app::Face;
+use crate::http::connection::{self, Stop};
+use crate::http::connections::Place;
+use crate::http::edge::{Edge, Origin};
+use crate::http::layers;
 use crate::race::{Either, race};
-use crate::{App, Config, ServerError, tls};
+use crate::{App, Config, Limits, ServerError, tls};
 
 /// How long to wait when the system has no connection to give, as when too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// File handles that are left to the data and to the outgoing connections.
+const OTHER_HANDLES: usize = 256;
 
 /// A server that listens.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    host: Host,
+    router: Router,
+    face: Arc<dyn Face>,
+    edge: Arc<Edge>,
     tls: Option<TlsAcceptor>,
 }
 
@@ -32,18 +42,23 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the address is taken, a file of TLS cannot be used, or the app is open to anybody and
-    /// the address is not of this machine alone.
+    /// If the address is taken, a file of TLS cannot be used, an origin is none, or the app is open
+    /// to anybody and the address is not of this machine alone.
     pub async fn bind(config: Config, app: App) -> Result<Server, ServerError> {
         let address = config.listen;
-        if app.service.is_open() && !address.ip().is_loopback() {
+        if app.face.is_open() && !address.ip().is_loopback() {
             return Err(ServerError::Open { address });
         }
         let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
+        let origins = config.cors_origins.iter().map(|origin| cors_origin(origin));
+        let origins = origins.collect::<Result<Vec<_>, _>>()?;
         let failed = |cause| ServerError::Listen { address, cause };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Server { listener, address, host: Host::new(app, config.limits), tls })
+        let face = app.face.clone();
+        let router = layers::around(app, &origins);
+        let edge = Arc::new(Edge::new(within_handles(config.limits)));
+        Ok(Server { listener, address, router, face, edge, tls })
     }
 
     /// Where it listens.
@@ -60,9 +75,9 @@ impl Server {
             drop(self.listener);
             // Who no longer listens has ended already.
             let _ = stopping.send(Stop::Yes);
-            self.host.app.service.stop();
+            self.face.stop();
             let ended = async { while connections.join_next().await.is_some() {} };
-            let _ = timeout(self.host.limits.stop_time, ended).await;
+            let _ = timeout(self.edge.limits.stop_time, ended).await;
         }
         connections.abort_all();
     }
@@ -73,46 +88,69 @@ impl Server {
         connections: &'a mut JoinSet<()>,
         stopped: &'a watch::Receiver<Stop>,
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        let places = Arc::new(Semaphore::new(self.host.limits.connections));
         Box::pin(async move {
             loop {
-                // The semaphore is never closed.
-                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-                let Ok((stream, _)) = self.listener.accept().await else {
+                let Ok((stream, client)) = self.listener.accept().await else {
                     sleep(ACCEPT_PAUSE).await;
                     continue;
                 };
                 while connections.try_join_next().is_some() {}
-                let serve = self.serve(stream, stopped.clone());
-                connections.spawn(async move {
-                    serve.await;
-                    drop(place);
-                });
+                // Whoever is not admitted finds the connection closed, and may try again.
+                if let Some(place) = self.edge.connections.admit(client.ip()) {
+                    connections.spawn(self.serve((stream, client), place, stopped.clone()));
+                }
             }
         })
     }
 
     fn serve(
         &self,
-        stream: TcpStream,
+        (stream, client): (TcpStream, SocketAddr),
+        place: Place,
         stopped: watch::Receiver<Stop>,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let (host, tls) = (self.host.clone(), self.tls.clone());
+        let (router, tls, limits) = (self.router.clone(), self.tls.clone(), self.edge.limits);
+        let origin = Origin::new(self.edge.clone(), client, place.activity.clone());
         async move {
             // Answers are small and waited for: better sent at once than together.
             let _ = stream.set_nodelay(true);
+            let from = (origin, place.activity.clone());
             match tls {
-                None => connection::serve(stream, host, stopped).await,
+                None => connection::serve(stream, router, from, stopped).await,
                 Some(tls) => {
                     // A client that does not finish its handshake gets no answer.
-                    let handshake = timeout(host.limits.body_time, tls.accept(stream)).await;
-                    if let Ok(Ok(stream)) = handshake {
-                        connection::serve(stream, host, stopped).await;
+                    let handshake = timeout(limits.head_time, tls.accept(stream));
+                    let handshake = race(place.activity.closed(), handshake).await;
+                    if let Either::Right(Ok(Ok(stream))) = handshake {
+                        connection::serve(stream, router, from, stopped).await;
                     }
                 }
             }
+            drop(place);
         }
     }
+}
+
+fn cors_origin(origin: &str) -> Result<HeaderValue, ServerError> {
+    let is_origin = origin == "*"
+        || origin.split_once("://").is_some_and(|(scheme, host)| {
+            ["http", "https"].contains(&scheme) && !host.is_empty() && !host.contains('/')
+        });
+    let value = HeaderValue::from_str(origin).ok().filter(|_| is_origin);
+    value.ok_or_else(|| ServerError::Origin { origin: origin.to_owned() })
+}
+
+/// The limits, with no more connections than there are file handles for.
+fn within_handles(limits: Limits) -> Limits {
+    let wanted = limits.connections + OTHER_HANDLES;
+    // The soft limit is often 1,024 although much more is allowed.
+    let handles = rlimit::increase_nofile_limit(wanted as u64).unwrap_or(1024);
+    let handles = usize::try_from(handles).unwrap_or(usize::MAX);
+    let connections = limits.connections.min(handles.saturating_sub(OTHER_HANDLES)).max(1);
+    if connections < limits.connections {
+        tracing::warn!(handles, connections, "fewer connections, for want of file handles");
+    }
+    Limits { connections, ..limits }
 }
 
 impl std::fmt::Debug for Server {

@@ -73,6 +73,11 @@ impl Endpoint {
         Endpoint { store, options }
     }
 
+    /// Whether it has the operation that the header `X-Amz-Target` names.
+    pub fn has(&self, target: &str) -> bool {
+        Operation::of_target(target).is_ok()
+    }
+
     /// Answers a request: `target` is what the header `X-Amz-Target` says. Never panics on what a
     /// client sends, and answers every request.
     pub async fn call(&self, target: &str, body: &[u8]) -> Reply {

@@ -1,45 +1,38 @@
 //! Answers with the headers that clients check.
 
-use bytes::Bytes;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Response, StatusCode};
+use axum::body::Body;
+use axum::response::Response;
+use hyper::StatusCode;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 
-use crate::body::Body;
-use crate::gzip::{Gzip, compressed};
-
-const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
-const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
+const JSON: &str = "application/x-amz-json-1.0";
 
 /// An answer in the making.
-pub(super) struct Reply<'a> {
+#[derive(Debug)]
+pub(super) struct Reply {
     pub(super) status: u16,
-    pub(super) body: Vec<u8>,
-    pub(super) request_id: &'a str,
-    pub(super) is_json: bool,
+    pub(super) media_type: Option<&'static str>,
+    pub(super) body: String,
 }
 
-impl Reply<'_> {
-    /// The answer to a request with these headers. The checksum is of the bytes that are sent.
-    pub(super) fn response(self, asked: &HeaderMap) -> Response<Body> {
-        let compressed = compressed(&self.body, Gzip::of(asked));
-        let is_compressed = compressed.is_some();
-        let body = compressed.unwrap_or(self.body);
-        let checksum = HeaderValue::from(crc32fast::hash(&body));
-        let mut response = Response::new(Bytes::from(body).into());
+impl Reply {
+    pub(super) fn json(status: u16, body: String) -> Reply {
+        Reply { status, media_type: Some(JSON), body }
+    }
+
+    pub(super) fn text(status: u16, body: impl Into<String>) -> Reply {
+        Reply { status, media_type: None, body: body.into() }
+    }
+}
+
+impl From<Reply> for Response {
+    fn from(reply: Reply) -> Response {
+        let mut response = Response::new(Body::from(reply.body));
         *response.status_mut() =
-            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let headers = response.headers_mut();
-        if self.is_json {
-            headers.insert(CONTENT_TYPE, JSON);
+            StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        if let Some(media_type) = reply.media_type {
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         }
-        if is_compressed {
-            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        }
-        if let Ok(id) = HeaderValue::from_str(self.request_id) {
-            headers.insert(REQUEST_ID, id);
-        }
-        headers.insert(CHECKSUM, checksum);
         response
     }
 }

@@ -2,19 +2,33 @@
 
 use std::sync::Arc;
 
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
 use bytes::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderMap};
-use hyper::{Method, Request};
+use hyper::Method;
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use keyloom_dynamodb::Endpoint;
 use keyloom_store::Clock;
+use tokio::time::timeout;
 
 use super::Credentials;
 use super::host;
 use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
-use crate::app::{Answer, Service};
-use crate::request_id::RequestIds;
+use crate::app::Face;
+use crate::http::edge::Origin;
+use crate::http::metrics::{Metrics, OPEN_METRICS};
+use crate::http::observe::Told;
+use crate::http::receive::receive;
+use crate::http::refusal::Refusal;
+use crate::http::request_id::RequestIds;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
 
 /// DynamoDB's protocol in front of an [`Endpoint`].
 #[derive(Debug)]
@@ -22,6 +36,7 @@ pub struct DynamoDb {
     endpoint: Endpoint,
     credentials: Option<Credentials>,
     clock: Arc<dyn Clock>,
+    metrics: Metrics,
     request_ids: RequestIds,
 }
 
@@ -33,59 +48,126 @@ impl DynamoDb {
         credentials: Option<Credentials>,
         clock: Arc<dyn Clock>,
     ) -> DynamoDb {
-        DynamoDb { endpoint, credentials, clock, request_ids: RequestIds::new() }
+        let (metrics, request_ids) = (Metrics::new(|_| {}), RequestIds::new());
+        DynamoDb { endpoint, credentials, clock, metrics, request_ids }
     }
 
-    async fn reply<'a>(&self, request: &Request<Bytes>, request_id: &'a str) -> Reply<'a> {
-        let reply = |status: u16, body: String, is_json: bool| Reply {
-            status,
-            body: body.into_bytes(),
-            request_id,
-            is_json,
+    /// The answer to a request.
+    async fn answer(self: Arc<Self>, request: Request) -> Response {
+        let origin = Origin::of(request.extensions());
+        let (head, body) = request.into_parts();
+        let mut told = Told::default();
+        let mut response = match self.reply(&origin, &head, body, &mut told).await {
+            Ok(reply) => reply.into(),
+            Err(refusal) => Response::from(refusal),
         };
-        if self.credentials.is_none() && !host::is_loopback(request.headers()) {
-            return reply(400, denial_body(&for_another_host()), true);
+        response.extensions_mut().insert(told);
+        response
+    }
+
+    async fn reply(
+        &self,
+        origin: &Origin,
+        head: &Parts,
+        body: Body,
+        told: &mut Told,
+    ) -> Result<Reply, Refusal> {
+        if self.credentials.is_none() && !host::is_loopback(&head.headers) {
+            return Ok(Reply::json(400, denial_body(&for_another_host())));
         }
-        if request.method() == Method::GET {
-            let region = "healthy: dynamodb.us-east-1.amazonaws.com ";
-            return reply(200, region.to_owned(), false);
+        if head.method == Method::GET {
+            return Ok(self.look(origin, head.uri.path()));
         }
-        if request.method() != Method::POST || !is_json(request.headers()) {
-            return reply(404, "<UnknownOperationException/>\n".to_owned(), false);
+        if head.method != Method::POST || !is_json(&head.headers) {
+            return Ok(Reply::text(404, "<UnknownOperationException/>\n"));
         }
-        if let Err(denial) = self.admit(request) {
-            return reply(400, denial_body(&denial), true);
+        // Who does not even name a key that is known need not send anything.
+        if let Err(denial) = self.expect(&head.headers) {
+            return Ok(Reply::json(400, denial_body(&denial)));
         }
-        let target = request.headers().get("x-amz-target");
+        let received = receive(origin, body).await?;
+        told.bytes_in = received.bytes.len();
+        if let Err(denial) = self.admit(head, &received.bytes) {
+            return Ok(Reply::json(400, denial_body(&denial)));
+        }
+        let target = head.headers.get("x-amz-target");
         let target = target.and_then(|target| target.to_str().ok()).unwrap_or_default();
-        let answer = self.endpoint.call(target, request.body()).await;
-        reply(answer.status, answer.body, true)
+        let call = self.endpoint.call(target, &received.bytes);
+        let answer = timeout(origin.edge.limits.answer_time, call).await;
+        let answer = answer.map_err(|_| Refusal::Overdue)?;
+        let name = target.rsplit('.').next().filter(|_| self.endpoint.has(target));
+        told.operation = name.map(Into::into);
+        Ok(Reply::json(answer.status, answer.body))
+    }
+
+    /// What is to be seen without an operation: that the server is there, and what it measures,
+    /// which is for this machine alone.
+    fn look(&self, origin: &Origin, path: &str) -> Reply {
+        match path {
+            "/metrics" if origin.ip().is_loopback() => {
+                let text = self.metrics.text(&origin.edge);
+                Reply { media_type: Some(OPEN_METRICS), ..Reply::text(200, text) }
+            }
+            _ => Reply::text(200, "healthy: dynamodb.us-east-1.amazonaws.com "),
+        }
+    }
+
+    fn expect(&self, headers: &HeaderMap) -> Result<(), Denial> {
+        let Some(credentials) = &self.credentials else { return Ok(()) };
+        sigv4::expect(credentials, self.clock.now().secs(), headers)
     }
 
     /// Checks the signature, before anything else looks at the request.
-    fn admit(&self, request: &Request<Bytes>) -> Result<(), Denial> {
+    fn admit(&self, head: &Parts, body: &[u8]) -> Result<(), Denial> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
-        sigv4::verify(credentials, self.clock.now().secs(), request)
+        sigv4::verify(credentials, self.clock.now().secs(), head, body)
     }
 }
 
-impl Service for DynamoDb {
+impl Face for DynamoDb {
     fn is_open(&self) -> bool {
         self.credentials.is_none()
     }
 
-    fn answer(&self, request: Request<Bytes>) -> Answer<'_> {
-        Box::pin(async move {
-            let request_id = self.request_ids.next();
-            let reply = self.reply(&request, &request_id).await;
-            reply.response(request.headers())
-        })
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Clients expect ids of the service's own form.
+    fn request_id(&self, _headers: &HeaderMap) -> String {
+        self.request_ids.next()
+    }
+
+    fn request_id_header(&self) -> HeaderName {
+        REQUEST_ID
+    }
+
+    fn refuse(&self, refusal: Refusal, _request_id: &str) -> Response {
+        // These two the service has a code for; its clients try again after both.
+        let code = match refusal {
+            Refusal::Overdue | Refusal::NoRoom => "ServiceUnavailable",
+            Refusal::Panicked => "InternalServerError",
+            _ => return Response::from(Reply::text(refusal.status().as_u16(), "")),
+        };
+        let denial = Denial { code, message: refusal.detail().to_owned() };
+        let mut response =
+            Response::from(Reply::json(refusal.status().as_u16(), denial_body(&denial)));
+        response.extensions_mut().insert(Told { code: Some(code), ..Told::default() });
+        response
+    }
+
+    /// The checksum is of the bytes that are sent, compressed or not.
+    fn seal(&self, headers: &mut HeaderMap, body: &Bytes) {
+        headers.insert(CHECKSUM, HeaderValue::from(crc32fast::hash(body)));
     }
 }
 
 impl From<DynamoDb> for App {
-    fn from(service: DynamoDb) -> App {
-        App { service: Arc::new(service) }
+    fn from(app: DynamoDb) -> App {
+        let app = Arc::new(app);
+        let service = app.clone();
+        let answer = move |request: Request| service.clone().answer(request);
+        App { router: Router::new().fallback(answer), face: app }
     }
 }
 

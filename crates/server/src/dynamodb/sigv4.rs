@@ -9,9 +9,8 @@
 //! Stricter than the specification in one point: the target and every other header of Amazon's
 //! that is there must be signed, since the operation is in one of them.
 
-use bytes::Bytes;
-use hyper::Request;
 use hyper::header::{AUTHORIZATION, HeaderMap};
+use hyper::http::request::Parts;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 
@@ -20,6 +19,8 @@ use super::{Credentials, timestamp};
 /// How far a client's clock may be from ours.
 const SKEW_SECS: u64 = 300;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+/// The header that says when a request was signed.
+const DATE: &str = "x-amz-date";
 
 /// Why a request is not let in: the service's code and words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,43 +38,55 @@ struct Authorization<'a> {
     signature: Vec<u8>,
 }
 
+/// Looks at the headers alone: whether the signature, if it is right, would let the request in.
+pub(super) fn expect(
+    credentials: &Credentials,
+    now_secs: u64,
+    headers: &HeaderMap,
+) -> Result<(), Denial> {
+    let authorization = authorization(headers, now_secs)?;
+    match credentials.secret(authorization.key) {
+        Some(_) => Ok(()),
+        None => Err(unrecognized()),
+    }
+}
+
 /// Lets a request in, or says why not. `now_secs` is the second since 1970.
 pub(super) fn verify(
     credentials: &Credentials,
     now_secs: u64,
-    request: &Request<Bytes>,
+    head: &Parts,
+    body: &[u8],
 ) -> Result<(), Denial> {
-    let headers = request.headers();
+    let authorization = authorization(&head.headers, now_secs)?;
+    let canonical = canonical_request(&authorization, head, body)
+        .ok_or_else(|| incomplete("A signed header is missing or is not text."))?;
+    let Authorization { key, date, region, signature, .. } = &authorization;
+    let time = text(&head.headers, DATE).unwrap_or_default();
+    let scope = format!("{date}/{region}/dynamodb/aws4_request");
+    let hash = hex(digest(&SHA256, canonical.as_bytes()).as_ref());
+    let to_sign = format!("{ALGORITHM}\n{time}\n{scope}\n{hash}");
+    let secret = credentials.secret(key).ok_or_else(unrecognized)?;
+    let signing = signing_key(secret, date, region);
+    hmac::verify(&signing, to_sign.as_bytes(), signature).map_err(|_| {
+        invalid(
+            "The request signature we calculated does not match the signature you provided. Check \
+             your AWS Secret Access Key and signing method. Consult the service documentation for \
+             details.",
+        )
+    })
+}
+
+/// What a request says of its signature, if it is new enough and covers what it must.
+fn authorization(headers: &HeaderMap, now_secs: u64) -> Result<Authorization<'_>, Denial> {
     let header = text(headers, AUTHORIZATION.as_str()).ok_or_else(|| Denial {
         code: "MissingAuthenticationTokenException",
         message: "Request is missing Authentication Token".to_owned(),
     })?;
     let authorization = parse(header)?;
-    let time = text(headers, "x-amz-date").unwrap_or_default();
-    check_time(&authorization, time, now_secs)?;
+    check_time(&authorization, text(headers, DATE).unwrap_or_default(), now_secs)?;
     check_signed_headers(&authorization, headers)?;
-    let canonical = canonical_request(&authorization, request)
-        .ok_or_else(|| incomplete("A signed header is missing or is not text."))?;
-    let Authorization { key, date, region, signature, .. } = &authorization;
-    let scope = format!("{date}/{region}/dynamodb/aws4_request");
-    let hash = hex(digest(&SHA256, canonical.as_bytes()).as_ref());
-    let to_sign = format!("{ALGORITHM}\n{time}\n{scope}\n{hash}");
-    // An unknown key takes as long as a wrong secret.
-    let secret = credentials.secret(key);
-    let signing = signing_key(secret.unwrap_or("unknown"), date, region);
-    let is_right = hmac::verify(&signing, to_sign.as_bytes(), signature).is_ok();
-    match (secret, is_right) {
-        (Some(_), true) => Ok(()),
-        (Some(_), false) => Err(invalid(
-            "The request signature we calculated does not match the signature you provided. Check \
-             your AWS Secret Access Key and signing method. Consult the service documentation for \
-             details.",
-        )),
-        (None, _) => Err(Denial {
-            code: "UnrecognizedClientException",
-            message: "The security token included in the request is invalid.".to_owned(),
-        }),
-    }
+    Ok(authorization)
 }
 
 fn parse(header: &str) -> Result<Authorization<'_>, Denial> {
@@ -150,13 +163,14 @@ fn check_signed_headers(
 /// What the signature is about: method, path, query, signed headers, and the body by its hash.
 fn canonical_request(
     authorization: &Authorization<'_>,
-    request: &Request<Bytes>,
+    head: &Parts,
+    body: &[u8],
 ) -> Option<String> {
-    let mut query: Vec<&str> = request.uri().query().unwrap_or_default().split('&').collect();
+    let mut query: Vec<&str> = head.uri.query().unwrap_or_default().split('&').collect();
     query.sort_unstable();
-    let mut text = format!("{}\n{}\n{}\n", request.method(), request.uri().path(), query.join("&"));
+    let mut text = format!("{}\n{}\n{}\n", head.method, head.uri.path(), query.join("&"));
     for name in &authorization.signed {
-        let values = request.headers().get_all(*name).iter();
+        let values = head.headers.get_all(*name).iter();
         let values: Vec<String> = values
             .map(|value| {
                 Some(value.to_str().ok()?.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -168,7 +182,7 @@ fn canonical_request(
         text.push_str(&format!("{name}:{}\n", values.join(",")));
     }
     text.push_str(&format!("\n{}\n", authorization.signed.join(";")));
-    text.push_str(&hex(digest(&SHA256, request.body()).as_ref()));
+    text.push_str(&hex(digest(&SHA256, body).as_ref()));
     Some(text)
 }
 
@@ -193,6 +207,13 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     }
     let pairs = (0..text.len()).step_by(2);
     pairs.map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
+}
+
+fn unrecognized() -> Denial {
+    Denial {
+        code: "UnrecognizedClientException",
+        message: "The security token included in the request is invalid.".to_owned(),
+    }
 }
 
 fn invalid(message: &str) -> Denial {

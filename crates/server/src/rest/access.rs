@@ -1,16 +1,23 @@
 //! Who is asking, and what they may do.
 
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName};
+use hyper::Method;
+use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName};
+use hyper::http::request::Parts;
 use keyloom::{Db, Value};
 use keyloom_model::{Entity, EntityId, FieldType, Model};
 
-use super::operation::{Access, Operation};
+use super::operation::{Access, Action, Operation};
 use super::problem::{Kind, Problem};
 use super::token::Token;
 use super::tokens::Tokens;
 
 /// The header that says whose data a request is about, where the token does not.
 pub(crate) const TENANT: HeaderName = HeaderName::from_static("keyloom-tenant");
+
+/// The cookie that can hold a token.
+const TOKEN_COOKIE: &str = "keyloom_token";
+/// The parameter of streams that can hold a token.
+const TOKEN_PARAMETER: &str = "access_token";
 
 /// What a token allows. Each role may do what the ones before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,17 +146,50 @@ impl Caller {
     }
 }
 
+/// A request of whoever runs the server, made by the program itself: an extension of the request,
+/// which no client can give it.
+#[derive(Clone, Debug)]
+pub(super) struct Owner {
+    pub(super) tenant: Option<String>,
+}
+
+/// The token that a request shows. Where a browser cannot send the header, which is so for event
+/// streams and what a page links to, it may be a cookie of a request that changes nothing (pages of
+/// other sites can make a browser send a cookie, but not see the answer); of a stream, also the
+/// parameter `access_token`.
+pub(super) fn credential(
+    operation: &Operation,
+    head: &Parts,
+    parameters: &mut Vec<(String, String)>,
+) -> Result<Option<String>, Problem> {
+    let mut in_query = None;
+    if let Action::Changes = operation.action {
+        let place = parameters.iter().position(|(name, _)| name == TOKEN_PARAMETER);
+        in_query = place.map(|place| parameters.remove(place).1);
+    }
+    if let Some(token) = bearer(&head.headers)? {
+        return Ok(Some(token.to_owned()));
+    }
+    let is_safe = [Method::GET, Method::HEAD].contains(&head.method);
+    let in_cookie = if is_safe { cookie(&head.headers) } else { None };
+    Ok(in_query.or(in_cookie))
+}
+
 /// Finds out who is asking. Without tokens, whoever reaches this machine's own address is let in.
-pub(crate) async fn identify(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Problem> {
+pub(super) async fn identify(
+    tokens: &Tokens,
+    given: Option<String>,
+    headers: &HeaderMap,
+) -> Result<Caller, Problem> {
     if tokens.is_open() {
         check_host(headers)?;
         return Caller::anybody(headers);
     }
-    let Some(given) = bearer(headers)? else {
+    let Some(given) = given else {
         let detail = "Give a token: `Authorization: Bearer ...`. `keyloom token create` makes one.";
         return Err(Problem::new(Kind::Unauthorized, detail));
     };
-    match tokens.find(given).await? {
+    match tokens.find(&given).await? {
         Some(token) => Caller::of_token(token, headers),
         None => {
             let detail = "The token is not valid, or not any more: ask whoever runs the server \
@@ -200,6 +240,15 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
             Err(Problem::new(Kind::Unauthorized, detail))
         }
     }
+}
+
+/// The token in a cookie.
+fn cookie(headers: &HeaderMap) -> Option<String> {
+    let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs =
+        values.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
+    let (_, token) = pairs.find(|(name, _)| name.trim() == TOKEN_COOKIE)?;
+    Some(token.trim().to_owned())
 }
 
 fn tenant_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::access::Caller;
 use super::problem::{Kind, Problem};
+use crate::http::edge::Origin;
 
 /// A request in the making.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// Operations on entities that are not served.
     pub(crate) closed: &'static [&'static str],
+    /// Where it came from.
+    pub(crate) origin: Origin,
 }
 
 /// Versions that a client names as a condition.

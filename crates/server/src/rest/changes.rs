@@ -15,6 +15,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::call::{Call, Reply, bad_parameter, cut};
 use super::problem::Problem;
+use crate::http::layers::EVENT_STREAM;
+use crate::http::refusal::Refusal;
+use crate::http::streams::StreamPlace;
 use crate::race::race;
 
 /// How many changes of rows are looked at together.
@@ -35,6 +38,8 @@ struct Stream {
     entities: Vec<String>,
     to: mpsc::Sender<Bytes>,
     stopped: watch::Receiver<bool>,
+    /// Given back when the stream ends.
+    _place: StreamPlace,
 }
 
 pub(super) async fn stream(
@@ -50,12 +55,15 @@ pub(super) async fn stream(
     };
     // What is wrong is an answer of its own; later it could only end the stream.
     let first = call.db.events(&after, LOOKED).await?;
-    let reply = Reply { media_type: "text/event-stream", ..Reply::empty(StatusCode::OK) };
+    let reply = Reply { media_type: EVENT_STREAM, ..Reply::empty(StatusCode::OK) };
     if call.method == Method::HEAD {
         return Ok(reply);
     }
+    let place = call.origin.edge.streams.enter(call.origin.ip());
+    let place = place.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
     let (to, pieces) = mpsc::channel(WAITING_MAX);
-    let stream = Stream { db: call.db.clone(), entities, to, stopped: stopped.clone() };
+    let (db, stopped) = (call.db.clone(), stopped.clone());
+    let stream = Stream { db, entities, to, stopped, _place: place };
     tokio::spawn(stream.run(first));
     Ok(Reply { pieces: Some(pieces), ..reply })
 }

@@ -11,6 +11,7 @@ use keyloom_model::{
 use super::access::Role;
 use super::filter::tag_parameters;
 use super::jobs::JobStep;
+use super::uri;
 use super::values::ValuesOf;
 
 /// A method of a path.
@@ -159,6 +160,25 @@ impl Operation {
     /// The entity whose data it changes.
     pub(crate) fn changes(&self) -> Option<EntityId> {
         self.action.entity().filter(|_| self.access() == Access::Role(Role::Writer))
+    }
+
+    /// What the parameters of the path are in a request to it, in order.
+    pub(crate) fn values(&self, segments: &[String]) -> Vec<String> {
+        let pairs = self.path.iter().zip(segments);
+        let values = pairs.filter(|(expected, _)| matches!(expected, Segment::Parameter(_)));
+        values.map(|(_, value)| value.clone()).collect()
+    }
+
+    /// Whether a request for a page at a path would be a request to this.
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        let Ok(segments) = uri::segments(path) else { return false };
+        let is_same = |(expected, segment): (&Segment, &String)| match expected {
+            Segment::Text(text) => text == segment,
+            Segment::Parameter(_) => !segment.is_empty(),
+        };
+        self.method == Method::GET
+            && self.path.len() == segments.len()
+            && self.path.iter().zip(&segments).all(is_same)
     }
 
     /// Its path as people write it: `/tasks/{id}`.

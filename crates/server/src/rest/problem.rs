@@ -4,6 +4,8 @@
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
+use crate::http::refusal::Refusal;
+
 /// What went wrong with a request.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -151,5 +153,20 @@ impl Problem {
         }
         problem.insert("request_id".to_owned(), json!(request_id));
         Value::Object(problem)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        let kind = match refusal {
+            Refusal::TooLarge => Kind::BodyTooLarge,
+            Refusal::Broken => Kind::BadDocument,
+            Refusal::TooSlow => Kind::Timeout,
+            Refusal::UnknownEncoding => Kind::BadMediaType,
+            Refusal::NoRoom | Refusal::TooManyStreams => Kind::Busy,
+            Refusal::Overdue => Kind::Overdue,
+            Refusal::Panicked => Kind::Internal,
+        };
+        Problem::new(kind, refusal.detail())
     }
 }

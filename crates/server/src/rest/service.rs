@@ -1,290 +1,152 @@
 //! From an HTTP request to an operation and back: who is asking, what they may, how long it took.
 
-use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
 use bytes::Bytes;
-use hyper::header::{ALLOW, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
-use hyper::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-};
-use hyper::{Method, Request, Response, StatusCode};
-use keyloom::{Clock, Db, SystemClock};
+use futures_util::stream;
+use hyper::StatusCode;
+use hyper::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
+use keyloom::Db;
 use keyloom_model::Model;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::access::{self, Caller};
-use super::call::{Call, JSON, Reply};
-use super::greeting::greeting;
-use super::log::{Entry, Log, LogLevel};
-use super::metrics::{Metrics, backlog_text};
-use super::operation::{Access, Action, Operation, Segment, operations};
+use super::access::{Caller, Owner, credential, identify};
+use super::app::RestOptions;
+use super::call::{Call, Reply};
+use super::metrics::BacklogMetrics;
+use super::operation::{Access, Action, Operation};
 use super::own_route::{OwnRequest, OwnRoute, OwnShape};
-use super::pages::{OwnPage, Pages};
+use super::pages::Pages;
 use super::problem::{Kind, Problem};
-use super::route::Route;
-use super::router::Router;
 use super::tokens::Tokens;
+use super::unserved::Directory;
 use super::{bulk, changes, count, entity, explain, jobs, list, token_routes, uri, values};
-use crate::App;
-use crate::app::{Answer, Refusal, Service};
-use crate::body::Body;
-use crate::gzip::{Gzip, compressed};
-use crate::request_id::RequestIds;
+use crate::http::edge::Origin;
+use crate::http::metrics::{Metrics, OPEN_METRICS};
+use crate::http::observe::{RequestId, Told};
+use crate::http::receive::receive;
+use crate::http::refusal::Refusal;
+use crate::http::request_id::RequestIds;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// How a model is served.
-#[derive(Clone, Debug)]
-pub struct RestOptions {
-    /// What the service is called in its documentation.
-    pub name: String,
-    /// What time it is, for the log.
-    pub clock: Arc<dyn Clock>,
-    /// Where requests are told of.
-    pub log: Log,
-    /// How long an answer may take.
-    pub answer_time: Duration,
-    /// Pages for anybody to see.
-    pub pages: Vec<OwnPage>,
-    /// Operations on entities that are not served, by their names, such as `change_search`: what
-    /// they would do, the application's own routes and handlers do by their rules.
-    pub closed: &'static [&'static str],
-}
-
-impl Default for RestOptions {
-    fn default() -> RestOptions {
-        RestOptions {
-            name: "keyloom".to_owned(),
-            clock: Arc::new(SystemClock),
-            log: Log { level: LogLevel::Nothing, write: Arc::new(|_| {}) },
-            answer_time: Duration::from_secs(30),
-            pages: vec![],
-            closed: &[],
-        }
-    }
-}
-
-/// A database over HTTP: every operation of its model as REST.
+/// What answers the requests to a model.
 #[derive(Debug)]
-pub struct Rest {
-    db: Db,
-    model: Model,
-    tokens: Tokens,
-    options: RestOptions,
-    own: Vec<OwnRoute>,
-    router: Router,
-    pages: Pages,
-    metrics: Metrics,
-    request_ids: RequestIds,
-    is_stopped: watch::Sender<bool>,
+pub(crate) struct RestService {
+    pub(super) db: Db,
+    pub(super) model: Model,
+    pub(super) tokens: Tokens,
+    pub(super) options: RestOptions,
+    pub(super) own: Vec<OwnRoute>,
+    pub(super) operations: Vec<Operation>,
+    /// The names of the operations, in their order.
+    pub(super) names: Vec<Arc<str>>,
+    /// Where to look instead, for requests that find nothing.
+    pub(super) directory: Directory,
+    pub(super) pages: Pages,
+    pub(super) metrics: Metrics,
+    pub(super) backlog: BacklogMetrics,
+    pub(super) request_ids: RequestIds,
+    pub(super) is_stopped: watch::Sender<bool>,
 }
 
-/// What became of a request, for those who keep count.
-#[derive(Debug, Default)]
-struct Trail {
-    operation: Option<usize>,
-    caller: Option<Caller>,
+/// Why a request has no answer: the app says why, or the edge does.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    Problem(Problem),
+    Refusal(Refusal),
 }
 
-impl Rest {
-    /// Serves a database to whoever has one of the tokens, with the routes of an application
-    /// beside those of the model.
-    ///
-    /// # Errors
-    ///
-    /// If a route of the application is not a method and a path that begins with a word, has the
-    /// place or the name of another one, or its answer is no JSON Schema; if a page has the place
-    /// of a route; or if there is no operation of a name that is to be closed.
-    pub fn new(
-        db: Db,
-        tokens: Tokens,
-        own: Vec<OwnRoute>,
-        options: RestOptions,
-    ) -> Result<Rest, String> {
-        let model = db.model();
-        let mut operations = operations(&model);
-        close(&mut operations, options.closed)?;
-        for (index, route) in own.iter().enumerate() {
-            let operation = own_operation(index, route)?;
-            let is_taken = |other: &Operation| {
-                other.name == operation.name
-                    || (other.method == operation.method && other.path == operation.path)
-            };
-            if operations.iter().any(is_taken) {
-                return Err(format!("The route {route:?} has the name or place of another."));
-            }
-            operations.push(operation);
-        }
-        let pages = Pages::new(&options.name, &model, &own, &operations, &options.pages)?;
-        let metrics = Metrics::new(operations.iter().map(|operation| operation.name.clone()));
-        let (router, request_ids) = (Router::new(operations, &model), RequestIds::new());
-        let is_taken = |page: &&OwnPage| {
-            let segments = uri::segments(&page.path);
-            segments.is_ok_and(|segments| router.find(&Method::GET, &segments).is_ok())
-        };
-        if let Some(page) = options.pages.iter().find(is_taken) {
-            return Err(format!("The page `{}` has the place of a route.", page.path));
-        }
-        let is_stopped = watch::Sender::new(false);
-        Ok(Rest {
-            db,
-            model,
-            tokens,
-            options,
-            own,
-            router,
-            pages,
-            metrics,
-            request_ids,
-            is_stopped,
-        })
+impl From<Problem> for Stopped {
+    fn from(problem: Problem) -> Stopped {
+        Stopped::Problem(problem)
     }
+}
 
-    /// What to try first, as a shell takes it; `URL` stands for the server's.
-    pub fn greeting(&self) -> String {
-        greeting(&self.model, self.router.operations(), self.tokens.is_open())
+impl From<Refusal> for Stopped {
+    fn from(refusal: Refusal) -> Stopped {
+        Stopped::Refusal(refusal)
     }
+}
 
-    /// Every operation, in the order of the model, those of the server itself last.
-    pub fn routes(&self) -> Vec<Route> {
-        let route = |operation| Route::of(operation, &self.model);
-        self.router.operations().iter().map(route).collect()
-    }
-
-    async fn reply(&self, request: Request<Bytes>, id: &str, trail: &mut Trail) -> Reply {
-        let answer = timeout(self.options.answer_time, self.serve(request, id, trail)).await;
-        let problem = match answer {
-            Ok(Ok(reply)) => return reply,
-            Ok(Err(problem)) => problem,
-            Err(_) => {
-                let detail = "The answer took too long, and the server gave up. A change has \
-                              happened as a whole or not at all: read before you try again.";
-                Problem::new(Kind::Overdue, detail)
-            }
-        };
-        problem_reply(&problem, id)
+impl RestService {
+    /// The answer to a request to an operation.
+    pub(super) async fn operate(self: Arc<Self>, index: usize, request: Request) -> Response {
+        let operation = &self.operations[index];
+        let mut told = Told { operation: Some(self.names[index].clone()), ..Told::default() };
+        let id = request_id(&request);
+        let origin = Origin::of(request.extensions());
+        let answered = self.serve(operation, request, &origin, &id, &mut told).await;
+        respond(answered, &id, told)
     }
 
     async fn serve(
         &self,
-        request: Request<Bytes>,
+        operation: &Operation,
+        request: Request,
+        origin: &Origin,
         id: &str,
-        trail: &mut Trail,
-    ) -> Result<Reply, Problem> {
+        told: &mut Told,
+    ) -> Result<Reply, Stopped> {
+        let answer_time = origin.edge.limits.answer_time;
         let (head, body) = request.into_parts();
-        if [Method::GET, Method::HEAD].contains(&head.method)
-            && let Some(page) = self.pages.own(head.uri.path())
-        {
-            return Ok(page.reply(&head.headers));
-        }
-        let segments = uri::segments(head.uri.path())?;
-        let found = self.router.find(&head.method, &segments)?;
-        trail.operation = Some(found.index);
-        let caller = match found.operation.access() {
+        let values = operation.values(&uri::segments(head.uri.path())?);
+        let mut parameters = uri::parameters(head.uri.query().unwrap_or_default())?;
+        // Nothing is taken from a client before it is known whether it may send it.
+        let caller = match operation.access() {
             Access::Anybody => None,
-            Access::Role(_) => Some(access::identify(&self.tokens, &head.headers).await?),
+            Access::Role(_) => {
+                let token = credential(operation, &head, &mut parameters)?;
+                let identified = match head.extensions.get::<Owner>() {
+                    Some(Owner { tenant }) => Ok(Caller::owner(tenant.as_deref())),
+                    None => {
+                        in_time(answer_time, identify(&self.tokens, token, &head.headers)).await
+                    }
+                };
+                let caller = identified?;
+                told.token = caller.token.clone();
+                told.tenant = caller.tenant.clone();
+                caller.check(operation, &self.model)?;
+                Some(caller)
+            }
         };
-        let parameters = uri::parameters(head.uri.query().unwrap_or_default())?;
+        let received = receive(origin, body).await?;
+        told.bytes_in = received.bytes.len();
+        let body = received.bytes.clone();
         let Some(caller) = caller else {
-            let Action::Own(index, _) = found.operation.action else {
-                return Ok(self.say(found.operation, &head.headers));
+            let Action::Own(index, _) = operation.action else {
+                return Ok(self.say(operation, &head.headers));
             };
-            let (db, values) = (self.db.clone(), found.values);
-            let headers = texts(&head.headers);
+            let (db, headers) = (self.db.clone(), texts(&head.headers));
             let request = OwnRequest { db, values, parameters, headers, body: body.to_vec() };
-            return self.own_reply(request, index).await;
+            return in_time(answer_time, self.own_reply(request, index)).await;
         };
-        trail.caller = Some(caller.clone());
-        caller.check(found.operation, &self.model)?;
-        let mut call = Call {
+        let call = Call {
             db: caller.db(&self.db, &self.model),
             caller,
             method: head.method,
-            values: found.values,
+            values,
             parameters,
             headers: head.headers,
             body,
             closed: self.options.closed,
+            origin: origin.clone(),
         };
-        self.explained(&mut call, &found.operation.action, id).await
+        in_time(answer_time, self.explained(call, &operation.action, id)).await
     }
 
     /// Acts, and tells what it cost if that was asked for.
-    async fn explained(
-        &self,
-        call: &mut Call,
-        action: &Action,
-        id: &str,
-    ) -> Result<Reply, Problem> {
-        let watch = if action.is_explained() { explain::watch(call)? } else { None };
-        let reply = self.act(call, action, id).await?;
+    async fn explained(&self, mut call: Call, action: &Action, id: &str) -> Result<Reply, Stopped> {
+        let watch = if action.is_explained() { explain::watch(&mut call)? } else { None };
+        let reply = self.act(&call, action, id).await?;
         Ok(match watch {
             Some(explained) => explain::tell(reply, &explained),
             None => reply,
         })
-    }
-
-    /// What a `GET` request costs, as JSON; or why it is refused. Whoever runs the server may know.
-    ///
-    /// # Errors
-    ///
-    /// If the request is none that can be explained, or is refused.
-    pub async fn explain(&self, request: &str, tenant: Option<&str>) -> Result<String, String> {
-        let (path, query) = request.split_once('?').unwrap_or((request, ""));
-        let refuse = |problem: Problem| problem.detail().to_owned();
-        let segments = uri::segments(path).map_err(refuse)?;
-        let found = self.router.find(&Method::GET, &segments).map_err(refuse)?;
-        if !found.operation.action.is_explained() {
-            return Err(format!("`{path}` reads no data: there is nothing to explain."));
-        }
-        let caller = Caller::owner(tenant);
-        let mut call = Call {
-            db: caller.db(&self.db, &self.model),
-            caller,
-            method: Method::GET,
-            values: found.values,
-            parameters: uri::parameters(query).map_err(refuse)?,
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-            closed: self.options.closed,
-        };
-        call.parameters.retain(|(name, _)| name != explain::EXPLAIN);
-        let (db, explained) = call.db.explained();
-        call.db = db;
-        self.act(&call, &found.operation.action, "").await.map_err(refuse)?;
-        Ok(explain::cost(&explained).to_string())
-    }
-
-    /// What a change would cost, as JSON: `{"create": ENTITY, "document": {...}}`, as a part of a
-    /// transaction. Nothing is changed.
-    ///
-    /// # Errors
-    ///
-    /// If it is no such change, or is refused.
-    pub async fn explain_change(
-        &self,
-        change: &str,
-        tenant: Option<&str>,
-    ) -> Result<String, String> {
-        let caller = Caller::owner(tenant);
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        let call = Call {
-            db: caller.db(&self.db, &self.model),
-            caller,
-            method: Method::POST,
-            values: vec![],
-            parameters: vec![(explain::EXPLAIN.to_owned(), "true".to_owned())],
-            headers,
-            body: Bytes::from(format!("{{\"changes\":[{change}]}}")),
-            closed: &[],
-        };
-        let told = bulk::transaction(&call, &self.model).await;
-        let told = told.map_err(|problem| problem.detail().to_owned())?;
-        Ok(String::from_utf8_lossy(&told.body).into_owned())
     }
 
     /// What anybody may know.
@@ -328,7 +190,7 @@ impl Rest {
             Action::RevokeToken => token_routes::revoke(call, &self.tokens).await,
             Action::Changes => changes::stream(call, model, &self.is_stopped.subscribe()).await,
             Action::Job(_, step) => jobs::step(call, *step).await,
-            Action::Metrics => self.measurements().await,
+            Action::Metrics => self.measurements(&call.origin).await,
             Action::Own(index, _) => {
                 let request = OwnRequest {
                     db: call.db.clone(),
@@ -343,10 +205,10 @@ impl Rest {
         }
     }
 
-    async fn measurements(&self) -> Result<Reply, Problem> {
-        let text = self.metrics.text() + &backlog_text(&self.db.backlog().await?);
-        let media_type = "text/plain; version=0.0.4";
-        Ok(Reply { media_type, ..Reply::json(StatusCode::OK, text) })
+    async fn measurements(&self, origin: &Origin) -> Result<Reply, Problem> {
+        self.backlog.set(&self.db.backlog().await?);
+        let text = self.metrics.text(&origin.edge);
+        Ok(Reply { media_type: OPEN_METRICS, ..Reply::json(StatusCode::OK, text) })
     }
 
     async fn own_reply(&self, request: OwnRequest, index: usize) -> Result<Reply, Problem> {
@@ -362,100 +224,17 @@ impl Rest {
         reply.headers = named.collect();
         Ok(reply)
     }
-
-    /// The id that a client gave its request, or a new one.
-    fn request_id(&self, headers: &HeaderMap) -> String {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
-        let given = given.filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(is_plain));
-        given.map_or_else(|| self.request_ids.next(), str::to_owned)
-    }
 }
 
-impl Service for Rest {
-    fn is_open(&self) -> bool {
-        self.tokens.is_open()
+/// The answer, unless it takes too long.
+async fn in_time<T, E: Into<Stopped>>(
+    time: Duration,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T, Stopped> {
+    match timeout(time, answer).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(Refusal::Overdue.into()),
     }
-
-    fn stop(&self) {
-        self.is_stopped.send_replace(true);
-    }
-
-    fn answer(&self, request: Request<Bytes>) -> Answer<'_> {
-        Box::pin(async move {
-            let (started, _in_flight) = (Instant::now(), self.metrics.begin());
-            let id = self.request_id(request.headers());
-            let (method, uri) = (request.method().clone(), request.uri().clone());
-            let (gzip, bytes_in) = (Gzip::of(request.headers()), request.body().len());
-            let mut trail = Trail::default();
-            let reply = self.reply(request, &id, &mut trail).await;
-            let took = started.elapsed();
-            let status = reply.status.as_u16();
-            self.metrics.count(trail.operation, status, took);
-            let operations = self.router.operations();
-            let path = told_path(operations, uri.path());
-            let entry = Entry {
-                request_id: &id,
-                method: method.as_str(),
-                path: &path,
-                operation: trail.operation.map(|index| operations[index].name.as_str()),
-                token: trail.caller.as_ref().and_then(|caller| caller.token.as_deref()),
-                tenant: trail.caller.as_ref().and_then(|caller| caller.tenant.as_deref()),
-                status,
-                code: reply.code,
-                cause: reply.cause.as_deref(),
-                bytes_in,
-                bytes_out: reply.body.len(),
-                took,
-            };
-            self.options.log.tell(&*self.options.clock, &entry);
-            response(reply, &id, gzip)
-        })
-    }
-
-    fn refuse(&self, refusal: Refusal) -> Response<Body> {
-        let (kind, detail) = match refusal {
-            Refusal::TooLarge => {
-                (Kind::BodyTooLarge, "The body is larger than the server takes: send less at once.")
-            }
-            Refusal::Broken => {
-                (Kind::BadDocument, "The body ended before it was whole: send all of it.")
-            }
-            Refusal::TooSlow => (Kind::Timeout, "The body did not arrive in time: send it faster."),
-            Refusal::NoRoom => (Kind::Busy, "Too many bodies arrive at once: try again."),
-        };
-        let id = self.request_ids.next();
-        response(problem_reply(&Problem::new(kind, detail), &id), &id, Gzip::Refused)
-    }
-}
-
-impl From<Rest> for App {
-    fn from(service: Rest) -> App {
-        App { service: Arc::new(service) }
-    }
-}
-
-/// Takes operations on entities away.
-fn close(operations: &mut Vec<Operation>, closed: &[&str]) -> Result<(), String> {
-    for name in closed {
-        let place = operations.iter().position(|operation| operation.name == *name);
-        let place = place.filter(|place| operations[*place].action.entity().is_some());
-        let place = place.ok_or_else(|| format!("There is no operation `{name}` to close."))?;
-        operations.remove(place);
-    }
-    Ok(())
-}
-
-/// A path as the log tells it. What stands for a parameter where anybody is let in may be the
-/// secret that lets them in, whatever the method and whether there is such a path.
-fn told_path<'p>(operations: &[Operation], path: &'p str) -> Cow<'p, str> {
-    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    let is_secret = operations.iter().any(|operation| {
-        operation.access() == Access::Anybody
-            && operation.path.len() > 1
-            && matches!(&operation.path[0], Segment::Text(text) if text == first)
-    });
-    if is_secret { Cow::Owned(format!("/{first}/…")) } else { Cow::Borrowed(path) }
 }
 
 /// Those that are text, with their names in lower case.
@@ -464,26 +243,6 @@ fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     };
     headers.iter().filter_map(text).collect()
-}
-
-fn own_operation(index: usize, route: &OwnRoute) -> Result<Operation, String> {
-    let method = Method::from_bytes(route.method.as_bytes())
-        .map_err(|_| format!("The route {route:?} has no method."))?;
-    let segment = |text: &str| {
-        let parameter = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-        match parameter {
-            Some(name) => Segment::Parameter(name.to_owned()),
-            None => Segment::Text(text.to_owned()),
-        }
-    };
-    let path: Vec<Segment> = route.path.trim_start_matches('/').split('/').map(segment).collect();
-    match path.first() {
-        Some(Segment::Text(first)) if !first.is_empty() => {
-            let action = Action::Own(index, route.role.map_or(Access::Anybody, Access::Role));
-            Ok(Operation { name: route.name.to_owned(), method, path, action })
-        }
-        _ => Err(format!("The path of the route {route:?} does not begin with a word.")),
-    }
 }
 
 fn problem_reply(problem: &Problem, id: &str) -> Reply {
@@ -501,23 +260,45 @@ fn problem_reply(problem: &Problem, id: &str) -> Reply {
     }
 }
 
-fn response(reply: Reply, id: &str, gzip: Gzip) -> Response<Body> {
-    let mut headers: Vec<(HeaderName, HeaderValue)> = reply.header_values().collect();
-    let compressed = compressed(&reply.body, gzip);
-    if compressed.is_some() {
-        headers.push((CONTENT_ENCODING, HeaderValue::from_static("gzip")));
-    }
-    headers.push((VARY, HeaderValue::from_static("accept-encoding")));
+/// The id that the edge gave a request.
+pub(super) fn request_id(request: &Request) -> Arc<str> {
+    request.extensions().get::<RequestId>().map_or_else(|| "".into(), |id| id.0.clone())
+}
+
+/// An answer as it is sent, and what is told about it.
+pub(super) fn respond(answered: Result<Reply, Stopped>, id: &str, mut told: Told) -> Response {
+    let reply = match answered {
+        Ok(reply) => reply,
+        Err(Stopped::Problem(problem)) => problem_reply(&problem, id),
+        Err(Stopped::Refusal(refusal)) => {
+            let mut response = Response::from(refusal);
+            response.extensions_mut().insert(told);
+            return response;
+        }
+    };
+    let headers: Vec<(HeaderName, HeaderValue)> = reply.header_values().collect();
     let body = match reply.pieces {
-        Some(pieces) => Body::Pieces(pieces),
-        None => Bytes::from(compressed.unwrap_or(reply.body)).into(),
+        Some(pieces) => streamed(pieces),
+        None => Body::from(reply.body),
     };
     let mut response = Response::new(body);
     *response.status_mut() = reply.status;
-    // What is answered to one may not be kept for another, nor be taken for a page.
-    headers.push((CACHE_CONTROL, HeaderValue::from_static("private, no-cache")));
-    headers.push((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
-    headers.extend(HeaderValue::from_str(id).ok().map(|id| (REQUEST_ID, id)));
     response.headers_mut().extend(headers);
+    // What is answered to one may not be kept for another, nor be taken for a page.
+    let fixed = [
+        (CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ];
+    response.headers_mut().extend(fixed);
+    (told.code, told.cause) = (reply.code, reply.cause);
+    response.extensions_mut().insert(told);
     response
+}
+
+/// A body that ends when nobody is left who could send a piece.
+fn streamed(pieces: mpsc::Receiver<Bytes>) -> Body {
+    Body::from_stream(stream::unfold(pieces, |mut pieces| async move {
+        let piece = pieces.recv().await?;
+        Some((Ok::<Bytes, std::convert::Infallible>(piece), pieces))
+    }))
 }

@@ -84,13 +84,13 @@ fn a_client_that_goes_away_takes_nothing_with_it() {
 }
 
 #[test]
-fn connections_above_the_limit_wait_for_a_place() {
+fn a_connection_above_the_limit_takes_the_place_of_an_idle_one() {
     let rig = with_limits(|limits| limits.connections = 1);
-    let first = rig.connect();
+    let mut first = rig.connect();
     let mut second = rig.connect();
     second.write_all(&post(LIST, "", "{}")).unwrap();
-    drop(first);
     assert_eq!(Answer::read(&mut second).status, 200);
+    assert_eq!(Answer::read(&mut first).status, 0, "it is closed");
 }
 
 #[test]

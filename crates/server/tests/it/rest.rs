@@ -1,14 +1,18 @@
 //! A model over HTTP.
 
 mod ask;
+mod bodies;
+mod browsers;
 mod bulk;
 mod changes;
 mod counts;
+mod crowd;
 mod entities;
 mod explain;
 mod formats;
 mod garbage;
 mod lists;
+mod log;
 mod malformed;
 mod matching;
 mod matrix;

@@ -39,22 +39,23 @@ pub(crate) fn short_limits() -> Limits {
     Limits { head_time: second, body_time: second, stop_time: second, ..Limits::default() }
 }
 
+/// On a port of its own.
+pub(crate) fn config(limits: Limits, tls: Option<TlsFiles>) -> Config {
+    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    Config { listen, tls, limits, cors_origins: vec![] }
+}
+
 impl Rig {
     pub(crate) fn start(setup: Setup) -> Rig {
         let clock = ManualClock::new();
         let store = Arc::new(Reference::new(Arc::new(clock.clone())));
         let endpoint = Endpoint::new(store, EndpointOptions::default());
         let app = DynamoDb::new(endpoint, setup.credentials, Arc::new(clock.clone()));
-        Rig::serve(app.into(), clock, (setup.limits, setup.tls))
+        Rig::serve(app.into(), clock, config(setup.limits, setup.tls))
     }
 
     /// Serves any app, which goes by this clock.
-    pub(crate) fn serve(
-        app: App,
-        clock: ManualClock,
-        (limits, tls): (Limits, Option<TlsFiles>),
-    ) -> Rig {
-        let config = Config { listen: SocketAddr::from(([127, 0, 0, 1], 0)), tls, limits };
+    pub(crate) fn serve(app: App, clock: ManualClock, config: Config) -> Rig {
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {

@@ -49,7 +49,12 @@ fn bind(listen: [u8; 4], tls: Option<TlsFiles>) -> String {
     let store = Arc::new(Reference::new(Arc::new(SystemClock)));
     let endpoint = Endpoint::new(store, EndpointOptions::default());
     let app = DynamoDb::new(endpoint, None, Arc::new(SystemClock));
-    let config = Config { listen: SocketAddr::from((listen, 0)), tls, limits: Limits::default() };
+    let config = Config {
+        listen: SocketAddr::from((listen, 0)),
+        tls,
+        limits: Limits::default(),
+        cors_origins: vec![],
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match runtime.block_on(Server::bind(config, app.into())) {
         Ok(server) => format!("{}", server.address().ip()),

@@ -27,7 +27,7 @@ impl OwnEndpoint {
         let endpoint = Endpoint::new(store.clone(), options);
         let app = DynamoDb::new(endpoint, None, Arc::new(clock.clone()));
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let config = Config { listen, tls: None, limits: Limits::default() };
+        let config = Config { listen, tls: None, limits: Limits::default(), cors_origins: vec![] };
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {

@@ -221,7 +221,8 @@ fn a_path_says_which_methods_it_has() {
     for (path, allow) in cases {
         for method in ["OPTIONS", "TRACE", "BREW", &"X".repeat(5000)] {
             let answer = served.ask(&Ask::new(method, path));
-            assert_eq!(answer.outcome(), "405 bad-method", "{path}");
+            let outcome = if method == "OPTIONS" { "204" } else { "405 bad-method" };
+            assert_eq!(answer.outcome(), outcome, "{method} {path}");
             assert_eq!(answer.header("allow"), Some(allow), "{path}");
             assert!(answer.body.len() < 1000, "what was sent is not sent back at length");
         }

@@ -13,6 +13,7 @@ use pollster::block_on;
 use serde_json::json;
 
 use super::ask::Ask;
+use super::log;
 use super::served::{Door, Served, Setup, app};
 
 fn route(name: &'static str, path: &'static str, role: Option<Role>, answer: OwnShape) -> OwnRoute {
@@ -65,7 +66,7 @@ fn the_log_does_not_tell_what_lets_anybody_in() {
         served.ask(&ask);
     }
     served.ask(&Ask::get("/written/aloud"));
-    let lines = served.lines.lock().unwrap().concat();
+    let lines = log::lines().concat();
     assert!(lines.contains("/said/…") && lines.contains("/written/aloud"), "{lines}");
     assert!(!lines.contains("hush"), "{lines}");
 }

@@ -1,18 +1,19 @@
 //! A model that is served on a free port.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use keyloom::{Db, Options, Store, SystemEntropy};
 use keyloom_server::{
-    Limits, Log, LogLevel, OwnRoute, Rest, RestOptions, Role, Route, TlsFiles, TokenRequest, Tokens,
+    Config, Limits, OwnRoute, Rest, RestOptions, Role, Route, TlsFiles, TokenRequest, Tokens,
 };
 use keyloom_store::{Background, Engine, Options as EngineOptions, Reference};
 use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 
 use super::ask::Ask;
-use crate::rig::{Answer, Rig, short_limits};
+use super::log;
+use crate::rig::{Answer, Rig, config, short_limits};
 
 /// A served model, with what is behind it.
 pub(crate) struct Served {
@@ -21,8 +22,6 @@ pub(crate) struct Served {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tokens: Tokens,
     pub(crate) routes: Vec<Route>,
-    /// What was written to the log.
-    pub(crate) lines: Arc<Mutex<Vec<String>>>,
 }
 
 /// Who is let in.
@@ -42,12 +41,14 @@ pub(crate) struct Setup {
     pub(crate) store: fn(&ManualClock) -> Arc<dyn Store>,
     pub(crate) own: Vec<OwnRoute>,
     pub(crate) closed: &'static [&'static str],
+    pub(crate) cors_origins: &'static [&'static str],
 }
 
 impl Setup {
     pub(crate) fn new(door: Door) -> Setup {
         let limits = Limits { body_bytes: 64 * 1024, ..short_limits() };
-        Setup { door, limits, tls: None, store: reference, own: vec![], closed: &[] }
+        let (own, closed, cors_origins) = (vec![], &[][..], &[][..]);
+        Setup { door, limits, tls: None, store: reference, own, closed, cors_origins }
     }
 }
 
@@ -68,6 +69,7 @@ pub(crate) fn engine(clock: &ManualClock) -> Arc<dyn Store> {
 
 impl Served {
     pub(crate) fn start(model: &str, setup: Setup) -> Served {
+        log::start();
         let clock = ManualClock::new();
         let store = (setup.store)(&clock);
         let open_tokens = || {
@@ -80,18 +82,13 @@ impl Served {
         }
         let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
         let db = block_on(Db::open_with(model, store.clone(), options)).unwrap();
-        let lines = Arc::new(Mutex::new(vec![]));
-        let told = lines.clone();
-        let log = Log {
-            level: LogLevel::All,
-            write: Arc::new(move |line| told.lock().unwrap().push(line.to_owned())),
-        };
-        let (clock_of_log, closed) = (Arc::new(clock.clone()), setup.closed);
-        let options = RestOptions { clock: clock_of_log, log, closed, ..RestOptions::default() };
+        let options = RestOptions { closed: setup.closed, ..RestOptions::default() };
         let rest = Rest::new(db.clone(), open_tokens(), setup.own, options).unwrap();
         let routes = rest.routes();
-        let rig = Rig::serve(rest.into(), clock, (setup.limits, setup.tls));
-        Served { rig, db, store, tokens, routes, lines }
+        let cors_origins = setup.cors_origins.iter().map(|origin| (*origin).to_owned()).collect();
+        let config = Config { cors_origins, ..config(setup.limits, setup.tls) };
+        let rig = Rig::serve(rest.into(), clock, config);
+        Served { rig, db, store, tokens, routes }
     }
 
     /// Served to anybody on this machine.

@@ -68,7 +68,7 @@ fn bind(listen: [u8; 4], door: Door) -> String {
         }
         let rest = Rest::new(db, tokens, vec![], RestOptions::default()).unwrap();
         let listen = SocketAddr::from((listen, 0));
-        let config = Config { listen, tls: None, limits: Limits::default() };
+        let config = Config { listen, tls: None, limits: Limits::default(), cors_origins: vec![] };
         match Server::bind(config, rest.into()).await {
             Ok(server) => server.address().ip().to_string(),
             Err(error) => error.to_string(),

@@ -1,0 +1,213 @@
+//! The open connections: how many one client and all of them may have, and which one is closed to
+//! make room for another.
+//!
+//! A limit alone would hand the server to whoever opens the most connections and does nothing with
+//! them. So a new connection is never refused while an old one waits for its client: of the client
+//! with the most connections, the one on which nothing has moved for the longest time is closed.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+/// All open connections.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    total_max: usize,
+    client_max: usize,
+    began: Instant,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    connections: HashMap<u64, (IpAddr, Arc<Activity>)>,
+    by_client: HashMap<IpAddr, usize>,
+}
+
+/// What a connection is doing.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    began: Instant,
+    /// When bytes moved last, in milliseconds since `began`.
+    moved_ms: AtomicU64,
+    /// Whether a request is being answered. Otherwise it is the client's turn.
+    is_busy: AtomicBool,
+    close: Notify,
+}
+
+/// A connection's place, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    connections: Arc<Connections>,
+    number: u64,
+    pub(crate) activity: Arc<Activity>,
+}
+
+impl Connections {
+    pub(crate) fn new(total_max: usize, client_max: usize) -> Connections {
+        Connections { total_max, client_max, began: Instant::now(), open: Mutex::default() }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.open().connections.len()
+    }
+
+    /// A place for a new connection. None if there is no room and every connection that could go is
+    /// being answered.
+    pub(crate) fn admit(self: &Arc<Self>, client: IpAddr) -> Option<Place> {
+        let mut open = self.open();
+        if open.of(client) >= self.client_max {
+            open.close_idlest(client)?;
+        } else if open.connections.len() >= self.total_max {
+            let greediest = open.greediest()?;
+            open.close_idlest(greediest)?;
+        }
+        let number = open.next;
+        open.next += 1;
+        let activity = Arc::new(Activity::new(self.began));
+        open.connections.insert(number, (client, activity.clone()));
+        *open.by_client.entry(client).or_default() += 1;
+        Some(Place { connections: self.clone(), number, activity })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        // Nothing in here panics between two changes that belong together.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn of(&self, client: IpAddr) -> usize {
+        self.by_client.get(&client).copied().unwrap_or_default()
+    }
+
+    /// The client with the most connections.
+    fn greediest(&self) -> Option<IpAddr> {
+        self.by_client.iter().max_by_key(|(_, count)| **count).map(|(client, _)| *client)
+    }
+
+    /// Closes the connection of a client that has waited for it the longest.
+    fn close_idlest(&mut self, client: IpAddr) -> Option<()> {
+        let of_client = self.connections.iter().filter(|(_, (of, _))| *of == client);
+        let idle = of_client.filter(|(_, (_, activity))| !activity.is_busy());
+        let (number, _) = idle.min_by_key(|(_, (_, activity))| activity.moved_ms())?;
+        let number = *number;
+        // It no longer counts, although its task has yet to notice.
+        let (client, activity) = self.remove(number)?;
+        tracing::debug!(%client, "closing an idle connection to make room for another");
+        activity.close.notify_one();
+        Some(())
+    }
+
+    fn remove(&mut self, number: u64) -> Option<(IpAddr, Arc<Activity>)> {
+        let (client, activity) = self.connections.remove(&number)?;
+        if let Some(count) = self.by_client.get_mut(&client) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_client.remove(&client);
+            }
+        }
+        Some((client, activity))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.connections.open().remove(self.number);
+    }
+}
+
+impl Activity {
+    fn new(began: Instant) -> Activity {
+        let activity = Activity {
+            began,
+            moved_ms: AtomicU64::new(0),
+            is_busy: AtomicBool::new(false),
+            close: Notify::new(),
+        };
+        activity.moved();
+        activity
+    }
+
+    /// Bytes were read or written.
+    pub(crate) fn moved(&self) {
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.moved_ms.store(now, Ordering::Relaxed);
+    }
+
+    fn moved_ms(&self) -> u64 {
+        self.moved_ms.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server works on a request, so that the client cannot be blamed for waiting.
+    pub(crate) fn set_busy(&self, is_busy: bool) {
+        self.is_busy.store(is_busy, Ordering::Relaxed);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
+    }
+
+    /// Ready when the connection is to be closed.
+    pub(crate) async fn closed(&self) {
+        self.close.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn client(number: u8) -> IpAddr {
+        IpAddr::from([127, 0, 0, number])
+    }
+
+    fn is_closed(place: &Place) -> bool {
+        let place = place.activity.clone();
+        let closed = async move { tokio::time::timeout(Duration::ZERO, place.closed()).await };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(closed).is_ok()
+    }
+
+    #[test]
+    fn the_idlest_connection_of_the_greediest_client_makes_room() {
+        let connections = Arc::new(Connections::new(4, 3));
+        let polite = connections.admit(client(1)).unwrap();
+        let greedy: Vec<Place> = (0..3).map(|_| connections.admit(client(2)).unwrap()).collect();
+        for (place, moved_ms) in greedy.iter().zip([30, 10, 20]) {
+            place.activity.moved_ms.store(moved_ms, Ordering::Relaxed);
+        }
+        // The client that has too many loses one of its own.
+        let fourth = connections.admit(client(2)).unwrap();
+        fourth.activity.moved_ms.store(40, Ordering::Relaxed);
+        let closed: Vec<bool> = greedy.iter().map(is_closed).collect();
+        assert_eq!(closed, [false, true, false]);
+        // So does it when somebody else comes.
+        let other = connections.admit(client(3)).unwrap();
+        assert!(is_closed(&greedy[2]) && !is_closed(&greedy[0]));
+        assert!(!is_closed(&polite) && !is_closed(&fourth) && !is_closed(&other));
+        assert_eq!(connections.count(), 4);
+    }
+
+    #[test]
+    fn a_connection_that_is_being_answered_stays() {
+        let connections = Arc::new(Connections::new(2, 2));
+        let places: Vec<Place> = (0..2).map(|_| connections.admit(client(1)).unwrap()).collect();
+        places.iter().for_each(|place| place.activity.set_busy(true));
+        assert!(connections.admit(client(1)).is_none());
+        assert!(connections.admit(client(2)).is_none());
+        places[1].activity.set_busy(false);
+        let third = connections.admit(client(2)).unwrap();
+        assert!(is_closed(&places[1]) && !is_closed(&places[0]));
+        drop((places, third));
+        assert_eq!(connections.count(), 0);
+        assert!(connections.open().by_client.is_empty());
+    }
+}

@@ -1,0 +1,94 @@
+//! From a method and a path to an operation: the routes of a model, as axum has them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request};
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter};
+use hyper::header::ALLOW;
+use hyper::{Method, StatusCode};
+use tower_http::decompression::RequestDecompressionLayer;
+
+use super::call::Reply;
+use super::operation::{Operation, Segment};
+use super::problem::Problem;
+use super::service::{RestService, request_id, respond};
+use super::uri;
+use crate::http::observe::Told;
+
+/// The routes of all operations.
+pub(super) fn router(service: Arc<RestService>) -> Router {
+    let mut routes: BTreeMap<String, MethodRouter> = BTreeMap::new();
+    for (index, operation) in service.operations.iter().enumerate() {
+        // Methods that axum does not know are refused by `Rest::new`.
+        let Ok(method) = MethodFilter::try_from(operation.method.clone()) else { continue };
+        let service = service.clone();
+        let operate = move |request: Request| service.clone().operate(index, request);
+        let route = routes.remove(&pattern(&operation.path)).unwrap_or_default();
+        routes.insert(pattern(&operation.path), route.on(method, operate));
+    }
+    let router =
+        routes.into_iter().fold(Router::new(), |router, (path, route)| router.route(&path, route));
+    let (elsewhere, otherwise) = (service.clone(), service);
+    router
+        .fallback(move |request| no_route(elsewhere.clone(), request))
+        .method_not_allowed_fallback(move |request| no_method(otherwise.clone(), request))
+        .layer(RequestDecompressionLayer::new())
+}
+
+/// The path of an operation as axum takes it. What its parameters are called is for people: two
+/// operations of one path may call them differently.
+pub(super) fn pattern(path: &[Segment]) -> String {
+    let mut pattern = String::new();
+    for (index, segment) in path.iter().enumerate() {
+        match segment {
+            Segment::Text(text) => {
+                let text = uri::encode(text);
+                pattern.push_str(&format!("/{text}"));
+            }
+            Segment::Parameter(_) => pattern.push_str(&format!("/{{p{index}}}")),
+        }
+    }
+    pattern
+}
+
+/// No operation has the path: it is a page, or nothing.
+async fn no_route(service: Arc<RestService>, request: Request) -> Response {
+    let (id, method) = (request_id(&request), request.method());
+    let is_read = [Method::GET, Method::HEAD].contains(method);
+    let page = service.pages.own(request.uri().path()).filter(|_| is_read);
+    let answer = match page {
+        Some(page) => Ok(page.reply(request.headers())),
+        None => Err(unserved(&service, &request).into()),
+    };
+    respond(answer, &id, Told::default())
+}
+
+fn unserved(service: &RestService, request: &Request) -> Problem {
+    let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+    match uri::segments(request.uri().path()) {
+        Ok(segments) => service.directory.no_path(&service.operations, method, &segments),
+        Err(problem) => problem,
+    }
+}
+
+/// Operations have the path, but none has the method.
+async fn no_method(service: Arc<RestService>, request: Request) -> Response {
+    let (id, method) = (request_id(&request), request.method());
+    let path = request.extensions().get::<MatchedPath>();
+    let is_meant =
+        |operation: &&Operation| path.is_some_and(|path| path.as_str() == pattern(&operation.path));
+    let methods = service.operations.iter().filter(is_meant).map(|operation| &operation.method);
+    let methods: Vec<&Method> = methods.collect();
+    let problem = match uri::segments(request.uri().path()) {
+        Ok(segments) => service.directory.no_method(&segments, method, &methods),
+        Err(problem) => problem,
+    };
+    let answer = match (method == Method::OPTIONS, problem.allow()) {
+        (true, Some(methods)) => Ok(Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, methods)),
+        _ => Err(problem.into()),
+    };
+    respond(answer, &id, Told::default())
+}

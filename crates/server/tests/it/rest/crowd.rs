@@ -1,0 +1,130 @@
+//! Clients that take all they can get: the others are served all the same.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use keyloom_server::{Limits, Role};
+use serde_json::json;
+
+use super::ask::Ask;
+use super::served::{Door, Served, Setup, app, engine};
+use crate::rig::{Answer, short_limits};
+
+const CROWD: usize = 200;
+
+fn serve(door: Door, change: impl FnOnce(&mut Limits)) -> Served {
+    let mut limits = short_limits();
+    change(&mut limits);
+    Served::start(&app("tasks"), Setup { limits, store: engine, ..Setup::new(door) })
+}
+
+/// Somebody who wants something small, a few times over.
+fn is_served(served: &Served, token: Option<&str>) {
+    for number in 0..10 {
+        let ask = Ask::post("/tasks", &json!({"name": format!("{number}")}));
+        let ask = token.map_or(ask.clone(), |token| ask.bearer(token));
+        served.ask(&ask).expect_json(201);
+    }
+}
+
+fn send_all(served: &Served, bytes: &[u8]) -> Vec<TcpStream> {
+    let send = |_| {
+        let mut stream = served.rig.connect();
+        // A connection may be closed again already, to make room for the next one.
+        let _ = stream.write_all(bytes);
+        stream
+    };
+    (0..CROWD).map(send).collect()
+}
+
+#[test]
+fn a_body_that_is_announced_by_nobody_known_is_not_waited_for() {
+    let served = serve(Door::Closed, |limits| limits.body_time = Duration::from_secs(60));
+    let token = served.token(Role::Writer, None);
+    let head = b"POST /tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                 Content-Length: 8388608\r\n\r\n";
+    let crowd = send_all(&served, head);
+    for mut stream in crowd {
+        assert_eq!(Answer::read(&mut stream).status, 401);
+    }
+    is_served(&served, Some(&token));
+}
+
+#[test]
+fn a_body_takes_room_when_it_arrives_and_not_when_it_is_announced() {
+    let served = serve(Door::Closed, |limits| {
+        limits.body_time = Duration::from_secs(60);
+        (limits.body_bytes, limits.bodies_bytes) = (8 << 20, 16 << 20);
+    });
+    let token = served.token(Role::Writer, None);
+    let head = format!(
+        "POST /tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Authorization: Bearer {token}\r\nContent-Length: 8388608\r\n\r\n{{"
+    );
+    let _crowd = send_all(&served, head.as_bytes());
+    is_served(&served, Some(&token));
+}
+
+#[test]
+fn connections_that_do_nothing_make_room_for_others() {
+    let served = serve(Door::Open, |limits| {
+        (limits.connections, limits.connections_per_client) = (32, 32);
+        limits.head_time = Duration::from_secs(60);
+    });
+    let idle = send_all(&served, b"");
+    let half = send_all(&served, b"GET /tasks HTTP/1.1\r\nHost: loc");
+    is_served(&served, None);
+    drop((idle, half));
+    // Whoever comes often enough keeps the connection, in the middle of a crowd.
+    let (mut regular, mut crowd) = (served.rig.client(), vec![]);
+    for _ in 0..CROWD {
+        crowd.push(served.rig.connect());
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(regular.send(&Ask::get("/healthz").bytes()).status, 200);
+    }
+}
+
+#[test]
+fn answers_that_nobody_reads_end_and_hold_nobody_up() {
+    let served = serve(Door::Open, |limits| {
+        (limits.connections, limits.connections_per_client) = (64, 64);
+        limits.write_time = Duration::from_millis(300);
+    });
+    let pipelined = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
+    let crowd = send_all(&served, &pipelined);
+    is_served(&served, None);
+    // More than fits into the buffers of the system has not been sent: the connections have ended.
+    std::thread::sleep(Duration::from_secs(1));
+    is_served(&served, None);
+    let whole = served.ask(&Ask::get("/openapi.json")).body.len() * 100;
+    for mut stream in crowd {
+        let mut read = vec![];
+        let _ = stream.read_to_end(&mut read);
+        assert!(read.len() < whole, "{} of {whole} bytes", read.len());
+    }
+}
+
+#[test]
+fn streams_are_limited_by_client() {
+    let served = serve(Door::Open, |limits| limits.streams_per_client = 4);
+    let open = || {
+        let mut stream = served.rig.connect();
+        stream.write_all(&Ask::get("/changes").bytes()).unwrap();
+        (Answer::read_head(&mut stream).status, stream)
+    };
+    let mut streams: Vec<_> = (0..4).map(|_| open()).collect();
+    assert!(streams.iter().all(|(status, _)| *status == 200));
+    let refused = served.ask(&Ask::get("/changes"));
+    assert_eq!(refused.outcome(), "503 busy");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    is_served(&served, None);
+    streams.pop();
+    // That a client has gone is noticed when something is sent to it.
+    let again = (0..200).any(|_| {
+        is_served(&served, None);
+        std::thread::sleep(Duration::from_millis(20));
+        open().0 == 200
+    });
+    assert!(again, "a stream that ended makes room");
+}
