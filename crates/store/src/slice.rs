@@ -62,7 +62,7 @@ impl Slice {
     }
 
     /// Polls a future within this slice. One that yields has woken its waker.
-    pub fn poll<F: Future>(
+    pub fn poll<F: Future + ?Sized>(
         self,
         future: Pin<&mut F>,
         context: &mut Context<'_>,
