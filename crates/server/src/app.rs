@@ -17,14 +17,14 @@ pub struct App {
 }
 
 /// The answer to a request, to be waited for.
-pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+pub(crate) type Answer = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 
 /// Answers requests whose bodies have arrived.
 pub(crate) trait Service: Send + Sync + 'static {
     /// Whether it takes anybody's requests.
     fn is_open(&self) -> bool;
     /// The answer.
-    fn answer(&self, request: Request<Bytes>) -> Answer<'_>;
+    fn answer(self: Arc<Self>, request: Request<Bytes>) -> Answer;
     /// The server stops: answers that have no end by themselves come to one.
     fn stop(&self) {}
     /// The answer to a request whose body has not arrived.

@@ -94,7 +94,10 @@ async fn answer(host: &Host, request: Request<Incoming>) -> Response<Body> {
     };
     let body = Limited::new(body, limits.body_bytes).collect();
     match timeout(limits.body_time, body).await {
-        Ok(Ok(body)) => host.app.service.answer(Request::from_parts(head, body.to_bytes())).await,
+        Ok(Ok(body)) => {
+            let service = Arc::clone(&host.app.service);
+            service.answer(Request::from_parts(head, body.to_bytes())).await
+        }
         Ok(Err(error)) if error.is::<LengthLimitError>() => refuse(host, Refusal::TooLarge),
         Ok(Err(_)) => refuse(host, Refusal::Broken),
         Err(_) => refuse(host, Refusal::TooSlow),

@@ -21,6 +21,7 @@ mod config;
 mod connection;
 mod dynamodb;
 mod error;
+mod fair;
 mod gzip;
 mod post;
 mod race;

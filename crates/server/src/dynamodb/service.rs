@@ -14,6 +14,7 @@ use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
 use crate::app::{Answer, Service};
+use crate::fair::{Pool, Weight};
 use crate::request_id::RequestIds;
 
 /// DynamoDB's protocol in front of an [`Endpoint`].
@@ -23,6 +24,7 @@ pub struct DynamoDb {
     credentials: Option<Credentials>,
     clock: Arc<dyn Clock>,
     request_ids: RequestIds,
+    pool: Pool,
 }
 
 impl DynamoDb {
@@ -33,7 +35,8 @@ impl DynamoDb {
         credentials: Option<Credentials>,
         clock: Arc<dyn Clock>,
     ) -> DynamoDb {
-        DynamoDb { endpoint, credentials, clock, request_ids: RequestIds::new() }
+        let (request_ids, pool) = (RequestIds::new(), Pool::default());
+        DynamoDb { endpoint, credentials, clock, request_ids, pool }
     }
 
     async fn reply<'a>(&self, request: &Request<Bytes>, request_id: &'a str) -> Reply<'a> {
@@ -58,7 +61,11 @@ impl DynamoDb {
         }
         let target = request.headers().get("x-amz-target");
         let target = target.and_then(|target| target.to_str().ok()).unwrap_or_default();
-        let answer = self.endpoint.call(target, request.body()).await;
+        let (endpoint, target) = (self.endpoint.clone(), target.to_owned());
+        let body = request.body().clone();
+        let weight = Weight::of_body(body.len());
+        let answer = async move { endpoint.call(&target, &body).await };
+        let answer = self.pool.run(weight, answer).await;
         reply(answer.status, answer.body, true)
     }
 
@@ -74,7 +81,7 @@ impl Service for DynamoDb {
         self.credentials.is_none()
     }
 
-    fn answer(&self, request: Request<Bytes>) -> Answer<'_> {
+    fn answer(self: Arc<Self>, request: Request<Bytes>) -> Answer {
         Box::pin(async move {
             let request_id = self.request_ids.next();
             let reply = self.reply(&request, &request_id).await;

@@ -31,6 +31,7 @@ use super::{bulk, changes, count, entity, explain, jobs, list, token_routes, uri
 use crate::App;
 use crate::app::{Answer, Refusal, Service};
 use crate::body::Body;
+use crate::fair::{Pool, Weight};
 use crate::gzip::{Gzip, compressed};
 use crate::request_id::RequestIds;
 
@@ -79,6 +80,7 @@ pub struct Rest {
     pages: Pages,
     metrics: Metrics,
     request_ids: RequestIds,
+    pool: Pool,
     is_stopped: watch::Sender<bool>,
 }
 
@@ -139,6 +141,7 @@ impl Rest {
             pages,
             metrics,
             request_ids,
+            pool: Pool::default(),
             is_stopped,
         })
     }
@@ -154,7 +157,12 @@ impl Rest {
         self.router.operations().iter().map(route).collect()
     }
 
-    async fn reply(&self, request: Request<Bytes>, id: &str, trail: &mut Trail) -> Reply {
+    async fn reply(
+        self: &Arc<Self>,
+        request: Request<Bytes>,
+        id: &str,
+        trail: &mut Trail,
+    ) -> Reply {
         let answer = timeout(self.options.answer_time, self.serve(request, id, trail)).await;
         let problem = match answer {
             Ok(Ok(reply)) => return reply,
@@ -169,7 +177,7 @@ impl Rest {
     }
 
     async fn serve(
-        &self,
+        self: &Arc<Self>,
         request: Request<Bytes>,
         id: &str,
         trail: &mut Trail,
@@ -195,7 +203,9 @@ impl Rest {
             let (db, values) = (self.db.clone(), found.values);
             let headers = texts(&head.headers);
             let request = OwnRequest { db, values, parameters, headers, body: body.to_vec() };
-            return self.own_reply(request, index).await;
+            let (rest, weight) = (Arc::clone(self), Weight::of_body(request.body.len()));
+            let reply = async move { rest.own_reply(request, index).await };
+            return self.pool.run(weight, reply).await;
         };
         trail.caller = Some(caller.clone());
         caller.check(found.operation, &self.model)?;
@@ -209,7 +219,14 @@ impl Rest {
             body,
             closed: self.options.closed,
         };
-        self.explained(&mut call, &found.operation.action, id).await
+        // From here on it may take long: it takes turns with others.
+        let (rest, id, weight) =
+            (Arc::clone(self), id.to_owned(), Weight::of_body(call.body.len()));
+        let reply = async move {
+            let action = &rest.router.operations()[found.index].action;
+            rest.explained(&mut call, action, &id).await
+        };
+        self.pool.run(weight, reply).await
     }
 
     /// Acts, and tells what it cost if that was asked for.
@@ -381,7 +398,7 @@ impl Service for Rest {
         self.is_stopped.send_replace(true);
     }
 
-    fn answer(&self, request: Request<Bytes>) -> Answer<'_> {
+    fn answer(self: Arc<Self>, request: Request<Bytes>) -> Answer {
         Box::pin(async move {
             let (started, _in_flight) = (Instant::now(), self.metrics.begin());
             let id = self.request_id(request.headers());

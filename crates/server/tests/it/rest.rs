@@ -6,6 +6,7 @@ mod changes;
 mod counts;
 mod entities;
 mod explain;
+mod fair;
 mod formats;
 mod garbage;
 mod lists;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use keyloom::{Db, Options, Store, SystemEntropy};
 use keyloom_server::{
@@ -42,12 +43,14 @@ pub(crate) struct Setup {
     pub(crate) store: fn(&ManualClock) -> Arc<dyn Store>,
     pub(crate) own: Vec<OwnRoute>,
     pub(crate) closed: &'static [&'static str],
+    pub(crate) answer_time: Duration,
 }
 
 impl Setup {
     pub(crate) fn new(door: Door) -> Setup {
         let limits = Limits { body_bytes: 64 * 1024, ..short_limits() };
-        Setup { door, limits, tls: None, store: reference, own: vec![], closed: &[] }
+        let (store, answer_time) = (reference, Duration::from_secs(30));
+        Setup { door, limits, tls: None, store, own: vec![], closed: &[], answer_time }
     }
 }
 
@@ -87,7 +90,9 @@ impl Served {
             write: Arc::new(move |line| told.lock().unwrap().push(line.to_owned())),
         };
         let (clock_of_log, closed) = (Arc::new(clock.clone()), setup.closed);
-        let options = RestOptions { clock: clock_of_log, log, closed, ..RestOptions::default() };
+        let answer_time = setup.answer_time;
+        let options =
+            RestOptions { clock: clock_of_log, log, closed, answer_time, ..RestOptions::default() };
         let rest = Rest::new(db.clone(), open_tokens(), setup.own, options).unwrap();
         let routes = rest.routes();
         let rig = Rig::serve(rest.into(), clock, (setup.limits, setup.tls));
