@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{EntityId, Layout, RowName};
 use keyloom_query::Reader;
-use keyloom_store::{Read, Scan};
+use keyloom_store::{Read, Scan, yield_point};
 use keyloom_value::{Item, Value};
 
 use crate::answer::Answer;
@@ -88,6 +88,8 @@ impl Export {
     fn page(&mut self) -> Answer<'_, Option<Vec<Entry>>> {
         Box::pin(async move {
             let Some(kinds) = self.passes.get(self.done) else { return Ok(None) };
+            // The moment is kept until the export ends, whoever else has a turn between.
+            yield_point().await;
             let mut scan = Scan::new(&self.shared.table);
             scan.limit = Some(PAGE_ROWS);
             scan.start = self.start.take();

@@ -7,7 +7,7 @@ use keyloom_model::{Entity, FieldId, ListId, OwnRow, UniqueId};
 use keyloom_query::{
     Budget, Children, Effort, End, FamilyRequest, ListRequest, Range, Strategy, Total,
 };
-use keyloom_store::Direction;
+use keyloom_store::{Direction, yield_point};
 use keyloom_value::Value;
 use serde::de::DeserializeOwned;
 
@@ -163,9 +163,10 @@ impl Db {
             let schema = self.shared.schema();
             let request = self.family_request(&schema, (entity, id), (children, limit))?;
             let family = self.reader(&schema).family(&request, &self.shared.cursor_key).await?;
-            Ok(family.map(|family| Family {
+            let Some(family) = family else { return Ok(None) };
+            Ok(Some(Family {
                 parent: record(&schema, family.parent),
-                children: family.children.into_iter().map(|row| record(&schema, row)).collect(),
+                children: records(&schema, family.children).await,
                 next: family.next,
             }))
         })
@@ -189,8 +190,9 @@ impl Db {
             let request = self.family_request(&schema, (entity, id), (children, limit))?;
             let reader = self.reader(&schema);
             let page = reader.children(&request, &self.shared.cursor_key, after).await?;
-            Ok(page.map(|page| Page {
-                items: page.children.into_iter().map(|row| record(&schema, row)).collect(),
+            let Some(page) = page else { return Ok(None) };
+            Ok(Some(Page {
+                items: records(&schema, page.children).await,
                 end: if page.next.is_some() { End::Limit } else { End::Exhausted },
                 next: page.next,
                 previous: None,
@@ -339,7 +341,7 @@ impl ListQuery {
                 watch.tell(self.db.shared.reader(&schema).explain(&request).await?);
             }
             let keyloom_query::ListPage { rows, next, previous, end, read } = page;
-            let items = rows.into_iter().map(|row| record(&schema, row)).collect();
+            let items = records(&schema, rows).await;
             Ok(Page { items, next, previous, end, read })
         })
     }
@@ -468,6 +470,15 @@ fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, V
 
 pub(crate) fn record(schema: &Arc<Schema>, row: OwnRow) -> Record {
     Record::new(schema, schema.layouts.upgraded(row))
+}
+
+pub(crate) async fn records(schema: &Arc<Schema>, rows: Vec<OwnRow>) -> Vec<Record> {
+    let mut records = Vec::with_capacity(rows.len());
+    for row in rows {
+        yield_point().await;
+        records.push(record(schema, row));
+    }
+    records
 }
 
 fn bounded_twice(field: &str) -> Error {

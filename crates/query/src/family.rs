@@ -2,7 +2,7 @@
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{EntityId, EntityKey, OwnRow, RowKey, Unreadable};
-use keyloom_store::{Direction, Page};
+use keyloom_store::{Direction, Page, yield_point};
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::fetch::{RawKey, unreadable};
@@ -216,8 +216,11 @@ impl Reader<'_> {
         let limit = limit as usize;
         let follows = page.items.len() > limit || page.last_key.is_some();
         page.items.truncate(limit);
-        let children = page.items.iter().map(|row| self.read_child(row));
-        let children = children.collect::<Result<Vec<Child>, Error>>()?;
+        let mut children = Vec::with_capacity(page.items.len());
+        for row in &page.items {
+            yield_point().await;
+            children.push(self.read_child(row)?);
+        }
         let last = children.last().map_or(household.own_sort.as_bytes(), |child| &child.key.sort);
         let next = follows.then(|| cursors.seal(&household.fingerprint, last));
         let seen = children.iter().map(|child| {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{OwnRow, RowKey, Unreadable};
-use keyloom_store::{BatchGet, Get};
+use keyloom_store::{BatchGet, Get, yield_point};
 use keyloom_value::{Item, Name, Value};
 
 use crate::{Effort, Error, Reader};
@@ -167,6 +167,19 @@ impl Reader<'_> {
             None => Fetched::Gone,
         };
         Ok((0..keys.len()).map(fetched).collect())
+    }
+
+    /// Own rows, where there are any.
+    pub(crate) async fn read_owns(
+        &self,
+        rows: Vec<Option<Item>>,
+    ) -> Result<Vec<Option<OwnRow>>, Error> {
+        let mut owns = Vec::with_capacity(rows.len());
+        for row in rows {
+            yield_point().await;
+            owns.push(row.map(|row| self.read_own(row)).transpose()?);
+        }
+        Ok(owns)
     }
 
     pub(crate) fn read_own(&self, row: Item) -> Result<OwnRow, Error> {

@@ -67,8 +67,7 @@ impl Reader<'_> {
         let fitting: Vec<Option<RawKey>> = fitting.collect();
         let asked: Vec<RawKey> = fitting.iter().flatten().cloned().collect();
         let rows = self.rows(&asked, &mut effort).await?;
-        let rows = rows.into_iter().map(|row| row.map(|row| self.read_own(row)).transpose());
-        let rows = rows.collect::<Result<Vec<Option<OwnRow>>, Error>>()?;
+        let rows = self.read_owns(rows).await?;
 
         let there = asked.iter().zip(&rows).filter_map(|(key, row)| Some((key, row.as_ref()?)));
         let seen = |(key, row)| {

@@ -5,7 +5,7 @@
 //! is left out and met at its new place.
 
 use keyloom_model::{EntityId, ListId, OwnRow, Unreadable, attribute};
-use keyloom_store::{Direction, TableName};
+use keyloom_store::{Direction, TableName, yield_point};
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::cut::{Cut, Turn};
@@ -330,6 +330,7 @@ impl Walk<'_> {
         let read = fetched.iter().take_while(|fetched| !matches!(fetched, Fetched::Unread)).count();
         let mut rows = Vec::new();
         for (entry, fetched) in entries.iter().zip(fetched).take(read) {
+            yield_point().await;
             match fetched {
                 Fetched::Row(row) if self.is_at(&row, &entry.position) => {
                     let row = self.reader.read_own(row)?;

@@ -19,6 +19,7 @@ mod base64;
 mod config;
 mod dynamodb;
 mod error;
+mod fair;
 mod http;
 mod post;
 mod race;

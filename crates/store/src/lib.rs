@@ -48,6 +48,10 @@
 //! snapshot keeps the pages of its moment on disk for as long as it is held, and makes writes
 //! slower while a checkpoint passes under it.
 //!
+//! An [`Engine`] reads on the calling thread. Whoever has few threads for many readers polls them in
+//! time slices ([`Slice`]): every call begins with a [`yield_point`], and none parks while it looks
+//! at a moment, so nobody who waits for a turn keeps old pages.
+//!
 //! This crate knows no entities and parses no expression text. Time and the disk are parameters:
 //! nothing here asks the machine for either on its own.
 
@@ -71,6 +75,7 @@ mod request;
 mod returned;
 mod segment;
 mod set;
+mod slice;
 mod store;
 mod table;
 mod ttl;
@@ -96,6 +101,7 @@ pub use request::{
     TransactGet, TransactWrite, UpdateItem,
 };
 pub use set::{ListSets, Membership, ReadSet, SetChange, SetName, SetPart, SetSize, Sets};
+pub use slice::{Slice, SlicePoll, yield_point};
 pub use store::{Answer, Read, Store};
 pub use table::{
     Alteration, Feed, IndexDescription, IndexName, IndexProjection, IndexScope, IndexSpec,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use keyloom_model::EntityId;
 use keyloom_query::{Children, FamilyRequest, Reader};
+use keyloom_store::yield_point;
 use keyloom_value::Value;
 
 use super::with::{Relation, With};
@@ -13,7 +14,7 @@ use super::{Branch, Tree};
 use crate::Record;
 use crate::db::Db;
 use crate::error::Error;
-use crate::read::record;
+use crate::read::{record, records};
 use crate::schema::Schema;
 
 /// As many entities as one call answers with.
@@ -61,7 +62,7 @@ impl<'a> Grower<'a> {
             FamilyRequest { parent: key, children: Children::Of(kind), limit: self.limit };
         let family = self.reader.family(&request, &self.db.shared.cursor_key).await?;
         let Some(family) = family else { return Ok(None) };
-        let items = family.children.into_iter().map(|row| record(self.schema, row)).collect();
+        let items = records(self.schema, family.children).await;
         let page = Page { items, next: family.next };
         self.pages.insert(((with.entity, id.to_owned()), kind), page);
         Ok(Some(record(self.schema, family.parent)))
@@ -108,6 +109,7 @@ impl<'a> Grower<'a> {
         let more = |id: &String| uses.get(id).map_or(0, |uses| uses - 1);
         self.spend(grown.iter().map(|(id, tree)| more(id) * tree.size()).sum())?;
         for tree in trees {
+            yield_point().await;
             let target = target(tree).and_then(|id| grown.get(&id).cloned());
             tree.refs.insert(name.to_owned(), target);
         }
@@ -149,6 +151,7 @@ impl<'a> Grower<'a> {
         let asked = asked.collect::<Result<Vec<_>, Error>>()?;
         let rows = self.reader.get_many(&asked).await?;
         for (key, row) in unmet.into_iter().zip(rows) {
+            yield_point().await;
             self.met.insert(key.clone(), row.map(|row| record(self.schema, row)));
         }
         Ok(keys.iter().filter_map(|key| self.met.get(key)?.clone()).collect())
@@ -166,7 +169,7 @@ impl<'a> Grower<'a> {
             limit: self.limit,
         };
         let page = self.reader.first_children(&request, &self.db.shared.cursor_key).await?;
-        let items = page.children.into_iter().map(|row| record(self.schema, row)).collect();
+        let items = records(self.schema, page.children).await;
         let page = Page { items, next: page.next };
         self.pages.insert(place, page.clone());
         Ok(page)

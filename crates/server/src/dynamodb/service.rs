@@ -20,6 +20,7 @@ use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
 use crate::app::Face;
+use crate::fair::Weight;
 use crate::http::edge::Origin;
 use crate::http::metrics::{Metrics, OPEN_METRICS};
 use crate::http::observe::Told;
@@ -92,7 +93,11 @@ impl DynamoDb {
         }
         let target = head.headers.get("x-amz-target");
         let target = target.and_then(|target| target.to_str().ok()).unwrap_or_default();
-        let call = self.endpoint.call(target, &received.bytes);
+        let (endpoint, asked, body) =
+            (self.endpoint.clone(), target.to_owned(), received.bytes.clone());
+        let weight = Weight::of_body(body.len());
+        let call = async move { endpoint.call(&asked, &body).await };
+        let call = origin.edge.pool.run(weight, call);
         let answer = timeout(origin.edge.limits.answer_time, call).await;
         let answer = answer.map_err(|_| Refusal::Overdue)?;
         let name = target.rsplit('.').next().filter(|_| self.endpoint.has(target));

@@ -9,6 +9,7 @@ use super::connections::{Activity, Connections};
 use super::room::Room;
 use super::streams::Streams;
 use crate::Limits;
+use crate::fair::Pool;
 
 /// The limits of a server, and what is taken of them.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct Edge {
     pub(crate) connections: Arc<Connections>,
     pub(crate) room: Arc<Room>,
     pub(crate) streams: Arc<Streams>,
+    /// Where answers are made that take long.
+    pub(crate) pool: Pool,
 }
 
 /// Where a request came from; every request has it as an extension.
@@ -33,7 +36,7 @@ impl Edge {
         let connections = Arc::new(Connections::new(total, of_client));
         let room = Arc::new(Room::new(limits.bodies_bytes));
         let streams = Arc::new(Streams::new(limits.streams, limits.streams_per_client));
-        Edge { limits, connections, room, streams }
+        Edge { limits, connections, room, streams, pool: Pool::default() }
     }
 }
 

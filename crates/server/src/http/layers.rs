@@ -12,20 +12,24 @@ use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::Method;
+use hyper::body::Body as _;
 use hyper::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH,
     IF_NONE_MATCH, LOCATION, RETRY_AFTER,
 };
+use keyloom_store::yield_point;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+use super::edge::Origin;
 use super::observe::observe;
 use super::refusal::Refusal;
 use crate::App;
 use crate::app::Face;
+use crate::fair::Weight;
 
 /// Bodies below this are not worth compressing.
 const COMPRESSED_BYTES_MIN: u64 = 1024;
@@ -56,13 +60,19 @@ pub(crate) fn around(app: App, cors_origins: &[HeaderValue]) -> Router {
 /// Makes the body before the head is sent, so that its length is known and its bytes can be
 /// summed up; but a stream goes out as it comes about.
 async fn whole(State(face): State<Arc<dyn Face>>, request: Request, next: Next) -> Response {
+    let origin = Origin::of(request.extensions());
     let response = next.run(request).await;
     let media_type = response.headers().get(CONTENT_TYPE);
     if media_type.is_some_and(|media_type| media_type == EVENT_STREAM) {
         return response;
     }
     let (mut head, body) = response.into_parts();
-    match collect(body).await {
+    // One that is compressed does not know its length, and takes its time.
+    let weight = match body.size_hint().exact() {
+        Some(_) => Weight::Light,
+        None => Weight::Heavy,
+    };
+    match origin.edge.pool.run(weight, collect(body)).await {
         Ok(body) => {
             face.seal(&mut head.headers, &body);
             Response::from_parts(head, Body::from(body))
@@ -78,6 +88,7 @@ async fn collect(mut body: Body) -> Result<Bytes, axum::Error> {
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
+        yield_point().await;
         let Ok(data) = frame?.into_data() else { continue };
         if first.is_empty() {
             // Most bodies are one piece, which need not be copied.

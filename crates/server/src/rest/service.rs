@@ -27,6 +27,7 @@ use super::problem::{Kind, Problem};
 use super::tokens::Tokens;
 use super::unserved::Directory;
 use super::{bulk, changes, count, entity, explain, jobs, list, token_routes, uri, values};
+use crate::fair::Weight;
 use crate::http::edge::Origin;
 use crate::http::metrics::{Metrics, OPEN_METRICS};
 use crate::http::observe::{RequestId, Told};
@@ -76,23 +77,23 @@ impl From<Refusal> for Stopped {
 impl RestService {
     /// The answer to a request to an operation.
     pub(super) async fn operate(self: Arc<Self>, index: usize, request: Request) -> Response {
-        let operation = &self.operations[index];
         let mut told = Told { operation: Some(self.names[index].clone()), ..Told::default() };
         let id = request_id(&request);
         let origin = Origin::of(request.extensions());
-        let answered = self.serve(operation, request, &origin, &id, &mut told).await;
+        let answered = self.serve(index, request, &origin, &id, &mut told).await;
         respond(answered, &id, told)
     }
 
     async fn serve(
-        &self,
-        operation: &Operation,
+        self: &Arc<Self>,
+        index: usize,
         request: Request,
         origin: &Origin,
-        id: &str,
+        id: &Arc<str>,
         told: &mut Told,
     ) -> Result<Reply, Stopped> {
-        let answer_time = origin.edge.limits.answer_time;
+        let operation = &self.operations[index];
+        let (answer_time, pool) = (origin.edge.limits.answer_time, &origin.edge.pool);
         let (head, body) = request.into_parts();
         let values = operation.values(&uri::segments(head.uri.path())?);
         let mut parameters = uri::parameters(head.uri.query().unwrap_or_default())?;
@@ -116,14 +117,17 @@ impl RestService {
         };
         let received = receive(origin, body).await?;
         told.bytes_in = received.bytes.len();
-        let body = received.bytes.clone();
+        let (body, weight) = (received.bytes.clone(), Weight::of_body(received.bytes.len()));
+        // From here on it may take long: it takes turns with others.
+        let (service, id) = (self.clone(), id.clone());
         let Some(caller) = caller else {
             let Action::Own(index, _) = operation.action else {
                 return Ok(self.say(operation, &head.headers));
             };
             let (db, headers) = (self.db.clone(), texts(&head.headers));
             let request = OwnRequest { db, values, parameters, headers, body: body.to_vec() };
-            return in_time(answer_time, self.own_reply(request, index)).await;
+            let reply = async move { service.own_reply(request, index).await };
+            return in_time(answer_time, pool.run(weight, reply)).await;
         };
         let call = Call {
             db: caller.db(&self.db, &self.model),
@@ -136,7 +140,11 @@ impl RestService {
             closed: self.options.closed,
             origin: origin.clone(),
         };
-        in_time(answer_time, self.explained(call, &operation.action, id)).await
+        let reply = async move {
+            let action = &service.operations[index].action;
+            service.explained(call, action, &id).await
+        };
+        in_time(answer_time, pool.run(weight, reply)).await
     }
 
     /// Acts, and tells what it cost if that was asked for.

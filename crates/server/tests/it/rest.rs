@@ -9,6 +9,7 @@ mod counts;
 mod crowd;
 mod entities;
 mod explain;
+mod fair;
 mod formats;
 mod garbage;
 mod lists;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::slice::Interrupt;
 use crate::{Cell, ColumnPart, ColumnValue, Direction, Error, ReadColumn, validate};
 
 use super::format::{Block, BuildState, ColumnRows, block_of};
@@ -11,7 +12,11 @@ use super::view::View;
 const DENSE: usize = 8;
 
 impl View {
-    pub(crate) fn part_of_column(&self, read: &ReadColumn) -> Result<ColumnPart, Error> {
+    pub(crate) fn part_of_column(
+        &self,
+        read: &ReadColumn,
+        interrupt: &Interrupt,
+    ) -> Result<ColumnPart, Error> {
         let table = self.catalog.table(&read.table)?;
         validate::read_column(read)?;
         let missing =
@@ -30,9 +35,9 @@ impl View {
         let ends = (block(read.among.first()), block(read.among.last()));
         let (Some(low), Some(high)) = ends else { return Ok(first.into_part()) };
         if blocks.len().saturating_mul(DENSE) > usize::try_from(high - low).unwrap_or(usize::MAX) {
-            self.scan_blocks(&partition, (low, high), (&blocks, &mut first))?;
+            self.scan_blocks(&partition, (low, high), (&blocks, &mut first, interrupt))?;
         } else {
-            for ordinals in blocks {
+            for ordinals in blocks.into_iter().take_while(|_| !interrupt.fires()) {
                 let row = ColumnRows::block(&partition, block_of(ordinals[0]).0);
                 if let Some(row) = self.tree.get(&row)? {
                     self.take_block(row.value(), ordinals, &mut first)?;
@@ -47,12 +52,13 @@ impl View {
         &self,
         partition: &[u8],
         (low, high): (u64, u64),
-        (blocks, first): (&[&[u64]], &mut First),
+        (blocks, first, interrupt): (&[&[u64]], &mut First, &Interrupt),
     ) -> Result<(), Error> {
         let mut end = ColumnRows::block(partition, high);
         end.push(0);
         let mut wanted = blocks.iter().peekable();
-        for entry in self.tree.range(&(ColumnRows::block(partition, low), end))? {
+        let range = self.tree.range(&(ColumnRows::block(partition, low), end))?;
+        for entry in range.take_while(|_| !interrupt.fires()) {
             let (row, value) = entry.map_err(|error| self.tree.failed(error))?;
             let number = ColumnRows::block_in(row.value()).map_err(|why| self.malformed(why))?;
             while wanted.next_if(|ordinals| block_of(ordinals[0]).0 < number).is_some() {}

@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use keyloom_value::Item;
 
+use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Delete, Error, Get,
     ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName, SetPart,
@@ -188,11 +189,23 @@ impl Engine {
         })
     }
 
+    /// A read at one moment, which is not kept while the read is parked.
     fn read<'a, T: Send + 'a>(
-        &self,
-        read: impl FnOnce(&View) -> Result<T, Error>,
+        &'a self,
+        read: impl FnOnce(&View) -> Result<T, Error> + Send + 'a,
     ) -> Answer<'a, T> {
-        Box::pin(ready(read(&self.shared.view())))
+        Box::pin(async move {
+            yield_point().await;
+            read(&self.shared.view())
+        })
+    }
+
+    /// The same for a read that can be long. Each attempt has a moment of its own.
+    fn read_long<'a, T: Send + 'a>(
+        &'a self,
+        read: impl Fn(&View, &Interrupt) -> Result<T, Error> + Send + 'a,
+    ) -> Answer<'a, T> {
+        Box::pin(interruptible(move |interrupt| read(&self.shared.view(), interrupt)))
     }
 }
 
@@ -214,27 +227,27 @@ impl Read for Engine {
     }
 
     fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
-        self.read(|view| view.describe(&table))
+        self.read(move |view| view.describe(&table))
     }
 
     fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
-        self.read(|view| view.get_item(&get))
+        self.read(move |view| view.get_item(&get))
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
-        self.read(|view| walk::query(view, &query))
+        self.read_long(move |view, interrupt| walk::query(view, &query, interrupt))
     }
 
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
-        self.read(|view| walk::scan(view, &scan))
+        self.read_long(move |view, interrupt| walk::scan(view, &scan, interrupt))
     }
 
     fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
-        self.read(|view| view.get_batch(&batch))
+        self.read_long(move |view, interrupt| view.get_batch(&batch, interrupt))
     }
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
-        self.read(|view| view.get_together(&transaction))
+        self.read_long(move |view, interrupt| view.get_together(&transaction, interrupt))
     }
 
     fn sets(&self) -> Option<&dyn Sets> {
@@ -244,19 +257,19 @@ impl Read for Engine {
 
 impl Sets for Engine {
     fn set_sizes(&self, table: TableName, sets: Vec<SetName>) -> Answer<'_, Vec<u64>> {
-        self.read(|view| view.sizes_of_sets(&table, &sets))
+        self.read(move |view| view.sizes_of_sets(&table, &sets))
     }
 
     fn read_set(&self, read: ReadSet) -> Answer<'_, SetPart> {
-        self.read(|view| view.part_of_set(&read))
+        self.read(move |view| view.part_of_set(&read))
     }
 
     fn list_sets(&self, list: ListSets) -> Answer<'_, Vec<SetSize>> {
-        self.read(|view| view.find_sets(&list))
+        self.read(move |view| view.find_sets(&list))
     }
 
     fn read_column(&self, read: ReadColumn) -> Answer<'_, ColumnPart> {
-        self.read(|view| view.part_of_column(&read))
+        self.read_long(move |view, interrupt| view.part_of_column(&read, interrupt))
     }
 }
 
@@ -305,17 +318,23 @@ impl Store for Engine {
     }
 
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
-        let view: Arc<dyn Read> = self.shared.view();
-        Box::pin(ready(Ok(view)))
+        Box::pin(async move {
+            // Reads of a snapshot have no yield points: its moment is kept until they are done.
+            leave_interrupting().await;
+            let view: Arc<dyn Read> = self.shared.view();
+            Ok(view)
+        })
     }
 
     fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
-        self.read(|view| feed::shards(view, &table))
+        self.read(move |view| feed::shards(view, &table))
     }
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
-        let synced = CommitNo(self.shared.synced.load(Ordering::Acquire));
-        self.read(|view| feed::changes(view, &self.shared.log, synced, &read))
+        self.read(move |view| {
+            let synced = CommitNo(self.shared.synced.load(Ordering::Acquire));
+            feed::changes(view, &self.shared.log, synced, &read)
+        })
     }
 
     /// The directory is locked, and an opening that has written anything ends at a later commit.

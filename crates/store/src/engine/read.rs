@@ -5,6 +5,7 @@ use std::future::ready;
 use keyloom_value::Item;
 
 use crate::limits::BATCH_GET_BYTES_MAX;
+use crate::slice::Interrupt;
 use crate::{
     Answer, BatchGet, BatchGot, Error, Get, IndexDescription, IndexState, Page, Query, Read, Scan,
     Sets, TableDescription, TableName, TransactGet, validate,
@@ -29,19 +30,19 @@ impl Read for View {
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
-        Box::pin(ready(walk::query(self, &query)))
+        Box::pin(ready(walk::query(self, &query, &Interrupt::never())))
     }
 
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
-        Box::pin(ready(walk::scan(self, &scan)))
+        Box::pin(ready(walk::scan(self, &scan, &Interrupt::never())))
     }
 
     fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
-        Box::pin(ready(self.get_batch(&batch)))
+        Box::pin(ready(self.get_batch(&batch, &Interrupt::never())))
     }
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
-        Box::pin(ready(self.get_together(&transaction)))
+        Box::pin(ready(self.get_together(&transaction, &Interrupt::never())))
     }
 
     fn sets(&self) -> Option<&dyn Sets> {
@@ -58,11 +59,15 @@ impl View {
     }
 
     /// Reads in the order of the request; what would bring the answer over 16 MB is left over.
-    pub(crate) fn get_batch(&self, batch: &BatchGet) -> Result<BatchGot, Error> {
+    pub(crate) fn get_batch(
+        &self,
+        batch: &BatchGet,
+        interrupt: &Interrupt,
+    ) -> Result<BatchGot, Error> {
         validate::batch_get(batch, &|name| self.catalog.spec(name))?;
         let mut got = BatchGot::default();
         let (mut bytes, mut names) = (0, NameCache::default());
-        for (place, get) in batch.gets.iter().enumerate() {
+        for (place, get) in batch.gets.iter().enumerate().take_while(|_| !interrupt.fires()) {
             let table = self.catalog.table(&get.table)?;
             let Some(item) = self.found(table, get, &mut names)? else { continue };
             bytes += item.size();
@@ -78,11 +83,12 @@ impl View {
     pub(crate) fn get_together(
         &self,
         transaction: &TransactGet,
+        interrupt: &Interrupt,
     ) -> Result<Vec<Option<Item>>, Error> {
         validate::transact_get(transaction, &|name| self.catalog.spec(name))?;
         let mut items = Vec::with_capacity(transaction.gets.len());
         let (mut bytes, mut names) = (0, NameCache::default());
-        for get in &transaction.gets {
+        for get in transaction.gets.iter().take_while(|_| !interrupt.fires()) {
             let item = self.found(self.catalog.table(&get.table)?, get, &mut names)?;
             bytes += item.as_ref().map_or(0, Item::size);
             items.push(item.map(|item| parts(get, item)));

@@ -2,6 +2,7 @@
 
 use std::future::ready;
 
+use crate::slice::Interrupt;
 use crate::{
     Answer, ColumnPart, Direction, Error, ListSets, Members, ReadColumn, ReadSet, SetName, SetPart,
     SetSize, Sets, TableName, validate,
@@ -24,7 +25,7 @@ impl Sets for View {
     }
 
     fn read_column(&self, read: ReadColumn) -> Answer<'_, ColumnPart> {
-        Box::pin(ready(self.part_of_column(&read)))
+        Box::pin(ready(self.part_of_column(&read, &Interrupt::never())))
     }
 }
 

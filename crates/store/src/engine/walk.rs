@@ -5,6 +5,7 @@ use keyloom_value::{Condition, Item, KeyBytes};
 use crate::index::reads_table;
 use crate::limits::PAGE_BYTES_MAX;
 use crate::segment::segment_of;
+use crate::slice::Interrupt;
 use crate::{
     Direction, Error, IndexProjection, IndexSpec, KeySchema, Page, Query, Scan, Segment, Select,
     validate,
@@ -21,7 +22,7 @@ use super::view::View;
 /// many segments there are.
 const SKIPPED_ROWS_MAX: u64 = 100_000;
 
-pub(crate) fn query(view: &View, query: &Query) -> Result<Page, Error> {
+pub(crate) fn query(view: &View, query: &Query, interrupt: &Interrupt) -> Result<Page, Error> {
     let table = view.catalog.table(&query.table)?;
     let (key_range, index) = validate::query(&table.spec, query)?;
     let source = Source::of(view, table, index)?;
@@ -36,10 +37,10 @@ pub(crate) fn query(view: &View, query: &Query) -> Result<Page, Error> {
         filter: query.filter.as_ref(),
         select: &query.select,
     };
-    walk.page(range)
+    walk.page(range, interrupt)
 }
 
-pub(crate) fn scan(view: &View, scan: &Scan) -> Result<Page, Error> {
+pub(crate) fn scan(view: &View, scan: &Scan, interrupt: &Interrupt) -> Result<Page, Error> {
     let table = view.catalog.table(&scan.table)?;
     let index = validate::scan(&table.spec, scan)?;
     let source = Source::of(view, table, index)?;
@@ -53,7 +54,7 @@ pub(crate) fn scan(view: &View, scan: &Scan) -> Result<Page, Error> {
         filter: scan.filter.as_ref(),
         select: &scan.select,
     };
-    walk.page(range)
+    walk.page(range, interrupt)
 }
 
 /// The table or index that is walked.
@@ -156,7 +157,7 @@ enum Step {
 }
 
 impl Walk<'_> {
-    fn page(&self, range: RowRange) -> Result<Page, Error> {
+    fn page(&self, range: RowRange, interrupt: &Interrupt) -> Result<Page, Error> {
         let range = self.resume(range)?;
         let mut rows = self.source.view.tree.range(&range)?;
         let mut building = Building::new(self);
@@ -166,7 +167,9 @@ impl Walk<'_> {
                 Direction::Forward => rows.next(),
                 Direction::Backward => rows.next_back(),
             };
-            let Some(entry) = next else { return Ok(building.page) };
+            let Some(entry) = next.filter(|_| !interrupt.fires()) else {
+                return Ok(building.page);
+            };
             let (row, value) = entry.map_err(|error| self.source.view.tree.failed(error))?;
             let stop = match building.step(row.value(), value.value())? {
                 Step::Taken | Step::Skipped => {

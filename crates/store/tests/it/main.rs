@@ -26,4 +26,5 @@ mod regressions;
 mod retention;
 mod rig;
 mod sets;
+mod slices;
 mod subjects;

@@ -1,0 +1,173 @@
+//! Long reads beside short ones, and past their time.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use keyloom_server::{Limits, OwnAnswer, OwnReply, OwnRequest, OwnRoute, OwnShape, Role};
+use pollster::block_on;
+use serde_json::json;
+
+use super::ask::Ask;
+use super::served::{Door, Served, Setup, app, engine};
+use crate::rig::Answer;
+
+const TASKS: usize = 3000;
+const HEAVY_CLIENTS: usize = 32;
+
+/// `GET /long`, which reads until it is told that it is enough.
+struct Long {
+    is_enough: Arc<AtomicBool>,
+    /// One for each request that has begun to read.
+    begun: mpsc::Receiver<()>,
+    /// One for each request whose reads have ended.
+    ended: mpsc::Receiver<()>,
+}
+
+/// Tells when it is dropped.
+struct Ended(mpsc::Sender<()>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+impl Long {
+    fn route() -> (Long, OwnRoute) {
+        let ((begin, begun), (end, ended)) = (mpsc::channel(), mpsc::channel());
+        let is_enough = Arc::new(AtomicBool::new(false));
+        let long = Long { is_enough: Arc::clone(&is_enough), begun, ended };
+        let handler = move |request: OwnRequest| -> OwnAnswer {
+            let (is_enough, begin) = (Arc::clone(&is_enough), begin.clone());
+            let ended = Ended(end.clone());
+            Box::pin(async move {
+                let _ended = ended;
+                let list = request.db.list("task", "all").limit(100);
+                list.read().await?;
+                // Nobody may listen any more.
+                let _ = begin.send(());
+                while !is_enough.load(Ordering::Relaxed) {
+                    list.read().await?;
+                }
+                Ok(OwnReply::new("true"))
+            })
+        };
+        let route = OwnRoute {
+            name: "long",
+            method: "GET",
+            path: "/long",
+            summary: "Reads until it is enough.",
+            role: Some(Role::Reader),
+            answer: OwnShape::Json("true"),
+            handler: Arc::new(handler),
+        };
+        (long, route)
+    }
+}
+
+fn served(own: Vec<OwnRoute>, answer_time: Duration) -> Served {
+    let setup = Setup::new(Door::Open);
+    let limits = Limits { answer_time, ..setup.limits };
+    Served::start(&app("tasks"), Setup { own, store: engine, limits, ..setup })
+}
+
+fn create(served: &Served) -> String {
+    let task = block_on(served.db.create("task", &json!({"name": "light"}))).unwrap();
+    task.id().to_owned()
+}
+
+/// Without a pool the long reads would have all threads of the server, and nobody else an answer.
+#[test]
+fn a_light_request_is_answered_while_more_long_reads_than_there_are_threads_go_on() {
+    let (long, route) = Long::route();
+    let served = served(vec![route], Duration::from_secs(30));
+    let light = Ask::get(&format!("/tasks/{}", create(&served)));
+    let mut heavy: Vec<_> = (0..HEAVY_CLIENTS).map(|_| served.rig.connect()).collect();
+    for client in &mut heavy {
+        client.write_all(&Ask::get("/long").bytes()).unwrap();
+    }
+    // All of them have turns: none waits for another one's end.
+    (0..HEAVY_CLIENTS).for_each(|_| long.begun.recv().unwrap());
+    for _ in 0..10 {
+        assert_eq!(served.ask(&light).status, 200);
+        assert_eq!(served.ask(&Ask::get("/tasks?limit=20")).status, 200);
+        assert_eq!(served.ask(&Ask::post("/tasks", &json!({"name": "new"}))).status, 201);
+    }
+    assert!(long.ended.try_recv().is_err(), "they are still reading");
+    long.is_enough.store(true, Ordering::Relaxed);
+    for client in &mut heavy {
+        assert_eq!(Answer::read(client).status, 200);
+    }
+}
+
+/// Ends the load, also when the test fails.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_light_request_passes_long_pages() {
+    let served = served(vec![], Duration::from_secs(30));
+    for _ in 0..TASKS / 100 {
+        let create =
+            |number: usize| json!({"create": "task", "document": {"name": number.to_string()}});
+        let changes: Vec<_> = (0..100).map(create).collect();
+        let batch = Ask::post("/transaction", &json!({ "changes": changes }));
+        assert_eq!(served.ask(&batch).status, 200);
+    }
+    let light = Ask::get(&format!("/tasks/{}", create(&served)));
+    let heavy = Ask::get("/tasks?limit=1000").bytes();
+    let (is_over, pages) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (is_over, pages, served, heavy) = (&is_over, &pages, &served, &heavy);
+    let mut passed: Vec<usize> = std::thread::scope(|scope| {
+        let _over = Over(is_over);
+        for _ in 0..HEAVY_CLIENTS {
+            scope.spawn(move || {
+                let mut client = served.rig.client();
+                while !is_over.load(Ordering::Relaxed) {
+                    assert_eq!(client.send(heavy).status, 200);
+                    pages.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let mut client = served.rig.client();
+        let ask = || {
+            let before = pages.load(Ordering::Relaxed);
+            assert_eq!(client.send(&light.bytes()).status, 200);
+            pages.load(Ordering::Relaxed) - before
+        };
+        std::iter::repeat_with(ask).take(25).collect()
+    });
+    passed.sort_unstable();
+    // One after the other, about as many pages as there are clients would come before it.
+    assert!(passed[passed.len() / 2] < HEAVY_CLIENTS / 4, "{passed:?}");
+}
+
+#[test]
+fn the_time_for_an_answer_ends_within_a_long_read_and_the_read_ends_too() {
+    let (long, route) = Long::route();
+    let served = served(vec![route], Duration::from_millis(100));
+    create(&served);
+    let late = served.ask(&Ask::get("/long"));
+    assert_eq!(late.outcome(), "503 overdue");
+    // Nobody said that it was enough.
+    long.ended.recv().unwrap();
+}
+
+#[test]
+fn a_read_ends_when_its_client_is_gone() {
+    let (long, route) = Long::route();
+    let served = served(vec![route], Duration::from_secs(3600));
+    create(&served);
+    let mut client = served.rig.connect();
+    client.write_all(&Ask::get("/long").bytes()).unwrap();
+    long.begun.recv().unwrap();
+    drop(client);
+    long.ended.recv().unwrap();
+}

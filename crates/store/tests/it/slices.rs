@@ -1,0 +1,125 @@
+//! Reads in time slices: they park before they look, they are interrupted where they must not keep
+//! the thread, and whatever happens between, each answer is of one moment.
+
+use std::cell::Cell;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+
+use keyloom_store::{BatchGet, Engine, Get, Read, Scan, Slice, SlicePoll, Store, TransactGet};
+use keyloom_testkit::SimDisk;
+use keyloom_value::{Item, Value};
+use pollster::FutureExt;
+
+use crate::rig::{open, plain_table, put};
+
+const ITEMS: i64 = 100;
+
+thread_local! {
+    /// How often may be asked before the slice is over.
+    static LEFT: Cell<u32> = const { Cell::new(0) };
+}
+
+fn is_over() -> bool {
+    LEFT.replace(LEFT.get().saturating_sub(1)) == 0
+}
+
+/// Polls a read in a slice that is over when it was asked for so often.
+fn poll<F: Future + ?Sized>(slice: Slice, asked: u32, read: Pin<&mut F>) -> SlicePoll<F::Output> {
+    LEFT.set(asked);
+    slice.poll(read, &mut Context::from_waker(Waker::noop()))
+}
+
+fn get(engine: &Engine, id: i64) -> Get {
+    let table = engine.list_tables().block_on().unwrap().remove(0);
+    Get::new(&table, Item::from([("id", Value::from(id))]))
+}
+
+/// Reads that are long, as how many items each finds.
+fn reads(engine: &Engine) -> Vec<(&'static str, keyloom_store::Answer<'_, u64>)> {
+    let table = engine.list_tables().block_on().unwrap().remove(0);
+    let gets: Vec<Get> = (0..ITEMS).map(|id| get(engine, id)).collect();
+    let batch = BatchGet { gets: gets.clone() };
+    let together = TransactGet { gets };
+    vec![
+        ("scan", Box::pin(async move { Ok(engine.scan(Scan::new(&table)).await?.count) })),
+        ("batch", Box::pin(async { Ok(engine.batch_get(batch).await?.items.len() as u64) })),
+        (
+            "transaction",
+            Box::pin(async {
+                let items = engine.transact_get(together).await?;
+                Ok(items.into_iter().flatten().count() as u64)
+            }),
+        ),
+    ]
+}
+
+fn filled(items: i64) -> (SimDisk, Engine) {
+    let disk = SimDisk::new(0);
+    let engine = open(&disk).unwrap();
+    let table = plain_table(&engine);
+    (0..items).for_each(|id| put(&engine, &table, id).unwrap());
+    (disk, engine)
+}
+
+#[test]
+fn a_read_that_is_interrupted_anywhere_is_made_again_and_answers_whole() {
+    let (_disk, engine) = filled(ITEMS);
+    for asked in 0..16 {
+        for (name, mut read) in reads(&engine) {
+            let mut polled = poll(Slice::interrupting(is_over), asked, read.as_mut());
+            if asked < 10 {
+                assert_eq!(polled, SlicePoll::Yielded, "{name} after {asked}");
+                polled = poll(Slice::new(is_over), u32::MAX, read.as_mut());
+            }
+            assert_eq!(polled, SlicePoll::Ready(Ok(ITEMS as u64)), "{name} after {asked}");
+        }
+    }
+}
+
+#[test]
+fn a_read_in_another_slice_is_finished_once_it_has_begun() {
+    let (_disk, engine) = filled(ITEMS);
+    for (name, mut read) in reads(&engine) {
+        // Over from the second time on: that is, while it reads.
+        let polled = poll(Slice::new(is_over), 1, read.as_mut());
+        assert_eq!(polled, SlicePoll::Ready(Ok(ITEMS as u64)), "{name}");
+    }
+}
+
+/// If it had kept the moment at which it began, it would not see what was written since; and the
+/// tree would keep its pages.
+#[test]
+fn a_parked_read_holds_no_moment() {
+    for asked in [0, 3] {
+        let (_disk, engine) = filled(ITEMS - 1);
+        let table = engine.list_tables().block_on().unwrap().remove(0);
+        let mut parked = reads(&engine);
+        for (name, read) in &mut parked {
+            let polled = poll(Slice::interrupting(is_over), asked, read.as_mut());
+            assert_eq!(polled, SlicePoll::Yielded, "{name}");
+        }
+        put(&engine, &table, ITEMS - 1).unwrap();
+        for (name, read) in &mut parked {
+            let polled = poll(Slice::new(is_over), u32::MAX, read.as_mut());
+            assert_eq!(polled, SlicePoll::Ready(Ok(ITEMS as u64)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_is_not_taken_where_its_reads_would_keep_the_thread() {
+    let (_disk, engine) = filled(1);
+    let mut snapshot = engine.snapshot();
+    let polled = poll(Slice::interrupting(is_over), u32::MAX, snapshot.as_mut());
+    assert!(matches!(polled, SlicePoll::Yielded));
+    let table = engine.list_tables().block_on().unwrap().remove(0);
+    put(&engine, &table, 1).unwrap();
+    let SlicePoll::Ready(Ok(moment)) = poll(Slice::new(is_over), 0, snapshot.as_mut()) else {
+        panic!("a snapshot is taken in any other slice");
+    };
+    let mut scan = moment.scan(Scan::new(&table));
+    let SlicePoll::Ready(Ok(page)) = poll(Slice::interrupting(is_over), 0, scan.as_mut()) else {
+        panic!("reads of a snapshot do not park");
+    };
+    assert_eq!(page.count, 2);
+}
