@@ -12,6 +12,7 @@ struct Layer {
 /// From the bottom up.
 const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
+    Layer { package: "keyloom-json", dependencies: &["thiserror"] },
     Layer { package: "keyloom-model", dependencies: &["keyloom-value", "regex-lite", "toml_edit"] },
     Layer {
         package: "keyloom-store",
@@ -21,6 +22,7 @@ const LAYERS: &[Layer] = &[
         package: "keyloom-dynamodb",
         dependencies: &[
             "keyloom-value",
+            "keyloom-json",
             "keyloom-store",
             // The remote store alone: all of them are optional.
             "aws-config",
@@ -46,6 +48,7 @@ const LAYERS: &[Layer] = &[
         package: "keyloom",
         dependencies: &[
             "keyloom-value",
+            "keyloom-json",
             "keyloom-model",
             "keyloom-store",
             "keyloom-query",
