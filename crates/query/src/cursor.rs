@@ -9,7 +9,8 @@
 
 use std::fmt;
 
-use base64ct::{Base64UrlUnpadded, Encoding};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use keyloom_model::RowKey;
 use sha2::Sha256;
@@ -82,7 +83,7 @@ impl CursorKey {
         bytes.extend_from_slice(place);
         let tag = self.mac(&bytes).finalize().into_bytes();
         bytes.extend_from_slice(&tag[..TAG_LEN]);
-        Base64UrlUnpadded::encode_string(&bytes)
+        URL_SAFE_NO_PAD.encode(bytes)
     }
 
     /// The place of a cursor of this answer.
@@ -94,7 +95,7 @@ impl CursorKey {
         if text.len() > TEXT_LEN_MAX {
             return Err(CursorError::NotACursor);
         }
-        let bytes = Base64UrlUnpadded::decode_vec(text).map_err(|_| CursorError::NotACursor)?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError::NotACursor)?;
         let split = bytes.len().checked_sub(TAG_LEN).filter(|len| *len >= HEAD_LEN);
         let (content, tag) = bytes.split_at(split.ok_or(CursorError::NotACursor)?);
         let (head, place) = content.split_at(HEAD_LEN);

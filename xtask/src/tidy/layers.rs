@@ -13,7 +13,10 @@ struct Layer {
 const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-value", dependencies: &[] },
     Layer { package: "keyloom-json", dependencies: &["thiserror"] },
-    Layer { package: "keyloom-model", dependencies: &["keyloom-value", "regex-lite", "toml_edit"] },
+    Layer {
+        package: "keyloom-model",
+        dependencies: &["keyloom-value", "base64", "regex-lite", "toml_edit"],
+    },
     Layer {
         package: "keyloom-store",
         dependencies: &["keyloom-value", "redb", "roaring", "twox-hash"],
@@ -24,6 +27,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-value",
             "keyloom-json",
             "keyloom-store",
+            "base64",
             // The remote store alone: all of them are optional.
             "aws-config",
             "aws-sdk-dynamodb",
@@ -39,7 +43,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-value",
             "keyloom-model",
             "keyloom-store",
-            "base64ct",
+            "base64",
             "hmac",
             "sha2",
         ],
@@ -75,6 +79,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-model",
             "keyloom-store",
             "keyloom-dynamodb",
+            "base64",
             "bytes",
             "crc32fast",
             "flate2",
@@ -111,7 +116,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-app",
             "keyloom-model",
             "keyloom-server",
-            "base64ct",
+            "base64",
             "mimalloc",
             "rustls",
             "serde",

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use base64ct::{Base64, Encoding};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use keyloom::Clock;
 use keyloom::events::Failure;
 use keyloom_server::client_tls;
@@ -133,7 +134,7 @@ fn body(text: &str) -> (&'static str, String) {
     if lines.iter().all(is_short) {
         return ("7bit", lines.join("\r\n"));
     }
-    let encoded = Base64::encode_string(lines.join("\r\n").as_bytes());
+    let encoded = STANDARD.encode(lines.join("\r\n").as_bytes());
     let mut broken = String::new();
     for (index, c) in encoded.chars().enumerate() {
         if index > 0 && index % ENCODED_LINE == 0 {
@@ -159,7 +160,7 @@ fn words(text: &str, special: &str) -> String {
             chunk.push(c);
         }
     }
-    let word = |chunk: &String| format!("=?UTF-8?B?{}?=", Base64::encode_string(chunk.as_bytes()));
+    let word = |chunk: &String| format!("=?UTF-8?B?{}?=", STANDARD.encode(chunk.as_bytes()));
     chunks.iter().map(word).collect::<Vec<_>>().join("\r\n ")
 }
 
@@ -228,13 +229,13 @@ mod tests {
         let mut decoded = vec![];
         for word in header.split("\r\n ") {
             let inner = word.strip_prefix("=?UTF-8?B?").and_then(|word| word.strip_suffix("?="));
-            decoded.extend(Base64::decode_vec(inner.unwrap()).unwrap());
+            decoded.extend(STANDARD.decode(inner.unwrap()).unwrap());
         }
         assert_eq!(String::from_utf8(decoded).unwrap(), long);
         let (encoding, text) = body(&long);
         assert_eq!(encoding, "base64");
         assert!(text.split("\r\n").all(|line| line.len() <= ENCODED_LINE));
-        let decoded = Base64::decode_vec(&text.replace("\r\n", "")).unwrap();
+        let decoded = STANDARD.decode(&text.replace("\r\n", "")).unwrap();
         assert_eq!(String::from_utf8(decoded).unwrap(), long);
         assert_eq!(body(&"x".repeat(1000)).0, "base64");
     }

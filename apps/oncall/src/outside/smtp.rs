@@ -7,7 +7,8 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use base64ct::{Base64, Encoding};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
@@ -123,7 +124,7 @@ impl Server {
             talk.ask("EHLO keyloom")?.accepted()?;
         }
         if let Some((user, password)) = &self.user {
-            let plain = Base64::encode_string(format!("\0{user}\0{password}").as_bytes());
+            let plain = STANDARD.encode(format!("\0{user}\0{password}").as_bytes());
             talk.ask(&format!("AUTH PLAIN {plain}"))?.accepted()?;
         }
         Ok(talk)
