@@ -15,7 +15,7 @@ const LAYERS: &[Layer] = &[
     Layer { package: "keyloom-json", dependencies: &["thiserror"] },
     Layer {
         package: "keyloom-model",
-        dependencies: &["keyloom-value", "base64", "regex-lite", "toml_edit"],
+        dependencies: &["keyloom-value", "base64", "regex-lite", "strsim", "time", "toml_edit"],
     },
     Layer {
         package: "keyloom-store",
@@ -28,6 +28,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-json",
             "keyloom-store",
             "base64",
+            "time",
             // The remote store alone: all of them are optional.
             "aws-config",
             "aws-sdk-dynamodb",
@@ -90,6 +91,7 @@ const LAYERS: &[Layer] = &[
             "rustls",
             "rustls-native-certs",
             "serde_json",
+            "time",
             "tokio",
             "tokio-rustls",
         ],
@@ -107,7 +109,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         package: "keyloom-kitchen",
-        dependencies: &["keyloom", "keyloom-app", "keyloom-server", "mimalloc"],
+        dependencies: &["keyloom", "keyloom-app", "keyloom-server", "mimalloc", "time"],
     },
     Layer {
         package: "keyloom-oncall",
@@ -122,6 +124,7 @@ const LAYERS: &[Layer] = &[
             "serde",
             "serde_json",
             "sha2",
+            "time",
             "tokio",
         ],
     },
