@@ -1,27 +1,33 @@
 //! Why a server could not start.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Why a server could not start.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
     /// The address cannot be listened on.
+    #[error("Cannot listen on {address}: {}. Choose another address or port.", reason(.cause))]
     Listen {
         /// The address.
         address: SocketAddr,
         /// What the system said.
+        #[source]
         cause: io::Error,
     },
     /// The app takes anybody's requests, and the address is not of this machine alone.
+    #[error(
+        "Refusing to listen on {address} without authentication. Configure credentials, or \
+         listen on 127.0.0.1 or [::1]."
+    )]
     Open {
         /// The address.
         address: SocketAddr,
     },
     /// A certificate or key cannot be used.
+    #[error("Cannot use {} for TLS: {why}.", .file.display())]
     Tls {
         /// The file.
         file: PathBuf,
@@ -30,33 +36,9 @@ pub enum ServerError {
     },
 }
 
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ServerError::Listen { address, cause } => {
-                let why = match cause.kind() {
-                    io::ErrorKind::AddrInUse => "another process is using this port".to_owned(),
-                    _ => cause.to_string(),
-                };
-                write!(f, "Cannot listen on {address}: {why}. Choose another address or port.")
-            }
-            ServerError::Open { address } => write!(
-                f,
-                "Refusing to listen on {address} without authentication. Configure credentials, or \
-                 listen on 127.0.0.1 or [::1]."
-            ),
-            ServerError::Tls { file, why } => {
-                write!(f, "Cannot use {} for TLS: {why}.", file.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for ServerError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            ServerError::Listen { cause, .. } => Some(cause),
-            ServerError::Open { .. } | ServerError::Tls { .. } => None,
-        }
+fn reason(cause: &io::Error) -> String {
+    match cause.kind() {
+        io::ErrorKind::AddrInUse => "another process is using this port".to_owned(),
+        _ => cause.to_string(),
     }
 }

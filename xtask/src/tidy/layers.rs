@@ -11,15 +11,23 @@ struct Layer {
 
 /// From the bottom up.
 const LAYERS: &[Layer] = &[
-    Layer { package: "keyloom-value", dependencies: &[] },
+    Layer { package: "keyloom-value", dependencies: &["thiserror"] },
     Layer { package: "keyloom-json", dependencies: &["thiserror"] },
     Layer {
         package: "keyloom-model",
-        dependencies: &["keyloom-value", "base64", "regex-lite", "strsim", "time", "toml_edit"],
+        dependencies: &[
+            "keyloom-value",
+            "base64",
+            "regex-lite",
+            "strsim",
+            "thiserror",
+            "time",
+            "toml_edit",
+        ],
     },
     Layer {
         package: "keyloom-store",
-        dependencies: &["keyloom-value", "redb", "roaring", "twox-hash"],
+        dependencies: &["keyloom-value", "redb", "roaring", "thiserror", "twox-hash"],
     },
     Layer {
         package: "keyloom-dynamodb",
@@ -28,6 +36,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-json",
             "keyloom-store",
             "base64",
+            "thiserror",
             "time",
             // The remote store alone: all of them are optional.
             "aws-config",
@@ -47,6 +56,7 @@ const LAYERS: &[Layer] = &[
             "base64",
             "hmac",
             "sha2",
+            "thiserror",
         ],
     },
     Layer {
@@ -60,6 +70,7 @@ const LAYERS: &[Layer] = &[
             "getrandom",
             "serde",
             "sha2",
+            "thiserror",
         ],
     },
     Layer {
@@ -71,6 +82,7 @@ const LAYERS: &[Layer] = &[
             "pollster",
             "proptest",
             "serde_json",
+            "thiserror",
         ],
     },
     Layer {
@@ -91,6 +103,7 @@ const LAYERS: &[Layer] = &[
             "rustls",
             "rustls-native-certs",
             "serde_json",
+            "thiserror",
             "time",
             "tokio",
             "tokio-rustls",

@@ -14,7 +14,7 @@ const EXCERPT_LENGTH_MAX: usize = 200;
 ///
 /// Its `Display` is a sentence for a person, without its full stop: where, what is wrong, and what
 /// to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct DocumentError(Box<Details>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,8 +111,6 @@ impl Position {
         }
     }
 }
-
-impl std::error::Error for DocumentError {}
 
 impl serde::ser::Error for DocumentError {
     fn custom<T: Display>(message: T) -> DocumentError {
