@@ -1,9 +1,9 @@
-//! Times in the forms that people and mail servers read. All of them are UTC: a page without scripts
-//! cannot know the reader's time zone.
+//! Times in the forms that people read. All of them are UTC: a page without scripts cannot know the
+//! reader's time zone.
 
 use keyloom::Value;
 use keyloom_model::FieldType;
-use time::{Month, OffsetDateTime};
+use time::OffsetDateTime;
 
 /// RFC 3339, as the model writes times: `2026-01-05T10:00:00.123Z`.
 pub(crate) fn time_text(time_ms: i64) -> String {
@@ -14,7 +14,8 @@ pub(crate) fn time_text(time_ms: i64) -> String {
 /// `5 Jan 2026`.
 pub(crate) fn date_text(time_ms: i64) -> String {
     let (year, month, day) = moment(time_ms).to_calendar_date();
-    format!("{day} {} {year}", short(month))
+    let month: String = month.to_string().chars().take(3).collect();
+    format!("{day} {month} {year}")
 }
 
 /// `10:00:00`.
@@ -23,19 +24,9 @@ pub(crate) fn clock_text(time_ms: i64) -> String {
     format!("{hour:02}:{minute:02}:{second:02}")
 }
 
-/// The form of RFC 5322: `05 Jan 2026 10:00:00 +0000`.
-pub(crate) fn mail_date(time_ms: i64) -> String {
-    let (year, month, day) = moment(time_ms).to_calendar_date();
-    format!("{day:02} {} {year:04} {} +0000", short(month), clock_text(time_ms))
-}
-
 fn moment(time_ms: i64) -> OffsetDateTime {
     let moment = OffsetDateTime::from_unix_timestamp(time_ms.div_euclid(1000));
     moment.unwrap_or(OffsetDateTime::UNIX_EPOCH)
-}
-
-fn short(month: Month) -> String {
-    month.to_string().chars().take(3).collect()
 }
 
 #[cfg(test)]
@@ -48,6 +39,5 @@ mod tests {
         assert_eq!(time_text(time_ms), "2026-01-05T10:00:00.123Z");
         assert_eq!(date_text(time_ms), "5 Jan 2026");
         assert_eq!(clock_text(time_ms), "10:00:00");
-        assert_eq!(mail_date(time_ms), "05 Jan 2026 10:00:00 +0000");
     }
 }

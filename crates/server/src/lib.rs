@@ -41,6 +41,5 @@ pub use rest::{
     Problem, Rest, RestOptions, Role, Route, Token, TokenRequest, Tokens, escape_html,
 };
 pub use server::Server;
-pub use tls::client_tls;
 pub use webhook_secret::WebhookSecret;
 pub use webhooks::Webhooks;

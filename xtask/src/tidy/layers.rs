@@ -132,8 +132,8 @@ const LAYERS: &[Layer] = &[
             "keyloom-model",
             "keyloom-server",
             "base64",
+            "lettre",
             "mimalloc",
-            "rustls",
             "serde",
             "serde_json",
             "sha2",
@@ -195,6 +195,8 @@ const DEVELOPMENT: &[&str] = &[
     "aws-smithy-http-client",
     "pollster",
     "proptest",
+    // As a mail server with TLS.
+    "rustls",
     "serde",
     "serde_json",
 ];
