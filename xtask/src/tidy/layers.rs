@@ -155,6 +155,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-server",
             "clap",
             "clap_complete",
+            "indicatif",
             "mimalloc",
             "tokio",
         ],
