@@ -24,6 +24,7 @@ mod error;
 mod gzip;
 mod post;
 mod race;
+mod reach;
 mod request_id;
 mod rest;
 mod server;
@@ -35,7 +36,8 @@ pub use app::App;
 pub use config::{Config, Limits, TlsFiles};
 pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
-pub use post::{Letter, Post, PostError, PostOptions, Posted, Reach};
+pub use post::{Letter, Post, PostError, PostOptions, Posted};
+pub use reach::Reach;
 pub use rest::{
     Kind, Log, LogLevel, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest, OwnRoute, OwnShape,
     Problem, Rest, RestOptions, Role, Route, Token, TokenRequest, Tokens, escape_html,

@@ -98,6 +98,7 @@ const LAYERS: &[Layer] = &[
             "flate2",
             "http-body-util",
             "hyper",
+            "hyper-rustls",
             "hyper-util",
             "ring",
             "rustls",
@@ -107,6 +108,7 @@ const LAYERS: &[Layer] = &[
             "time",
             "tokio",
             "tokio-rustls",
+            "tower-service",
         ],
     },
     Layer {
