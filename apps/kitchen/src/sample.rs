@@ -4,15 +4,17 @@
 mod cookbook;
 
 use keyloom::{Entry, Item, Number, Value};
+use time::{Date, Duration, Weekday};
 
 use cookbook::{AISLES, RECIPES, Recipe};
 
-/// Menu 0 starts on this day of `FIRST_YEAR`, counted from 0: Monday, 16 November.
-const FIRST_DAY: u64 = 319;
-const FIRST_YEAR: u64 = 2026;
+/// Menu 0 starts on this day: 16 November 2026.
+const FIRST_MONDAY: Date = match Date::from_iso_week_date(2026, 47, Weekday::Monday) {
+    Ok(monday) => monday,
+    Err(_) => panic!("the year has that week"),
+};
 /// After a century of menus the dates repeat, so that every number has a date.
 const WEEKS: u64 = 5200;
-const MONTH_DAYS: [u64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /// The dishes of a week: on which day, and for how many if not for as many as the recipe says.
 const DISHES: [(&str, Option<i64>); 7] = [
@@ -78,11 +80,10 @@ fn recipe(recipe: &Recipe) -> Vec<Entry> {
 
 fn menu(number: u64) -> Vec<Entry> {
     let menu_id = format!("sample-menu-{number:010}");
-    let monday = FIRST_DAY + number % WEEKS * 7;
-    // The week belongs to the year that its Thursday is in, and is counted by Thursdays.
-    let (thursday, year) = day_of_year(monday + 3);
-    let name = format!("Week {}, {year}", thursday / 7 + 1);
-    let fields = [("name", name.into()), ("starts", midnight(monday).into())];
+    let monday = monday(number);
+    let (year, week, _) = monday.to_iso_week_date();
+    let (name, starts) = (format!("Week {week}, {year}"), format!("{monday}T00:00:00Z"));
+    let fields = [("name", name.into()), ("starts", starts.into())];
     let mut entries = vec![entry("menu", menu_id.clone(), fields)];
     for (position, (day, servings)) in (1_u8..).zip(DISHES) {
         let recipes = RECIPES.len() as u64;
@@ -130,31 +131,8 @@ fn decimal(digits: &str) -> Value {
     Value::N(digits.parse().unwrap_or(Number::ZERO))
 }
 
-/// Which day of which year, the first being 0.
-fn day_of_year(mut day: u64) -> (u64, u64) {
-    let mut year = FIRST_YEAR;
-    while day >= year_days(year) {
-        day -= year_days(year);
-        year += 1;
-    }
-    (day, year)
-}
-
-fn midnight(day: u64) -> String {
-    let (mut day, year) = day_of_year(day);
-    let mut month = 1;
-    for days in MONTH_DAYS {
-        let days = if month == 2 { days + year_days(year) - 365 } else { days };
-        if day < days {
-            break;
-        }
-        day -= days;
-        month += 1;
-    }
-    format!("{year:04}-{month:02}-{:02}T00:00:00Z", day + 1)
-}
-
-fn year_days(year: u64) -> u64 {
-    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    if is_leap { 366 } else { 365 }
+/// The Monday of a menu's week.
+fn monday(number: u64) -> Date {
+    let weeks = i64::try_from(number % WEEKS).unwrap_or_default();
+    FIRST_MONDAY.saturating_add(Duration::weeks(weeks))
 }

@@ -9,7 +9,8 @@ mod sample;
 
 use std::sync::Arc;
 
-use base64ct::{Base64, Encoding};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use keyloom::{Entropy, SystemClock, SystemEntropy};
 use keyloom_app::{Application, Parts, Settings};
 use keyloom_server::{Post, PostOptions, WebhookSecret};
@@ -61,5 +62,5 @@ fn secret() -> Result<WebhookSecret, String> {
     let mut bytes = [0; SECRET_BYTES];
     let filled = SystemEntropy.fill(&mut bytes);
     filled.map_err(|error| format!("No random numbers: {error}."))?;
-    WebhookSecret::new(&Base64::encode_string(&bytes))
+    WebhookSecret::new(&STANDARD.encode(bytes))
 }

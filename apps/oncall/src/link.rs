@@ -1,7 +1,8 @@
 //! Links that are secrets: whoever has one may see a search, or answer it. The secret is in the link
 //! alone; the store has its hash.
 
-use base64ct::{Base64UrlUnpadded, Encoding};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use keyloom::events::Failure;
 use keyloom::{Db, Error, Value};
 use serde::Deserialize;
@@ -33,7 +34,7 @@ pub(crate) async fn make(
 ) -> Result<String, Failure> {
     let mut secret = [0; SECRET_BYTES];
     service.entropy.fill(&mut secret)?;
-    let secret = Base64UrlUnpadded::encode_string(&secret);
+    let secret = URL_SAFE_NO_PAD.encode(secret);
     let expires = service.now_ms().saturating_add(LASTS_MS);
     let link = json!({ "id": hash(&secret), "domain": search.domain, "search": search.id,
                        "attempt": attempt, "expires": expires });

@@ -2,6 +2,7 @@
 
 mod carriers;
 mod mail;
+mod slow_stream;
 mod smtp;
 
 pub(crate) use carriers::{Carriers, Provider};

@@ -1,7 +1,8 @@
 //! The page behind a link: one search, with its messages and what happened. It loads and runs
 //! nothing, and escapes everything that somebody wrote. The page of an active search reloads itself.
 
-use base64ct::{Base64, Encoding};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use keyloom::Value;
 use keyloom_server::{OwnReply, escape_html};
 use sha2::{Digest, Sha256};
@@ -159,7 +160,7 @@ fn page(head: &str, body: &str) -> OwnReply {
          <meta name=viewport content=\"width=device-width\"><title>On call</title>\
          {head}<style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
     );
-    let style = Base64::encode_string(&Sha256::digest(STYLE.as_bytes()));
+    let style = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     // Nothing is loaded or run, and a form goes nowhere but here.
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; base-uri 'none'; \

@@ -1,11 +1,9 @@
-//! Times in the forms that people and mail servers read. All of them are UTC: a page without scripts
-//! cannot know the reader's time zone.
+//! Times in the forms that people read. All of them are UTC: a page without scripts cannot know the
+//! reader's time zone.
 
 use keyloom::Value;
 use keyloom_model::FieldType;
-
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+use time::OffsetDateTime;
 
 /// RFC 3339, as the model writes times: `2026-01-05T10:00:00.123Z`.
 pub(crate) fn time_text(time_ms: i64) -> String {
@@ -15,30 +13,20 @@ pub(crate) fn time_text(time_ms: i64) -> String {
 
 /// `5 Jan 2026`.
 pub(crate) fn date_text(time_ms: i64) -> String {
-    let text = time_text(time_ms);
-    let (year, month, day) = (part(&text, 0, 4), month(&text), part(&text, 8, 10));
-    format!("{} {month} {year}", day.trim_start_matches('0'))
+    let (year, month, day) = moment(time_ms).to_calendar_date();
+    let month: String = month.to_string().chars().take(3).collect();
+    format!("{day} {month} {year}")
 }
 
 /// `10:00:00`.
 pub(crate) fn clock_text(time_ms: i64) -> String {
-    part(&time_text(time_ms), 11, 19).to_owned()
+    let (hour, minute, second) = moment(time_ms).to_hms();
+    format!("{hour:02}:{minute:02}:{second:02}")
 }
 
-/// The form of RFC 5322: `05 Jan 2026 10:00:00 +0000`.
-pub(crate) fn mail_date(time_ms: i64) -> String {
-    let text = time_text(time_ms);
-    let (year, month, day) = (part(&text, 0, 4), month(&text), part(&text, 8, 10));
-    format!("{day} {month} {year} {} +0000", part(&text, 11, 19))
-}
-
-fn part(text: &str, from: usize, to: usize) -> &str {
-    text.get(from..to).unwrap_or("00")
-}
-
-fn month(text: &str) -> &'static str {
-    let number = part(text, 5, 7).parse::<usize>().ok();
-    number.and_then(|number| MONTHS.get(number.checked_sub(1)?)).unwrap_or(&MONTHS[0])
+fn moment(time_ms: i64) -> OffsetDateTime {
+    let moment = OffsetDateTime::from_unix_timestamp(time_ms.div_euclid(1000));
+    moment.unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
 #[cfg(test)]
@@ -51,6 +39,5 @@ mod tests {
         assert_eq!(time_text(time_ms), "2026-01-05T10:00:00.123Z");
         assert_eq!(date_text(time_ms), "5 Jan 2026");
         assert_eq!(clock_text(time_ms), "10:00:00");
-        assert_eq!(mail_date(time_ms), "05 Jan 2026 10:00:00 +0000");
     }
 }

@@ -1,20 +1,22 @@
 //! Progress of long work: a bar on a terminal, a line now and then elsewhere.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// As often as a person can read it.
-const EVERY: Duration = Duration::from_millis(100);
-/// Where lines pile up, as in a log.
+use indicatif::{HumanCount, ProgressStyle};
+
+/// How often a line is written where lines pile up, as in a log.
 const EVERY_LINE: Duration = Duration::from_secs(10);
-const WIDTH: u64 = 24;
+const STYLE: &str = "[{bar:24}] {percent:>3} %  {msg}  {eta} left";
+const STYLE_WITHOUT_TOTAL: &str = "{msg}";
 
 /// Shows on standard error how far something has come.
 pub(crate) struct ProgressBar {
-    is_terminal: bool,
+    /// Draws nothing where there is no terminal.
+    bar: indicatif::ProgressBar,
     unit: &'static str,
-    began: Instant,
-    shown: Option<Instant>,
+    /// When a line was written last, or when it all began.
+    written: Instant,
 }
 
 /// How far something has come.
@@ -31,80 +33,83 @@ pub(crate) struct Step {
 impl ProgressBar {
     /// A bar that counts things of a kind.
     pub(crate) fn new(unit: &'static str) -> ProgressBar {
-        let is_terminal = std::io::stderr().is_terminal();
-        ProgressBar { is_terminal, unit, began: Instant::now(), shown: None }
+        let bar = indicatif::ProgressBar::no_length().with_style(style(STYLE_WITHOUT_TOTAL));
+        ProgressBar { bar, unit, written: Instant::now() }
     }
 
     /// Shows a step, unless one was shown just now.
     pub(crate) fn show(&mut self, step: Step) {
-        let is_due = match (self.is_terminal, self.shown) {
-            (true, shown) => shown.is_none_or(|shown| shown.elapsed() >= EVERY),
-            (false, shown) => shown.unwrap_or(self.began).elapsed() >= EVERY_LINE,
-        };
-        if !is_due {
-            return;
+        if !self.bar.is_hidden() {
+            return self.draw(step);
         }
-        self.shown = Some(Instant::now());
-        let line = line(step, self.unit, self.began.elapsed());
-        // That nobody sees it is no reason to stop.
-        let _ = match self.is_terminal {
-            true => write!(std::io::stderr(), "\r{line}\x1b[K"),
-            false => writeln!(std::io::stderr(), "{line}"),
-        };
+        if self.written.elapsed() >= EVERY_LINE {
+            self.written = Instant::now();
+            // That nobody sees it is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "{}", line(step, self.unit, self.elapsed()));
+        }
     }
 
-    /// Makes room for other text.
-    pub(crate) fn clear(&mut self) {
-        if self.is_terminal && self.shown.take().is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
+    /// Writes a line of its own to standard error, above the bar.
+    pub(crate) fn say(&self, line: &str) {
+        self.bar.suspend(|| {
+            // That nobody reads it is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        });
     }
 
     /// How long it has taken.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.began.elapsed()
+        self.bar.elapsed()
+    }
+
+    fn draw(&self, step: Step) {
+        if let Some(total) = step.total.filter(|total| *total > 0) {
+            if self.bar.length().is_none() {
+                self.bar.set_style(style(STYLE));
+            }
+            self.bar.set_length(total);
+            self.bar.set_position(step.done.min(total));
+        }
+        self.bar.set_message(counted(step, self.unit, self.elapsed()));
     }
 }
 
 impl Drop for ProgressBar {
     fn drop(&mut self) {
-        self.clear();
+        self.bar.finish_and_clear();
     }
 }
 
-/// Such as `[######------]  50 %  1,000 rows  500/s  0:02 left`.
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("#-")
+}
+
+/// Such as `1,000 rows  500/s`.
+fn counted(step: Step, unit: &str, elapsed: Duration) -> String {
+    let rate = grouped((step.count as f64 / elapsed.as_secs_f64().max(0.001)) as u64);
+    format!("{} {unit}  {rate}/s", grouped(step.count))
+}
+
+/// Such as `50 %  1,000 rows  500/s  0:02 left`.
 fn line(step: Step, unit: &str, elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs_f64().max(0.001);
-    let rate = grouped((step.count as f64 / seconds) as u64);
-    let count = grouped(step.count);
-    let Some(total) = step.total.filter(|total| *total > 0) else {
-        return format!("{count} {unit}  {rate}/s");
-    };
+    let counted = counted(step, unit, elapsed);
+    let Some(total) = step.total.filter(|total| *total > 0) else { return counted };
     let done = step.done.min(total);
-    let filled = usize::try_from(done * WIDTH / total).unwrap_or_default();
-    let rest = usize::try_from(WIDTH).unwrap_or_default() - filled;
-    let bar = format!("{}{}", "#".repeat(filled), "-".repeat(rest));
     let left = match done {
         0 => String::new(),
         done => {
-            let left = (seconds / done as f64 * (total - done) as f64) as u64;
+            let left = elapsed.as_secs_f64() / done as f64 * (total - done) as f64;
+            let left = left as u64;
             format!("  {}:{:02} left", left / 60, left % 60)
         }
     };
-    format!("[{bar}] {:>3} %  {count} {unit}  {rate}/s{left}", done * 100 / total)
+    format!("{} %  {counted}{left}", done * 100 / total)
 }
 
 /// A number with its thousands apart.
 pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    HumanCount(number).to_string()
 }
 
 #[cfg(test)]
@@ -116,15 +121,24 @@ mod tests {
         let step = Step { count: 12_500, done: 25, total: Some(100) };
         assert_eq!(
             line(step, "entities", Duration::from_secs(25)),
-            "[######------------------]  25 %  12,500 entities  500/s  1:15 left"
+            "25 %  12,500 entities  500/s  1:15 left"
         );
         let unknown = Step { total: None, ..step };
         assert_eq!(line(unknown, "rows", Duration::from_secs(1)), "12,500 rows  12,500/s");
         let none = Step { count: 0, done: 0, total: Some(10) };
-        let none = line(none, "rows", Duration::ZERO);
-        assert_eq!(none, "[------------------------]   0 %  0 rows  0/s");
+        assert_eq!(line(none, "rows", Duration::ZERO), "0 %  0 rows  0/s");
         let all = line(Step { count: 1, done: 9, total: Some(8) }, "rows", Duration::from_secs(1));
-        assert_eq!(all, "[########################] 100 %  1 rows  1/s  0:00 left");
+        assert_eq!(all, "100 %  1 rows  1/s  0:00 left");
+    }
+
+    #[test]
+    fn the_templates_are_templates() {
+        assert!(
+            [STYLE, STYLE_WITHOUT_TOTAL]
+                .map(ProgressStyle::with_template)
+                .iter()
+                .all(Result::is_ok)
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! JSON as the wire has it: a tree that borrows from the text, and a writer.
 //!
 //! Numbers stay text, because the wire's own numbers are texts and the few others are counts.
-//! Nesting is limited, so that hostile text cannot use up the stack.
+//! Nesting is limited, so that hostile text cannot use up the stack, and so is the number of values,
+//! so that it cannot use up memory. Lists and objects have no spare capacity: nearly every object is
+//! a value with its type, one member.
 
 mod parse;
 mod write;
@@ -19,9 +21,9 @@ pub(crate) enum Json<'a> {
     /// As it is written.
     Number(&'a str),
     Text(Cow<'a, str>),
-    List(Vec<Json<'a>>),
+    List(Box<[Json<'a>]>),
     /// Members in their order; of two with one name the last counts.
-    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+    Object(Box<[(Cow<'a, str>, Json<'a>)]>),
 }
 
 impl<'a> Json<'a> {

@@ -38,7 +38,6 @@
 //! What is not supported, such as the parameters from before there were expressions, is refused
 //! with a message that says what to use instead; `COMPAT.md` lists it.
 
-mod base64;
 mod endpoint;
 mod expression;
 mod json;

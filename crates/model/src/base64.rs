@@ -1,66 +1,27 @@
 //! Bytes as base64 text (RFC 4648): written in the standard alphabet with padding; read in the
 //! standard and in the URL alphabet, with or without padding.
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 /// The text of bytes. [`bytes`] reads it back.
 pub(crate) fn text(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group = chunk.iter().fold(0_u32, |group, byte| group << 8 | u32::from(*byte));
-        let group = group << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = STANDARD[(group >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
+    STANDARD.encode(bytes)
 }
 
 /// The bytes of a text, or nothing if it is not base64. Bits that belong to no byte must be zero,
-/// so that a text that was cut short is not taken for a whole one.
+/// so that a text that was cut short is not taken for a whole one; padding is all there or not at
+/// all.
 pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
-    let letters = unpadded(text)?;
-    let mut bytes = Vec::with_capacity(letters.len() * 3 / 4);
-    for chunk in letters.as_bytes().chunks(4) {
-        let sextets = chunk.iter().try_fold(0, |group, letter| Some(group << 6 | sextet(*letter)?));
-        let group: u32 = sextets? << (6 * (4 - chunk.len()));
-        let [_, first, second, third] = group.to_be_bytes();
-        let rest: &[u8] = match chunk.len() {
-            4 => &[],
-            3 => &[third],
-            2 => &[second, third],
-            _ => return None,
-        };
-        if rest.iter().any(|byte| *byte != 0) {
-            return None;
-        }
-        bytes.extend_from_slice(&[first, second, third][..3 - rest.len()]);
+    if text.contains(['-', '_']) {
+        return standard(&text.replace('-', "+").replace('_', "/"));
     }
-    Some(bytes)
+    standard(text)
 }
 
-/// The text without its padding, which must fill the last group of four if there is any.
-fn unpadded(text: &str) -> Option<&str> {
-    let letters = text.trim_end_matches('=');
-    let is_right = match text.len() - letters.len() {
-        0 => true,
-        1 | 2 => text.len().is_multiple_of(4),
-        _ => false,
-    };
-    is_right.then_some(letters)
-}
-
-fn sextet(letter: u8) -> Option<u32> {
-    let value = match letter {
-        b'A'..=b'Z' => letter - b'A',
-        b'a'..=b'z' => letter - b'a' + 26,
-        b'0'..=b'9' => letter - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    };
-    Some(u32::from(value))
+fn standard(text: &str) -> Option<Vec<u8>> {
+    let engine = if text.ends_with('=') { STANDARD } else { STANDARD_NO_PAD };
+    engine.decode(text).ok()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub(crate) use reporter::{Report, Reporter};
 ///
 /// Its `Display` is several lines of text for a person: what is wrong, the line it is in with the
 /// place underlined, and what to do. Programs go by [`code`](ModelError::code).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ModelError {
     code: Code,
     reason: String,
@@ -70,8 +70,6 @@ impl fmt::Display for ModelError {
         self.write(f, "")
     }
 }
-
-impl std::error::Error for ModelError {}
 
 /// All errors of one file as text for a person, with the name of the file in each.
 pub fn render(errors: &[ModelError], file_name: &str) -> String {

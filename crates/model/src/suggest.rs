@@ -18,24 +18,7 @@ pub fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
 fn distance(from: &str, to: &str) -> usize {
-    let from: Vec<char> = from.to_lowercase().chars().collect();
-    let to: Vec<char> = to.to_lowercase().chars().collect();
-    let mut before_last: Vec<usize> = vec![];
-    let mut last: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in to.iter().enumerate() {
-            let replaced = last[j] + usize::from(a != b);
-            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
-            let swapped = i > 0 && j > 0 && *a == to[j - 1] && from[i - 1] == *b;
-            if swapped {
-                least = least.min(before_last[j - 1] + 1);
-            }
-            row.push(least);
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[to.len()]
+    strsim::osa_distance(&from.to_lowercase(), &to.to_lowercase())
 }
 
 #[cfg(test)]

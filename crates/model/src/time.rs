@@ -1,13 +1,15 @@
 //! Moments as RFC 3339 writes them, such as `2024-02-29T12:00:00.5Z`.
 //!
-//! It has four digits for a year, so moments are those of the years 0000 to 9999 in UTC.
+//! It has four digits for a year, so moments are those of the years 0000 to 9999 in UTC. The text is
+//! taken apart here, because what has been accepted stays accepted: a space for the `T`, any second
+//! as a leap second.
 
 use std::ops::RangeInclusive;
 
+use time::{Date, Month, OffsetDateTime};
+
 /// All moments there are: from `0000-01-01T00:00:00Z` to `9999-12-31T23:59:59.999Z`.
 pub(crate) const MOMENTS_MS: RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
-
-const DAY_MS: i64 = 86_400_000;
 
 /// Milliseconds since the start of 1970 in UTC, or nothing if it is no moment.
 pub(crate) fn parse(text: &str) -> Option<i64> {
@@ -15,7 +17,7 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
     let rest = rest.strip_prefix(['T', 't', ' '])?;
     let (clock, rest) = (rest.get(..8)?, rest.get(8..)?);
     let (fraction, zone) = split_fraction(rest)?;
-    let seconds = days(date)? * 86_400 + seconds_of_day(clock)? - zone_seconds(zone)?;
+    let seconds = day_start_secs(date)? + seconds_of_day(clock)? - zone_seconds(zone)?;
     let moment_ms = seconds * 1000 + fraction;
     MOMENTS_MS.contains(&moment_ms).then_some(moment_ms)
 }
@@ -26,45 +28,21 @@ pub(crate) fn text(moment_ms: i64) -> Option<String> {
     if !MOMENTS_MS.contains(&moment_ms) {
         return None;
     }
-    let (year, month, day) = date(moment_ms.div_euclid(DAY_MS));
-    let of_day_ms = moment_ms.rem_euclid(DAY_MS);
-    let (seconds, thousandths) = (of_day_ms / 1000, of_day_ms % 1000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let moment = OffsetDateTime::from_unix_timestamp(moment_ms.div_euclid(1000)).ok()?;
+    let (year, month, day) = moment.to_calendar_date();
+    let (month, (hour, minute, second)) = (u8::from(month), moment.to_hms());
+    let thousandths = moment_ms.rem_euclid(1000);
     let fraction = if thousandths == 0 { String::new() } else { format!(".{thousandths:03}") };
     Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"))
 }
 
-/// Year, month and day of a day that is counted from the start of 1970.
-fn date(days: i64) -> (i64, i64, i64) {
-    // Counted from March of year 0, a leap day is the last of its year, and the 400 years after
-    // which the calendar repeats have 146,097 days.
-    let from_march = days + 719_468;
-    let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
-    let leap_days = day_of_era / 1_460 - day_of_era / 36_524 + day_of_era / 146_096;
-    let year_of_era = (day_of_era - leap_days) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let months_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * months_from_march + 2) / 5 + 1;
-    let month = if months_from_march < 10 { months_from_march + 3 } else { months_from_march - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day)
-}
-
-/// `YYYY-MM-DD` as days since the start of 1970.
-fn days(date: &str) -> Option<i64> {
+/// `YYYY-MM-DD`, as the seconds at which the day starts in UTC.
+fn day_start_secs(date: &str) -> Option<i64> {
     let [year, month, day] = numbers(date, '-')?;
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let february = if is_leap { 29 } else { 28 };
-    let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let index = usize::try_from(month - 1).ok()?;
-    if !(1..=*lengths.get(index)?).contains(&day) {
-        return None;
-    }
-    let before: i64 = lengths[..index].iter().sum();
-    let past = year - 1;
-    let leaps = past.div_euclid(4) - past.div_euclid(100) + past.div_euclid(400);
-    // 719,162 days are from the start of year 1 to the start of 1970.
-    Some(past * 365 + leaps + before + day - 1 - 719_162)
+    let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
+    let year = i32::try_from(year).ok()?;
+    let date = Date::from_calendar_date(year, month, u8::try_from(day).ok()?).ok()?;
+    Some(date.midnight().assume_utc().unix_timestamp())
 }
 
 /// `HH:MM:SS`; a leap second is the second after it.
@@ -110,7 +88,9 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DAY_MS, MOMENTS_MS, parse, text};
+    use super::{MOMENTS_MS, parse, text};
+
+    const DAY_MS: i64 = 86_400_000;
 
     #[test]
     fn moments_are_read_and_what_is_none_is_refused() {

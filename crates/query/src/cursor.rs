@@ -9,7 +9,8 @@
 
 use std::fmt;
 
-use base64ct::{Base64UrlUnpadded, Encoding};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use keyloom_model::RowKey;
 use sha2::Sha256;
@@ -30,36 +31,26 @@ const TEXT_LEN_MAX: usize = (HEAD_LEN + PLACE_LEN_MAX + TAG_LEN).div_ceil(3) * 4
 pub struct CursorKey([u8; 32]);
 
 /// Why a cursor cannot be used. Without one, a list is read from its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CursorError {
     /// The text is not a cursor at all.
+    #[error(
+        "This is not a cursor: give the text of `next` or `previous` as it was, or none for the start."
+    )]
     NotACursor,
     /// The text looks like a cursor but was not made here as it is.
+    #[error(
+        "The cursor was changed, or made by another store: give the text of `next` or `previous` as it \
+         was, or none for the start."
+    )]
     Changed,
     /// It is a cursor of another list, tenant, range, direction or model.
+    #[error(
+        "The cursor is of another query, of another tenant, or from before the model changed: ask what \
+         was asked when it was given, or start without a cursor."
+    )]
     OtherQuery,
 }
-
-impl fmt::Display for CursorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            CursorError::NotACursor => {
-                "This is not a cursor: give the text of `next` or `previous` as it was, or \
-                 none for the start."
-            }
-            CursorError::Changed => {
-                "The cursor was changed, or made by another store: give the text of `next` or \
-                 `previous` as it was, or none for the start."
-            }
-            CursorError::OtherQuery => {
-                "The cursor is of another query, of another tenant, or from before the model \
-                 changed: ask what was asked when it was given, or start without a cursor."
-            }
-        })
-    }
-}
-
-impl std::error::Error for CursorError {}
 
 impl fmt::Debug for CursorKey {
     /// Does not tell the secret.
@@ -82,7 +73,7 @@ impl CursorKey {
         bytes.extend_from_slice(place);
         let tag = self.mac(&bytes).finalize().into_bytes();
         bytes.extend_from_slice(&tag[..TAG_LEN]);
-        Base64UrlUnpadded::encode_string(&bytes)
+        URL_SAFE_NO_PAD.encode(bytes)
     }
 
     /// The place of a cursor of this answer.
@@ -94,7 +85,7 @@ impl CursorKey {
         if text.len() > TEXT_LEN_MAX {
             return Err(CursorError::NotACursor);
         }
-        let bytes = Base64UrlUnpadded::decode_vec(text).map_err(|_| CursorError::NotACursor)?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError::NotACursor)?;
         let split = bytes.len().checked_sub(TAG_LEN).filter(|len| *len >= HEAD_LEN);
         let (content, tag) = bytes.split_at(split.ok_or(CursorError::NotACursor)?);
         let (head, place) = content.split_at(HEAD_LEN);

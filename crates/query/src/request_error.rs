@@ -1,15 +1,14 @@
 //! Questions that make no sense, and the checks that find them.
 
-use std::fmt;
-
 use keyloom_model::{Entity, EntityId, FieldId, FieldType, Layout};
 use keyloom_value::Value;
 
 /// What is wrong with a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// Too few or too many entities are asked for at once.
+    #[error("A limit of {limit} cannot be: ask for 1 to {limit_max}.")]
     Limit {
         /// How many were asked for.
         limit: u32,
@@ -17,16 +16,19 @@ pub enum RequestError {
         limit_max: u32,
     },
     /// The entity belongs to tenants, and none is named.
+    #[error("Every `{entity}` belongs to a tenant: say whose to read.")]
     TenantMissing {
         /// The entity.
         entity: String,
     },
     /// All tenants share the entity, and one is named.
+    #[error("All tenants share `{entity}`: ask without a tenant.")]
     TenantGiven {
         /// The entity.
         entity: String,
     },
     /// There are not as many values as fields.
+    #[error("{what} takes {expected} values, and {given} were given.")]
     Values {
         /// What they are for.
         what: String,
@@ -36,6 +38,10 @@ pub enum RequestError {
         given: usize,
     },
     /// More fields are restricted than the list is ordered by.
+    #[error(
+        "The list `{list}` is ordered by {fields} fields, and {restricted} were \
+         restricted: restrict the first ones only."
+    )]
     RangeTooLong {
         /// The list.
         list: String,
@@ -45,6 +51,7 @@ pub enum RequestError {
         restricted: usize,
     },
     /// A value cannot be one of its field.
+    #[error("A value that was given for `{field}` is not of the type {expected}.")]
     Value {
         /// The field, or what stands in its place.
         field: String,
@@ -52,11 +59,13 @@ pub enum RequestError {
         expected: &'static str,
     },
     /// A filter by tags is of a field that holds none.
+    #[error("`{field}` holds no tags: look for tags in a field of the type `tags`.")]
     NotTags {
         /// The field.
         field: String,
     },
     /// A filter by a facet is of a field that is no facet of the list.
+    #[error("`{field}` is no facet of the list `{list}`: declare it in `facets` of that list.")]
     NotAFacet {
         /// The list.
         list: String,
@@ -64,6 +73,7 @@ pub enum RequestError {
         field: String,
     },
     /// A filter has too many tests, or they are too deep in each other.
+    #[error("A filter has at most {tests} tests, {depth} deep: ask for less.")]
     FilterTooLarge {
         /// How deep they can be.
         depth: usize,
@@ -71,11 +81,16 @@ pub enum RequestError {
         tests: usize,
     },
     /// It is not known how many entities are in a list, or in a range of one.
+    #[error(
+        "How many there are is known only of whole lists of entities with tags or facets, \
+         and `{list}` is none: count what you read."
+    )]
     NoTotal {
         /// The list.
         list: String,
     },
     /// A count is not told by this field, or it is named twice.
+    #[error("{}", not_split(.count, .field, *.is_twice))]
     NotSplit {
         /// The count.
         count: String,
@@ -85,6 +100,7 @@ pub enum RequestError {
         is_twice: bool,
     },
     /// The one is no parent of the other.
+    #[error("`{child}` is not a child of `{parent}`.")]
     NotAChild {
         /// The entity that was given as a parent.
         parent: String,
@@ -93,59 +109,12 @@ pub enum RequestError {
     },
 }
 
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RequestError::Limit { limit, limit_max } => {
-                write!(f, "A limit of {limit} cannot be: ask for 1 to {limit_max}.")
-            }
-            RequestError::TenantMissing { entity } => {
-                write!(f, "Every `{entity}` belongs to a tenant: say whose to read.")
-            }
-            RequestError::TenantGiven { entity } => {
-                write!(f, "All tenants share `{entity}`: ask without a tenant.")
-            }
-            RequestError::Values { what, expected, given } => {
-                write!(f, "{what} takes {expected} values, and {given} were given.")
-            }
-            RequestError::RangeTooLong { list, fields, restricted } => write!(
-                f,
-                "The list `{list}` is ordered by {fields} fields, and {restricted} were \
-                 restricted: restrict the first ones only."
-            ),
-            RequestError::Value { field, expected } => {
-                write!(f, "A value that was given for `{field}` is not of the type {expected}.")
-            }
-            RequestError::NotTags { field } => {
-                write!(f, "`{field}` holds no tags: look for tags in a field of the type `tags`.")
-            }
-            RequestError::NotAFacet { list, field } => write!(
-                f,
-                "`{field}` is no facet of the list `{list}`: declare it in `facets` of that list."
-            ),
-            RequestError::FilterTooLarge { depth, tests } => {
-                write!(f, "A filter has at most {tests} tests, {depth} deep: ask for less.")
-            }
-            RequestError::NotSplit { field, is_twice: true, .. } => {
-                write!(f, "`{field}` is named twice: give one value of it, or all of them.")
-            }
-            RequestError::NotSplit { count, field, is_twice: false } => write!(
-                f,
-                "The count `{count}` is not told by `{field}`: declare it in `split` of that count."
-            ),
-            RequestError::NoTotal { list } => write!(
-                f,
-                "How many there are is known only of whole lists of entities with tags or facets, \
-                 and `{list}` is none: count what you read."
-            ),
-            RequestError::NotAChild { parent, child } => {
-                write!(f, "`{child}` is not a child of `{parent}`.")
-            }
-        }
+fn not_split(count: &str, field: &str, is_twice: bool) -> String {
+    if is_twice {
+        return format!("`{field}` is named twice: give one value of it, or all of them.");
     }
+    format!("The count `{count}` is not told by `{field}`: declare it in `split` of that count.")
 }
-
-impl std::error::Error for RequestError {}
 
 /// A limit of entities.
 pub(crate) fn check_limit(limit: u32) -> Result<(), RequestError> {

@@ -1,12 +1,13 @@
-//! Bytes as text, by the model's own base64.
+//! Bytes as text: written in the standard alphabet, read as the model reads bytes.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use keyloom::Value;
 use keyloom_model::{FieldType, Limits};
 
 /// Standard, with padding.
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    let shown = FieldType::Bytes(Limits::NONE).show(&Value::B(bytes.to_vec()));
-    shown.as_s().unwrap_or_default().to_owned()
+    STANDARD.encode(bytes)
 }
 
 /// Standard or for URLs, with or without padding.

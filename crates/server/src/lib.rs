@@ -23,6 +23,7 @@ mod fair;
 mod http;
 mod post;
 mod race;
+mod reach;
 mod rest;
 mod server;
 mod tls;
@@ -34,12 +35,12 @@ pub use config::{Config, Limits, TlsFiles};
 pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
 pub use http::observe::REQUEST_TARGET;
-pub use post::{Letter, Post, PostError, PostOptions, Posted, Reach};
+pub use post::{Letter, Post, PostError, PostOptions, Posted};
+pub use reach::Reach;
 pub use rest::{
     Kind, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest, OwnRoute, OwnShape, Problem, Rest,
     RestOptions, Role, Route, Token, TokenRequest, Tokens, escape_html,
 };
 pub use server::Server;
-pub use tls::client_tls;
 pub use webhook_secret::WebhookSecret;
 pub use webhooks::Webhooks;

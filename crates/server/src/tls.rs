@@ -36,7 +36,7 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ServerError> {
 /// # Errors
 ///
 /// If the file cannot be read.
-pub fn client_tls(trusted: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+pub(crate) fn client_tls(trusted: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(file) = trusted {

@@ -1,19 +1,29 @@
 //! Why a directory cannot be opened, or a store cannot be created in it. Whatever the reason,
 //! nothing in the directory was changed.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Why a directory cannot be used as a data directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectoryError {
     /// The data directory is open in another process.
+    #[error(
+        "The data directory {} is open in another process. Stop that process first.",
+        .directory.display()
+    )]
     Locked {
         /// The directory.
         directory: PathBuf,
     },
     /// The data directory was written by another version.
+    #[error(
+        "Unsupported format: {} contains \"{found}\", and this version reads \"{}\". Nothing was \
+         changed. Export the data with the version that wrote it, and import it with this one into \
+         a new directory.",
+        .file.display(),
+        .supported.escape_debug()
+    )]
     Format {
         /// The file that says so.
         file: PathBuf,
@@ -23,6 +33,11 @@ pub enum DirectoryError {
         supported: String,
     },
     /// The directory is not empty, and nothing proves that it is a data directory.
+    #[error(
+        "The directory {} is not empty, and it is not a Keyloom data directory that can be used \
+         here: it contains `{found}`. Nothing was changed. Choose an empty or new directory.",
+        .directory.display()
+    )]
     Foreign {
         /// The directory.
         directory: PathBuf,
@@ -30,6 +45,7 @@ pub enum DirectoryError {
         found: String,
     },
     /// The directory has the files of a store, but not the one that says so.
+    #[error("{}", format_missing(.file, .format.as_deref()))]
     FormatMissing {
         /// The file that is missing.
         file: PathBuf,
@@ -37,59 +53,24 @@ pub enum DirectoryError {
         format: Option<String>,
     },
     /// The directory holds no store.
+    #[error(
+        "The directory {} does not contain a Keyloom database. Nothing was changed. Check the \
+         path.",
+        .directory.display()
+    )]
     NoStore {
         /// The directory.
         directory: PathBuf,
     },
 }
 
-impl std::error::Error for DirectoryError {}
-
-impl fmt::Display for DirectoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DirectoryError::Locked { directory } => write!(
-                f,
-                "The data directory {} is open in another process. Stop that process first.",
-                directory.display()
-            ),
-            DirectoryError::Format { file, found, supported } => write!(
-                f,
-                "Unsupported format: {} contains \"{found}\", and this version reads \"{}\". Nothing was \
-                 changed. Export the data with the version that wrote it, and import it with this one into \
-                 a new directory.",
-                file.display(),
-                supported.escape_debug()
-            ),
-            DirectoryError::Foreign { directory, found } => write!(
-                f,
-                "The directory {} is not empty, and it is not a Keyloom data directory that can be used \
-                 here: it contains `{found}`. Nothing was changed. Choose an empty or new directory.",
-                directory.display()
-            ),
-            DirectoryError::FormatMissing { file, format } => {
-                format_missing(f, file, format.as_deref())
-            }
-            DirectoryError::NoStore { directory } => write!(
-                f,
-                "The directory {} does not contain a Keyloom database. Nothing was changed. Check the \
-                 path.",
-                directory.display()
-            ),
-        }
-    }
-}
-
-fn format_missing(f: &mut fmt::Formatter<'_>, file: &Path, format: Option<&str>) -> fmt::Result {
+fn format_missing(file: &Path, format: Option<&str>) -> String {
     let (directory, file) = (file.parent().unwrap_or(file).display(), file.display());
-    write!(
-        f,
+    let content = format
+        .map_or_else(String::new, |format| format!("; it contains \"{}\"", format.escape_debug()));
+    format!(
         "The directory {directory} has the files of a Keyloom data directory, but {file} is missing. \
          Nothing was changed. Restore the directory from a backup, or restore this file from a copy \
-         of it"
-    )?;
-    match format {
-        Some(format) => write!(f, "; it contains \"{}\".", format.escape_debug()),
-        None => write!(f, "."),
-    }
+         of it{content}."
+    )
 }

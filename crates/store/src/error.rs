@@ -10,22 +10,26 @@ use crate::directory_error::DirectoryError;
 use crate::{IndexName, Invalid, SeqNo, TableName};
 
 /// Why a store did not do what it was asked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The request breaks a rule: change the request.
-    Invalid(Invalid),
+    #[error("{0}")]
+    Invalid(#[from] Invalid),
     /// There is no such table.
+    #[error("There is no table `{table}`.")]
     TableNotFound {
         /// The name asked for.
         table: TableName,
     },
     /// A table of this name exists.
+    #[error("There is a table `{table}` already.")]
     TableExists {
         /// The name.
         table: TableName,
     },
     /// The table has no such index.
+    #[error("The table `{table}` has no index `{index}`.")]
     IndexNotFound {
         /// The table.
         table: TableName,
@@ -33,6 +37,10 @@ pub enum Error {
         index: IndexName,
     },
     /// The index is still being filled: ask again later.
+    #[error(
+        "The index `{index}` of the table `{table}` is still being filled: \
+         ask again when it is active."
+    )]
     IndexBuilding {
         /// The table.
         table: TableName,
@@ -40,37 +48,54 @@ pub enum Error {
         index: IndexName,
     },
     /// The condition did not hold; nothing was written.
+    #[error("The condition did not hold; nothing was written.")]
     ConditionFailed {
         /// The item that failed it, if that was asked for and it exists.
         item: Option<Box<Item>>,
     },
     /// The transaction did not happen: at least one action has a reason.
+    #[error("{}", canceled(.reasons))]
     Canceled {
         /// For each action, in order, why it could not happen.
         reasons: Vec<Option<CancelReason>>,
     },
     /// The token was used for another transaction less than ten minutes ago.
+    #[error(
+        "The token `{token}` was used for another transaction less than ten minutes ago: \
+         take a new token."
+    )]
     TokenReused {
         /// The token.
         token: String,
     },
     /// The table has no change feed: alter it to have one.
+    #[error("The table `{table}` has no change feed: alter it to have one.")]
     NoFeed {
         /// The table.
         table: TableName,
     },
     /// The changes asked for are no longer kept.
+    #[error("These changes are no longer kept: start from {oldest} or later.")]
     ChangesGone {
         /// The oldest change that is.
         oldest: SeqNo,
     },
     /// The changes asked for come after all that there are: the position is of another store, or
     /// of this one before it was restored to an earlier moment.
+    #[error(
+        "No change is as late as this: the feed has come to {newest}. The position is of \
+         another store, or from before this one was restored; start from the oldest change."
+    )]
     ChangesAhead {
         /// The newest change that there can be.
         newest: SeqNo,
     },
     /// A backup and a log do not reach the moment asked for.
+    #[error(
+        "The backup and the log reach from commit {oldest} to commit {latest}, and the \
+         moment asked for is not between them: choose another moment, an older backup or a \
+         log that goes further."
+    )]
     MomentGone {
         /// The first commit that they reach.
         oldest: u64,
@@ -78,39 +103,53 @@ pub enum Error {
         latest: u64,
     },
     /// The store cannot do this at all.
+    #[error("This store cannot do this: {what}.")]
     Unsupported {
         /// What.
         what: &'static str,
     },
     /// The engine takes no more writes since something failed; reads go on. Whether the writes in
     /// flight at that moment are kept shows after the next open.
-    WritesRefused(Arc<Failure>),
+    #[error("{0} No writes are taken until the store is opened again; reads go on.")]
+    WritesRefused(#[source] Arc<Failure>),
     /// Something on disk is not as it was written.
-    Damaged(Arc<Damage>),
+    #[error("{0}")]
+    Damaged(#[source] Arc<Damage>),
     /// The directory cannot be used as a data directory; nothing in it was changed.
-    Directory(DirectoryError),
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// A file could not be read or written.
+    #[error(transparent)]
     Io(Arc<Failure>),
     /// The service that keeps the tables refused; nothing was done.
+    #[error("The service refused {0}")]
     Refused(Arc<Refusal>),
     /// The service that keeps the tables gave no answer that says whether it was done.
+    #[error(
+        "There was no answer to {0} Whether it was done is not known: look before \
+         you ask again."
+    )]
     Unanswered(Arc<Refusal>),
     /// The store is closed.
+    #[error("The store is closed: open it again.")]
     Closed,
 }
 
 /// Why one action of a transaction could not happen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CancelReason {
     /// Its condition did not hold.
+    #[error("Its condition did not hold.")]
     ConditionFailed {
         /// The item that failed it, if that was asked for and it exists.
         item: Option<Box<Item>>,
     },
     /// Its effect would break a rule.
+    #[error("{0}")]
     Invalid(Invalid),
     /// The service that keeps the tables says so, for example because another transaction was in
     /// the way each time it was tried.
+    #[error("The service refused {0}")]
     Refused(Arc<Refusal>),
 }
 
@@ -126,18 +165,21 @@ pub struct Refusal {
 }
 
 /// What failed, and where.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("While {doing}, {} failed: {cause}.", .path.display())]
 pub struct Failure {
     /// What was being done, as in "syncing the log".
     pub doing: &'static str,
     /// The file or directory.
     pub path: PathBuf,
     /// What the system said.
+    #[source]
     pub cause: std::io::Error,
 }
 
 /// Bytes on disk that are not what was written.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("The file {} is damaged at byte {offset}: {what}", .file.display())]
 pub struct Damage {
     /// The file.
     pub file: PathBuf,
@@ -145,18 +187,6 @@ pub struct Damage {
     pub offset: u64,
     /// What is wrong there, and what to do.
     pub what: String,
-}
-
-impl From<DirectoryError> for Error {
-    fn from(error: DirectoryError) -> Error {
-        Error::Directory(error)
-    }
-}
-
-impl From<Invalid> for Error {
-    fn from(invalid: Invalid) -> Error {
-        Error::Invalid(invalid)
-    }
 }
 
 /// Why a write that is no part of a transaction could not happen.
@@ -170,83 +200,14 @@ impl From<CancelReason> for Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Invalid(invalid) => invalid.fmt(f),
-            Error::TableNotFound { table } => write!(f, "There is no table `{table}`."),
-            Error::TableExists { table } => write!(f, "There is a table `{table}` already."),
-            Error::IndexNotFound { table, index } => {
-                write!(f, "The table `{table}` has no index `{index}`.")
-            }
-            Error::IndexBuilding { table, index } => write!(
-                f,
-                "The index `{index}` of the table `{table}` is still being filled: \
-                 ask again when it is active."
-            ),
-            Error::ConditionFailed { .. } => {
-                write!(f, "The condition did not hold; nothing was written.")
-            }
-            Error::Canceled { reasons } => canceled(f, reasons),
-            Error::TokenReused { token } => write!(
-                f,
-                "The token `{token}` was used for another transaction less than ten minutes ago: \
-                 take a new token."
-            ),
-            Error::NoFeed { table } => {
-                write!(f, "The table `{table}` has no change feed: alter it to have one.")
-            }
-            Error::ChangesGone { oldest } => {
-                write!(f, "These changes are no longer kept: start from {oldest} or later.")
-            }
-            Error::ChangesAhead { newest } => write!(
-                f,
-                "No change is as late as this: the feed has come to {newest}. The position is of \
-                 another store, or from before this one was restored; start from the oldest change."
-            ),
-            Error::MomentGone { oldest, latest } => write!(
-                f,
-                "The backup and the log reach from commit {oldest} to commit {latest}, and the \
-                 moment asked for is not between them: choose another moment, an older backup or a \
-                 log that goes further."
-            ),
-            Error::Unsupported { what } => write!(f, "This store cannot do this: {what}."),
-            Error::WritesRefused(failure) => write!(
-                f,
-                "{failure} No writes are taken until the store is opened again; reads go on."
-            ),
-            Error::Damaged(damage) => damage.fmt(f),
-            Error::Directory(error) => error.fmt(f),
-            Error::Io(failure) => failure.fmt(f),
-            Error::Refused(refusal) => write!(f, "The service refused {refusal}"),
-            Error::Unanswered(refusal) => write!(
-                f,
-                "There was no answer to {refusal} Whether it was done is not known: look before \
-                 you ask again."
-            ),
-            Error::Closed => write!(f, "The store is closed: open it again."),
-        }
-    }
-}
-
-fn canceled(f: &mut fmt::Formatter<'_>, reasons: &[Option<CancelReason>]) -> fmt::Result {
-    write!(f, "The transaction did not happen; nothing was written.")?;
+fn canceled(reasons: &[Option<CancelReason>]) -> String {
+    let mut text = "The transaction did not happen; nothing was written.".to_owned();
     for (position, reason) in reasons.iter().enumerate() {
         if let Some(reason) = reason {
-            write!(f, " Action {}: {reason}", position + 1)?;
+            text.push_str(&format!(" Action {}: {reason}", position + 1));
         }
     }
-    Ok(())
-}
-
-impl fmt::Display for CancelReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CancelReason::ConditionFailed { .. } => write!(f, "Its condition did not hold."),
-            CancelReason::Invalid(invalid) => invalid.fmt(f),
-            CancelReason::Refused(refusal) => write!(f, "The service refused {refusal}"),
-        }
-    }
+    text
 }
 
 impl fmt::Display for Refusal {
@@ -259,37 +220,3 @@ impl fmt::Display for Refusal {
         }
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "While {}, {} failed: {}.", self.doing, self.path.display(), self.cause)
-    }
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Damage { file, offset, what } = self;
-        write!(f, "The file {} is damaged at byte {offset}: {what}", file.display())
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Invalid(invalid) => Some(invalid),
-            Error::WritesRefused(failure) | Error::Io(failure) => Some(&failure.cause),
-            Error::Damaged(damage) => Some(damage.as_ref()),
-            _ => None,
-        }
-    }
-}
-
-impl std::error::Error for CancelReason {}
-
-impl std::error::Error for Failure {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.cause)
-    }
-}
-
-impl std::error::Error for Damage {}

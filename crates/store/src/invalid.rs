@@ -7,7 +7,7 @@ use keyloom_value::{Item, Name, UpdateError, ValueType};
 use crate::{IndexName, ShardId, TableName};
 
 /// The rule a request breaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Invalid {
     /// Not a table or index name.
@@ -110,7 +110,7 @@ pub enum Invalid {
         attribute: Name,
     },
     /// An update cannot be applied.
-    Update(UpdateError),
+    Update(#[source] UpdateError),
     /// A key condition that is not one contiguous read.
     KeyCondition {
         /// The attribute in question.
@@ -307,13 +307,4 @@ impl Invalid {
 fn listed(names: &[Name]) -> String {
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
-}
-
-impl std::error::Error for Invalid {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Invalid::Update(error) => Some(error),
-            _ => None,
-        }
-    }
 }

@@ -5,8 +5,8 @@
 //! [`Path`]s, [`Condition`]s, [`Update`]s, [`Projection`]s, [`KeyCondition`]s, and [`KeyBytes`],
 //! the one place that turns key values into bytes whose order is the order of the values.
 //!
-//! This crate does no I/O, parses no expression text, knows no tables and has no dependencies.
-//! Everything in it is deterministic.
+//! This crate does no I/O, parses no expression text, knows no tables, and has no dependencies but a
+//! macro for its errors. Everything in it is deterministic.
 //!
 //! ```
 //! use keyloom_value::{Condition, Item, Operand, Comparison, Path, Update, Value};

@@ -2,7 +2,8 @@
 //! mail client writes (UTF-8, base64, encoded words of RFC 2047) and passes everything else on as it
 //! is. No input is an error.
 
-use base64ct::{Base64, Encoding};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 /// What a reader sees of a mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ fn encoded_word(word: &str) -> Option<String> {
 
 fn decoded(text: &str) -> Option<String> {
     let text: String = text.split_whitespace().collect();
-    let bytes = Base64::decode_vec(&text).ok()?;
+    let bytes = STANDARD.decode(&text).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

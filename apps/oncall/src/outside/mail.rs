@@ -1,22 +1,16 @@
-//! Mail: from a message to a mail as RFC 5322 has it, sent by a mail server.
+//! Mail: from a message to a mail, sent by a mail server.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use base64ct::{Base64, Encoding};
 use keyloom::Clock;
 use keyloom::events::Failure;
-use keyloom_server::client_tls;
+use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
+use lettre::message::{Body, Mailbox};
 
-use super::smtp::{Envelope, Server, Unsent};
+use super::smtp::{Server, Unsent};
 use crate::carry::{Carried, Message};
-use crate::time::mail_date;
 
-/// A line can have 998 bytes; longer ones are encoded.
-const LINE_BYTES_MAX: usize = 900;
-/// A word of a header can have 75 characters, of which the encoding takes some.
-const WORD_BYTES: usize = 42;
-/// How long the lines of what is encoded are.
-const ENCODED_LINE: usize = 76;
 const ADDRESS_BYTES_MAX: usize = 254;
 
 /// Sends mail.
@@ -40,13 +34,6 @@ pub(crate) struct MailOptions {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// Somebody's address, with a name or without.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Mailbox {
-    name: Option<String>,
-    address: String,
-}
-
 impl Mail {
     /// Something that sends mail.
     ///
@@ -54,113 +41,66 @@ impl Mail {
     ///
     /// If the server or the sender is none.
     pub(crate) fn new(options: MailOptions) -> Result<Mail, String> {
-        let server = Server::new(&options.server, options.user, client_tls(None)?)?;
-        let from = Mailbox::of(&options.from)
+        let server = Server::new(&options.server, options.user)?;
+        let from = mailbox(&options.from)
             .ok_or_else(|| format!("Invalid --mail-from `{}`: write `name@host`.", options.from))?;
         Ok(Mail { server, from, clock: options.clock })
     }
 
     pub(crate) async fn send(&self, message: Message) -> Result<Carried, Failure> {
-        let to = Mailbox::of(&message.to)
+        let to = mailbox(&message.to)
             .ok_or_else(|| Failure::fatal(format!("Invalid mail address `{}`.", message.to)))?;
-        let now_ms = i64::try_from(self.clock.now().0).unwrap_or(i64::MAX);
-        let data = written(&self.from, &to, &message, &mail_date(now_ms));
-        let mail = Envelope { from: self.from.address.clone(), to: to.address, data };
-        let server = self.server.clone();
-        let sent = tokio::task::spawn_blocking(move || server.send(&mail)).await;
-        match sent {
-            Ok(Ok(())) => Ok(Carried::default()),
-            Ok(Err(Unsent::Refused(why))) => Err(Failure::fatal(why)),
-            Ok(Err(Unsent::Failed(why))) => Err(Failure::new(why)),
-            Err(error) => Err(Failure::new(error)),
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(self.clock.now().0);
+        let mail = written((&self.from, to), &message, now).map_err(Failure::fatal)?;
+        match self.server.send(&mail).await {
+            Ok(()) => Ok(Carried::default()),
+            Err(Unsent::Refused(why)) => Err(Failure::fatal(why)),
+            Err(Unsent::Failed(why)) => Err(Failure::new(why)),
         }
     }
 }
 
-impl Mailbox {
-    /// `name@host`, or `Somebody <name@host>`.
-    fn of(text: &str) -> Option<Mailbox> {
-        let text = text.trim();
-        let (name, address) = match text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<')) {
-            None => (None, text),
-            Some((name, address)) => (Some(name.trim().trim_matches('"').to_owned()), address),
-        };
-        let (user, host) = address.split_once('@')?;
-        let is_plain = |c: char| c.is_ascii_graphic() && !"<>()[]\\,;:\"@".contains(c);
-        let is_fit = |part: &str| !part.is_empty() && part.chars().all(is_plain);
-        let is_named = name.as_ref().is_none_or(|name| !name.chars().any(char::is_control));
-        if !is_fit(user) || !is_fit(host) || !is_named || address.len() > ADDRESS_BYTES_MAX {
-            return None;
-        }
-        let name = name.filter(|name| !name.is_empty());
-        Some(Mailbox { name, address: address.to_owned() })
-    }
-
-    fn header(&self) -> String {
-        match &self.name {
-            None => self.address.clone(),
-            Some(name) => format!("{} <{}>", words(name, "\"\\"), self.address),
-        }
-    }
+/// `name@host`, or `Somebody <name@host>`. Addresses beyond ASCII are refused, because few servers
+/// take them.
+fn mailbox(text: &str) -> Option<Mailbox> {
+    let mailbox: Mailbox = text.trim().parse().ok()?;
+    let address: &str = mailbox.email.as_ref();
+    let is_fit = address.is_ascii() && address.len() <= ADDRESS_BYTES_MAX;
+    (is_fit && !text.chars().any(char::is_control)).then_some(mailbox)
 }
 
-/// All of a mail, with lines that end as the protocol wants it.
-fn written(from: &Mailbox, to: &Mailbox, message: &Message, date: &str) -> String {
-    let (encoding, text) = body(&message.text);
-    let host = from.address.rsplit('@').next().unwrap_or_default();
-    // The id is the same for every attempt: who gets it twice can tell.
-    let lines = [
-        format!("From: {}", from.header()),
-        format!("To: {}", to.header()),
-        format!("Subject: {}", words(&message.subject, "")),
-        format!("Date: {date}"),
-        format!("Message-ID: <{}@{host}>", message.key),
-        "MIME-Version: 1.0".to_owned(),
-        "Content-Type: text/plain; charset=utf-8".to_owned(),
-        format!("Content-Transfer-Encoding: {encoding}"),
-        "Auto-Submitted: auto-generated".to_owned(),
-        String::new(),
-        text,
-    ];
-    lines.join("\r\n")
+/// All of a mail.
+fn written(
+    (from, to): (&Mailbox, Mailbox),
+    message: &Message,
+    sent: SystemTime,
+) -> Result<lettre::Message, lettre::error::Error> {
+    let subject: String = message.subject.chars().filter(|c| !c.is_control()).collect();
+    let automatic = HeaderName::new_from_ascii_str("Auto-Submitted");
+    lettre::Message::builder()
+        .from(from.clone())
+        .to(to)
+        .subject(subject)
+        .date(sent)
+        // The same for every attempt: who gets it twice can tell.
+        .message_id(Some(format!("<{}@{}>", message.key, from.email.domain())))
+        .header(ContentType::TEXT_PLAIN)
+        .raw_header(HeaderValue::new(automatic, "auto-generated".to_owned()))
+        .body(body(&message.text))
 }
 
-/// The text, as it is or encoded.
-fn body(text: &str) -> (&'static str, String) {
-    let lines: Vec<&str> = text.lines().collect();
-    let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ' || byte == b'\t';
-    let is_short = |line: &&str| line.len() <= LINE_BYTES_MAX && line.bytes().all(is_plain);
-    if lines.iter().all(is_short) {
-        return ("7bit", lines.join("\r\n"));
-    }
-    let encoded = Base64::encode_string(lines.join("\r\n").as_bytes());
-    let mut broken = String::new();
-    for (index, c) in encoded.chars().enumerate() {
-        if index > 0 && index % ENCODED_LINE == 0 {
-            broken.push_str("\r\n");
-        }
-        broken.push(c);
-    }
-    ("base64", broken)
-}
-
-/// A text in a header: as it is, or as RFC 2047 encodes it.
-fn words(text: &str, special: &str) -> String {
-    let is_plain = |c: char| (c.is_ascii_graphic() || c == ' ') && !special.contains(c);
-    if text.chars().all(is_plain) && !text.contains("=?") {
-        return if special.is_empty() { text.to_owned() } else { format!("\"{text}\"") };
-    }
-    let mut chunks = vec![String::new()];
-    for c in text.chars().filter(|c| !c.is_control()) {
-        if chunks.last().is_some_and(|chunk| chunk.len() + c.len_utf8() > WORD_BYTES) {
-            chunks.push(String::new());
-        }
-        if let Some(chunk) = chunks.last_mut() {
-            chunk.push(c);
-        }
-    }
-    let word = |chunk: &String| format!("=?UTF-8?B?{}?=", Base64::encode_string(chunk.as_bytes()));
-    chunks.iter().map(word).collect::<Vec<_>>().join("\r\n ")
+/// The text as it is if every server can pass it on so, in base64 if not.
+fn body(text: &str) -> Body {
+    let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    let plain = text
+        .chars()
+        .all(is_plain)
+        .then(|| Body::new_with_encoding(text.to_owned(), ContentTransferEncoding::SevenBit).ok());
+    plain.flatten().unwrap_or_else(|| {
+        let encoded = Body::new_with_encoding(text.to_owned(), ContentTransferEncoding::Base64);
+        // Anything can be encoded so; what cannot would be chosen for itself.
+        encoded.unwrap_or_else(Body::new)
+    })
 }
 
 #[cfg(test)]
@@ -182,17 +122,22 @@ mod tests {
         }
     }
 
+    fn formatted(subject: &str, text: &str) -> String {
+        let (from, to) = ("On call <oncall@example.com>", "ada@example.com");
+        let (from, to) = (mailbox(from).unwrap(), mailbox(to).unwrap());
+        let sent = SystemTime::UNIX_EPOCH + Duration::from_millis(1_767_607_200_123);
+        let mail = written((&from, to), &message(subject, text), sent).unwrap();
+        String::from_utf8(mail.formatted()).unwrap()
+    }
+
     #[test]
     fn a_mail_is_as_mail_is_written() {
-        let (from, to) = ("On call <oncall@example.com>", "ada@example.com");
-        let (from, to) = (Mailbox::of(from).unwrap(), Mailbox::of(to).unwrap());
-        let mail = written(&from, &to, &message("fire", "a\nb"), &mail_date(1_767_607_200_123));
         assert_eq!(
-            mail,
+            formatted("fire", "a\nb"),
             "From: \"On call\" <oncall@example.com>\r\nTo: ada@example.com\r\nSubject: fire\r\n\
-             Date: 05 Jan 2026 10:00:00 +0000\r\nMessage-ID: <s.0.m@example.com>\r\n\
-             MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\
-             Content-Transfer-Encoding: 7bit\r\nAuto-Submitted: auto-generated\r\n\r\na\r\nb"
+             Date: Mon, 05 Jan 2026 10:00:00 +0000\r\nMessage-ID: <s.0.m@example.com>\r\n\
+             Content-Type: text/plain; charset=utf-8\r\nAuto-Submitted: auto-generated\r\n\
+             MIME-Version: 1.0\r\nContent-Transfer-Encoding: 7bit\r\n\r\na\r\nb"
         );
     }
 
@@ -212,30 +157,23 @@ mod tests {
             "a,b@c",
             "Ada\r\nBcc: x@y <a@b>",
         ] {
-            assert_eq!(Mailbox::of(text), None, "{text}");
+            assert_eq!(mailbox(text), None, "{text}");
         }
-        let subject = words("fire\r\nBcc: x@example.com", "");
-        assert!(!subject.contains("Bcc") && subject.starts_with("=?UTF-8?B?"), "{subject}");
-        assert_eq!(words("a =?UTF-8?B?eA==?=", "").matches("=?").count(), 1);
-        assert!(words("a\"b", "\"\\").starts_with("=?UTF-8?B?"));
+        for subject in ["fire\r\nBcc: x@example.com", "fire\nBcc: x@example.com", "ü\r\nBcc: x@y"]
+        {
+            let mail = formatted(subject, "");
+            assert!(!mail.contains("\nBcc") && !mail.contains("\rBcc"), "{mail}");
+        }
     }
 
     #[test]
-    fn what_is_not_ascii_is_encoded_in_pieces_that_fit() {
+    fn what_is_not_ascii_is_encoded_in_lines_that_fit() {
         let long = "ü".repeat(100);
-        let header = words(&long, "");
-        assert!(header.split("\r\n ").all(|word| word.len() <= 75), "{header}");
-        let mut decoded = vec![];
-        for word in header.split("\r\n ") {
-            let inner = word.strip_prefix("=?UTF-8?B?").and_then(|word| word.strip_suffix("?="));
-            decoded.extend(Base64::decode_vec(inner.unwrap()).unwrap());
+        let mail = formatted(&long, &long);
+        assert!(mail.is_ascii() && mail.lines().all(|line| line.len() <= 90), "{mail}");
+        assert!(mail.contains("Content-Transfer-Encoding: base64"), "{mail}");
+        for encoded in ["x".repeat(1001).as_str(), "a\0b", "a\rb"] {
+            assert!(formatted("", encoded).contains("base64"));
         }
-        assert_eq!(String::from_utf8(decoded).unwrap(), long);
-        let (encoding, text) = body(&long);
-        assert_eq!(encoding, "base64");
-        assert!(text.split("\r\n").all(|line| line.len() <= ENCODED_LINE));
-        let decoded = Base64::decode_vec(&text.replace("\r\n", "")).unwrap();
-        assert_eq!(String::from_utf8(decoded).unwrap(), long);
-        assert_eq!(body(&"x".repeat(1000)).0, "base64");
     }
 }

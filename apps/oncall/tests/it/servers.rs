@@ -159,6 +159,7 @@ fn take_mail<S: Read + Write>(
         }
         let verb = line.get(..4).unwrap_or("").to_ascii_uppercase();
         let answer = match (verb.as_str(), refusal) {
+            ("EHLO", Some(_)) => "250-mail.example\r\n250-STARTTLS\r\n250 AUTH PLAIN",
             ("STAR", Some(_)) => {
                 write!(reader.get_mut(), "220 go on\r\n")?;
                 return Ok(Some(reader.into_inner()));

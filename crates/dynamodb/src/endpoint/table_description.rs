@@ -4,6 +4,7 @@ use keyloom_store::{
     IndexDescription, IndexProjection, IndexScope, IndexSpec, IndexState, KeySchema,
     TableDescription, TableSpec, Time,
 };
+use time::OffsetDateTime;
 
 use crate::json::Writer;
 
@@ -178,24 +179,13 @@ pub(super) fn seconds(time: Time) -> String {
 
 /// The label of a stream that was turned on then: `2026-01-31T09:05:07.042`.
 pub(super) fn label(since: Time) -> String {
-    let secs = since.secs();
-    let (year, month, day) = date(secs / 86_400);
-    let (hour, minute, second) = (secs / 3600 % 24, secs / 60 % 60, secs % 60);
+    let moment = i64::try_from(since.secs()).ok();
+    let moment = moment.and_then(|secs| OffsetDateTime::from_unix_timestamp(secs).ok());
+    // A clock beyond the year 9999 is no clock.
+    let moment = moment.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (date, (hour, minute, second)) = (moment.date(), moment.to_hms());
     let millis = since.0 % 1000;
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}")
-}
-
-/// Year, month and day of a day since 1970. Years begin in March here, so that the odd day is
-/// the last one of a year, and 400 of them are a period.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year + carry, month, day)
+    format!("{date}T{hour:02}:{minute:02}:{second:02}.{millis:03}")
 }
 
 /// An id that is the table's own: made of its name and its moment, by FNV-1a.

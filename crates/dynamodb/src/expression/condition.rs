@@ -3,6 +3,8 @@
 
 use std::cmp::Ordering;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use keyloom_value::{Comparison, Condition, Number, Operand, Path, Value, ValueType};
 
 use super::error::path_text;
@@ -251,7 +253,7 @@ fn check_bounds(low: &Operand, high: &Operand) -> Result<(), ExpressionError> {
 fn bound_text(value: &Value) -> String {
     let text = match value {
         Value::S(text) => text.clone(),
-        Value::B(bytes) => crate::base64::encode(bytes),
+        Value::B(bytes) => STANDARD.encode(bytes),
         other => other.to_string(),
     };
     format!("{{{}:{text}}}", value.value_type())

@@ -1,11 +1,10 @@
 //! Why an expression is refused.
 
-use std::fmt;
-
 use keyloom_value::{Path, PathClash, Step};
 
 /// Why an expression is refused, in the service's words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct ExpressionError {
     message: String,
 }
@@ -44,11 +43,3 @@ pub(super) fn path_text(path: &Path) -> String {
     let parts: Vec<String> = std::iter::once(path.root().to_string()).chain(steps).collect();
     format!("[{}]", parts.join(", "))
 }
-
-impl fmt::Display for ExpressionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for ExpressionError {}

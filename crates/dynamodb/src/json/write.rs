@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
+use keyloom_json::write_text;
+
 /// JSON in the making. Members are separated by the writer; who opens an object closes it.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
@@ -37,14 +39,14 @@ impl Writer {
     /// The name of a member; its value must follow.
     pub(crate) fn name(&mut self, name: &str) -> &mut Writer {
         self.separate();
-        self.quoted(name);
+        write_text(&mut self.text, name);
         self.text.push(':');
         self
     }
 
     pub(crate) fn text(&mut self, text: &str) {
         self.separate();
-        self.quoted(text);
+        write_text(&mut self.text, text);
     }
 
     /// A text that needs no escapes, such as digits.
@@ -74,29 +76,5 @@ impl Writer {
         if !matches!(self.text.as_bytes().last(), None | Some(b'{' | b'[' | b':')) {
             self.text.push(',');
         }
-    }
-
-    fn quoted(&mut self, text: &str) {
-        self.text.push('"');
-        let mut plain = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            let escape = match byte {
-                b'"' => "\\\"",
-                b'\\' => "\\\\",
-                b'\n' => "\\n",
-                b'\r' => "\\r",
-                b'\t' => "\\t",
-                0..=0x1f => "",
-                _ => continue,
-            };
-            self.text.push_str(text.get(plain..at).unwrap_or_default());
-            plain = at + 1;
-            match escape {
-                "" => self.display(format_args!("\\u{byte:04x}")),
-                _ => self.text.push_str(escape),
-            }
-        }
-        self.text.push_str(text.get(plain..).unwrap_or_default());
-        self.text.push('"');
     }
 }

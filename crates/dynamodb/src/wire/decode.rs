@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use keyloom_value::{Item, Name, Number, NumberError, Value};
 
-use crate::base64;
 use crate::json::Json;
 
 /// Lists and maps around a value.
@@ -220,7 +221,7 @@ fn bytes(json: &Json<'_>) -> Result<Vec<u8>, DecodeError> {
         return Err(Shape(format!("{why} {}", text.len())));
     }
     let why = || Shape("Invalid last non-pad Base64 character dectected".to_owned());
-    base64::decode(text).ok_or_else(why)
+    STANDARD.decode(&**text).map_err(|_| why())
 }
 
 fn number(text: &str) -> Result<Number, DecodeError> {

@@ -1,8 +1,9 @@
 //! Values and items to JSON.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use keyloom_value::{Item, Value};
 
-use crate::base64;
 use crate::json::Writer;
 
 /// An item, as an object of attribute values.
@@ -21,7 +22,7 @@ pub(crate) fn write_value(w: &mut Writer, value: &Value) {
         match value {
             Value::S(text) => w.text(text),
             Value::N(number) => w.plain_text(number),
-            Value::B(bytes) => w.plain_text(base64::encode(bytes)),
+            Value::B(bytes) => w.plain_text(STANDARD.encode(bytes)),
             Value::Bool(truth) => w.truth(*truth),
             Value::Null => w.truth(true),
             Value::L(elements) => {
@@ -31,7 +32,7 @@ pub(crate) fn write_value(w: &mut Writer, value: &Value) {
             Value::Ss(texts) => w.list(|w| texts.iter().for_each(|text| w.text(text))),
             Value::Ns(numbers) => w.list(|w| numbers.iter().for_each(|n| w.plain_text(n))),
             Value::Bs(set) => {
-                w.list(|w| set.iter().for_each(|bytes| w.plain_text(base64::encode(bytes))));
+                w.list(|w| set.iter().for_each(|bytes| w.plain_text(STANDARD.encode(bytes))));
             }
         }
     });

@@ -179,6 +179,28 @@ fn deep_json_is_refused() {
     }
 }
 
+/// Every value of the wire takes four bytes or more; a list of zeros would take a hundred times its
+/// size as a tree.
+#[test]
+fn json_that_is_denser_than_any_request_is_refused() {
+    let service = Service::with_tasks();
+    for piece in ["0,", "[],", "{},", "[0],", "[[]],"] {
+        let list = piece.repeat(100_000);
+        let list = list.trim_end_matches(',');
+        let body = format!(r##"{{"TableName":"tasks","Unknown":[{list}]}}"##);
+        let reply = service.ask("Scan", &body);
+        assert!(reply.body.contains("SerializationException"), "{piece}: {}", reply.body);
+    }
+    // The densest that means something: a set of short texts, and a list of numbers.
+    let texts: Vec<String> = ('a'..='z').map(|c| format!("\"{c}\"")).collect();
+    let (texts, numbers) = (texts.join(","), r##"{"N":"0"},"##.repeat(100_000));
+    let numbers = numbers.trim_end_matches(',');
+    let item = format!(
+        r##"{{"list":{{"S":"a"}},"id":{{"S":"1"}},"x":{{"SS":[{texts}]}},"y":{{"L":[{numbers}]}}}}"##
+    );
+    service.ok("PutItem", &format!(r##"{{"TableName":"tasks","Item":{item}}}"##));
+}
+
 #[test]
 fn targets_that_mean_nothing_are_told_apart_from_those_not_here() {
     let service = Service::new();

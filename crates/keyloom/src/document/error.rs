@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 
+use keyloom_json::JsonFault;
 use keyloom_value::{Name, NumberError, Path, Step};
 
 use super::DEPTH_MAX;
@@ -13,7 +14,7 @@ const EXCERPT_LENGTH_MAX: usize = 200;
 ///
 /// Its `Display` is a sentence for a person, without its full stop: where, what is wrong, and what
 /// to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct DocumentError(Box<Details>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +37,8 @@ pub(super) struct Position {
 pub(super) enum Fault {
     /// The bytes are not UTF-8.
     NotUtf8,
-    /// The text ends, or goes on, with something else than this.
-    Expected { what: &'static str, found: Option<char> },
-    /// A control character stands in a text as it is.
-    ControlCharacter,
-    /// Half of a pair of UTF-16 is escaped without the other.
-    LoneSurrogate,
+    /// The text is no JSON, or more of it than a document may have.
+    Json(JsonFault),
     /// A name is twice in one object.
     Twice { name: String },
     /// Lists and maps are nested too deep.
@@ -115,8 +112,6 @@ impl Position {
     }
 }
 
-impl std::error::Error for DocumentError {}
-
 impl serde::ser::Error for DocumentError {
     fn custom<T: Display>(message: T) -> DocumentError {
         DocumentError::new(Fault::Custom(message.to_string()))
@@ -147,18 +142,7 @@ impl Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::NotUtf8 => f.write_str("this is not UTF-8; JSON is text in UTF-8"),
-            Fault::Expected { what, found: Some(found) } => {
-                write!(f, "expected {what}, found `{}`", found.escape_debug())
-            }
-            Fault::Expected { what, found: None } => {
-                write!(f, "expected {what}, found the end of the text")
-            }
-            Fault::ControlCharacter => {
-                f.write_str("a text has a control character; write it as `\\n` or `\\u0000`")
-            }
-            Fault::LoneSurrogate => f.write_str(
-                "half of a character is escaped; write the other half after it, or the character",
-            ),
+            Fault::Json(fault) => fault.fmt(f),
             Fault::Twice { name } => {
                 write!(f, "the name `{}` is there twice; leave one of them out", cut(name))
             }

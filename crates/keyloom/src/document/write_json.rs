@@ -1,5 +1,6 @@
 //! An item → JSON text.
 
+use keyloom_json::write_text;
 use keyloom_model::{FieldType, Limits};
 use keyloom_value::{Item, Value};
 
@@ -62,25 +63,4 @@ fn write_bytes(json: &mut String, bytes: &[u8]) {
     if let Value::S(text) = FieldType::Bytes(Limits::NONE).show(&Value::B(bytes.to_vec())) {
         write_text(json, &text);
     }
-}
-
-fn write_text(json: &mut String, text: &str) {
-    json.push('"');
-    let mut rest = text;
-    let must_be_escaped = |c: char| matches!(c, '"' | '\\' | '\0'..='\u{1F}');
-    while let Some(plain) = rest.find(must_be_escaped) {
-        json.push_str(&rest[..plain]);
-        // What must be escaped is ASCII: one byte.
-        match rest.as_bytes()[plain] {
-            b'"' => json.push_str("\\\""),
-            b'\\' => json.push_str("\\\\"),
-            b'\n' => json.push_str("\\n"),
-            b'\r' => json.push_str("\\r"),
-            b'\t' => json.push_str("\\t"),
-            control => json.push_str(&format!("\\u{control:04x}")),
-        }
-        rest = &rest[plain + 1..];
-    }
-    json.push_str(rest);
-    json.push('"');
 }

@@ -135,3 +135,71 @@ fn large_texts_are_read_soon_and_answered_briefly() {
         assert!(error.len() < 1000, "{error}");
     }
 }
+
+/// A text of 8 MiB: `open`, then `piece` for each number, then `close`.
+fn repeated(open: &str, piece: impl Fn(usize) -> String, close: &str) -> String {
+    let mut json = open.to_owned();
+    for number in 0.. {
+        if json.len() >= 8 << 20 {
+            break;
+        }
+        json.push_str(&piece(number));
+    }
+    json.pop();
+    json.push_str(close);
+    json
+}
+
+/// What a value takes in memory beside its text, at most: itself, and a name with its own
+/// allocation.
+const VALUE_MEMORY_BYTES: usize = 80;
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::L(elements) => 1 + elements.iter().map(count).sum::<usize>(),
+        Value::M(members) => 1 + members.iter().map(|(_, member)| count(member)).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// A body of 8 MiB that was a list of zeros took 460 MB and two seconds.
+#[test]
+fn dense_texts_are_refused_before_they_take_ten_times_their_size() {
+    let dense = [
+        repeated("{\"a\":[", |_| "0,".to_owned(), "]}"),
+        repeated("{\"a\":[", |_| "[],".to_owned(), "]}"),
+        repeated("{\"a\":[", |_| "{},".to_owned(), "]}"),
+        repeated("{\"a\":[", |_| "\"\",".to_owned(), "]}"),
+        repeated("{\"a\":[", |_| "[[0]],".to_owned(), "]}"),
+        repeated("{\"a\":[", |_| "{\"a\":0},".to_owned(), "]}"),
+    ];
+    for json in dense {
+        let error = json_to_item(json.as_bytes()).expect_err("too many").to_string();
+        assert!(error.contains("more than 1048576 values"), "{error}");
+    }
+    let sparse = [
+        repeated("{", |number| format!("\"{number:x}\":0,"), "}"),
+        repeated("{\"a\":[", |_| "\"\\u0041\",".to_owned(), "]}"),
+        repeated("{\"a\":[", |_| "12345678,".to_owned(), "]}"),
+        format!("{{\"a\":\"{}\"}}", "\\n".repeat(4 << 20)),
+    ];
+    for json in sparse {
+        let item = json_to_item(json.as_bytes()).expect("it is JSON");
+        let values = count(&Value::M(item));
+        assert!(values * VALUE_MEMORY_BYTES <= 10 * json.len() + 1000, "{values} values");
+    }
+}
+
+#[test]
+fn the_densest_document_that_an_entity_can_be_is_read() {
+    let fields = 320 * 1024;
+    let texts = |count: usize| format!("{{\"a\":[{}\"\"]}}", "\"\",".repeat(count - 1));
+    let json = texts(fields - "a".len() - 3);
+    let item = json_to_item(json.as_bytes()).expect("it is a document");
+    assert_eq!(item.size(), fields);
+    let error = json_to_item(texts(fields).as_bytes()).expect_err("too many").to_string();
+    assert!(
+        error.ends_with("there are more than 327680 values up to here; send fewer at a time"),
+        "{error}"
+    );
+}

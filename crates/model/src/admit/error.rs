@@ -18,7 +18,7 @@ const MEMBERS_LISTED_MAX: usize = 20;
 ///
 /// Its `Display` is a sentence for a person, without its full stop: what is wrong, where, and
 /// what to do. Programs go by [`kind`](FieldError::kind).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FieldError {
     path: Path,
     kind: Box<FieldErrorKind>,
@@ -145,8 +145,6 @@ impl FieldError {
         &self.kind
     }
 }
-
-impl std::error::Error for FieldError {}
 
 impl Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,14 +1,13 @@
 //! Why data cannot be kept under a changed model.
 
-use std::fmt;
-
 use crate::admit::FieldError;
 use crate::model::Entity;
 
 /// One thing that a change of the model may not do, with the reason and the way out.
 ///
 /// Whoever shows it, shows all of them: the author mends the model once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}\n  = help: {help}")]
 pub struct Refusal {
     pub(super) entity: String,
     pub(super) reason: String,
@@ -39,11 +38,3 @@ impl Refusal {
         &self.help
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n  = help: {}", self.reason, self.help)
-    }
-}
-
-impl std::error::Error for Refusal {}

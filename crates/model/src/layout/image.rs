@@ -1,7 +1,5 @@
 //! One entity as it is at one moment, and how its own row keeps it.
 
-use std::fmt;
-
 use keyloom_value::{Item, Name, Number, Value};
 
 use super::attribute::{DELETION, NUMBER, PARTITION, REVISION, SORT, VERSION};
@@ -34,19 +32,12 @@ pub struct OwnRow {
 }
 
 /// A row is not what its key says it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its attribute `{attribute}` is missing or of a wrong type")]
 pub struct Unreadable {
     /// The attribute that is missing or of a wrong type.
     pub attribute: &'static str,
 }
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "its attribute `{}` is missing or of a wrong type", self.attribute)
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 impl Image {
     /// The value of a field; `id` is one.

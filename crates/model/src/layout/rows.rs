@@ -2,7 +2,6 @@
 //! fills, verifies or repairs calls it.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use keyloom_value::{Item, KeyBytes, Name, Number, Value};
 
@@ -45,7 +44,11 @@ pub enum Reason {
 }
 
 /// The values of an entity do not fit into a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "The values that {what} is made of take {bytes} bytes as a key, and a key has at most {bytes_max}: \
+     shorten them."
+)]
 pub struct KeyTooLong {
     /// The list or unique that the key is for.
     pub what: String,
@@ -54,19 +57,6 @@ pub struct KeyTooLong {
     /// How long it can be.
     pub bytes_max: usize,
 }
-
-impl fmt::Display for KeyTooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let KeyTooLong { what, bytes, bytes_max } = self;
-        write!(
-            f,
-            "The values that {what} is made of take {bytes} bytes as a key, and a key has at most \
-             {bytes_max}: shorten them."
-        )
-    }
-}
-
-impl std::error::Error for KeyTooLong {}
 
 impl Layout {
     /// Every row that the entity implies: first its own, then guards, then links, then entries.

@@ -10,7 +10,10 @@ pub struct Credentials {
 }
 
 /// Why a file of credentials cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "Line {line}: {why}. Write aws_access_key_id and aws_secret_access_key as in ~/.aws/credentials."
+)]
 pub struct CredentialsError {
     /// The line, from 1.
     pub line: usize,
@@ -100,19 +103,6 @@ impl fmt::Debug for Credentials {
         f.debug_set().entries(self.secrets.keys()).finish()
     }
 }
-
-impl fmt::Display for CredentialsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Line {}: {}. Write aws_access_key_id and aws_secret_access_key as in \
-             ~/.aws/credentials.",
-            self.line, self.why
-        )
-    }
-}
-
-impl std::error::Error for CredentialsError {}
 
 #[cfg(test)]
 mod tests {

@@ -1,30 +1,31 @@
 //! The times of signatures: `20260131T090507Z`.
 
+use time::{Date, Month};
+
 /// The second since 1970 that a text means.
 pub(super) fn parse(text: &str) -> Option<u64> {
-    let bytes = text.as_bytes();
-    if bytes.len() != 16 || bytes.get(8) != Some(&b'T') || bytes.get(15) != Some(&b'Z') {
-        return None;
-    }
-    let number = |from: usize, to: usize| -> Option<u64> {
-        let digits = text.get(from..to)?;
-        if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
-    };
-    let (year, month, day) = (number(0, 4)?, number(4, 6)?, number(6, 8)?);
-    let (hour, minute, second) = (number(9, 11)?, number(11, 13)?, number(13, 15)?);
-    let is_time = hour < 24 && minute < 60 && second < 61;
-    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) || !is_time {
-        return None;
-    }
-    Some(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+    let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
+    let (year, [month, day]) = (number(date.get(..4)?)?, pair(date.get(4..)?)?);
+    let ([hour, minute], second) = (pair(clock.get(..4)?)?, number(clock.get(4..)?)?);
+    let is_time = clock.len() == 6 && hour < 24 && minute < 60 && second < 61;
+    let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
+    let date = Date::from_calendar_date(i32::from(year), month, u8::try_from(day).ok()?).ok()?;
+    let start = u64::try_from(date.midnight().assume_utc().unix_timestamp()).ok()?;
+    let of_day = u64::from(hour) * 3600 + u64::from(minute) * 60 + u64::from(second);
+    is_time.then_some(start + of_day)
 }
 
-/// Days since 1970. Years begin in March here, so that the odd day is the last one of a year.
-fn days(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+/// Two numbers of two digits each.
+fn pair(text: &str) -> Option<[u16; 2]> {
+    if text.len() != 4 {
+        return None;
+    }
+    Some([number(text.get(..2)?)?, number(text.get(2..)?)?])
+}
+
+/// Digits alone: a sign is none.
+fn number(digits: &str) -> Option<u16> {
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
 #[cfg(test)]
@@ -41,6 +42,13 @@ mod tests {
             ("20150830T123600", None),
             ("2015-08-30T12:36", None),
             ("20151330T123600Z", None),
+            // These days do not exist.
+            ("20150231T123600Z", None),
+            ("20150229T123600Z", None),
+            ("19691231T235959Z", None),
+            ("20150830T1236000Z", None),
+            ("20150830T12360Z", None),
+            ("20150830T126000Z", None),
             ("2015083aT123600Z", None),
             ("+0150830T123600Z", None),
             ("", None),

@@ -88,8 +88,11 @@ fn what_can_never_be_posted_says_so() {
     unfit.headers = vec![("a".to_owned(), "b\r\nc: d".to_owned())];
     assert!(post(PostOptions::default(), unfit).unwrap_err().is_lasting);
     let options = PostOptions { reach: Reach::Public, ..PostOptions::default() };
-    let error = post(options, letter("http://localhost:1/")).unwrap_err();
-    assert!(error.is_lasting && error.message.contains("private network"), "{error}");
+    // A name, addresses as they are, and an address as a number, which a resolver takes.
+    for host in ["localhost", "127.0.0.1", "[::1]", "10.0.0.1", "[::ffff:10.0.0.1]", "2130706433"] {
+        let error = post(options.clone(), letter(format!("http://{host}:1/"))).unwrap_err();
+        assert!(error.is_lasting && error.message.contains("private network"), "{error}");
+    }
 }
 
 #[test]

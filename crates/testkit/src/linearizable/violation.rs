@@ -10,7 +10,8 @@ const SHOWN: usize = 12;
 /// No order explains the history: the longest one that explains its beginning, and what cannot
 /// come next. Calls, replies and the state are shown as their `Debug` shows them, because the
 /// reader is who wrote the model.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
 pub struct Violation {
     placed: Vec<usize>,
     stuck: Vec<usize>,
@@ -60,17 +61,9 @@ fn describe<M: Model>(
     )
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
 /// As `Display`, so that an `unwrap` in a test shows the report and not its escapes.
 impl fmt::Debug for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
-
-impl std::error::Error for Violation {}

@@ -1,46 +1,25 @@
 //! Why something is not a number that can be stored.
 
-use std::fmt;
-
 use crate::display::Quoted;
 
 /// Why a text or a result is not a number of 38 digits in range.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NumberError {
     /// The text is not written as a number.
+    #[error("{} is not a number; write digits with an optional sign, point and exponent, \
+         such as -12.5E3", Quoted::text(.text))]
     Malformed {
         /// The text.
         text: String,
     },
     /// There are more than 38 significant digits. Nothing is rounded silently.
+    #[error("the number has more than 38 significant digits; round it to 38 or fewer")]
     TooManyDigits,
     /// The magnitude is over 9.99…E+125.
+    #[error("the number is too large; its magnitude must be less than 1E+126")]
     TooLarge,
     /// The magnitude is under 1E-130 and not zero.
+    #[error("the number is too close to zero; its magnitude must be 0 or at least 1E-130")]
     TooSmall,
 }
-
-impl fmt::Display for NumberError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NumberError::Malformed { text } => write!(
-                f,
-                "{} is not a number; write digits with an optional sign, point and exponent, \
-                 such as -12.5E3",
-                Quoted::text(text)
-            ),
-            NumberError::TooManyDigits => f.write_str(
-                "the number has more than 38 significant digits; round it to 38 or fewer",
-            ),
-            NumberError::TooLarge => {
-                f.write_str("the number is too large; its magnitude must be less than 1E+126")
-            }
-            NumberError::TooSmall => f.write_str(
-                "the number is too close to zero; its magnitude must be 0 or at least 1E-130",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for NumberError {}

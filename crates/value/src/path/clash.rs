@@ -1,14 +1,13 @@
 //! Paths that must not be used together.
 
-use std::fmt;
-
 use super::Path;
 
 /// Two paths of one update or projection that cannot be used together. Leave one of them out, or
 /// use two updates.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathClash {
     /// One lies at or inside the other.
+    #[error("the paths {first} and {second} overlap; leave one of them out or rewrite it")]
     Overlap {
         /// The path that was given first.
         first: Path,
@@ -16,6 +15,10 @@ pub enum PathClash {
         second: Path,
     },
     /// One takes for a map what the other takes for a list.
+    #[error(
+        "the paths {first} and {second} take one value for a map and for a list; leave \
+         one of them out or rewrite it"
+    )]
     Conflict {
         /// The path that was given first.
         first: Path,
@@ -23,24 +26,6 @@ pub enum PathClash {
         second: Path,
     },
 }
-
-impl fmt::Display for PathClash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PathClash::Overlap { first, second } => write!(
-                f,
-                "the paths {first} and {second} overlap; leave one of them out or rewrite it"
-            ),
-            PathClash::Conflict { first, second } => write!(
-                f,
-                "the paths {first} and {second} take one value for a map and for a list; leave \
-                 one of them out or rewrite it"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for PathClash {}
 
 /// Finds two paths that overlap or conflict, in O(n log n).
 pub(crate) fn first_clash<'a>(paths: impl Iterator<Item = &'a Path>) -> Option<PathClash> {

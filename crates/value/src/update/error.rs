@@ -5,12 +5,14 @@ use std::fmt;
 use crate::{NumberError, Path, PathClash, ValueType};
 
 /// Why an update is refused. The item is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError {
     /// Two of its paths cannot be used together. The update is wrong for every item.
-    Clash(PathClash),
+    #[error("{0}")]
+    Clash(#[from] PathClash),
     /// A constant has a type that its operator does not take. The update is wrong for every item.
+    #[error("{operator} at {path} is given a constant of type {found}; give it {}", OneOf(.expected))]
     OperandType {
         /// The operator.
         operator: UpdateOperator,
@@ -23,6 +25,8 @@ pub enum UpdateError {
     },
     /// A value of the item, or the one that stands in for it, has a type that an operator does
     /// not take. The same update may fit another item.
+    #[error("{operator} at {path} meets a value of type {found}, and needs {}; change the \
+         update, or set the value anew", OneOf(.expected))]
     StoredType {
         /// The operator.
         operator: UpdateOperator,
@@ -35,21 +39,31 @@ pub enum UpdateError {
     },
     /// `SET` reads a path that leads nowhere. [`SetValue::IfMissing`](crate::SetValue::IfMissing)
     /// can stand in for it.
+    #[error(
+        "the item has no value at {path} to read; say what to use instead with \
+         if_not_exists"
+    )]
     MissingOperand {
         /// The path that was read.
         path: Path,
     },
     /// The path is to be written or removed inside something that is not there, or that is not
     /// the map or list it is taken for. Write the map or list first.
+    #[error(
+        "the item has no map or list around {path}; set the map or list before what is \
+         inside it"
+    )]
     MissingParent {
         /// The path that was to be written or removed.
         path: Path,
     },
     /// The result is not a number that can be stored.
+    #[error("the result for {path} cannot be stored: {error}")]
     Number {
         /// The path that was to be written.
         path: Path,
         /// What is wrong with the number.
+        #[source]
         error: NumberError,
     },
 }
@@ -90,57 +104,6 @@ impl fmt::Display for UpdateOperator {
             UpdateOperator::Minus => "-",
             UpdateOperator::Append => "list_append",
         })
-    }
-}
-
-impl fmt::Display for UpdateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            UpdateError::Clash(clash) => clash.fmt(f),
-            UpdateError::OperandType { operator, path, expected, found } => write!(
-                f,
-                "{operator} at {path} is given a constant of type {found}; give it {}",
-                OneOf(expected)
-            ),
-            UpdateError::StoredType { operator, path, expected, found } => write!(
-                f,
-                "{operator} at {path} meets a value of type {found}, and needs {}; change the \
-                 update, or set the value anew",
-                OneOf(expected)
-            ),
-            UpdateError::MissingOperand { path } => write!(
-                f,
-                "the item has no value at {path} to read; say what to use instead with \
-                 if_not_exists"
-            ),
-            UpdateError::MissingParent { path } => write!(
-                f,
-                "the item has no map or list around {path}; set the map or list before what is \
-                 inside it"
-            ),
-            UpdateError::Number { path, error } => {
-                write!(f, "the result for {path} cannot be stored: {error}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for UpdateError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            UpdateError::Number { error, .. } => Some(error),
-            UpdateError::Clash(clash) => Some(clash),
-            UpdateError::OperandType { .. }
-            | UpdateError::StoredType { .. }
-            | UpdateError::MissingOperand { .. }
-            | UpdateError::MissingParent { .. } => None,
-        }
-    }
-}
-
-impl From<PathClash> for UpdateError {
-    fn from(clash: PathClash) -> UpdateError {
-        UpdateError::Clash(clash)
     }
 }
 
