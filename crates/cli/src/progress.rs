@@ -51,10 +51,15 @@ impl ProgressBar {
 
     /// Writes a line of its own to standard error, above the bar.
     pub(crate) fn say(&self, line: &str) {
-        self.bar.suspend(|| {
+        self.suspend(|| {
             // That nobody reads it is no reason to stop.
             let _ = writeln!(std::io::stderr(), "{line}");
         });
+    }
+
+    /// Takes the bar away while something else is written.
+    pub(crate) fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
     }
 
     /// How long it has taken.
