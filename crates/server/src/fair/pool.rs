@@ -17,9 +17,9 @@ use super::queue::{Queue, Ticket};
 use super::task::{Task, Work};
 use super::turn::Turn;
 
-/// How much time a future gets where it is awaited: more than an entity or a usual page takes, and
-/// little for those that wait for the same thread.
-const FIRST_SLICE: Duration = Duration::from_micros(200);
+/// How much time a future gets where it is awaited: more than an entity or a usual page takes (a page
+/// of 20 about 100 µs), and little for those that wait for the same thread.
+const FIRST_SLICE: Duration = Duration::from_micros(300);
 /// How much time a turn in the pool is: long beside the few microseconds that changing costs.
 const SLICE: Duration = Duration::from_millis(1);
 

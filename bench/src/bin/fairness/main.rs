@@ -1,0 +1,86 @@
+//! What a light request costs alone and beside clients that ask for long pages without a pause.
+//!
+//! ```sh
+//! cargo run --release -p keyloom-bench --bin fairness
+//! cargo run --release -p keyloom-bench --bin fairness -- --beside PATH # and another build of keyloom
+//! ```
+//!
+//! It builds `keyloom` and serves tasks with it on this machine. Servers take turns, round by round.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::expect_used,
+    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+)]
+
+mod load;
+mod served;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use keyloom_bench::{folder, run};
+use load::{Outcome, Request};
+use served::Served;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Rounds of which the median counts.
+const ROUNDS: usize = 5;
+/// Clients that ask for long pages.
+const HEAVY_CLIENTS: usize = 32;
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_quick = arguments.iter().any(|argument| argument == "--quick");
+    let round = Duration::from_secs(if is_quick { 1 } else { 5 });
+    run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
+    let mut programs: Vec<(&str, PathBuf)> = vec![("this build", folder()?.join("keyloom"))];
+    let place = arguments.iter().position(|argument| argument == "--beside");
+    if let Some(path) = place.and_then(|place| arguments.get(place + 1)) {
+        programs.insert(0, ("the other build", PathBuf::from(path)));
+    }
+    let start = |(name, program): &(&'static str, PathBuf)| {
+        eprintln!("{name}: tasks are written");
+        Served::start(name, program)
+    };
+    let servers = programs.iter().map(start).collect::<Result<Vec<Served>, String>>()?;
+    println!("| server | light request | beside | p50 | p99 | max | heavy pages per second |");
+    println!("|---|---|---|---:|---:|---:|---:|");
+    for light in [Request::Get, Request::Page] {
+        for heavy in [0, HEAVY_CLIENTS] {
+            for (server, outcome) in servers.iter().zip(median(&servers, light, heavy, round)) {
+                report(server, light, heavy, &outcome);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The median round of each server by its p99; in each round, all servers have their turn.
+fn median(servers: &[Served], light: Request, heavy: usize, round: Duration) -> Vec<Outcome> {
+    let mut outcomes: Vec<Vec<Outcome>> = servers.iter().map(|_| vec![]).collect();
+    for _ in 0..ROUNDS {
+        for (server, outcomes) in servers.iter().zip(&mut outcomes) {
+            outcomes.push(load::round(server, light, heavy, round));
+        }
+    }
+    let median = |mut outcomes: Vec<Outcome>| {
+        outcomes.sort_by_key(|outcome| outcome.p99);
+        outcomes.swap_remove(ROUNDS / 2)
+    };
+    outcomes.into_iter().map(median).collect()
+}
+
+fn report(server: &Served, light: Request, heavy: usize, outcome: &Outcome) {
+    let Outcome { p50, p99, max, heavy_per_second } = outcome;
+    let [p50, p99, max] = [p50, p99, max].map(|time| time.as_micros());
+    let (beside, pages) = match heavy {
+        0 => ("nobody".to_owned(), "–".to_owned()),
+        _ => (format!("{heavy} clients"), format!("{heavy_per_second:.0}")),
+    };
+    let (name, light) = (server.name, light.name());
+    println!("| {name} | {light} | {beside} | {p50} µs | {p99} µs | {max} µs | {pages} |");
+}

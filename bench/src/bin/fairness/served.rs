@@ -1,0 +1,67 @@
+//! A server with tasks in it.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use keyloom_bench::{HttpClient, Running, folder, free_port};
+
+/// More than the longest page has.
+const TASKS: usize = 5_000;
+const MODEL: &str = "[entity.task]\nfields.name = 'text 1..200'\nfields.description = 'text'\n\
+                     [entity.task.list.all]\npath = '/tasks'\n";
+
+/// A server that runs, and the ids of its tasks.
+pub(crate) struct Served {
+    pub(crate) name: &'static str,
+    pub(crate) ids: Vec<String>,
+    running: Running,
+}
+
+impl Served {
+    pub(crate) fn start(name: &'static str, program: &Path) -> Result<Served, String> {
+        let port = free_port().map_err(|error| error.to_string())?;
+        let data = folder()?.join(format!("fairness-{port}"));
+        std::fs::create_dir_all(&data).map_err(|error| error.to_string())?;
+        let model = data.join("tasks.toml");
+        std::fs::write(&model, MODEL).map_err(|error| error.to_string())?;
+        let mut command = Command::new(program);
+        command.arg("serve").arg(model).arg("--data").arg(data.join("store"));
+        command.args(["--log", "failures", "--listen", &format!("127.0.0.1:{port}")]);
+        let running = Running::start(command, port, data)?;
+        let mut served = Served { name, ids: vec![], running };
+        served.wait()?;
+        let mut client = served.client();
+        served.ids = (0..TASKS).map(|number| create(&mut client, number)).collect();
+        Ok(served)
+    }
+
+    /// Waits for an answer: the server tries its port before it opens its store, and lets it go.
+    fn wait(&self) -> Result<(), String> {
+        let asked = Instant::now();
+        let request = b"GET /tasks HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let answer = || HttpClient::connect(self.running.port)?.send(request);
+        while !answer().is_ok_and(|status| status == 200) {
+            if asked.elapsed() > Duration::from_secs(60) {
+                return Err("it did not answer within a minute".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn client(&self) -> HttpClient {
+        HttpClient::connect(self.running.port).expect("the server listens")
+    }
+}
+
+fn create(client: &mut HttpClient, number: usize) -> String {
+    let description = "What is to be done, in some words. ".repeat(10);
+    let body = format!(r#"{{"name":"task {number}","description":"{description}"}}"#);
+    let head = "POST /tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
+    let request = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    assert_eq!(client.send(request.as_bytes()).expect("an answer"), 201);
+    let answer = String::from_utf8_lossy(client.body());
+    let id = answer.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
+    id.expect("the answer has an id").0.to_owned()
+}
