@@ -224,7 +224,7 @@ mod tests {
             attempts.set(attempts.get() + 1);
             (0..100).take_while(|_| !interrupt.fires()).count()
         };
-        let slices = [Slice::interrupting(|| attempts_are_over()), Slice::new(|| false)];
+        let slices = [Slice::interrupting(attempts_are_over), Slice::new(|| false)];
         let (seen, _) = polls(&slices, interruptible(read));
         assert_eq!(seen, [SlicePoll::Yielded, SlicePoll::Ready(100)]);
         assert_eq!(attempts.get(), 2);
