@@ -72,7 +72,8 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let chores = tokio::spawn(chores(db.clone()));
     let Parts { routes, closed, handlers, pages } = served.parts;
     let pages = [pages, pages::named(arguments)?].concat();
-    let options = RestOptions { name: served.name.to_owned(), closed, pages };
+    let options =
+        RestOptions { name: served.name.to_owned(), closed, pages, engine: engine.clone() };
     let rest = Rest::new(db.clone(), tokens, routes, options)?;
     let greeting = rest.greeting();
     let config = listen::config(arguments, default_limits())?;

@@ -65,7 +65,7 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     let region = arguments.get_one::<String>("region").cloned().unwrap_or_default();
     let options = EndpointOptions { region, ..EndpointOptions::default() };
     let endpoint = Endpoint::new(engine.clone(), options);
-    let app = DynamoDb::new(endpoint, credentials, Arc::new(SystemClock));
+    let app = DynamoDb::new(endpoint, credentials, Arc::new(SystemClock)).measuring(&engine);
     let config = listen::config(arguments, Limits::default())?;
     drop(reserved);
     let (server, url) = listen::bind(config, app.into()).await?;

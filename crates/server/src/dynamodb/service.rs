@@ -11,7 +11,7 @@ use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use keyloom_dynamodb::Endpoint;
-use keyloom_store::Clock;
+use keyloom_store::{Clock, Engine};
 use tokio::time::timeout;
 
 use super::Credentials;
@@ -49,8 +49,13 @@ impl DynamoDb {
         credentials: Option<Credentials>,
         clock: Arc<dyn Clock>,
     ) -> DynamoDb {
-        let (metrics, request_ids) = (Metrics::new(|_| {}), RequestIds::new());
+        let (metrics, request_ids) = (Metrics::new(None, |_| {}), RequestIds::new());
         DynamoDb { endpoint, credentials, clock, metrics, request_ids }
+    }
+
+    /// With the figures of the engine under the endpoint among the metrics.
+    pub fn measuring(self, engine: &Arc<Engine>) -> DynamoDb {
+        DynamoDb { metrics: Metrics::new(Some(engine), |_| {}), ..self }
     }
 
     /// The answer to a request.

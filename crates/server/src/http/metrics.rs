@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyloom_store::Engine;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, LabelSetEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -14,6 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::edge::Edge;
+use super::engine_metrics::EngineMetrics;
 
 /// The media type of [`Metrics::text`].
 pub(crate) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -68,8 +70,12 @@ impl EncodeLabelSet for Answered {
 }
 
 impl Metrics {
-    /// Nothing measured yet. An app may register more.
-    pub(crate) fn new(register: impl FnOnce(&mut Registry)) -> Metrics {
+    /// Nothing measured yet; what the engine measures is there too, if there is one. An app may
+    /// register more.
+    pub(crate) fn new(
+        engine: Option<&Arc<Engine>>,
+        register: impl FnOnce(&mut Registry),
+    ) -> Metrics {
         let mut metrics = Metrics {
             registry: Registry::with_prefix("keyloom"),
             requests: Family::default(),
@@ -91,6 +97,9 @@ impl Metrics {
         metrics.registry.register("requests", help, metrics.requests.clone());
         let help = "How long answers took";
         metrics.registry.register("request_duration_seconds", help, metrics.durations.clone());
+        if let Some(engine) = engine {
+            metrics.registry.register_collector(Box::new(EngineMetrics::new(engine)));
+        }
         register(&mut metrics.registry);
         metrics
     }

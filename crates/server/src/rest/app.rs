@@ -13,6 +13,7 @@ use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::Extensions;
 use keyloom::Db;
+use keyloom_store::Engine;
 use serde_json::Value as Json;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
@@ -51,11 +52,13 @@ pub struct RestOptions {
     /// Operations on entities that are not served, by their names, such as `change_search`: what
     /// they would do, the application's own routes and handlers do by their rules.
     pub closed: &'static [&'static str],
+    /// The engine under the database, whose figures are among the metrics.
+    pub engine: Option<Arc<Engine>>,
 }
 
 impl Default for RestOptions {
     fn default() -> RestOptions {
-        RestOptions { name: "keyloom".to_owned(), pages: vec![], closed: &[] }
+        RestOptions { name: "keyloom".to_owned(), pages: vec![], closed: &[], engine: None }
     }
 }
 
@@ -78,7 +81,7 @@ impl Rest {
         db: Db,
         tokens: Tokens,
         own: Vec<OwnRoute>,
-        options: RestOptions,
+        mut options: RestOptions,
     ) -> Result<Rest, String> {
         let model = db.model();
         let mut operations = operations(&model);
@@ -101,10 +104,12 @@ impl Rest {
             return Err(format!("The page `{}` has the place of a route.", page.path));
         }
         let backlog = BacklogMetrics::default();
+        // Not kept: whoever closes the engine must be the last who has it.
+        let engine = options.engine.take();
         let service = RestService {
             names: operations.iter().map(|operation| operation.name.as_str().into()).collect(),
             directory: Directory::new(&operations, &model),
-            metrics: Metrics::new(|registry| backlog.register(registry)),
+            metrics: Metrics::new(engine.as_ref(), |registry| backlog.register(registry)),
             backlog,
             request_ids: RequestIds::new(),
             is_stopped: watch::Sender::new(false),

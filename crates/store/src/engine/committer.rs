@@ -202,6 +202,7 @@ impl Committer {
         }
         let applied = self.log_and_apply(&planned).map_err(|error| self.shared.fail(error));
         let (rows, view) = applied?;
+        self.shared.meters.count_group();
         self.shared.publish(view);
         self.since_checkpoint.rows += rows;
         Ok(())
@@ -249,7 +250,7 @@ impl Committer {
 
     fn sync(&self) -> Result<(), Error> {
         match self.shared.options.durability {
-            Durability::Sync => self.log.sync(),
+            Durability::Sync => self.shared.meters.sync(|| self.log.sync()),
             Durability::Relaxed => {
                 let mut written =
                     self.shared.written.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use keyloom_value::Item;
 
@@ -53,6 +54,20 @@ pub struct Status {
     pub oldest: u64,
     /// Bytes of the log.
     pub log_bytes: u64,
+    /// Files of the log.
+    pub log_segments: usize,
+    /// Bytes of the tree.
+    pub tree_bytes: u64,
+    /// Bytes of the tree that wait to be written to its file.
+    pub unwritten_bytes: usize,
+    /// Groups of commits since it was opened; each is logged with one sync.
+    pub groups: u64,
+    /// Commits since it was opened.
+    pub commits: u64,
+    /// Syncs of the log since it was opened.
+    pub syncs: u64,
+    /// How long all of them took together.
+    pub sync_time: Duration,
     /// Why no more writes are taken, if that is so.
     pub failure: Option<Error>,
 }
@@ -115,6 +130,13 @@ impl Engine {
             checkpointed: self.shared.in_tree().0,
             oldest: self.shared.log.oldest().unwrap_or(commit.next()).0,
             log_bytes: self.shared.log.bytes()?,
+            log_segments: self.shared.log.segments().len(),
+            tree_bytes: self.shared.tree.file().bytes(),
+            unwritten_bytes: self.shared.tree.file().waiting_bytes(),
+            groups: self.shared.meters.groups(),
+            commits: commit.0 - self.shared.opened_at.0,
+            syncs: self.shared.meters.syncs(),
+            sync_time: self.shared.meters.sync_time(),
             failure: self.shared.check().err(),
         })
     }

@@ -21,6 +21,7 @@ mod format;
 mod group;
 mod key_range;
 mod log;
+mod meters;
 mod open;
 mod options;
 mod prepared;

@@ -9,6 +9,7 @@ use crate::{Error, Failure};
 
 use super::format::CommitNo;
 use super::log::{LogDirectory, Retention, Segment};
+use super::meters::Meters;
 use super::options::Options;
 use super::queue::Queue;
 use super::tree::Tree;
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     in_tree: AtomicU64,
     failure: Mutex<Option<Arc<Failure>>>,
     pub(crate) tree: Tree,
+    pub(crate) meters: Meters,
     /// Held for as long as anything above it lives.
     _lock: Box<dyn Send + Sync>,
 }
@@ -67,6 +69,7 @@ impl Shared {
             in_tree: AtomicU64::new(opened.in_tree.0),
             failure: Mutex::new(opened.tree.file().failure()),
             tree: opened.tree,
+            meters: Meters::default(),
             _lock: opened.lock,
         }
     }
@@ -146,7 +149,8 @@ impl Shared {
     pub(crate) fn sync_log(&self) -> Result<(), Error> {
         let (segment, last) = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.synced.load(Ordering::Acquire) < last.0 {
-            segment.file.sync().map_err(super::io_error("syncing the log", &segment.path))?;
+            let synced = self.meters.sync(|| segment.file.sync());
+            synced.map_err(super::io_error("syncing the log", &segment.path))?;
             self.synced.fetch_max(last.0, Ordering::AcqRel);
         }
         Ok(())

@@ -139,6 +139,11 @@ impl TreeFile {
         self.inner.lock().flushed
     }
 
+    /// Bytes of the file once all of it is written.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.inner.lock().len
+    }
+
     /// Bytes that wait for the flusher.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.inner.lock().waiting_bytes

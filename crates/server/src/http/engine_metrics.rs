@@ -1,0 +1,80 @@
+//! The engine's figures, as Prometheus reads them.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use keyloom_store::{Engine, Status};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+/// Looks at an engine whenever it is asked.
+pub(crate) struct EngineMetrics {
+    /// Whoever closes the engine does not wait for this.
+    engine: Weak<Engine>,
+}
+
+impl EngineMetrics {
+    pub(crate) fn new(engine: &Arc<Engine>) -> EngineMetrics {
+        EngineMetrics { engine: Arc::downgrade(engine) }
+    }
+}
+
+impl Collector for EngineMetrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let status = self.engine.upgrade().map(|engine| engine.status());
+        let Some(Ok(status)) = status else { return Ok(()) };
+        let mut write = |name: &str, help: &str, metric: &dyn EncodeMetric| {
+            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+        };
+        for (name, help, value) in gauges(&status) {
+            write(name, help, &ConstGauge::new(value))?;
+        }
+        for (name, help, value) in counters(&status) {
+            write(name, help, &ConstCounter::new(value))?;
+        }
+        let help = "Time that syncs of the log took";
+        let sync_time = ConstCounter::new(status.sync_time.as_secs_f64());
+        write("engine_sync_seconds", help, &sync_time)
+    }
+}
+
+type Figures<T, const N: usize> = [(&'static str, &'static str, T); N];
+
+fn gauges(status: &Status) -> Figures<f64, 6> {
+    [
+        ("engine_log_bytes", "Size of the log", status.log_bytes as f64),
+        ("engine_log_segments", "Files of the log", status.log_segments as f64),
+        ("engine_tree_bytes", "Size of the tree", status.tree_bytes as f64),
+        (
+            "engine_unwritten_bytes",
+            "Bytes of the tree that wait to be written to its file",
+            status.unwritten_bytes as f64,
+        ),
+        (
+            "engine_replay_commits",
+            "Commits that opening after a crash would replay",
+            status.commit.saturating_sub(status.checkpointed) as f64,
+        ),
+        (
+            "engine_is_writable",
+            "0 if a failure keeps the engine from writing",
+            f64::from(u8::from(status.failure.is_none())),
+        ),
+    ]
+}
+
+fn counters(status: &Status) -> Figures<u64, 3> {
+    [
+        ("engine_commits", "Commits", status.commits),
+        ("engine_commit_groups", "Groups of commits, each logged with one sync", status.groups),
+        ("engine_syncs", "Syncs of the log", status.syncs),
+    ]
+}
+
+impl fmt::Debug for EngineMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineMetrics").finish_non_exhaustive()
+    }
+}
