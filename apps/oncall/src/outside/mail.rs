@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use keyloom::Clock;
 use keyloom::events::Failure;
-use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
+use lettre::message::header::{
+    ContentTransferEncoding, ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0,
+};
 use lettre::message::{Body, Mailbox};
 
 use super::smtp::{Server, Unsent};
@@ -84,6 +86,7 @@ fn written(
         .date(sent)
         // The same for every attempt: who gets it twice can tell.
         .message_id(Some(format!("<{}@{}>", message.key, from.email.domain())))
+        .header(MIME_VERSION_1_0)
         .header(ContentType::TEXT_PLAIN)
         .raw_header(HeaderValue::new(automatic, "auto-generated".to_owned()))
         .body(body(&message.text))
@@ -136,8 +139,8 @@ mod tests {
             formatted("fire", "a\nb"),
             "From: \"On call\" <oncall@example.com>\r\nTo: ada@example.com\r\nSubject: fire\r\n\
              Date: Mon, 05 Jan 2026 10:00:00 +0000\r\nMessage-ID: <s.0.m@example.com>\r\n\
-             Content-Type: text/plain; charset=utf-8\r\nAuto-Submitted: auto-generated\r\n\
-             MIME-Version: 1.0\r\nContent-Transfer-Encoding: 7bit\r\n\r\na\r\nb"
+             MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\
+             Auto-Submitted: auto-generated\r\nContent-Transfer-Encoding: 7bit\r\n\r\na\r\nb"
         );
     }
 

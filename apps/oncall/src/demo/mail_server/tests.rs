@@ -48,7 +48,7 @@ fn send(server: &MailServer, text: &str) -> Result<(), String> {
         search: String::new(),
         domain: String::new(),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let sent = runtime.block_on(Mail::new(options).unwrap().send(message));
     sent.map(drop).map_err(|failure| format!("{failure:?}"))
 }
