@@ -24,7 +24,7 @@ impl Request {
         }
     }
 
-    fn path(self, ids: &[String], number: usize) -> String {
+    pub(crate) fn path(self, ids: &[String], number: usize) -> String {
         match self {
             Request::Get => format!("/tasks/{}", ids[number * 7919 % ids.len()]),
             Request::Page => "/tasks?limit=20".to_owned(),
@@ -75,7 +75,7 @@ pub(crate) fn round(server: &Served, light: Request, heavy: usize, round: Durati
     })
 }
 
-fn get(client: &mut HttpClient, path: &str) {
+pub(crate) fn get(client: &mut HttpClient, path: &str) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_eq!(client.send(request.as_bytes()).expect("an answer"), 200, "{path}");
 }

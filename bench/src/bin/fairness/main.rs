@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin fairness
 //! cargo run --release -p keyloom-bench --bin fairness -- --beside PATH # and another build of keyloom
+//! cargo run --release -p keyloom-bench --bin fairness -- attacks       # beside clients that mean no good
 //! ```
 //!
 //! It builds `keyloom` and serves tasks with it on this machine. Servers take turns, round by round.
@@ -13,6 +14,7 @@
     reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
 )]
 
+mod attack;
 mod load;
 mod served;
 
@@ -20,6 +22,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use attack::Attack;
 use keyloom_bench::{folder, run};
 use load::{Outcome, Request};
 use served::Served;
@@ -47,6 +50,10 @@ fn main() -> Result<(), String> {
         Served::start(name, program)
     };
     let servers = programs.iter().map(start).collect::<Result<Vec<Served>, String>>()?;
+    if arguments.iter().any(|argument| argument == "attacks") {
+        report_attacks(&servers, round);
+        return Ok(());
+    }
     println!("| server | light request | beside | p50 | p99 | max | heavy pages per second |");
     println!("|---|---|---|---:|---:|---:|---:|");
     for light in [Request::Get, Request::Page] {
@@ -57,6 +64,24 @@ fn main() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// p50 and p99 of a light request beside each attack: of all rounds, the median by p99.
+fn report_attacks(servers: &[Served], round: Duration) {
+    println!("| server | beside | p50 | p99 | p99, of alone |\n|---|---|---:|---:|---:|");
+    for server in servers {
+        let mut alone = None;
+        for attack in Attack::ALL {
+            let rounds = (0..ROUNDS).map(|_| attack::round(server, attack, round));
+            let mut rounds: Vec<(Duration, Duration)> = rounds.collect();
+            rounds.sort_by_key(|(_, p99)| *p99);
+            let (p50, p99) = rounds[ROUNDS / 2];
+            let ratio = p99.as_secs_f64() / alone.get_or_insert(p99).as_secs_f64();
+            let (server, attack) = (server.name, attack.name());
+            let (p50, p99) = (p50.as_micros(), p99.as_micros());
+            println!("| {server} | {attack} | {p50} µs | {p99} µs | {ratio:.1} × |");
+        }
+    }
 }
 
 /// The median round of each server by its p99; in each round, all servers have their turn.

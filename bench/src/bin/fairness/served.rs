@@ -50,6 +50,10 @@ impl Served {
         Ok(())
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.running.port
+    }
+
     pub(crate) fn client(&self) -> HttpClient {
         HttpClient::connect(self.running.port).expect("the server listens")
     }
