@@ -15,6 +15,7 @@ mod greeting;
 mod jobs;
 mod list;
 mod metrics;
+mod news;
 mod openapi;
 mod operation;
 mod own_route;

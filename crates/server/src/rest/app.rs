@@ -22,6 +22,7 @@ use super::access::{Caller, Owner};
 use super::call::{Call, JSON};
 use super::greeting::greeting;
 use super::metrics::BacklogMetrics;
+use super::news::News;
 use super::operation::{Access, Action, Operation, Segment, operations};
 use super::own_route::OwnRoute;
 use super::pages::{OwnPage, Pages};
@@ -113,6 +114,7 @@ impl Rest {
             backlog,
             request_ids: RequestIds::new(),
             is_stopped: watch::Sender::new(false),
+            news: Arc::new(News::new(db.clone())),
             db,
             model,
             tokens,

@@ -3,6 +3,7 @@
 //! Whoever comes back with the id of the last event that it has seen goes on after it. What is not
 //! kept any more is refused with a word, never skipped.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,21 +12,20 @@ use keyloom::Db;
 use keyloom::events::{Event, EventPage, Position};
 use keyloom_model::Model;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::call::{Call, Reply, bad_parameter, cut};
+use super::news::News;
 use super::problem::Problem;
 use crate::http::layers::EVENT_STREAM;
 use crate::http::refusal::Refusal;
 use crate::http::streams::StreamPlace;
-use crate::race::race;
+use crate::race::{Either, race};
 
 /// How many changes of rows are looked at together.
 const LOOKED: usize = 256;
 /// Pieces that wait for a client that reads slowly.
 const WAITING_MAX: usize = 16;
-/// How often is looked for something new.
-const EVERY: Duration = Duration::from_millis(100);
 /// After so long without an event a sign of life is sent, so that nobody in between hangs up.
 const QUIET_MAX: Duration = Duration::from_secs(15);
 /// A client that takes nothing for so long has gone.
@@ -37,15 +37,25 @@ struct Stream {
     /// Only events of these kinds; all, if there are none.
     entities: Vec<String>,
     to: mpsc::Sender<Bytes>,
+    news: watch::Receiver<u64>,
     stopped: watch::Receiver<bool>,
     /// Given back when the stream ends.
     _place: StreamPlace,
 }
 
+/// Why a stream goes on.
+enum Woken {
+    ByNews,
+    /// Nothing was said for a while.
+    ByQuiet,
+    /// The server stops, or the client has gone.
+    ByEnd,
+}
+
 pub(super) async fn stream(
     call: &Call,
     model: &Model,
-    stopped: &watch::Receiver<bool>,
+    (news, stopped): (&Arc<News>, &watch::Sender<bool>),
 ) -> Result<Reply, Problem> {
     call.check_parameters(&["entity", "after"])?;
     let entities = entities(call, model)?;
@@ -53,6 +63,8 @@ pub(super) async fn stream(
         Some(after) => after,
         None => call.db.newest_position().await?,
     };
+    // Before the first look, so that nothing happens unnoticed between the two.
+    let news = news.follow();
     // What is wrong is an answer of its own; later it could only end the stream.
     let first = call.db.events(&after, LOOKED).await?;
     let reply = Reply { media_type: EVENT_STREAM, ..Reply::empty(StatusCode::OK) };
@@ -62,8 +74,8 @@ pub(super) async fn stream(
     let place = call.origin.edge.streams.enter(call.origin.ip());
     let place = place.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
     let (to, pieces) = mpsc::channel(WAITING_MAX);
-    let (db, stopped) = (call.db.clone(), stopped.clone());
-    let stream = Stream { db, entities, to, stopped, _place: place };
+    let (db, stopped) = (call.db.clone(), stopped.subscribe());
+    let stream = Stream { db, entities, to, news, stopped, _place: place };
     tokio::spawn(stream.run(first));
     Ok(Reply { pieces: Some(pieces), ..reply })
 }
@@ -104,14 +116,14 @@ impl Stream {
                 return;
             }
             if !is_full {
-                let stop = async { self.stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
-                if let crate::race::Either::Right(_) = race(sleep(EVERY), stop).await {
-                    return;
-                }
-                if last.elapsed() >= QUIET_MAX {
-                    // The position goes along, so that whoever comes back looks at less.
-                    let alive = self.send(format!("id: {position}\n: nothing new\n\n")).await;
-                    said = alive.then(Instant::now);
+                match self.wait(last + QUIET_MAX).await {
+                    Woken::ByNews => {}
+                    Woken::ByQuiet => {
+                        // The position goes along, so that whoever comes back looks at less.
+                        let alive = self.send(format!("id: {position}\n: nothing new\n\n")).await;
+                        said = alive.then(Instant::now);
+                    }
+                    Woken::ByEnd => return,
                 }
             }
             page = match self.db.events(&position, LOOKED).await {
@@ -119,6 +131,18 @@ impl Stream {
                 // Coming back, the client is told why.
                 Err(_) => return,
             };
+        }
+    }
+
+    /// Waits until there may be something to say.
+    async fn wait(&mut self, quiet_until: Instant) -> Woken {
+        let Stream { news, stopped, to, .. } = self;
+        let stop = async { stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
+        let end = race(stop, to.closed());
+        match timeout_at(quiet_until, race(end, news.changed())).await {
+            Err(_) => Woken::ByQuiet,
+            Ok(Either::Right(Ok(()))) => Woken::ByNews,
+            Ok(Either::Left(_) | Either::Right(Err(_))) => Woken::ByEnd,
         }
     }
 

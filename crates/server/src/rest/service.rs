@@ -20,6 +20,7 @@ use super::access::{Caller, Owner, credential, identify};
 use super::app::RestOptions;
 use super::call::{Call, Reply};
 use super::metrics::BacklogMetrics;
+use super::news::News;
 use super::operation::{Access, Action, Operation};
 use super::own_route::{OwnRequest, OwnRoute, OwnShape};
 use super::pages::Pages;
@@ -53,6 +54,7 @@ pub(crate) struct RestService {
     pub(super) backlog: BacklogMetrics,
     pub(super) request_ids: RequestIds,
     pub(super) is_stopped: watch::Sender<bool>,
+    pub(super) news: Arc<News>,
 }
 
 /// Why a request has no answer: the app says why, or the edge does.
@@ -196,7 +198,7 @@ impl RestService {
             Action::ListTokens => token_routes::list(call, &self.tokens).await,
             Action::CreateToken => token_routes::create(call, &self.tokens).await,
             Action::RevokeToken => token_routes::revoke(call, &self.tokens).await,
-            Action::Changes => changes::stream(call, model, &self.is_stopped.subscribe()).await,
+            Action::Changes => changes::stream(call, model, (&self.news, &self.is_stopped)).await,
             Action::Job(_, step) => jobs::step(call, *step).await,
             Action::Metrics => self.measurements(&call.origin).await,
             Action::Own(index, _) => {
