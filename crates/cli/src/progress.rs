@@ -49,16 +49,8 @@ impl ProgressBar {
         }
     }
 
-    /// Writes a line of its own to standard error, above the bar.
-    pub(crate) fn say(&self, line: &str) {
-        self.suspend(|| {
-            // That nobody reads it is no reason to stop.
-            let _ = writeln!(std::io::stderr(), "{line}");
-        });
-    }
-
-    /// Takes the bar away while something else is written.
-    pub(crate) fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
+    /// Writes other text, above the bar.
+    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 

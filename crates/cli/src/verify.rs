@@ -84,7 +84,7 @@ async fn verify(db: &Db, repair: Repair, is_json: bool) -> Result<Verified, Stri
         let page = db.verify_page(repair, from.as_deref()).await;
         let page = page.map_err(|error| error.to_string())?;
         for finding in &page.findings {
-            bar.suspend(|| say(&told(finding, is_json)))?;
+            bar.aside(|| say(&told(finding, is_json)))?;
             match finding.remedy {
                 Remedy::Mended => verified.mended += 1,
                 Remedy::NotAsked | Remedy::NeedsPerson | Remedy::Changed => verified.left += 1,

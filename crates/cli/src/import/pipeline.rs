@@ -2,6 +2,7 @@
 //! order, so a line can refer to any line before it, and groups them into few syncs.
 
 use std::collections::VecDeque;
+use std::io::Write;
 
 use keyloom::{Db, Entry, Error, Existing, Imported, TenantProblem};
 use keyloom_model::Layout;
@@ -237,7 +238,10 @@ impl Pipeline {
         if self.is_stopped() {
             return;
         }
-        self.bar.say(&format!("line {}: {}", problem.line, problem.reason));
+        self.bar.aside(|| {
+            // That nobody reads it is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "line {}: {}", problem.line, problem.reason);
+        });
         self.tally.add(problem);
     }
 }
