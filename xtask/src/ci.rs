@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::tidy;
+use crate::{deny, tidy};
 
 /// One thing that must pass.
 struct Step {
@@ -20,6 +20,8 @@ struct Step {
 enum Action {
     /// The style budgets, in this process.
     Tidy,
+    /// What we build with.
+    Deny,
     /// Cargo with these arguments.
     Cargo(&'static [&'static str]),
     /// Cargo with these arguments, and the same random cases in every run.
@@ -41,6 +43,11 @@ const STEPS: &[Step] = &[
         remedy: "Each line above names a place and what to do there; `cargo xtask tidy` runs this \
                  step alone.",
         action: Action::Tidy,
+    },
+    Step {
+        heading: "dependencies",
+        remedy: "Use another package, or argue for a change of deny.toml in the commit message.",
+        action: Action::Deny,
     },
     Step {
         heading: "clippy",
@@ -99,6 +106,7 @@ fn act(action: &Action, root: &Path) -> Result<(), String> {
             0 => Ok(()),
             complaints => Err(format!("complaints: {complaints}.")),
         },
+        Action::Deny => deny::check(root),
         Action::Cargo(arguments) => succeed(cargo(root).args(*arguments)),
         Action::CargoTest(arguments) => {
             // A change passes or fails by what it is, not by luck. `cargo test` on its own draws
@@ -153,7 +161,7 @@ pub(crate) fn cargo(root: &Path) -> Command {
     command
 }
 
-fn succeed(command: &mut Command) -> Result<(), String> {
+pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("it ended with {status}.")),

@@ -10,6 +10,7 @@
 
 mod charts;
 mod ci;
+mod deny;
 mod tidy;
 
 use std::env;
@@ -23,11 +24,14 @@ Usage: cargo xtask <task>
 
 Tasks:
   ci      Everything a change must pass, in this order, stopping at the first failure:
-          formatting, tidy, clippy, all tests (unit, integration, documentation), the
-          documentation itself, and the examples. Run it before you commit.
+          formatting, tidy, dependencies (cargo-deny, which it installs into the target
+          folder), clippy, all tests (unit, integration, documentation), the documentation
+          itself, and the examples. Run it before you commit.
   tidy    Only the style budgets: function and file length, names, words and calls that may
-          not be there, layering of crates, public surface, documents, charts, licences.
+          not be there, layering of crates, public surface, documents, charts.
           Each complaint names a place (file:line) and says what to do.
+  advisories
+          Whether a dependency has a known vulnerability. It needs GitHub, so `ci` does not.
   charts  Draw the charts of documents from their tables; tidy says which are old.
   help    This text; also --help.
 
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci"] => ci::run(root()),
         ["tidy"] => tidy::run(root()),
+        ["advisories"] => deny::advisories(root()),
         ["charts"] => charts::run(root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
