@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use crate::judges::{self, Size};
 use crate::tidy;
 
 /// One thing that must pass.
@@ -28,6 +29,8 @@ enum Action {
     CargoDoc(&'static [&'static str]),
     /// Every example of every crate, because a reader tries them first.
     Examples,
+    /// The tests that install foreign software.
+    Judges,
 }
 
 const STEPS: &[Step] = &[
@@ -50,6 +53,8 @@ const STEPS: &[Step] = &[
             "clippy",
             "--workspace",
             "--all-targets",
+            "--features",
+            "keyloom-cli/judges",
             "--locked",
             "--",
             "-D",
@@ -72,6 +77,12 @@ const STEPS: &[Step] = &[
         heading: "examples",
         remedy: "Run the last example named above alone; it must end without an error.",
         action: Action::Examples,
+    },
+    Step {
+        heading: "judges",
+        remedy: "They need Python 3, Node.js, npm, PyPI and Debian's packages. `cargo xtask judges` runs \
+                 this step alone.",
+        action: Action::Judges,
     },
 ];
 
@@ -110,6 +121,7 @@ fn act(action: &Action, root: &Path) -> Result<(), String> {
             succeed(cargo(root).args(*arguments).env("RUSTDOCFLAGS", "-D warnings"))
         }
         Action::Examples => run_examples(root),
+        Action::Judges => succeed(&mut judges::command(root, Size::Reduced)),
     }
 }
 
@@ -153,7 +165,8 @@ pub(crate) fn cargo(root: &Path) -> Command {
     command
 }
 
-fn succeed(command: &mut Command) -> Result<(), String> {
+/// Runs a command that must succeed.
+pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("it ended with {status}.")),
@@ -161,6 +174,7 @@ fn succeed(command: &mut Command) -> Result<(), String> {
     }
 }
 
-fn seconds(elapsed: Duration) -> String {
+/// A time as the output names it.
+pub(crate) fn seconds(elapsed: Duration) -> String {
     format!("{:.1} s", elapsed.as_secs_f64())
 }

@@ -10,6 +10,8 @@
 
 mod charts;
 mod ci;
+mod judges;
+mod soak;
 mod tidy;
 
 use std::env;
@@ -24,10 +26,16 @@ Usage: cargo xtask <task>
 Tasks:
   ci      Everything a change must pass, in this order, stopping at the first failure:
           formatting, tidy, clippy, all tests (unit, integration, documentation), the
-          documentation itself, and the examples. Run it before you commit.
+          documentation itself, the examples, and the judges. Run it before you commit.
+          Random tests draw the same cases every time.
   tidy    Only the style budgets: function and file length, names, words and calls that may
           not be there, layering of crates, public surface, documents, charts, licences.
           Each complaint names a place (file:line) and says what to do.
+  judges  Only the tests that install foreign software (SDKs, other servers, generators, a
+          browser), at reduced size. They need Python 3, Node.js and the network.
+  soak    All tests and judges at full size with fresh seeds, for hours. It prints its seeds and a
+          table of results for docs/testing.md; PROPTEST_RNG_SEED, KEYLOOM_SEED, PROPTEST_CASES
+          and ONCALL_SEEDS decide what they name.
   charts  Draw the charts of documents from their tables; tidy says which are old.
   help    This text; also --help.
 
@@ -41,6 +49,8 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci"] => ci::run(root()),
         ["tidy"] => tidy::run(root()),
+        ["judges"] => judges::run(root()),
+        ["soak"] => soak::run(root()),
         ["charts"] => charts::run(root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
