@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use crate::judges::{self, Size};
 use crate::{deny, tidy};
 
 /// One thing that must pass.
@@ -30,6 +31,8 @@ enum Action {
     CargoDoc(&'static [&'static str]),
     /// Every example of every crate, because a reader tries them first.
     Examples,
+    /// The tests that install foreign software.
+    Judges,
 }
 
 const STEPS: &[Step] = &[
@@ -57,6 +60,8 @@ const STEPS: &[Step] = &[
             "clippy",
             "--workspace",
             "--all-targets",
+            "--features",
+            "keyloom-cli/judges",
             "--locked",
             "--",
             "-D",
@@ -79,6 +84,12 @@ const STEPS: &[Step] = &[
         heading: "examples",
         remedy: "Run the last example named above alone; it must end without an error.",
         action: Action::Examples,
+    },
+    Step {
+        heading: "judges",
+        remedy: "They need Python 3, Node.js, npm, PyPI and Debian's packages. `cargo xtask judges` runs \
+                 this step alone.",
+        action: Action::Judges,
     },
 ];
 
@@ -118,6 +129,7 @@ fn act(action: &Action, root: &Path) -> Result<(), String> {
             succeed(cargo(root).args(*arguments).env("RUSTDOCFLAGS", "-D warnings"))
         }
         Action::Examples => run_examples(root),
+        Action::Judges => succeed(&mut judges::command(root, Size::Reduced)),
     }
 }
 
@@ -161,6 +173,7 @@ pub(crate) fn cargo(root: &Path) -> Command {
     command
 }
 
+/// Runs a command that must succeed.
 pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
@@ -169,6 +182,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
     }
 }
 
-fn seconds(elapsed: Duration) -> String {
+/// A time as the output names it.
+pub(crate) fn seconds(elapsed: Duration) -> String {
     format!("{:.1} s", elapsed.as_secs_f64())
 }

@@ -11,6 +11,8 @@
 mod charts;
 mod ci;
 mod deny;
+mod judges;
+mod soak;
 mod tidy;
 
 use std::env;
@@ -26,12 +28,18 @@ Tasks:
   ci      Everything a change must pass, in this order, stopping at the first failure:
           formatting, tidy, dependencies (cargo-deny, which it installs into the target
           folder), clippy, all tests (unit, integration, documentation), the documentation
-          itself, and the examples. Run it before you commit.
+          itself, the examples, and the judges. Run it before you commit. Random tests draw
+          the same cases every time.
   tidy    Only the style budgets: function and file length, names, words and calls that may
           not be there, layering of crates, public surface, documents, charts.
           Each complaint names a place (file:line) and says what to do.
   advisories
           Whether a dependency has a known vulnerability. It needs GitHub, so `ci` does not.
+  judges  Only the tests that install foreign software (SDKs, other servers, generators, a
+          browser), at reduced size. They need Python 3, Node.js and the network.
+  soak    All tests and judges at full size with fresh seeds, for hours. It prints its seeds and a
+          table of results for docs/testing.md; PROPTEST_RNG_SEED, KEYLOOM_SEED, PROPTEST_CASES
+          and ONCALL_SEEDS decide what they name.
   charts  Draw the charts of documents from their tables; tidy says which are old.
   help    This text; also --help.
 
@@ -46,6 +54,8 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(root()),
         ["tidy"] => tidy::run(root()),
         ["advisories"] => deny::advisories(root()),
+        ["judges"] => judges::run(root()),
+        ["soak"] => soak::run(root()),
         ["charts"] => charts::run(root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");

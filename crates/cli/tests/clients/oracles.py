@@ -1,6 +1,6 @@
 """Random requests, right and wrong, to our endpoint and to foreign ones beside it.
 
-    oracles.py CASES OURS NAME=URL NAME=URL ...
+    oracles.py CASES SEED OURS NAME=URL NAME=URL ...
 
 A request that all foreign servers answer alike, and ours does not, is a difference. It must be
 one of those listed below with who is right, or the run fails. What foreign servers disagree about
@@ -335,13 +335,13 @@ def resync(servers, table):
 
 
 def main():
-    cases, ours = int(sys.argv[1]), Server("ours", sys.argv[2])
-    foreign = [Server(*argument.split("=", 1)) for argument in sys.argv[3:]]
+    cases, seed, ours = int(sys.argv[1]), int(sys.argv[2]), Server("ours", sys.argv[3])
+    foreign = [Server(*argument.split("=", 1)) for argument in sys.argv[4:]]
     servers = [ours, *foreign]
     table = "oracle"
     for server in servers:
         make_table(server, table)
-    requests = Requests(7, table)
+    requests = Requests(seed, table)
     differences, compared, refused = [], 0, 0
     for number in range(cases):
         operation, body = requests.next()
@@ -358,7 +358,7 @@ def main():
     for number, operation, body, mine, theirs in differences[:15]:
         print(f"request {number}: {operation} {json.dumps(body)}\n  ours:   {mine}\n  others: {theirs}")
     names = ", ".join(server.name for server in foreign)
-    print(f"{cases} requests, {compared} answered alike by {names}, {refused} of them refusals")
+    print(f"seed {seed}: {cases} requests, {compared} answered alike by {names}, {refused} of them refusals")
     print(f"{compared - len(differences)} passed, {len(differences)} failed")
     sys.exit(1 if differences else 0)
 

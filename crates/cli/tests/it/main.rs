@@ -1,17 +1,14 @@
-//! The binary as its users see it: its help, its refusals, and clients of others that talk to it.
-//! And the remote store, against our own endpoint and against servers of others.
+//! The binary as its users see it: its help, its refusals, and clients that talk to it. And the
+//! remote store over our own endpoint. Foreign software has a tier of its own: `tests/judges`.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod arguments;
 mod aws_settings;
-mod browser;
 mod charts;
-mod clients;
 mod copies;
 mod deep;
 mod explain;
-mod foreign;
 mod help;
 mod hostile_lines;
 mod http;
@@ -22,7 +19,6 @@ mod killed_import;
 mod models;
 mod once;
 mod openapi;
-mod oracles;
 mod process;
 mod readme;
 mod remote;

@@ -11,6 +11,9 @@ use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use tokio::sync::oneshot;
 
+/// Nobody throttles here: what fails twice fails.
+pub(crate) const ATTEMPTS_MAX: u32 = 2;
+
 /// A server that stops when it is dropped.
 pub(crate) struct OwnEndpoint {
     pub(crate) url: String,

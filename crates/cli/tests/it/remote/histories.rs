@@ -7,8 +7,7 @@ use keyloom_testkit::{ManualClock, Random};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::endpoint::{OwnEndpoint, remote};
-use super::subjects::ATTEMPTS_MAX;
+use super::endpoint::{ATTEMPTS_MAX, OwnEndpoint, remote};
 use crate::world::{Depth, Draw, Readable, World};
 
 /// Fewer than on the other stores, because every read is a request.

@@ -3,15 +3,10 @@
 use std::sync::Arc;
 
 use keyloom_dynamodb::Remote;
-use keyloom_store::{Read, Reference, Store};
+use keyloom_store::{Reference, Store};
 use keyloom_testkit::{ManualClock, Subject};
-use pollster::block_on;
 
-use super::endpoint::{OwnEndpoint, remote};
-use crate::foreign::Foreign;
-
-/// Nobody throttles here: what fails twice fails.
-pub(crate) const ATTEMPTS_MAX: u32 = 2;
+use super::endpoint::{ATTEMPTS_MAX, OwnEndpoint, remote};
 
 /// The remote store over our own endpoint.
 pub(crate) struct Ours {
@@ -43,58 +38,4 @@ impl Subject for Ours {
     fn settle(&self) {
         self.store.expire();
     }
-}
-
-/// The remote store over a foreign endpoint, which goes by a clock of its own.
-pub(crate) struct Theirs {
-    remote: Arc<Remote>,
-    clock: ManualClock,
-}
-
-impl Theirs {
-    /// A subject without tables. The tables that are there are dropped: whoever names an endpoint
-    /// has been asked for one without any.
-    pub(crate) fn emptied(remote: &Arc<Remote>) -> Theirs {
-        for table in block_on(remote.list_tables()).unwrap() {
-            block_on(remote.drop_table(table)).unwrap();
-        }
-        Theirs { remote: remote.clone(), clock: ManualClock::new() }
-    }
-}
-
-impl Subject for Theirs {
-    fn store(&self) -> Arc<dyn Store> {
-        self.remote.clone()
-    }
-
-    fn clock(&self) -> &ManualClock {
-        &self.clock
-    }
-
-    fn settle(&self) {}
-}
-
-/// The remote store over a foreign server of its own.
-pub(crate) struct Alone {
-    theirs: Theirs,
-    _server: Foreign,
-}
-
-impl Alone {
-    pub(crate) fn on(server: Foreign) -> Alone {
-        let remote = Arc::new(remote(&server.url, ATTEMPTS_MAX));
-        Alone { theirs: Theirs { remote, clock: ManualClock::new() }, _server: server }
-    }
-}
-
-impl Subject for Alone {
-    fn store(&self) -> Arc<dyn Store> {
-        self.theirs.store()
-    }
-
-    fn clock(&self) -> &ManualClock {
-        self.theirs.clock()
-    }
-
-    fn settle(&self) {}
 }

@@ -6,15 +6,18 @@ use std::process::Command;
 use crate::clients::{succeed, suite};
 use crate::foreign::Foreign;
 use crate::process::Served;
-
-const REQUESTS: &str = "2000";
+use crate::size::{Size, seed, size};
 
 #[test]
 fn where_foreign_servers_agree_ours_does_too() {
     let (dynoxide, ministack) = (Foreign::dynoxide(), Foreign::ministack());
     let ours = Served::start("oracles");
+    let requests = match size() {
+        Size::Reduced => "2000",
+        Size::Full => "20000",
+    };
     let mut script = Command::new("python3");
-    script.arg(suite("oracles.py")).args([REQUESTS, &ours.url]);
+    script.arg(suite("oracles.py")).args([requests, &seed().to_string(), &ours.url]);
     script.arg(format!("dynoxide={}", dynoxide.url));
     script.arg(format!("ministack={}", ministack.url));
     succeed("Differences from foreign servers", &mut script);

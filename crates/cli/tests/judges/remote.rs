@@ -1,0 +1,5 @@
+//! The remote store over servers of others.
+
+mod conformance;
+mod differences;
+mod subjects;

@@ -1,0 +1,70 @@
+//! The suite of all stores on the remote store: over servers that others wrote, and over any
+//! endpoint that the environment names.
+
+use std::sync::Arc;
+
+use keyloom_dynamodb::{Remote, RemoteOptions};
+use keyloom_store::Read;
+use keyloom_testkit::Subject;
+use keyloom_testkit::conformance::{self, Failure};
+use pollster::block_on;
+
+use super::differences::{DYNOXIDE, FOREIGN, MINISTACK, ONE_SERVER};
+use super::subjects::{Alone, Theirs};
+use crate::foreign::Foreign;
+use crate::it::remote::differences::{REMOTE, assert_known};
+use crate::it::remote::endpoint::{ATTEMPTS_MAX, remote};
+use crate::process::Served;
+
+/// Names an endpoint to run the suite on: a URL, or `aws` for what the environment says. It must
+/// have no tables, because the suite drops what it finds. Without it, the suite runs on a process
+/// of our own.
+const ENDPOINT: &str = "KEYLOOM_DYNAMODB_ENDPOINT";
+
+/// Attempts at the first request to a server that starts: about 20 seconds.
+const START_ATTEMPTS_MAX: u32 = 12;
+
+#[test]
+fn the_suite_over_ministack_differs_where_it_is_known() {
+    let server = Foreign::ministack();
+    assert_known(failures(listening(&server)), &[REMOTE, FOREIGN, ONE_SERVER, MINISTACK]);
+}
+
+/// Each case has a server of its own: the changes of a table that was dropped are still in the feed
+/// of the next one of its name there.
+#[test]
+fn the_suite_over_dynoxide_differs_where_it_is_known() {
+    let make = || Box::new(Alone::on(Foreign::dynoxide())) as Box<dyn Subject>;
+    assert_known(conformance::failures(make), &[REMOTE, FOREIGN, DYNOXIDE]);
+}
+
+#[test]
+fn the_suite_over_an_endpoint_of_the_environment_differs_as_the_remote_store_does() {
+    let Ok(named) = std::env::var(ENDPOINT) else { return over_a_process_of_our_own() };
+    let endpoint = (named != "aws").then_some(named);
+    let options = RemoteOptions { endpoint, ..RemoteOptions::default() };
+    let remote = block_on(Remote::connect(options)).unwrap();
+    assert_known(failures(remote), &[REMOTE, FOREIGN, ONE_SERVER]);
+}
+
+fn over_a_process_of_our_own() {
+    let served = Served::start("endpoint-conformance");
+    assert_known(failures(remote(&served.url, ATTEMPTS_MAX)), &[REMOTE, FOREIGN, ONE_SERVER]);
+}
+
+/// A store over a server that was started a moment ago, once it listens: until then connections are
+/// refused, and tried again.
+fn listening(server: &Foreign) -> Remote {
+    let tables = block_on(remote(&server.url, START_ATTEMPTS_MAX).list_tables());
+    tables.unwrap_or_else(|error| panic!("{} does not answer: {error}", server.url));
+    remote(&server.url, ATTEMPTS_MAX)
+}
+
+fn failures(remote: Remote) -> Vec<Failure> {
+    let tables = block_on(remote.list_tables()).unwrap();
+    assert!(tables.is_empty(), "the suite drops all tables, and here are some: {tables:?}");
+    let remote = Arc::new(remote);
+    let failures = conformance::failures(|| Box::new(Theirs::emptied(&remote)) as Box<dyn Subject>);
+    drop(Theirs::emptied(&remote));
+    failures
+}

@@ -1,0 +1,68 @@
+//! Where servers of others differ from the suite, and how.
+
+use crate::it::remote::differences::{Difference, differs};
+
+/// Servers of others go by a clock of their own.
+pub(crate) const FOREIGN: &[Difference] = &[
+    differs("tables::a_made_table_is_described_as_it_was_asked_for", CLOCK),
+    differs("tables::settings_are_altered_one_at_a_time", CLOCK),
+    differs("ttl::", CLOCK),
+    differs("tokens::a_token_is_forgotten_after_ten_minutes", CLOCK),
+    differs("tokens::sending_again_does_not_prolong_a_token", CLOCK),
+];
+
+/// A server for all cases remembers the tokens of the case before.
+pub(crate) const ONE_SERVER: &[Difference] = &[
+    differs("tokens::a_token_is_for_one_transaction", "the case before has used the token"),
+    differs("tokens::a_failed_transaction_leaves_its_token_free", "the same"),
+];
+
+const CLOCK: &str = "it goes by a clock of its own";
+
+pub(crate) const MINISTACK: &[Difference] = &[
+    differs("tables::a_description_counts_items_and_bytes", "200 bytes an item"),
+    differs("tables::a_description_counts_what_each_index_keeps", "0 items in an index"),
+    differs("updates::remove_add_and_delete_change_what_they_should", REMOVED_ONE_BY_ONE),
+    differs("returned_images::what_an_update_touched_is_its_paths", WHOLE_LIST),
+    differs("returned_images::a_touched_element_is_the_one_at_its_path_then", WHOLE_LIST),
+    differs("indexes::a_filter_sees_what_the_index_keeps", "the filter sees the whole item"),
+    differs("indexes::an_index_added_to_a_table_in_use_is_filled", "0 items in an index"),
+    differs("indexes::an_added_index_passes_over_what_cannot_be_its_key", "they are in the index"),
+    differs("batches::a_batch_read_of_too_many_bytes_leaves_some_for_later", "no limit of 16 MB"),
+    differs("transactions::an_update_that_cannot_be_applied_is_a_reason", "only the first reason"),
+];
+
+const WHOLE_LIST: &str = "the whole list of an element";
+const REMOVED_ONE_BY_ONE: &str = "elements of a list are removed one by one, each moving the next";
+
+pub(crate) const DYNOXIDE: &[Difference] = &[
+    differs("tables::tables_are_listed_in_order", "`b.2` and `B.2` are one name"),
+    differs("tables::a_table_made_again_is_empty", OLD_CHANGES),
+    differs("tables::a_description_counts_items_and_bytes", "0 bytes"),
+    differs("tables::a_description_counts_what_each_index_keeps", "0 items in an index"),
+    differs("updates::set_writes_what_it_should", "a list is filled up with nulls"),
+    differs("updates::remove_add_and_delete_change_what_they_should", REMOVED_ONE_BY_ONE),
+    differs("returned_images::an_update_of_nothing_has_no_old_image", "the key is one"),
+    differs("returned_images::what_an_update_touched_is_its_paths", WHOLE_LIST),
+    differs("returned_images::a_touched_element_is_the_one_at_its_path_then", WHOLE_LIST),
+    differs("queries::texts_sort_by_their_bytes", "begins_with takes no notice of letter case"),
+    differs("query_paging::a_page_looks_at_one_megabyte", OVER_THE_LIMIT),
+    differs("query_paging::an_item_over_the_rest_of_a_page_is_on_the_next", OVER_THE_LIMIT),
+    differs("index_paging::an_index_page_counts_what_the_index_keeps", OVER_THE_LIMIT),
+    differs("scans::a_scan_page_looks_at_one_megabyte", OVER_THE_LIMIT),
+    differs("indexes::an_index_added_to_a_table_in_use_is_filled", "0 items in an index"),
+    differs("indexes::an_added_index_passes_over_what_cannot_be_its_key", "they are in the index"),
+    differs("index_keys::a_key_of_eight_attributes_is_ordered_from_left_to_right", ONE_ATTRIBUTE),
+    differs("index_keys::a_key_of_eight_attributes_pages_at_every_size", ONE_ATTRIBUTE),
+    differs("index_keys::sort_attributes_are_tested_from_left_to_right", ONE_ATTRIBUTE),
+    differs("index_keys::an_item_needs_all_eight_attributes", ONE_ATTRIBUTE),
+    differs("index_keys::values_of_two_attributes_never_run_together", ONE_ATTRIBUTE),
+    differs("transactions::reads_come_back_in_the_order_of_the_request", "parts with the key"),
+    differs("tokens::tokens_have_1_to_36_characters", "36 bytes"),
+    differs("feed::what_changes_nothing_is_not_in_the_feed", "every write is a change"),
+    differs("feed::a_feed_begins_when_it_is_turned_on", OLD_CHANGES),
+];
+
+const OLD_CHANGES: &str = "changes of the feed before are in the new one";
+const OVER_THE_LIMIT: &str = "the item that passes 1 MB is on the page";
+const ONE_ATTRIBUTE: &str = "index keys have one attribute of each kind in conditions";
