@@ -45,11 +45,11 @@ struct Stream {
 
 /// Why a stream goes on.
 enum Woken {
-    ByNews,
+    News,
     /// Nothing was said for a while.
-    ByQuiet,
+    Quiet,
     /// The server stops, or the client has gone.
-    ByEnd,
+    End,
 }
 
 pub(super) async fn stream(
@@ -117,13 +117,13 @@ impl Stream {
             }
             if !is_full {
                 match self.wait(last + QUIET_MAX).await {
-                    Woken::ByNews => {}
-                    Woken::ByQuiet => {
+                    Woken::News => {}
+                    Woken::Quiet => {
                         // The position goes along, so that whoever comes back looks at less.
                         let alive = self.send(format!("id: {position}\n: nothing new\n\n")).await;
                         said = alive.then(Instant::now);
                     }
-                    Woken::ByEnd => return,
+                    Woken::End => return,
                 }
             }
             page = match self.db.events(&position, LOOKED).await {
@@ -140,9 +140,9 @@ impl Stream {
         let stop = async { stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
         let end = race(stop, to.closed());
         match timeout_at(quiet_until, race(end, news.changed())).await {
-            Err(_) => Woken::ByQuiet,
-            Ok(Either::Right(Ok(()))) => Woken::ByNews,
-            Ok(Either::Left(_) | Either::Right(Err(_))) => Woken::ByEnd,
+            Err(_) => Woken::Quiet,
+            Ok(Either::Right(Ok(()))) => Woken::News,
+            Ok(Either::Left(_) | Either::Right(Err(_))) => Woken::End,
         }
     }
 
