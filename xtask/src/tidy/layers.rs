@@ -95,7 +95,6 @@ const LAYERS: &[Layer] = &[
             "base64",
             "bytes",
             "crc32fast",
-            "flate2",
             "http-body-util",
             "hyper",
             "hyper-rustls",
@@ -109,6 +108,14 @@ const LAYERS: &[Layer] = &[
             "tokio",
             "tokio-rustls",
             "tower-service",
+            "axum",
+            "futures-util",
+            "prometheus-client",
+            "rlimit",
+            "tokio-io-timeout",
+            "tower",
+            "tower-http",
+            "tracing",
         ],
     },
     Layer {
@@ -120,6 +127,8 @@ const LAYERS: &[Layer] = &[
             "keyloom-server",
             "clap",
             "tokio",
+            "tracing",
+            "tracing-subscriber",
         ],
     },
     Layer {
@@ -196,12 +205,16 @@ const DEVELOPMENT: &[&str] = &[
     // As a client that talks to the endpoint.
     "aws-sdk-dynamodb",
     "aws-smithy-http-client",
+    // To read and write compressed bodies.
+    "flate2",
     "pollster",
     "proptest",
     // As a mail server with TLS.
     "rustls",
     "serde",
     "serde_json",
+    // To look at the log.
+    "tracing-subscriber",
 ];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {

@@ -88,7 +88,7 @@ impl DynamoDb {
             return Ok(Reply::text(404, "<UnknownOperationException/>\n"));
         }
         // Who does not even name a key that is known need not send anything.
-        if let Err(denial) = self.expect(&head.headers) {
+        if let Err(denial) = self.recognize(&head.headers) {
             return Ok(Reply::json(400, denial_body(&denial)));
         }
         let received = receive(origin, body).await?;
@@ -122,9 +122,9 @@ impl DynamoDb {
         }
     }
 
-    fn expect(&self, headers: &HeaderMap) -> Result<(), Denial> {
+    fn recognize(&self, headers: &HeaderMap) -> Result<(), Denial> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
-        sigv4::expect(credentials, self.clock.now().secs(), headers)
+        sigv4::recognize(credentials, self.clock.now().secs(), headers)
     }
 
     /// Checks the signature, before anything else looks at the request.

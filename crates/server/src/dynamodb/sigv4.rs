@@ -39,7 +39,7 @@ struct Authorization<'a> {
 }
 
 /// Looks at the headers alone: whether the signature, if it is right, would let the request in.
-pub(super) fn expect(
+pub(super) fn recognize(
     credentials: &Credentials,
     now_secs: u64,
     headers: &HeaderMap,

@@ -33,8 +33,8 @@ struct Open {
 #[derive(Debug)]
 pub(crate) struct Activity {
     began: Instant,
-    /// When bytes moved last, in milliseconds since `began`.
-    moved_ms: AtomicU64,
+    /// When bytes moved last, in microseconds since `began`.
+    moved_us: AtomicU64,
     /// Whether a request is being answered. Otherwise it is the client's turn.
     is_busy: AtomicBool,
     close: Notify,
@@ -95,7 +95,7 @@ impl Open {
     fn close_idlest(&mut self, client: IpAddr) -> Option<()> {
         let of_client = self.connections.iter().filter(|(_, (of, _))| *of == client);
         let idle = of_client.filter(|(_, (_, activity))| !activity.is_busy());
-        let (number, _) = idle.min_by_key(|(_, (_, activity))| activity.moved_ms())?;
+        let (number, _) = idle.min_by_key(|(_, (_, activity))| activity.moved_us())?;
         let number = *number;
         // It no longer counts, although its task has yet to notice.
         let (client, activity) = self.remove(number)?;
@@ -126,7 +126,7 @@ impl Activity {
     fn new(began: Instant) -> Activity {
         let activity = Activity {
             began,
-            moved_ms: AtomicU64::new(0),
+            moved_us: AtomicU64::new(0),
             is_busy: AtomicBool::new(false),
             close: Notify::new(),
         };
@@ -136,12 +136,12 @@ impl Activity {
 
     /// Bytes were read or written.
     pub(crate) fn moved(&self) {
-        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.moved_ms.store(now, Ordering::Relaxed);
+        let now = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.moved_us.store(now, Ordering::Relaxed);
     }
 
-    fn moved_ms(&self) -> u64 {
-        self.moved_ms.load(Ordering::Relaxed)
+    fn moved_us(&self) -> u64 {
+        self.moved_us.load(Ordering::Relaxed)
     }
 
     /// Whether the server works on a request, so that the client cannot be blamed for waiting.
@@ -181,12 +181,12 @@ mod tests {
         let connections = Arc::new(Connections::new(4, 3));
         let polite = connections.admit(client(1)).unwrap();
         let greedy: Vec<Place> = (0..3).map(|_| connections.admit(client(2)).unwrap()).collect();
-        for (place, moved_ms) in greedy.iter().zip([30, 10, 20]) {
-            place.activity.moved_ms.store(moved_ms, Ordering::Relaxed);
+        for (place, moved_us) in greedy.iter().zip([30, 10, 20]) {
+            place.activity.moved_us.store(moved_us, Ordering::Relaxed);
         }
         // The client that has too many loses one of its own.
         let fourth = connections.admit(client(2)).unwrap();
-        fourth.activity.moved_ms.store(40, Ordering::Relaxed);
+        fourth.activity.moved_us.store(40, Ordering::Relaxed);
         let closed: Vec<bool> = greedy.iter().map(is_closed).collect();
         assert_eq!(closed, [false, true, false]);
         // So does it when somebody else comes.
