@@ -49,11 +49,7 @@ macro_rules! time {
 }
 
 const OPTIONS: &[LimitOption] = &[
-    count!(
-        "max-connections",
-        connections,
-        "Open connections; fewer if the system gives fewer file handles"
-    ),
+    count!("max-connections", connections, "Open connections, as far as file handles allow"),
     count!(
         "max-connections-per-client",
         connections_per_client,
