@@ -34,7 +34,8 @@ pub(crate) fn run(root: &Path) -> ExitCode {
         let start = Instant::now();
         let outcome = succeed(command.envs(draw.variables.iter().map(|(key, value)| (key, value))));
         failed += usize::from(outcome.is_err());
-        let result = outcome.err().map_or_else(|| "passed".to_owned(), |why| format!("FAILED: {why}"));
+        let result =
+            outcome.err().map_or_else(|| "passed".to_owned(), |why| format!("FAILED: {why}"));
         rows.push(format!("| {name} | {} | {result} |", seconds(start.elapsed())));
     }
     println!("\n{}, `{}`:\n", provenance(root), draw.in_words());
@@ -79,7 +80,8 @@ impl Draw {
 /// The day and the commit, as documents name them.
 fn provenance(root: &Path) -> String {
     let said = |command: &mut Command| {
-        let output = command.current_dir(root).output().ok().filter(|output| output.status.success());
+        let output =
+            command.current_dir(root).output().ok().filter(|output| output.status.success());
         output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let unknown = || "unknown".to_owned();
