@@ -7,6 +7,7 @@ use keyloom::events::Handlers;
 use keyloom_server::{OwnPage, OwnRoute};
 
 use crate::console::log;
+use crate::environment::Environment;
 use crate::serve::{Served, directory_of, serve, serve_arguments};
 use crate::settings::{Setting, Settings};
 
@@ -44,25 +45,29 @@ impl Application {
     pub fn run(self) -> ExitCode {
         let command = clap::Command::new(self.name).about(self.about);
         let command = command.args(self.settings.iter().map(Setting::argument));
-        let arguments = serve_arguments(command).get_matches();
-        exit(self.name, self.serve(&arguments, directory_of(self.name)))
+        let words: Vec<_> = std::env::args_os().collect();
+        let environment = Environment { program: self.name, words: &words };
+        let arguments = environment.of_all(serve_arguments(command)).get_matches();
+        exit(self.name, self.serve(self.name, &arguments, directory_of(self.name)))
     }
 
     /// Serves it, by arguments that include those of [`serve_arguments`], until the process is told
-    /// to stop.
+    /// to stop. The variables of these are named after the program, those of its own settings after
+    /// the application.
     ///
     /// # Errors
     ///
     /// If a setting is wrong, the data cannot be opened or the server cannot listen.
     pub fn serve(
         &self,
+        program: &str,
         arguments: &clap::ArgMatches,
         default_directory: PathBuf,
     ) -> Result<(), String> {
         let settings = Settings::of(self.name, self.settings, arguments)?;
         let parts = (self.parts)(&settings)?;
         let (name, model, url) = (self.name, self.model, settings.url);
-        serve(Served { name, model, parts, url, default_directory }, arguments)
+        serve(Served { program, name, model, parts, url, default_directory }, arguments)
     }
 }
 

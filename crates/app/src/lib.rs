@@ -8,8 +8,10 @@
 //! This crate knows no commands other than serving, and decides nothing about data or HTTP: the
 //! crates `keyloom` and `keyloom-server` do.
 
+mod admin_token;
 mod application;
 mod console;
+mod environment;
 // Public modules, so that `place::open` and `listen::bind` say what they open and bind.
 pub mod directory;
 pub mod limits;
@@ -23,5 +25,6 @@ mod worker;
 
 pub use application::{Application, Parts, exit};
 pub use console::{log, print};
+pub use environment::Environment;
 pub use serve::{Served, directory_of, serve, serve_arguments};
 pub use settings::{Setting, Settings, Takes, secret};

@@ -13,7 +13,7 @@ use crate::console::print;
 use crate::directory::close;
 use crate::place::{self, Opened};
 use crate::worker::Workers;
-use crate::{listen, logging, pages};
+use crate::{admin_token, listen, logging, pages};
 
 /// A document has at most 320 KiB, and a transaction 100 of them that fit into 4 MB.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -25,6 +25,8 @@ const EXPIRE_LIMIT: u32 = 1000;
 /// A model to serve.
 #[derive(Debug)]
 pub struct Served<'a> {
+    /// The program that serves it; its variables in the environment are named after it.
+    pub program: &'a str,
     /// Its name, as the API reference shows it.
     pub name: &'a str,
     /// The text of its model.
@@ -46,7 +48,7 @@ pub fn serve_arguments(command: clap::Command) -> clap::Command {
     );
     let listen = "127.0.0.1:8080";
     let command = listen::arguments(command.arg(data), listen, &default_limits());
-    let command = command.arg(pages::argument());
+    let command = command.arg(pages::argument()).arg(admin_token::argument());
     place::remote_arguments(command)
 }
 
@@ -61,12 +63,14 @@ pub fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
 
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
     logging::start(arguments);
-    // A taken port is noticed before anything is created.
+    // A malformed token and a taken port are noticed before anything is created.
+    let admin = admin_token::named(served.program, arguments)?;
     let reserved = listen::reserve(arguments)?;
     let (default, options) = (served.default_directory, listen::options(arguments));
     let opened = place::open_or_create(arguments, default, options).await?;
     let Opened { place, name, flag, engine } = opened;
     let tokens = place.tokens().await?;
+    admin_token::ensure(&tokens, admin.as_ref()).await?;
     let db = place.database(served.model).await?;
     let is_open = tokens.is_open();
     let chores = tokio::spawn(chores(db.clone()));
@@ -80,7 +84,9 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     if is_open && !config.listen.ip().is_loopback() {
         return Err(format!(
             "refusing to accept remote connections without authentication. Create a token with \
-             `keyloom token create {flag} --role admin`, or listen on 127.0.0.1."
+             `keyloom token create {flag} --role admin`, give one from `keyloom token generate` in \
+             {}, or listen on 127.0.0.1.",
+            admin_token::variable(served.program)
         ));
     }
     drop(reserved);

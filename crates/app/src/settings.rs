@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use clap::parser::ValueSource;
+use clap::builder::FalseyValueParser;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
+
+use crate::environment::variable;
 
 /// An argument of an application.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,8 @@ pub enum Takes {
     /// A text, with the word that stands for it in the help.
     Text(&'static str),
     /// The name of a file that holds a secret. The name of the argument ends in `-file`: without
-    /// `--key-file`, the secret is in the variable `PROGRAM_KEY` of the environment.
+    /// `--key-file` and `PROGRAM_KEY_FILE`, the secret is in the variable `PROGRAM_KEY` of the
+    /// environment.
     Secret,
 }
 
@@ -61,7 +64,9 @@ impl Settings {
             let name = setting.name;
             match setting.takes {
                 Takes::Nothing => {
-                    if arguments.value_source(name) == Some(ValueSource::CommandLine) {
+                    // Not every command that serves an application has its arguments.
+                    let given = arguments.try_get_one::<bool>(name).ok().flatten();
+                    if given == Some(&true) {
                         flags.insert(name);
                     }
                 }
@@ -84,7 +89,7 @@ impl Settings {
 ///
 /// If it cannot be read.
 pub fn secret(program: &str, name: &str, arguments: &ArgMatches) -> Result<Option<String>, String> {
-    let variable = variable(program, name);
+    let variable = variable(program, name.trim_end_matches("-file"));
     let found = match (arguments.get_one::<PathBuf>(name), std::env::var(&variable)) {
         (Some(file), _) => {
             let read = std::fs::read_to_string(file);
@@ -99,15 +104,15 @@ pub fn secret(program: &str, name: &str, arguments: &ArgMatches) -> Result<Optio
     Ok(Some(found.trim().to_owned()))
 }
 
-fn variable(program: &str, name: &str) -> String {
-    format!("{program}_{}", name.trim_end_matches("-file")).replace('-', "_").to_uppercase()
-}
-
 impl Setting {
     pub(crate) fn argument(&self) -> Arg {
         let named = Arg::new(self.name).help(self.help);
         match self.takes {
-            Takes::Nothing => named.long(self.name).action(ArgAction::SetTrue),
+            Takes::Nothing => {
+                // In the environment, everything but `false`, `no`, `off`, `n`, `f`, `0` sets it.
+                let flag = named.long(self.name).action(ArgAction::SetTrue);
+                flag.value_parser(FalseyValueParser::new())
+            }
             Takes::Text(word) => named.long(self.name).value_name(word),
             Takes::Secret => {
                 named.long(self.name).value_name("FILE").value_parser(value_parser!(PathBuf))

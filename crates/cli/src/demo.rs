@@ -18,6 +18,7 @@ use crate::command::Command;
 use crate::import::{OnProblem, Produced, take_in};
 use crate::model_file::{ModelFile, block_on, database};
 use crate::progress::grouped;
+use crate::run::PROGRAM;
 
 pub(crate) const COMMAND: Command = Command { name: "demo", describe, run };
 
@@ -142,7 +143,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let reserved = listen::reserve(arguments)?;
     demo.fill(given.unwrap_or(&default), size)?;
     drop(reserved);
-    demo.application.serve(arguments, default)
+    demo.application.serve(PROGRAM, arguments, default)
 }
 
 impl Demo {

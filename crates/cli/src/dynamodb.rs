@@ -26,6 +26,7 @@ Examples:
       Accept remote connections, signed with one of the access keys in the file `keys`, which
       has the format of ~/.aws/credentials
 
+Every option is also an environment variable: --max-body is KEYLOOM_MAX_BODY.
 Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress.";
 
 fn describe(command: clap::Command) -> clap::Command {

@@ -14,6 +14,7 @@ mod demo;
 mod dynamodb;
 mod explain;
 mod export;
+mod health;
 mod import;
 mod jobs;
 mod model_file;

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use keyloom_app::exit;
+use keyloom_app::{Environment, exit};
 
 use crate::command::Command;
 use crate::{
-    backup, chart, check, completions, demo, dynamodb, explain, export, import, jobs, restore,
-    serve, token, verify,
+    backup, chart, check, completions, demo, dynamodb, explain, export, health, import, jobs,
+    restore, serve, token, verify,
 };
 
 /// Every command, in the order in which `--help` lists them: from the model to serving it, to what
@@ -19,6 +19,7 @@ const COMMANDS: &[Command] = &[
     demo::COMMAND,
     token::COMMAND,
     jobs::COMMAND,
+    health::COMMAND,
     dynamodb::COMMAND,
     import::COMMAND,
     export::COMMAND,
@@ -29,6 +30,9 @@ const COMMANDS: &[Command] = &[
     completions::COMMAND,
 ];
 
+/// The name of the binary.
+pub(crate) const PROGRAM: &str = "keyloom";
+
 const EXAMPLES: &str = "\
 Getting started:
   keyloom demo tasks                       an application with sample data
@@ -37,9 +41,12 @@ Getting started:
 
 Run `keyloom COMMAND --help` for options and examples.";
 
+/// The commands that serve: each of their options is also a variable of the environment.
+const SERVERS: [&str; 3] = [serve::COMMAND.name, demo::COMMAND.name, dynamodb::COMMAND.name];
+
 /// All commands and their arguments.
 pub(crate) fn cli() -> clap::Command {
-    clap::Command::new("keyloom")
+    clap::Command::new(PROGRAM)
         .version(env!("CARGO_PKG_VERSION"))
         .about("Declare entities and queries once; serve them from one table with bounded reads.")
         .subcommand_required(true)
@@ -52,10 +59,19 @@ pub(crate) fn cli() -> clap::Command {
 
 /// Runs the binary `keyloom` with the arguments of this process.
 pub fn run() -> ExitCode {
-    let matches = cli().get_matches();
+    let words: Vec<_> = std::env::args_os().collect();
+    let environment = Environment { program: PROGRAM, words: &words };
+    let matches = cli().mut_subcommands(|command| bind(&environment, command)).get_matches();
     let Some((name, arguments)) = matches.subcommand() else { return ExitCode::FAILURE };
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
         return ExitCode::FAILURE;
     };
     exit(&format!("keyloom {name}"), (command.run)(arguments))
+}
+
+fn bind(environment: &Environment<'_>, command: clap::Command) -> clap::Command {
+    match SERVERS.contains(&command.get_name()) {
+        true => environment.of_all(command),
+        false => environment.of_place(command),
+    }
 }

@@ -10,6 +10,7 @@ use keyloom_server::OwnPage;
 
 use crate::command::Command;
 use crate::model_file::ModelFile;
+use crate::run::PROGRAM;
 use crate::webhooks;
 
 pub(crate) const COMMAND: Command = Command { name: "serve", describe, run };
@@ -24,9 +25,14 @@ Examples:
       --tls-cert cert.pem --tls-key key.pem
       Accept remote connections; every request needs a token
 
+  KEYLOOM_ADMIN_TOKEN=$(keyloom token generate) KEYLOOM_LISTEN=0.0.0.0:8080 \\
+      keyloom serve apps/tasks/model.toml
+      Options from the environment, as in a container; the token is created at start
+
   keyloom serve apps/tasks/model.toml --dynamodb tasks --region eu-central-1
       Store the data in a DynamoDB table, created if missing
 
+Every option is also an environment variable: --max-body is KEYLOOM_MAX_BODY.
 Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress.";
 
 fn describe(command: clap::Command) -> clap::Command {
@@ -46,7 +52,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let parts = Parts { handlers, pages, ..Parts::default() };
     let name = &name_of(path);
     let (model, url, default_directory) = (&file.text, Arc::default(), directory_of(name));
-    serve(Served { name, model, parts, url, default_directory }, arguments)
+    serve(Served { program: PROGRAM, name, model, parts, url, default_directory }, arguments)
 }
 
 /// The pages in the folder `page` next to a model file, if there is one.

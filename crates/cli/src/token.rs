@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches};
-use keyloom::Value;
+use keyloom::{SystemEntropy, Value};
 use keyloom_app::place;
 use keyloom_model::FieldType;
-use keyloom_server::{Role, Token, TokenRequest, Tokens};
+use keyloom_server::{AdminToken, Role, Token, TokenRequest, Tokens};
 use keyloom_store::{Options, Time};
 
 use crate::command::{Command, json_argument, say, time};
@@ -21,6 +21,9 @@ Examples:
 
   keyloom token create --data ./data --role reader --tenant acme --expires 2030-01-01T00:00:00Z
       Create a token that can read the data of the tenant acme, until 2030
+
+  keyloom token generate
+      Print a new token that is stored nowhere, for KEYLOOM_ADMIN_TOKEN of `keyloom serve`
 
   keyloom token list --data ./data
   keyloom token revoke --data ./data ID
@@ -42,15 +45,18 @@ fn describe(command: clap::Command) -> clap::Command {
                 .help("Expiry time, such as 2030-01-01T00:00:00Z [default: never]"),
         )
         .arg(json_argument());
+    let generate = clap::Command::new("generate")
+        .about("Print a new token that is stored nowhere, for the first start of a server");
     let list = clap::Command::new("list").about("List tokens");
     let revoke = clap::Command::new("revoke").about("Revoke a token");
     let id =
         Arg::new("id").value_name("ID").required(true).help("Token id, as shown by `token list`");
     command
-        .about("Create, list and revoke access tokens")
+        .about("Create, generate, list and revoke access tokens")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(place::arguments(create))
+        .subcommand(generate)
         .subcommand(place::arguments(list.arg(json_argument())))
         .subcommand(place::arguments(revoke.arg(id)))
         .after_help(EXAMPLES)
@@ -58,7 +64,16 @@ fn describe(command: clap::Command) -> clap::Command {
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let (verb, arguments) = arguments.subcommand().ok_or("give a subcommand.")?;
+    if verb == "generate" {
+        return generate();
+    }
     block_on(act(verb, arguments))
+}
+
+fn generate() -> Result<(), String> {
+    let text = AdminToken::generate(&SystemEntropy);
+    let text = text.map_err(|error| format!("the system has no random bytes: {error}."))?;
+    say(&format!("{text}\n"))
 }
 
 async fn act(verb: &str, arguments: &ArgMatches) -> Result<(), String> {

@@ -11,11 +11,16 @@ use keyloom_app::{log, secret};
 use keyloom_model::{Model, Target};
 use keyloom_server::{Post, PostOptions, WebhookSecret, Webhooks};
 
-const SECRET: &str = "webhook-secret";
+use crate::run::PROGRAM;
+
+const SECRET: &str = "webhook-secret-file";
+/// What it was called before every option became a variable: its variable is the secret itself.
+const FORMER: &str = "webhook-secret";
 
 pub(crate) fn argument() -> Arg {
     Arg::new(SECRET)
         .long(SECRET)
+        .alias(FORMER)
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
         .help("File with the webhook signing secret [env: KEYLOOM_WEBHOOK_SECRET]")
@@ -38,8 +43,8 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
     if targets().next().is_none() {
         return Ok(None);
     }
-    let secret = secret("keyloom", SECRET, arguments)?.ok_or(
-        "the model has webhooks, which are signed: give --webhook-secret or set \
+    let secret = secret(PROGRAM, SECRET, arguments)?.ok_or(
+        "the model has webhooks, which are signed: give --webhook-secret-file or set \
          KEYLOOM_WEBHOOK_SECRET, at least 16 bytes.",
     )?;
     let secret = WebhookSecret::new(&secret)?;

@@ -38,8 +38,9 @@ pub use http::observe::REQUEST_TARGET;
 pub use post::{Letter, Post, PostError, PostOptions, Posted};
 pub use reach::Reach;
 pub use rest::{
-    Kind, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest, OwnRoute, OwnShape, Problem, Rest,
-    RestOptions, Role, Route, Token, TokenRequest, Tokens, escape_html,
+    AdminToken, AdminTokenError, Kind, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest,
+    OwnRoute, OwnShape, Problem, Rest, RestOptions, Role, Route, Token, TokenRequest, Tokens,
+    escape_html,
 };
 pub use server::Server;
 pub use webhook_secret::WebhookSecret;

@@ -119,7 +119,25 @@ impl Post {
     /// If there is no answer in time, or nothing can be posted there at all.
     pub async fn post(&self, letter: Letter) -> Result<Posted, PostError> {
         let address = letter.address.clone();
-        match timeout(self.time, self.exchange(letter)).await {
+        self.in_time(&address, self.exchange(Method::POST, letter)).await
+    }
+
+    /// Asks for what is at an address, as [`Post::post`] posts.
+    ///
+    /// # Errors
+    ///
+    /// If there is no answer in time.
+    pub async fn get(&self, address: &str) -> Result<Posted, PostError> {
+        let letter = Letter { address: address.to_owned(), headers: vec![], body: vec![] };
+        self.in_time(address, self.exchange(Method::GET, letter)).await
+    }
+
+    async fn in_time(
+        &self,
+        address: &str,
+        exchange: impl Future<Output = Result<Posted, PostError>>,
+    ) -> Result<Posted, PostError> {
+        match timeout(self.time, exchange).await {
             Ok(answer) => answer,
             Err(_) => {
                 let seconds = self.time.as_secs_f32();
@@ -128,10 +146,10 @@ impl Post {
         }
     }
 
-    async fn exchange(&self, letter: Letter) -> Result<Posted, PostError> {
+    async fn exchange(&self, method: Method, letter: Letter) -> Result<Posted, PostError> {
         let uri = uri(&letter.address)?;
         let authority = uri.authority().map_or_else(String::new, ToString::to_string);
-        let answer = self.client.request(request(uri, letter)?).await;
+        let answer = self.client.request(request(method, uri, letter)?).await;
         let answer = answer.map_err(|error| unreachable(&authority, &error))?;
         Ok(taken_in(answer).await)
     }
@@ -146,7 +164,7 @@ async fn taken_in(response: Response<Incoming>) -> Posted {
 
 /// Where an address leads, if something can be posted there.
 fn uri(address: &str) -> Result<Uri, PostError> {
-    let unfit = |why: &str| lasting(format!("`{address}` is no address to post to: {why}."));
+    let unfit = |why: &str| lasting(format!("`{address}` is no address of a server: {why}."));
     let uri: Uri = address.parse().map_err(|_| unfit("it is no URL"))?;
     let is_tls = match uri.scheme_str() {
         Some("https") => true,
@@ -184,9 +202,9 @@ fn unreachable(authority: &str, error: &ClientError) -> PostError {
     }
 }
 
-fn request(uri: Uri, letter: Letter) -> Result<Request<Full<Bytes>>, PostError> {
+fn request(method: Method, uri: Uri, letter: Letter) -> Result<Request<Full<Bytes>>, PostError> {
     let mut request = Request::new(Full::new(Bytes::from(letter.body)));
-    *request.method_mut() = Method::POST;
+    *request.method_mut() = method;
     *request.uri_mut() = uri;
     let headers = request.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -1,6 +1,7 @@
 //! A model over HTTP: REST, tokens, documentation, measurements.
 
 mod access;
+mod admin_token;
 mod app;
 mod bulk;
 mod call;
@@ -35,6 +36,7 @@ mod uri;
 mod values;
 
 pub use access::Role;
+pub use admin_token::{AdminToken, AdminTokenError};
 pub use app::{Rest, RestOptions};
 pub use docs::escape_html;
 pub use own_route::{OwnAnswer, OwnHandler, OwnReply, OwnRequest, OwnRoute, OwnShape};

@@ -91,6 +91,7 @@ const LAYERS: &[Layer] = &[
             "keyloom",
             "keyloom-model",
             "keyloom-store",
+            "keyloom-value",
             "keyloom-dynamodb",
             "base64",
             "bytes",

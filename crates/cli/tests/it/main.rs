@@ -8,6 +8,7 @@ mod aws_settings;
 mod charts;
 mod copies;
 mod deep;
+mod environment;
 mod explain;
 mod help;
 mod hostile_lines;

@@ -105,6 +105,11 @@ impl Serving {
         if !arguments.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }
+        Serving::of(command)
+    }
+
+    /// A command that serves.
+    pub(crate) fn of(mut command: Command) -> Serving {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut greeting = String::new();
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {

@@ -92,15 +92,23 @@ impl Token {
         entropy.fill(&mut secret)?;
         let (id, secret) = (letters(&id), letters(&secret));
         let text = format!("{PREFIX}{id}_{secret}");
+        Ok((Token::known(&id, &secret, request, created), text))
+    }
+
+    /// A token whose text exists already.
+    pub(super) fn known(id: &str, secret: &str, request: TokenRequest, created: Time) -> Token {
         let TokenRequest { role, tenant, name, expires } = request;
-        let hash = hash(&secret);
-        Ok((Token { id, role, tenant, name, created, expires, hash }, text))
+        Token { id: id.to_owned(), role, tenant, name, created, expires, hash: hash(secret) }
     }
 
     /// Whether a secret is that of this token, and its time has not passed.
     pub(super) fn admits(&self, secret: &str, now: Time) -> bool {
-        let is_same = same(&hash(secret), &self.hash);
-        is_same && self.expires.is_none_or(|expires| now < expires)
+        self.is_secret(secret) && self.expires.is_none_or(|expires| now < expires)
+    }
+
+    /// Whether a secret is that of this token.
+    pub(super) fn is_secret(&self, secret: &str) -> bool {
+        same(&hash(secret), &self.hash)
     }
 
     pub(super) fn to_item(&self) -> Item {
@@ -150,9 +158,19 @@ pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
     (is_id(id) && secret.len() < 100).then_some((id, secret))
 }
 
+/// The id and the secret of a text that has exactly the form of our tokens.
+pub(super) fn whole_parts(text: &str) -> Option<(&str, &str)> {
+    let is_whole = |secret: &str| is_of_letters(secret, (SECRET_BYTES * 8).div_ceil(5));
+    parts(text).filter(|(_, secret)| is_whole(secret))
+}
+
 /// Whether a text could be the id of a token.
 pub(super) fn is_id(text: &str) -> bool {
-    text.len() == ID_BYTES * 8 / 5 && text.bytes().all(|byte| ALPHABET.contains(&byte))
+    is_of_letters(text, ID_BYTES * 8 / 5)
+}
+
+fn is_of_letters(text: &str, count: usize) -> bool {
+    text.len() == count && text.bytes().all(|byte| ALPHABET.contains(&byte))
 }
 
 fn hash(secret: &str) -> Vec<u8> {

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use keyloom::{Clock, Entropy, Error, Item};
 use keyloom_store::{
-    Delete, Error as StoreError, Get, KeySchema, KeyType, Put, Scan, Store, TableName, TableSpec,
+    Delete, Error as StoreError, Get, KeySchema, KeyType, OnFailure, Put, Scan, Store, TableName,
+    TableSpec, Time,
 };
+use keyloom_value::Condition;
 
 use super::token::{ID, Token, TokenRequest, is_id, parts};
 
@@ -66,6 +68,27 @@ impl Tokens {
         self.store.put(Put::new(&self.table, token.to_item())).await?;
         self.is_open.store(false, Ordering::SeqCst);
         Ok((token, text))
+    }
+
+    /// Writes a token unless there is one with its id, in which case that one is returned.
+    pub(super) async fn insert(&self, token: &Token) -> Result<Option<Item>, Error> {
+        let mut put = Put::new(&self.table, token.to_item());
+        put.condition = Some(Condition::missing(ID));
+        put.on_failure = OnFailure::ReturnItem;
+        match self.store.put(put).await {
+            Ok(_) => {
+                self.is_open.store(false, Ordering::SeqCst);
+                Ok(None)
+            }
+            Err(StoreError::ConditionFailed { item }) => {
+                Ok(Some(item.map_or_else(Item::new, |item| *item)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
     }
 
     /// All tokens, the oldest first.

@@ -1,5 +1,6 @@
 //! A model over HTTP.
 
+mod admin_token;
 mod ask;
 mod bodies;
 mod browsers;
