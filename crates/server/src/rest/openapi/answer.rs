@@ -91,7 +91,7 @@ pub(super) fn answers(
             vec![document.with(&[ETag]), same()]
         }
         Action::Docs => vec![text("text/html").with(&[ETag]), same()],
-        Action::Metrics => vec![text("text/plain")],
+        Action::Metrics => vec![text("application/openmetrics-text")],
         Action::Health => vec![alive()],
         Action::Own(index, _) => vec![of_own(&own[*index])?],
     };
