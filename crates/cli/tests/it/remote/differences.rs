@@ -9,8 +9,9 @@ use keyloom_testkit::conformance::Failure;
 pub(crate) struct Difference {
     /// The case, or the file of cases if it ends with `::`.
     pub(crate) case: &'static str,
-    what: &'static str,
-    is_certain: bool,
+    pub(crate) what: &'static str,
+    /// Whether it fails even if nothing is slower than another.
+    pub(crate) is_certain: bool,
 }
 
 impl Difference {
@@ -26,11 +27,6 @@ impl Difference {
 
 pub(crate) const fn differs(case: &'static str, what: &'static str) -> Difference {
     Difference { case, what, is_certain: true }
-}
-
-/// A claim that does not hold if one thing is slower than another.
-pub(crate) const fn may_differ(case: &'static str, what: &'static str) -> Difference {
-    Difference { case, what, is_certain: false }
 }
 
 const NO_MOMENT: &str = "the service holds no moment";
