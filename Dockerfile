@@ -5,7 +5,7 @@
 #       -e KEYLOOM_ADMIN_TOKEN keyloom serve /model.toml
 
 FROM rust:1.95-alpine AS build
-RUN apk add --no-cache make musl-dev perl
+RUN apk add --no-cache ca-certificates gcc musl-dev
 WORKDIR /source
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \

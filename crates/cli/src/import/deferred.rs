@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use keyloom::{Entry, Value};
-use keyloom_model::Layout;
+use keyloom_model::{EntityId, FieldId, Layout};
 
 use super::producer::Numbered;
 
@@ -66,15 +66,26 @@ fn targets(entries: &[Option<Numbered>], layout: &Layout) -> Vec<Vec<usize>> {
     let model = layout.model();
     let of = |entry: &Entry| {
         let Some(kind) = model.find(&entry.entity) else { return vec![] };
-        let target = |link: &keyloom_model::Link| {
-            let field = &model.entity(kind).field(link.field).name;
-            let id = entry.fields.get(field).and_then(Value::as_s)?.to_owned();
-            let tenant = tenant(entry).filter(|_| layout.has_tenant(link.target));
-            known.get(&(model.entity(link.target).name.clone(), tenant, id)).copied()
+        let linked = layout.links(kind).iter().map(|link| (link.field, link.target));
+        let listed = model.entity(kind).reference_lists();
+        let target = |(field, target): (FieldId, EntityId)| {
+            let tenant = tenant(entry).filter(|_| layout.has_tenant(target));
+            let ids = entry.fields.get(&model.entity(kind).field(field).name).map(ids);
+            let key = move |id| (model.entity(target).name.clone(), tenant.clone(), id);
+            ids.into_iter().flatten().map(key).filter_map(|key| known.get(&key).copied())
         };
-        layout.links(kind).iter().filter_map(target).collect()
+        linked.chain(listed).flat_map(target).collect()
     };
     all().map(|(_, entry)| of(entry)).collect()
+}
+
+/// What a field refers to: one, or each of a list.
+fn ids(value: &Value) -> Vec<String> {
+    match value {
+        Value::S(id) => vec![id.clone()],
+        Value::L(list) => list.iter().filter_map(Value::as_s).map(str::to_owned).collect(),
+        _ => vec![],
+    }
 }
 
 fn tenant(entry: &Entry) -> Option<String> {

@@ -93,10 +93,10 @@ fn the_first_token_lets_a_new_server_accept_remote_connections() {
     assert!(err.contains("without authentication") && err.contains("KEYLOOM_ADMIN_TOKEN"), "{err}");
     // The second start finds the token, the third one reads it from a file.
     let by_file = [&serve[..], &["--admin-token-file", &file]].concat();
-    let by_variable = [("KEYLOOM_ADMIN_TOKEN", token.as_str())];
-    let starts = [(&serve[..], &by_variable[..]), (&serve, &by_variable), (&by_file, &[])];
-    for (arguments, variables) in starts {
-        let mut serving = Serving::of(with(arguments, variables));
+    let variable = [("KEYLOOM_ADMIN_TOKEN", token.as_str())];
+    let starts = [with(&serve, &variable), with(&serve, &variable), with(&by_file, &[])];
+    for command in starts {
+        let mut serving = Serving::of(command);
         assert_eq!(asked(&serving.url, &token), 200);
         assert_eq!(asked(&serving.url, &generate()), 401);
         assert!(!serving.greeting.contains(&token), "{}", serving.greeting);

@@ -10,6 +10,7 @@ use crate::size::{Size, seed, size};
 
 const APPS: [&str; 4] = ["tasks", "comments", "kitchen", "oncall"];
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
+const GENERATOR: &str = "openapi-python-client==0.29.1";
 const VALIDATOR: &str = "openapi-spec-validator==0.9.0";
 
 fn written(app: &str) -> PathBuf {
@@ -28,12 +29,7 @@ fn the_documents_of_the_apps_are_valid() {
 /// Requests that the document allows and such that it does not, to every operation: no answer is
 /// one that the document does not know, nothing valid is refused, and nothing else is taken.
 fn conforms(app: &str) {
-    let directory = fresh(&format!("schemathesis-{app}"));
-    let mut create = keyloom();
-    let create = create.args(["token", "create", "--role", "admin", "--data"]).arg(&directory);
-    let created = String::from_utf8(create.output().unwrap().stdout).unwrap();
-    let token = created.lines().next().unwrap().to_owned();
-    let served = Served::app(app, directory);
+    let (served, token) = with_admin(app, &format!("schemathesis-{app}"));
     let mut command = Command::new(python_with(SCHEMATHESIS).with_file_name("schemathesis"));
     // Random requests to each operation.
     let examples = match size() {
@@ -42,6 +38,8 @@ fn conforms(app: &str) {
     };
     let clients = suite("");
     command
+        // It leaves files where it runs.
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .env("PYTHONPATH", &clients)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("SCHEMATHESIS_HOOKS", "keyloom_checks")
@@ -78,24 +76,70 @@ fn oncall_does_what_its_document_says() {
 }
 
 #[test]
-fn a_client_made_from_the_document_compiles_and_works() {
+fn clients_that_openapi_typescript_generates_compile_and_work() {
     let folder = scratch("openapi-client");
     installed(&folder, || {
         std::fs::copy(suite("openapi.package.json"), folder.join("package.json")).unwrap();
         let install = ["install", "--loglevel=error", "--no-audit", "--no-fund"];
         succeed("The tools come from npm", Command::new("npm").args(install).current_dir(&folder));
     });
-    std::fs::copy(suite("api_suite.ts"), folder.join("api_suite.ts")).unwrap();
     let tool = |name: &str| {
         let mut command = Command::new(folder.join("node_modules/.bin").join(name));
         command.current_dir(&folder);
         command
     };
-    let make = &mut tool("openapi-typescript");
-    succeed("Types are made", make.arg(written("kitchen")).args(["--output", "kitchen.ts"]));
-    let strict = ["--strict", "--target", "es2022", "--module", "nodenext", "--outDir", "out"];
-    succeed("It compiles", tool("tsc").args(strict).arg("api_suite.ts"));
-    let served = Served::app("kitchen", fresh("openapi-client-data"));
-    let mut node = Command::new("node");
-    succeed("It works", node.arg(folder.join("out/api_suite.js")).arg(&served.url));
+    for app in APPS {
+        let make = &mut tool("openapi-typescript");
+        let output = format!("{app}.ts");
+        succeed("Types are made", make.arg(written(app)).args(["--output", &output]));
+    }
+    for suite_name in ["api_suite.ts", "api_apps.ts"] {
+        std::fs::copy(suite(suite_name), folder.join(suite_name)).unwrap();
+        let strict = ["--strict", "--target", "es2022", "--module", "nodenext", "--outDir", "out"];
+        succeed("It compiles", tool("tsc").args(strict).arg(suite_name));
+    }
+    let compiled = |name: &str| folder.join("out").join(name);
+    for app in APPS {
+        let served = Served::app(app, fresh(&format!("openapi-typescript-{app}")));
+        let mut node = Command::new("node");
+        match app {
+            "kitchen" => node.arg(compiled("api_suite.js")),
+            _ => node.arg(compiled("api_apps.js")).arg(app),
+        };
+        succeed("It works", node.arg(&served.url));
+    }
+}
+
+/// With default options. What the generator cannot express it leaves out with a warning: it may leave
+/// out the type of an answer that is no JSON, but no operation.
+#[test]
+fn clients_that_openapi_python_client_generates_work() {
+    let python = python_with(GENERATOR);
+    let binaries = python.parent().unwrap().to_str().unwrap().to_owned();
+    // It formats what it makes with a tool of its environment.
+    let path = format!("{binaries}:{}", std::env::var("PATH").unwrap_or_default());
+    for app in APPS {
+        let folder = fresh(&format!("openapi-python-{app}"));
+        let mut generate = Command::new(python.with_file_name("openapi-python-client"));
+        generate.args(["generate", "--path"]).arg(written(app)).env("PATH", &path);
+        let output = generate.arg("--output-path").arg(&folder).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        let is_whole = output.status.success() && !said.contains("will not be generated");
+        assert!(is_whole, "{app}: {said}");
+        let (served, token) = with_admin(app, &format!("openapi-python-data-{app}"));
+        let mut client = Command::new(&python);
+        client.arg(suite("api_client.py")).args([app, &served.url, &token]);
+        client.env("PYTHONPATH", &folder).env("PYTHONDONTWRITEBYTECODE", "1");
+        succeed("It works", &mut client);
+    }
+}
+
+/// An application in a new directory, and the token of an admin.
+fn with_admin(app: &str, name: &str) -> (Served, String) {
+    let directory = fresh(name);
+    let mut create = keyloom();
+    let create = create.args(["token", "create", "--role", "admin", "--data"]).arg(&directory);
+    let created = String::from_utf8(create.output().unwrap().stdout).unwrap();
+    (Served::app(app, directory), created.lines().next().unwrap().to_owned())
 }

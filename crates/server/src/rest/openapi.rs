@@ -13,6 +13,7 @@ mod headers;
 mod links;
 mod parameter;
 mod problems;
+mod security;
 mod sentence;
 mod token;
 

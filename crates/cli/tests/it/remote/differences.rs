@@ -10,6 +10,7 @@ pub(crate) struct Difference {
     /// The case, or the file of cases if it ends with `::`.
     pub(crate) case: &'static str,
     pub(crate) what: &'static str,
+    /// Whether it fails even if nothing is slower than another.
     pub(crate) is_certain: bool,
 }
 

@@ -22,14 +22,14 @@ pub(super) fn count_parameters(
         all.push(query(&field.name, &about, one_value(field)));
     }
     if !names.is_empty() {
-        let step = format!("({})", names.join("|"));
-        let schema = json!({ "type": "string", "pattern": format!("^{step}(,{step})*$") });
+        let item = json!({ "type": "string", "enum": names });
+        let schema = json!({ "type": "array", "items": item, "minItems": 1, "uniqueItems": true });
         let about = format!(
             "One number for each value: `{}`, or several with commas between them. A field that \
              is given a value cannot be named.",
             names.join("`, `")
         );
-        all.push(query("split", &about, schema));
+        all.push(Parameter { values: Values::Joined, ..query("split", &about, schema) });
         all.extend([limit(100, "How many numbers at most, with `split`."), cursor()]);
     }
     all

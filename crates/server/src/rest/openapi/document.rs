@@ -11,7 +11,7 @@ use super::describe::{Described, Group};
 use super::headers::AnswerHeader;
 use super::links::links;
 use super::parameter::{Parameter, Place, Values};
-use super::{entity, field};
+use super::{entity, field, security};
 
 const ABOUT: &str = "\
 Made from a model: its entities, and the questions that can be asked of them.
@@ -48,10 +48,7 @@ pub(crate) fn document(name: &str, model: &Model, described: &[Described<'_>]) -
                 .map(|header| (header.name().to_owned(), header.to_json()))
                 .into_iter()
                 .collect::<Map<String, Json>>(),
-            "securitySchemes": { "bearer": {
-                "type": "http", "scheme": "bearer",
-                "description": "A token that `keyloom token create` or `POST /tokens` made.",
-            } },
+            "securitySchemes": security::schemes(),
         },
     })
 }
@@ -65,15 +62,11 @@ fn operation(model: &Model, one: &Described<'_>) -> Json {
         let reference = format!("#/components/responses/{}", problem_name(kind.status()));
         responses.insert(kind.status().to_string(), json!({ "$ref": reference }));
     }
-    let security = match one.access {
-        Access::Anybody => json!([]),
-        Access::Role(_) => json!([{ "bearer": [] }]),
-    };
     let mut operation = json!({
         "operationId": one.operation.name,
         "tags": [one.group.name(model)],
         "summary": one.summary,
-        "security": security,
+        "security": security::of(one),
         "responses": responses,
     });
     let role = match one.access {

@@ -5,7 +5,7 @@ use keyloom_model::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use super::super::example::{default_of, is_needed};
+use super::super::example::is_needed;
 use super::field::{Form, id, or_null, schema, with};
 use super::sentence::rule;
 
@@ -99,10 +99,9 @@ fn whole(model: &Model, entity: &Entity, is_had: impl Fn(&Field) -> bool) -> Map
     let property = |field: &Field| {
         let mut values = or_null_if_optional(field, schema(&field.of, Form::Given));
         values = formatted(entity, field, values);
-        values = match (field.access, default_of(field)) {
-            (FieldAccess::ReadWrite, Some(default)) => with(values, "default", default),
-            (FieldAccess::ReadWrite | FieldAccess::ReadOnly, _) => marked(field, values),
-        };
+        // A sentence has the default. As `default` it would make the field required in a client from
+        // openapi-typescript.
+        values = marked(field, values);
         (field.name.clone(), described(model, entity, field, values))
     };
     settable(entity).filter(|field| is_had(field)).map(property).collect()
@@ -180,15 +179,18 @@ pub(super) fn explained() -> Json {
 /// What was asked for with the parameter `with`: by the name of the relation, an entity that is
 /// referred to, or a page of children.
 fn with_others() -> Json {
-    let page = json!({
-        "type": "object",
-        "properties": { "items": { "type": "array" }, "next": { "type": "string" } },
-        "required": ["items"],
-    });
     let entity = json!({
         "type": "object",
         "properties": { "id": { "type": "string" }, "version": { "type": "string" } },
         "required": ["id", "version"],
+    });
+    let page = json!({
+        "type": "object",
+        "properties": {
+            "items": { "type": "array", "items": entity },
+            "next": { "type": "string" },
+        },
+        "required": ["items"],
     });
     json!({
         "type": "object", "readOnly": true,

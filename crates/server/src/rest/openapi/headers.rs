@@ -25,7 +25,11 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
             all.push(if_match());
             if model.entity(*id).id_source == IdSource::Given {
                 let about = "`*`: only if there is none with this id.";
-                all.push(header("If-None-Match", about, json!({ "const": "*" })));
+                all.push(header(
+                    "If-None-Match",
+                    about,
+                    json!({ "type": "string", "enum": ["*"] }),
+                ));
             }
         }
         Action::Change(_) | Action::Delete(_) => all.push(if_match()),
