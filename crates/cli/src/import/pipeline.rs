@@ -135,7 +135,12 @@ impl Pipeline {
 
     async fn begin(&mut self, begun: InFlight) -> Result<(), String> {
         self.in_flight.push_back(begun);
-        while self.in_flight.len() >= IN_FLIGHT_MAX {
+        // What waited for others goes one after the other: each may refer to the one before it.
+        let in_flight_max = match self.stage {
+            Stage::Lines => IN_FLIGHT_MAX,
+            Stage::Deferred => 1,
+        };
+        while self.in_flight.len() >= in_flight_max {
             self.end_oldest().await?;
         }
         Ok(())
@@ -194,7 +199,11 @@ impl Pipeline {
                 while !entries.is_empty() {
                     let rest = entries.split_off(size.min(entries.len()));
                     let part = std::mem::replace(&mut entries, rest);
-                    all.push(self.send(part).await);
+                    let sent = self.send(part).await;
+                    match self.stage {
+                        Stage::Lines => all.push(sent),
+                        Stage::Deferred => Box::pin(self.end_batch(sent)).await?,
+                    }
                 }
                 for single in all {
                     Box::pin(self.end_batch(single)).await?;
