@@ -10,7 +10,7 @@ use crate::help::commands;
 use crate::process::{Folder, app, told};
 
 /// The commands that take no data directory.
-const WITHOUT_DATA: &[&str] = &["check", "chart", "completions"];
+const WITHOUT_DATA: &[&str] = &["check", "chart", "completions", "health"];
 
 /// Every other command, with `DIR` for the directory and `NEW` for one that does not exist.
 const CALLS: &[&[&str]] = &[
