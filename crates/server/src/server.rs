@@ -16,7 +16,6 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::app::Face;
 use crate::http::connection::{self, Stop};
-use crate::http::connections::Place;
 use crate::http::edge::{Edge, Origin};
 use crate::http::layers;
 use crate::race::{Either, race};
@@ -95,23 +94,23 @@ impl Server {
                     continue;
                 };
                 while connections.try_join_next().is_some() {}
-                // Whoever is not admitted finds the connection closed, and may try again.
-                if let Some(place) = self.edge.connections.admit(client.ip()) {
-                    connections.spawn(self.serve((stream, client), place, stopped.clone()));
-                }
+                connections.spawn(self.serve(stream, client, stopped.clone()));
             }
         })
     }
 
     fn serve(
         &self,
-        (stream, client): (TcpStream, SocketAddr),
-        place: Place,
+        stream: TcpStream,
+        client: SocketAddr,
         stopped: watch::Receiver<Stop>,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let (router, tls, limits) = (self.router.clone(), self.tls.clone(), self.edge.limits);
-        let origin = Origin::new(self.edge.clone(), client, place.activity.clone());
+        let (router, tls, edge) = (self.router.clone(), self.tls.clone(), self.edge.clone());
         async move {
+            // A client that is not admitted finds the connection closed, and can try again.
+            let Some(place) = edge.connections.admit(client.ip()).await else { return };
+            let head_time = edge.limits.head_time;
+            let origin = Origin::new(edge, client, place.activity.clone());
             // Answers are small and waited for: better sent at once than together.
             let _ = stream.set_nodelay(true);
             let from = (origin, place.activity.clone());
@@ -119,7 +118,7 @@ impl Server {
                 None => connection::serve(stream, router, from, stopped).await,
                 Some(tls) => {
                     // A client that does not finish its handshake gets no answer.
-                    let handshake = timeout(limits.head_time, tls.accept(stream));
+                    let handshake = timeout(head_time, tls.accept(stream));
                     let handshake = race(place.activity.closed(), handshake).await;
                     if let Either::Right(Ok(Ok(stream))) = handshake {
                         connection::serve(stream, router, from, stopped).await;

@@ -9,9 +9,16 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::sleep;
+
+/// How many new connections may wait for a place. They have file handles of their own.
+const WAITING_MAX: usize = 64;
+/// How often, and how many times, a waiting connection tries to get a place: for two seconds.
+const RETRY_EVERY: Duration = Duration::from_millis(5);
+const RETRIES: usize = 400;
 
 /// All open connections.
 #[derive(Debug)]
@@ -20,6 +27,7 @@ pub(crate) struct Connections {
     client_max: usize,
     began: Instant,
     open: Mutex<Open>,
+    waiting: Semaphore,
 }
 
 #[derive(Debug, Default)]
@@ -50,16 +58,37 @@ pub(crate) struct Place {
 
 impl Connections {
     pub(crate) fn new(total_max: usize, client_max: usize) -> Connections {
-        Connections { total_max, client_max, began: Instant::now(), open: Mutex::default() }
+        let waiting = Semaphore::new(WAITING_MAX);
+        Connections {
+            total_max,
+            client_max,
+            began: Instant::now(),
+            open: Mutex::default(),
+            waiting,
+        }
     }
 
     pub(crate) fn count(&self) -> usize {
         self.open().connections.len()
     }
 
-    /// A place for a new connection. None if there is no room and every connection that could go is
-    /// being answered.
-    pub(crate) fn admit(self: &Arc<Self>, client: IpAddr) -> Option<Place> {
+    /// A place for a new connection. While every connection that could go is being answered, a few
+    /// new ones wait a moment for the first that is not. None if there is no room even then.
+    pub(crate) async fn admit(self: &Arc<Self>, client: IpAddr) -> Option<Place> {
+        if let Some(place) = self.try_admit(client) {
+            return Some(place);
+        }
+        let _waiting = self.waiting.try_acquire().ok()?;
+        for _ in 0..RETRIES {
+            sleep(RETRY_EVERY).await;
+            if let Some(place) = self.try_admit(client) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    fn try_admit(self: &Arc<Self>, client: IpAddr) -> Option<Place> {
         let mut open = self.open();
         if open.of(client) >= self.client_max {
             open.close_idlest(client)?;
@@ -179,18 +208,19 @@ mod tests {
     #[test]
     fn the_idlest_connection_of_the_greediest_client_makes_room() {
         let connections = Arc::new(Connections::new(4, 3));
-        let polite = connections.admit(client(1)).unwrap();
-        let greedy: Vec<Place> = (0..3).map(|_| connections.admit(client(2)).unwrap()).collect();
+        let polite = connections.try_admit(client(1)).unwrap();
+        let greedy: Vec<Place> =
+            (0..3).map(|_| connections.try_admit(client(2)).unwrap()).collect();
         for (place, moved_us) in greedy.iter().zip([30, 10, 20]) {
             place.activity.moved_us.store(moved_us, Ordering::Relaxed);
         }
         // The client that has too many loses one of its own.
-        let fourth = connections.admit(client(2)).unwrap();
+        let fourth = connections.try_admit(client(2)).unwrap();
         fourth.activity.moved_us.store(40, Ordering::Relaxed);
         let closed: Vec<bool> = greedy.iter().map(is_closed).collect();
         assert_eq!(closed, [false, true, false]);
         // So does it when somebody else comes.
-        let other = connections.admit(client(3)).unwrap();
+        let other = connections.try_admit(client(3)).unwrap();
         assert!(is_closed(&greedy[2]) && !is_closed(&greedy[0]));
         assert!(!is_closed(&polite) && !is_closed(&fourth) && !is_closed(&other));
         assert_eq!(connections.count(), 4);
@@ -199,15 +229,36 @@ mod tests {
     #[test]
     fn a_connection_that_is_being_answered_stays() {
         let connections = Arc::new(Connections::new(2, 2));
-        let places: Vec<Place> = (0..2).map(|_| connections.admit(client(1)).unwrap()).collect();
+        let places: Vec<Place> =
+            (0..2).map(|_| connections.try_admit(client(1)).unwrap()).collect();
         places.iter().for_each(|place| place.activity.set_busy(true));
-        assert!(connections.admit(client(1)).is_none());
-        assert!(connections.admit(client(2)).is_none());
+        assert!(connections.try_admit(client(1)).is_none());
+        assert!(connections.try_admit(client(2)).is_none());
         places[1].activity.set_busy(false);
-        let third = connections.admit(client(2)).unwrap();
+        let third = connections.try_admit(client(2)).unwrap();
         assert!(is_closed(&places[1]) && !is_closed(&places[0]));
         drop((places, third));
         assert_eq!(connections.count(), 0);
         assert!(connections.open().by_client.is_empty());
+    }
+
+    #[test]
+    fn a_new_connection_waits_for_one_that_is_being_answered() {
+        let connections = Arc::new(Connections::new(1, 1));
+        let busy = connections.try_admit(client(1)).unwrap();
+        busy.activity.set_busy(true);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let admitted = runtime.block_on(async {
+            let waiting = {
+                let connections = connections.clone();
+                tokio::spawn(async move { connections.admit(client(2)).await })
+            };
+            while connections.waiting.available_permits() == WAITING_MAX {
+                tokio::task::yield_now().await;
+            }
+            busy.activity.set_busy(false);
+            waiting.await.unwrap()
+        });
+        assert!(admitted.is_some() && is_closed(&busy));
     }
 }

@@ -10,7 +10,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Collected};
 use hyper::Method;
 use hyper::body::Body as _;
 use hyper::header::{
@@ -67,12 +67,12 @@ async fn whole(State(face): State<Arc<dyn Face>>, request: Request, next: Next) 
         return response;
     }
     let (mut head, body) = response.into_parts();
-    // One that is compressed does not know its length, and takes its time.
-    let weight = match body.size_hint().exact() {
-        Some(_) => Weight::Light,
-        None => Weight::Heavy,
+    let collected = match body.size_hint().exact() {
+        Some(_) => body.collect().await.map(Collected::to_bytes),
+        // It is compressed as it is read, which takes time.
+        None => origin.edge.pool.run(Weight::Heavy, collect_in_slices(body)).await,
     };
-    match origin.edge.pool.run(weight, collect(body)).await {
+    match collected {
         Ok(body) => {
             face.seal(&mut head.headers, &body);
             Response::from_parts(head, Body::from(body))
@@ -84,23 +84,15 @@ async fn whole(State(face): State<Arc<dyn Face>>, request: Request, next: Next) 
     }
 }
 
-async fn collect(mut body: Body) -> Result<Bytes, axum::Error> {
-    let mut first = Bytes::new();
-    let mut all = BytesMut::new();
+async fn collect_in_slices(mut body: Body) -> Result<Bytes, axum::Error> {
+    let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         yield_point().await;
-        let Ok(data) = frame?.into_data() else { continue };
-        if first.is_empty() {
-            // Most bodies are one piece, which need not be copied.
-            first = data;
-        } else {
-            if all.is_empty() {
-                all.extend_from_slice(&first);
-            }
-            all.extend_from_slice(&data);
+        if let Ok(data) = frame?.into_data() {
+            bytes.extend_from_slice(&data);
         }
     }
-    Ok(if all.is_empty() { first } else { all.freeze() })
+    Ok(bytes.freeze())
 }
 
 fn panicked(cause: Box<dyn Any + Send>) -> Response {

@@ -14,7 +14,8 @@ use super::room::{Held, NoRoom};
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
-    _held: Held,
+    /// None for an empty body.
+    _held: Option<Held>,
 }
 
 /// Receives a body within the limits.
@@ -22,6 +23,9 @@ pub(crate) async fn receive(origin: &Origin, body: Body) -> Result<Received, Ref
     let limits = &origin.edge.limits;
     if body.size_hint().lower() > limits.body_bytes as u64 {
         return Err(Refusal::TooLarge);
+    }
+    if body.is_end_stream() {
+        return Ok(Received { bytes: Bytes::new(), _held: None });
     }
     let held = origin.edge.room.enter(origin.ip());
     // Whoever is slow now is the client.
@@ -42,5 +46,5 @@ async fn collect(mut body: Body, mut held: Held, bytes_max: usize) -> Result<Rec
         held.grow(data.len()).await.map_err(|NoRoom| Refusal::NoRoom)?;
         bytes.extend_from_slice(&data);
     }
-    Ok(Received { bytes: bytes.freeze(), _held: held })
+    Ok(Received { bytes: bytes.freeze(), _held: Some(held) })
 }
