@@ -88,7 +88,7 @@ pub(crate) fn restore(
         return Err(DirectoryError::NoStore { directory: restore.backup.clone() }.into());
     };
     let (_backup_lock, _) = backup.lock()?;
-    let source = open_to_read(&backup)?;
+    let source = open_to_read(&backup, store)?;
     let target = DataDirectory::new(Arc::clone(&disk), &restore.target);
     let (_lock, contents) = target.lock()?;
     let rows = source.view()?;
@@ -126,15 +126,15 @@ fn check_untouched(backup: &DataDirectory, store: u64, commit: CommitNo) -> Resu
 }
 
 /// A tree opened so that nothing is ever written to its file.
-fn open_to_read(directory: &DataDirectory) -> Result<Tree, Error> {
+fn open_to_read(directory: &DataDirectory, store: u64) -> Result<Tree, Error> {
     let path = directory.tree();
     let file = directory.disk.open(&path, OpenMode::Read);
     let file = file.map_err(io_error("opening the backup's tree", &path))?;
     let read_only = std::io::Error::from(std::io::ErrorKind::ReadOnlyFilesystem);
     let failure = Failure { doing: "writing a backup", path: path.clone(), cause: read_only };
-    let file = TreeFile::new(file, &path, FlushBy::Caller, usize::MAX, Some(Arc::new(failure)));
-    let file = file.map_err(io_error("opening the backup's tree", &path))?;
-    Tree::open(file, &path, READ_CACHE_BYTES)
+    let failure = Some(Arc::new(failure));
+    let file = TreeFile::new(file, (&path, store), FlushBy::Caller, usize::MAX, failure)?;
+    Tree::open(file, READ_CACHE_BYTES)
 }
 
 fn copy_rows(
@@ -152,7 +152,7 @@ fn copy_rows(
                 && bytes < COPY_BYTES
                 && let Some(entry) = rows.next()
             {
-                let (row, value) = entry.map_err(|error| from.failed(error))?;
+                let (row, value) = entry?;
                 let copied = target.insert(row.value(), value.value());
                 copied.map_err(|error| failed(to.path(), error))?;
                 count += 1;

@@ -56,8 +56,7 @@ fn next_work(view: &View, now: Time) -> Result<Option<Work>, Error> {
 }
 
 fn first_row(view: &View, range: &RowRange) -> Result<Option<Vec<u8>>, Error> {
-    let first = view.tree.range(range)?.next().transpose();
-    let first = first.map_err(|error| view.tree.failed(error))?;
+    let first = view.tree.range(range)?.next().transpose()?;
     Ok(first.map(|(row, _)| row.value().to_vec()))
 }
 

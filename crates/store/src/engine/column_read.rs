@@ -59,7 +59,7 @@ impl View {
         let mut wanted = blocks.iter().peekable();
         let range = self.tree.range(&(ColumnRows::block(partition, low), end))?;
         for entry in range.take_while(|_| !interrupt.fires()) {
-            let (row, value) = entry.map_err(|error| self.tree.failed(error))?;
+            let (row, value) = entry?;
             let number = ColumnRows::block_in(row.value()).map_err(|why| self.malformed(why))?;
             while wanted.next_if(|ordinals| block_of(ordinals[0]).0 < number).is_some() {}
             if let Some(ordinals) = wanted.next_if(|ordinals| block_of(ordinals[0]).0 == number) {

@@ -191,9 +191,9 @@ impl DataDirectory {
         let tree_path = self.tree();
         let file = self.disk.open(&tree_path, OpenMode::Create);
         let file = file.map_err(io_error("creating the tree", &tree_path))?;
-        let file = TreeFile::new(file, &tree_path, FlushBy::Caller, MAKING_BYTES, None);
-        let file = file.map_err(io_error("creating the tree", &tree_path))?;
-        let tree = Tree::open(file, &tree_path, MAKING_BYTES)?;
+        let at = (tree_path.as_path(), store);
+        let file = TreeFile::new(file, at, FlushBy::Caller, MAKING_BYTES, None)?;
+        let tree = Tree::open(file, MAKING_BYTES)?;
         let applied = fill(&tree)?;
         tree.close()?;
         let log = self.log();

@@ -199,7 +199,7 @@ impl<'a> Group<'a> {
             if found.len() >= EXPIRE_ITEMS_MAX {
                 break;
             }
-            let (row, _) = entry.map_err(|error| self.view.tree.failed(error))?;
+            let (row, _) = entry?;
             let key = expiring_key(row.value()).map_err(|why| self.view.malformed(why))?;
             let old = self.item(table.space, &key)?;
             // A write earlier in the group may have given it more time.

@@ -49,7 +49,7 @@ pub(crate) fn open(
             store
         }
     };
-    let (tree, mode) = open_tree(&directory, &options)?;
+    let (tree, mode) = open_tree(&directory, store, &options)?;
     if mode == OpenMode::ReadWrite {
         directory.remove_mark()?;
     }
@@ -76,7 +76,11 @@ pub(crate) fn open(
 }
 
 /// Opens the tree, for reading only if its file cannot be written.
-fn open_tree(directory: &DataDirectory, options: &Options) -> Result<(Tree, OpenMode), Error> {
+fn open_tree(
+    directory: &DataDirectory,
+    store: u64,
+    options: &Options,
+) -> Result<(Tree, OpenMode), Error> {
     let path = directory.tree();
     let open = |mode| directory.disk.open(&path, mode);
     let (file, mode, failure) = match open(OpenMode::ReadWrite) {
@@ -97,13 +101,13 @@ fn open_tree(directory: &DataDirectory, options: &Options) -> Result<(Tree, Open
         }
         Err(cause) => return Err(io_error("opening the tree", &path)(cause)),
     };
-    let file = tree_file(file, &path, options, failure)?;
-    Ok((Tree::open(file, &path, options.cache_bytes())?, mode))
+    let file = tree_file(file, (&path, store), options, failure)?;
+    Ok((Tree::open(file, options.cache_bytes())?, mode))
 }
 
 fn tree_file(
     file: Arc<dyn DiskFile>,
-    path: &Path,
+    (path, store): (&Path, u64),
     options: &Options,
     failure: Option<Arc<Failure>>,
 ) -> Result<TreeFile, Error> {
@@ -111,8 +115,7 @@ fn tree_file(
         Background::Threads => FlushBy::Thread,
         Background::Manual => FlushBy::Caller,
     };
-    TreeFile::new(file, path, flush_by, options.unwritten_bytes(), failure)
-        .map_err(io_error("opening the tree", path))
+    TreeFile::new(file, (path, store), flush_by, options.unwritten_bytes(), failure)
 }
 
 /// The catalog in the tree, the last commit that the tree has, and when it happened.
@@ -126,7 +129,7 @@ pub(crate) fn load(tree: &Tree) -> Result<(Arc<Catalog>, CommitNo, Time), Error>
     };
     let mut records = Vec::new();
     for entry in view.range(&SystemKey::tables())? {
-        let (_, value) = entry.map_err(|error| view.failed(error))?;
+        let (_, value) = entry?;
         records.push(TableRecord::decode(value.value()).map_err(malformed)?);
     }
     Ok((Arc::new(Catalog::new(next_id, records)), applied, at))

@@ -67,7 +67,7 @@ impl View {
         let range = (from, rows.names_end(&list.prefix));
         let mut found = Vec::new();
         for entry in self.tree.range(&range)?.take(list.limit as usize) {
-            let (row, value) = entry.map_err(|error| self.tree.failed(error))?;
+            let (row, value) = entry?;
             let name = SetRows::name_of(row.value()).map_err(|why| self.malformed(why))?;
             let record = SetRecord::decode(value.value()).map_err(|why| self.malformed(why))?;
             found.push(SetSize { set: SetName::new(name)?, members: record.len() });
@@ -99,7 +99,7 @@ impl View {
         };
         let mut pending: Option<Pending> = None;
         while let Some(entry) = next() {
-            let (row, value) = entry.map_err(|error| self.tree.failed(error))?;
+            let (row, value) = entry?;
             let (number, is_delta) =
                 SetRows::chunk_of(row.value()).map_err(|why| self.malformed(why))?;
             if let Some(done) = pending.take_if(|pending| pending.number != number) {

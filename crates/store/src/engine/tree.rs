@@ -1,19 +1,26 @@
 //! The tree: redb, seen as one ordered map of rows.
 
 use std::ops::Bound;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition,
+    WriteTransaction,
+};
 
 use crate::{Damage, Error, Failure};
 
+use super::damages::Damages;
 use super::tree_file::TreeFile;
 
 const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
 
 /// A row's bytes, borrowed from the tree.
 pub(crate) type RowGuard<'a> = redb::AccessGuard<'a, &'static [u8]>;
+
+/// A row: its key and its value.
+pub(crate) type Row<'a> = (RowGuard<'a>, RowGuard<'a>);
 
 /// The rows as a write sees them.
 pub(crate) type RowsMut<'txn> = redb::Table<'txn, &'static [u8], &'static [u8]>;
@@ -23,26 +30,35 @@ pub(crate) type RowRange = (Vec<u8>, Vec<u8>);
 
 /// The tree and the file below it. There is one writer at a time.
 pub(crate) struct Tree {
-    // The order matters: redb writes a last time when it is dropped.
-    database: Database,
+    /// None only while it is being dropped: redb writes a last time then, which comes before the
+    /// file goes.
+    database: Option<Database>,
     file: TreeFile,
-    path: PathBuf,
 }
 
 /// The tree at one moment.
 pub(crate) struct TreeView {
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
-    path: PathBuf,
+    damages: Arc<Damages>,
+}
+
+/// Rows in the order of their keys.
+pub(crate) struct Rows<'a> {
+    range: redb::Range<'a, &'static [u8], &'static [u8]>,
+    damages: &'a Damages,
 }
 
 impl Tree {
     /// Opens the tree in a file, or makes one if the file is empty.
-    pub(crate) fn open(file: TreeFile, path: &Path, cache_bytes: usize) -> Result<Tree, Error> {
-        let mut builder = Database::builder();
-        builder.set_cache_size(cache_bytes);
-        let database =
-            builder.create_with_backend(file.backend()).map_err(|error| failed(path, error))?;
-        let tree = Tree { database, file, path: path.to_owned() };
+    pub(crate) fn open(file: TreeFile, cache_bytes: usize) -> Result<Tree, Error> {
+        let damages = Arc::clone(file.damages());
+        let database = damages.guard(|| {
+            let mut builder = Database::builder();
+            builder.set_cache_size(cache_bytes);
+            let made = builder.create_with_backend(file.backend());
+            made.map_err(|error| failed(damages.path(), error))
+        })?;
+        let tree = Tree { database: Some(database), file };
         // Reading a table that was never made is an error; an empty one is not.
         tree.write(|_| Ok(()))?;
         Ok(tree)
@@ -53,7 +69,11 @@ impl Tree {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.damages().path()
+    }
+
+    fn damages(&self) -> &Damages {
+        self.file.damages()
     }
 
     /// Changes rows, all or none. Not on disk before the next checkpoint.
@@ -61,65 +81,119 @@ impl Tree {
         &self,
         change: impl FnOnce(&mut RowsMut<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut transaction = self.database.begin_write().map_err(|e| failed(&self.path, e))?;
-        let set = transaction.set_durability(Durability::None);
-        set.map_err(|error| failed(&self.path, error))?;
-        let outcome = {
-            let mut rows = transaction.open_table(ROWS).map_err(|e| failed(&self.path, e))?;
-            change(&mut rows)?
-        };
-        transaction.commit().map_err(|error| failed(&self.path, error))?;
-        Ok(outcome)
+        self.transact(|transaction| {
+            let set = transaction.set_durability(Durability::None);
+            set.map_err(|error| failed(self.path(), error))?;
+            let mut rows = transaction.open_table(ROWS).map_err(|e| failed(self.path(), e))?;
+            change(&mut rows)
+        })
     }
 
     /// Starts bringing everything written so far to the disk. Returns the number of syncs of the
     /// file after which it is there.
     pub(crate) fn checkpoint(&self) -> Result<u64, Error> {
-        let mut transaction = self.database.begin_write().map_err(|e| failed(&self.path, e))?;
-        // Costs a little now and saves reading the whole tree after a crash.
-        transaction.set_quick_repair(true);
-        transaction.commit().map_err(|error| failed(&self.path, error))?;
+        self.transact(|transaction| {
+            // Costs a little now and saves reading the whole tree after a crash.
+            transaction.set_quick_repair(true);
+            Ok(())
+        })?;
         Ok(self.file.syncs_asked())
     }
 
+    fn transact<T>(
+        &self,
+        change: impl FnOnce(&mut WriteTransaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.damages().guard(|| {
+            let begun = self.database.as_ref().ok_or(Error::Closed)?.begin_write();
+            let mut transaction = begun.map_err(|error| failed(self.path(), error))?;
+            let outcome = change(&mut transaction)?;
+            transaction.commit().map_err(|error| failed(self.path(), error))?;
+            Ok(outcome)
+        })
+    }
+
     /// Brings everything to the disk and closes the file.
-    pub(crate) fn close(self) -> Result<(), Error> {
+    pub(crate) fn close(mut self) -> Result<(), Error> {
         self.checkpoint()?;
-        let Tree { database, file, path: _ } = self;
-        drop(database);
-        file.drain().map_err(Error::WritesRefused)
+        self.drop_database()?;
+        self.file.drain().map_err(Error::WritesRefused)
+    }
+
+    fn drop_database(&mut self) -> Result<(), Error> {
+        let database = self.database.take();
+        self.file.damages().guard(|| {
+            drop(database);
+            Ok(())
+        })
     }
 
     pub(crate) fn view(&self) -> Result<TreeView, Error> {
-        let transaction = self.database.begin_read().map_err(|e| failed(&self.path, e))?;
-        let rows = transaction.open_table(ROWS).map_err(|error| failed(&self.path, error))?;
-        Ok(TreeView { rows, path: self.path.clone() })
+        self.damages().guard(|| {
+            let begun = self.database.as_ref().ok_or(Error::Closed)?.begin_read();
+            let transaction = begun.map_err(|error| failed(self.path(), error))?;
+            let rows = transaction.open_table(ROWS).map_err(|error| failed(self.path(), error))?;
+            Ok(TreeView { rows, damages: Arc::clone(self.file.damages()) })
+        })
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        // What redb could not write now, the log has.
+        let _ = self.drop_database();
     }
 }
 
 impl TreeView {
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.damages.path()
     }
 
     pub(crate) fn get(&self, row: &[u8]) -> Result<Option<RowGuard<'_>>, Error> {
-        ReadableTable::get(&self.rows, row).map_err(|error| failed(&self.path, error))
+        self.damages.guard(|| {
+            ReadableTable::get(&self.rows, row).map_err(|error| failed(self.path(), error))
+        })
     }
 
-    pub(crate) fn range(
-        &self,
-        (from, to): &RowRange,
-    ) -> Result<redb::Range<'_, &'static [u8], &'static [u8]>, Error> {
+    pub(crate) fn range(&self, (from, to): &RowRange) -> Result<Rows<'_>, Error> {
         let (from, to) = (from.as_slice(), to.as_slice());
         // redb refuses an inverted range; for us it is one without rows.
         let to = to.max(from);
         let bounds = (Bound::Included(from), Bound::Excluded(to));
-        ReadableTable::range::<&[u8]>(&self.rows, bounds).map_err(|error| failed(&self.path, error))
+        self.damages.guard(|| {
+            let range = ReadableTable::range::<&[u8]>(&self.rows, bounds);
+            let range = range.map_err(|error| failed(self.path(), error))?;
+            Ok(Rows { range, damages: &self.damages })
+        })
     }
+}
 
-    /// What an error of redb means for a reader of this view.
-    pub(crate) fn failed(&self, error: redb::StorageError) -> Error {
-        failed(&self.path, error)
+impl<'a> Rows<'a> {
+    fn step(
+        &mut self,
+        step: impl FnOnce(
+            &mut redb::Range<'a, &'static [u8], &'static [u8]>,
+        ) -> Option<Result<Row<'a>, redb::StorageError>>,
+    ) -> Option<Result<Row<'a>, Error>> {
+        let Rows { range, damages } = self;
+        let row = damages
+            .guard(|| step(range).transpose().map_err(|error| failed(damages.path(), error)));
+        row.transpose()
+    }
+}
+
+impl<'a> Iterator for Rows<'a> {
+    type Item = Result<Row<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(Iterator::next)
+    }
+}
+
+impl DoubleEndedIterator for Rows<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(DoubleEndedIterator::next_back)
     }
 }
 

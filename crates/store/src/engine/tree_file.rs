@@ -9,6 +9,11 @@
 //!
 //! After a failure nothing more reaches the disk. What redb writes stays in memory, so reads go
 //! on; the engine sees the failure and takes no more writes.
+//!
+//! A block that is not what was written must not reach a reader. redb keeps what it has read, and
+//! after an error of a read it refuses everything until it is opened again; so it is given a page
+//! that is none, on which it panics whenever it comes across. `Tree` catches that and reports the
+//! damage that is noted here.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -16,12 +21,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use crate::{DiskFile, Failure};
+use crate::{DiskFile, Error, Failure};
 
-const BLOCK: u64 = 4096;
+use super::checked_file::{BLOCK, CheckedFile, Unreadable, write_runs};
+use super::damages::Damages;
+use super::io_error;
 
-/// Longest run of blocks written with one call.
-const RUN_BYTES_MAX: usize = 1 << 20;
+/// The first byte of a page of redb is 1 or 2: this makes one that is neither.
+const NO_PAGE: u8 = 0xff;
+/// How often a read is tried.
+const READS_MAX: usize = 3;
 
 /// Bytes after which the flusher syncs in the middle of an epoch. A sync of the log waits behind
 /// whatever the disk has been given, so it is not given much at a time: that halves the p99 of
@@ -50,8 +59,9 @@ pub(crate) struct TreeBackend(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    file: Arc<dyn DiskFile>,
+    file: CheckedFile,
     path: PathBuf,
+    damages: Arc<Damages>,
     flush_by: FlushBy,
     /// Bytes that may wait before writers wait too.
     limit_bytes: usize,
@@ -93,12 +103,17 @@ impl TreeFile {
     /// A file that is written behind. `failure` set means: never write to it at all.
     pub(crate) fn new(
         file: Arc<dyn DiskFile>,
-        path: &Path,
+        (path, store): (&Path, u64),
         flush_by: FlushBy,
         limit_bytes: usize,
         failure: Option<Arc<Failure>>,
-    ) -> io::Result<TreeFile> {
-        let len = file.len()?;
+    ) -> Result<TreeFile, Error> {
+        let damages = Arc::new(Damages::new(path));
+        let opened = CheckedFile::open(file, store).and_then(|file| Ok((file.len()?, file)));
+        let (len, file) = opened.map_err(|why| {
+            damages.note(0, why);
+            damages.error()
+        })?;
         let state = State {
             len,
             file_len: len,
@@ -109,6 +124,7 @@ impl TreeFile {
         let inner = Arc::new(Inner {
             file,
             path: path.to_owned(),
+            damages,
             flush_by,
             limit_bytes,
             state: Mutex::new(state),
@@ -119,7 +135,8 @@ impl TreeFile {
             FlushBy::Thread => {
                 let inner = Arc::clone(&inner);
                 let run = move || inner.flush_until_stopped();
-                Some(thread::Builder::new().name("keyloom-flush".to_owned()).spawn(run)?)
+                let thread = thread::Builder::new().name("keyloom-flush".to_owned());
+                Some(thread.spawn(run).map_err(io_error("starting the flusher of", path))?)
             }
         };
         Ok(TreeFile { inner, flusher })
@@ -157,6 +174,11 @@ impl TreeFile {
 
     pub(crate) fn failure(&self) -> Option<Arc<Failure>> {
         self.inner.lock().failure.clone()
+    }
+
+    /// What could not be read.
+    pub(crate) fn damages(&self) -> &Arc<Damages> {
+        &self.inner.damages
     }
 
     /// Waits until every sync asked for is on disk, or something has failed.
@@ -220,29 +242,68 @@ impl Inner {
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let end = offset + out.len() as u64;
+        if end > self.lock().len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let (first, last) = (offset / BLOCK, end.div_ceil(BLOCK));
+        let is_whole = offset.is_multiple_of(BLOCK) && end.is_multiple_of(BLOCK);
+        if is_whole {
+            self.read_blocks(first, out);
+        } else {
+            let mut blocks = vec![0; ((last - first) * BLOCK) as usize];
+            self.read_blocks(first, &mut blocks);
+            copy_overlap(first * BLOCK, &blocks, offset, out);
+        }
+        Ok(())
+    }
+
+    /// Reads whole blocks: what is pending from memory, the rest from the file.
+    fn read_blocks(&self, first: u64, out: &mut [u8]) {
         let (pending, file_end) = {
             let state = self.lock();
-            if end > state.len {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            let blocks = offset / BLOCK..end.div_ceil(BLOCK);
-            let pending: Vec<(u64, Block)> = blocks
-                .filter_map(|number| Some((number, Arc::clone(state.newest.get(&number)?))))
+            let pending: Vec<Option<Block>> = (first..)
+                .take(out.len() / BLOCK as usize)
+                .map(|number| state.newest.get(&number).cloned())
                 .collect();
             (pending, state.file_end())
         };
         // What was not pending a moment ago is in the file, and stays as it is there: redb never
         // rewrites a page that it may still read.
-        let in_file = usize::try_from(file_end.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let (in_file, beyond) = out.split_at_mut(in_file.min(out.len()));
-        if (pending.len() as u64) < (end.div_ceil(BLOCK) - offset / BLOCK) && !in_file.is_empty() {
-            self.file.read_at(offset, in_file)?;
+        let in_file =
+            |place: usize| pending[place].is_none() && (first + place as u64) * BLOCK < file_end;
+        let mut place = 0;
+        while place < pending.len() {
+            let run = (place..pending.len()).take_while(|place| in_file(*place)).count();
+            let start = place * BLOCK as usize;
+            if run > 0 {
+                let blocks = &mut out[start..start + run * BLOCK as usize];
+                if let Err(why) = self.read_file(first + place as u64, blocks) {
+                    self.damages.note(first + place as u64, why);
+                    out.fill(NO_PAGE);
+                    return;
+                }
+                place += run;
+                continue;
+            }
+            let block = &mut out[start..start + BLOCK as usize];
+            match &pending[place] {
+                Some(content) => block.copy_from_slice(content),
+                None => block.fill(0),
+            }
+            place += 1;
         }
-        beyond.fill(0);
-        for (number, block) in pending {
-            copy_overlap(number * BLOCK, &block, offset, out);
+    }
+
+    fn read_file(&self, first: u64, out: &mut [u8]) -> Result<(), Unreadable> {
+        let mut outcome = self.file.read(first, out);
+        for _ in 1..READS_MAX {
+            if outcome.is_ok() {
+                break;
+            }
+            // A disk or a cable may do better the next time.
+            outcome = self.file.read(first, out);
         }
-        Ok(())
+        outcome
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
@@ -362,36 +423,21 @@ impl Inner {
                 self.file.set_len(len).map_err(fail("changing the length of the tree"))?;
             }
         }
-        let mut run: Vec<u8> = Vec::new();
         let mut unsynced = 0;
-        let mut start = 0;
-        for (number, block) in blocks {
-            let follows = start + run.len() as u64 == number * BLOCK;
-            if !follows || run.len() >= RUN_BYTES_MAX {
-                self.write_run(start, &run)?;
-                unsynced += run.len();
-                if unsynced >= SYNC_EVERY_BYTES {
-                    self.file.sync().map_err(fail("syncing the tree"))?;
-                    unsynced = 0;
-                }
-                run.clear();
-                start = number * BLOCK;
+        let runs = blocks.iter().map(|(number, block)| (*number, &**block));
+        let written = write_runs(&self.file, runs, |bytes| {
+            unsynced += bytes;
+            if unsynced >= SYNC_EVERY_BYTES {
+                unsynced = 0;
+                self.file.sync()?;
             }
-            run.extend_from_slice(block);
-        }
-        self.write_run(start, &run)?;
+            Ok(())
+        });
+        written.map_err(fail("writing the tree"))?;
         if sync {
             self.file.sync().map_err(fail("syncing the tree"))?;
         }
         self.file.len().map_err(fail("measuring the tree"))
-    }
-
-    fn write_run(&self, start: u64, run: &[u8]) -> Result<(), Failure> {
-        if run.is_empty() {
-            return Ok(());
-        }
-        let fail = |cause| Failure { doing: "writing the tree", path: self.path.clone(), cause };
-        self.file.write_at(start, run).map_err(fail)
     }
 }
 

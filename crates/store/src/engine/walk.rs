@@ -170,7 +170,7 @@ impl Walk<'_> {
             let Some(entry) = next.filter(|_| !interrupt.fires()) else {
                 return Ok(building.page);
             };
-            let (row, value) = entry.map_err(|error| self.source.view.tree.failed(error))?;
+            let (row, value) = entry?;
             let stop = match building.step(row.value(), value.value())? {
                 Step::Taken | Step::Skipped => {
                     passed = Some(row);

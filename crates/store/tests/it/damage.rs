@@ -125,13 +125,13 @@ fn a_segment_of_another_store_is_refused() {
 fn another_format_version_is_refused_with_both_versions() {
     let disk = disk_with_items(1);
     disk.corrupt(in_data("format"), 0, |bytes| {
-        let at = bytes.windows(8).position(|window| window == b"format 4").unwrap();
+        let at = bytes.windows(8).position(|window| window == b"format 5").unwrap();
         bytes[at + 7] = b'9';
     });
     let error = open(&disk).unwrap_err();
     assert!(matches!(error, Error::Directory(DirectoryError::Format { .. })));
     let text = error.to_string();
-    assert!(text.contains("format 9") && text.contains("format 4"), "{text}");
+    assert!(text.contains("format 9") && text.contains("format 5"), "{text}");
 }
 
 #[test]

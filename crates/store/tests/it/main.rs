@@ -28,3 +28,4 @@ mod rig;
 mod sets;
 mod slices;
 mod subjects;
+mod tree_damage;

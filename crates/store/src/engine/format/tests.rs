@@ -7,6 +7,7 @@ use keyloom_value::{Item, Name, Number, Value};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
+use super::version::FORMAT_VERSION;
 use super::{
     Block, BlockMut, BuildState, Chunk, ChunkNo, Commit, CommitNo, Delta, Derived, DerivedKind,
     Effect, Frame, FrameHeader, NameCache, RowEffect, SegmentHeader, SetEffect, SetRecord, SetRows,
@@ -332,8 +333,8 @@ fn a_segment_of_another_version_is_refused() {
         bytes[40..].copy_from_slice(&checksum.to_be_bytes());
         SegmentHeader::decode(&bytes)
     };
-    assert_eq!(of_version(4), Ok(header));
-    assert!([0, 1, 2, 3, 5].map(of_version).iter().all(Result::is_err));
+    assert_eq!(of_version(FORMAT_VERSION), Ok(header));
+    assert!([0, 1, 2, 3, 4, 6].map(of_version).iter().all(Result::is_err));
 }
 
 #[test]

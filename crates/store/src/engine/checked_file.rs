@@ -1,0 +1,338 @@
+//! The tree's file on disk: blocks, and a checksum of every one of them.
+//!
+//! ```text
+//! block 0, 1     first copy of the header: redb's block 0, and a seal
+//! block 2, 3     second copy
+//! block 4        checksums of the first 512 blocks of the tree
+//! block 5..517   those blocks
+//! block 517      checksums of the next 512 blocks, and so on
+//! ```
+//!
+//! redb writes a block only while nothing on disk refers to it, so a crash can leave a block and its
+//! checksum apart only where nobody reads. Block 0 alone is written in place. It therefore has two
+//! copies; the one that was synced last is never overwritten, and the other one follows it.
+//!
+//! A checksum depends on the store and on the number of its block, so a block of another file, or
+//! one that was written to the wrong place, does not pass.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use twox_hash::XxHash3_64;
+
+use crate::DiskFile;
+
+/// Bytes of a block.
+pub(crate) const BLOCK: u64 = 4096;
+/// Checksums in a block of them.
+const GROUP: u64 = BLOCK / 8;
+/// Blocks before the first group: two copies of the header, two blocks each.
+const HEADER_BLOCKS: u64 = 4;
+const SEAL_MAGIC: &[u8; 16] = b"KEYLOOM TREE 5\n\0";
+const SEAL_LEN: usize = 40;
+
+/// Longest run of blocks written with one call.
+const RUN_BYTES_MAX: usize = 1 << 20;
+
+/// A file of blocks with checksums. Many threads may read; one writes.
+#[derive(Debug)]
+pub(crate) struct CheckedFile {
+    file: Arc<dyn DiskFile>,
+    store: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Checksums of groups, read when they are first needed: two thousandths of what is in use.
+    groups: HashMap<u64, Box<[u64]>>,
+    /// Groups whose checksums were changed and not written yet.
+    dirty: HashSet<u64>,
+    header: Header,
+}
+
+#[derive(Debug, Default)]
+struct Header {
+    /// The content of block 0, once there is one.
+    content: Option<Vec<u8>>,
+    /// How often it was written.
+    sequence: u64,
+    /// Which copy was synced last.
+    synced_copy: u64,
+    /// Whether the other copy was written since.
+    is_written: bool,
+}
+
+/// Why a block cannot be read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// The disk says so.
+    Io(io::Error),
+    /// It is not what was written. The offset in the file is that of the block.
+    Damaged { offset: u64 },
+}
+
+impl From<io::Error> for Unreadable {
+    fn from(error: io::Error) -> Unreadable {
+        Unreadable::Io(error)
+    }
+}
+
+impl CheckedFile {
+    /// A file that is empty, or was written as this one of the same store.
+    pub(crate) fn open(file: Arc<dyn DiskFile>, store: u64) -> Result<CheckedFile, Unreadable> {
+        let mut state = State::default();
+        if file.len()? > 0 {
+            state.header = read_header(&*file, store)?;
+        }
+        Ok(CheckedFile { file, store, state: Mutex::new(state) })
+    }
+
+    /// How many bytes of the tree the file has room for.
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        let blocks = (self.file.len()? / BLOCK).saturating_sub(HEADER_BLOCKS);
+        Ok((blocks - blocks.div_ceil(GROUP + 1)) * BLOCK)
+    }
+
+    /// Gives the file room for so many bytes of the tree.
+    pub(crate) fn set_len(&self, len: u64) -> io::Result<()> {
+        let blocks = len.div_ceil(BLOCK);
+        self.file.set_len((HEADER_BLOCKS + blocks + blocks.div_ceil(GROUP)) * BLOCK)
+    }
+
+    /// Reads whole blocks that follow each other.
+    pub(crate) fn read(&self, first: u64, out: &mut [u8]) -> Result<(), Unreadable> {
+        let mut number = first;
+        let mut rest = out;
+        while !rest.is_empty() {
+            let (run, tail) = rest.split_at_mut(run_bytes(number, rest.len()));
+            self.read_in_group(number, run)?;
+            number += run.len() as u64 / BLOCK;
+            rest = tail;
+        }
+        Ok(())
+    }
+
+    fn read_in_group(&self, first: u64, run: &mut [u8]) -> Result<(), Unreadable> {
+        if first == 0 {
+            // Before it is first written, redb asks whether it is there.
+            let state = self.lock();
+            run.copy_from_slice(state.header.content.as_deref().unwrap_or(&[0; BLOCK as usize]));
+            return Ok(());
+        }
+        let blocks = run.len() as u64 / BLOCK;
+        self.file.read_at(position(first) * BLOCK, run)?;
+        let state = self.group(first / GROUP)?;
+        let expected = state.groups.get(&(first / GROUP)).map(|checksums| {
+            let start = (first % GROUP) as usize;
+            checksums[start..start + blocks as usize].to_vec()
+        });
+        drop(state);
+        let expected = expected.unwrap_or_default().into_iter();
+        for ((number, block), expected) in (first..).zip(run.chunks(BLOCK as usize)).zip(expected) {
+            if checksum(self.store, number, block) != expected {
+                return Err(Unreadable::Damaged { offset: position(number) * BLOCK });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes blocks that follow each other. They are safe after [`CheckedFile::sync`].
+    pub(crate) fn write_run(&self, first: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut number = first;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (run, tail) = rest.split_at(run_bytes(number, rest.len()));
+            match number {
+                0 => self.write_header(run)?,
+                _ => self.write_in_group(number, run)?,
+            }
+            number += run.len() as u64 / BLOCK;
+            rest = tail;
+        }
+        Ok(())
+    }
+
+    fn write_in_group(&self, first: u64, run: &[u8]) -> io::Result<()> {
+        self.file.write_at(position(first) * BLOCK, run)?;
+        let group = first / GROUP;
+        let mut state = self.group(group)?;
+        state.dirty.insert(group);
+        if let Some(checksums) = state.groups.get_mut(&group) {
+            for (number, block) in (first..).zip(run.chunks(BLOCK as usize)) {
+                checksums[(number % GROUP) as usize] = checksum(self.store, number, block);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes block 0 over the copy that was not synced last.
+    fn write_header(&self, content: &[u8]) -> io::Result<()> {
+        let mut state = self.lock();
+        let header = &mut state.header;
+        header.sequence += 1;
+        header.content = Some(content.to_vec());
+        header.is_written = true;
+        let (copy, bytes) = (1 - header.synced_copy, header.sealed(self.store));
+        drop(state);
+        self.file.write_at(copy * 2 * BLOCK, &bytes)
+    }
+
+    /// Makes everything written safe, together with its checksums.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.write_checksums()?;
+        self.file.sync()?;
+        let mut state = self.lock();
+        let header = &mut state.header;
+        if !std::mem::take(&mut header.is_written) {
+            return Ok(());
+        }
+        let older = header.synced_copy;
+        header.synced_copy = 1 - older;
+        let bytes = header.sealed(self.store);
+        drop(state);
+        // If one copy is damaged from now on, the other must not be an older one: what that refers
+        // to may be overwritten.
+        self.file.write_at(older * 2 * BLOCK, &bytes)
+    }
+
+    /// Writes the checksums of all blocks written so far. Who reads a block needs them on disk only
+    /// after a sync: until then they are in memory.
+    fn write_checksums(&self) -> io::Result<()> {
+        let dirty: Vec<u64> = self.lock().dirty.iter().copied().collect();
+        for group in dirty {
+            let Some(bytes) = self.lock().groups.get(&group).map(|group| encode(group)) else {
+                continue;
+            };
+            self.file.write_at(group_position(group) * BLOCK, &bytes)?;
+            self.lock().dirty.remove(&group);
+        }
+        Ok(())
+    }
+
+    /// The state, with the checksums of a group.
+    fn group(&self, group: u64) -> io::Result<MutexGuard<'_, State>> {
+        let state = self.lock();
+        if state.groups.contains_key(&group) {
+            return Ok(state);
+        }
+        drop(state);
+        let mut bytes = [0; BLOCK as usize];
+        match self.file.read_at(group_position(group) * BLOCK, &mut bytes) {
+            // Nothing of this group was ever written.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+            read => read?,
+        }
+        let mut state = self.lock();
+        // Another reader may have been faster, and the writer has changed them since.
+        state.groups.entry(group).or_insert_with(|| decode(&bytes));
+        Ok(state)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Header {
+    fn sealed(&self, store: u64) -> Vec<u8> {
+        let mut bytes = self.content.clone().unwrap_or_default();
+        let seal = seal(&bytes, store, self.sequence);
+        bytes.extend(seal);
+        bytes.resize(2 * BLOCK as usize, 0);
+        bytes
+    }
+}
+
+/// Writes blocks in runs, those that follow each other with one call. Calls `between` after each
+/// run with the bytes it had.
+pub(crate) fn write_runs<'a>(
+    file: &CheckedFile,
+    blocks: impl Iterator<Item = (u64, &'a [u8])>,
+    mut between: impl FnMut(usize) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut run: Vec<u8> = Vec::new();
+    let mut first = 0;
+    for (number, block) in blocks {
+        let follows = first + run.len() as u64 / BLOCK == number;
+        if !run.is_empty() && (!follows || run.len() >= RUN_BYTES_MAX) {
+            file.write_run(first, &run)?;
+            between(run.len())?;
+            run.clear();
+        }
+        if run.is_empty() {
+            first = number;
+        }
+        run.extend_from_slice(block);
+    }
+    file.write_run(first, &run)
+}
+
+/// How many bytes can be read or written at once: block 0 by itself, others up to the next block of
+/// checksums.
+fn run_bytes(first: u64, len: usize) -> usize {
+    let until = if first == 0 { 1 } else { (first / GROUP + 1) * GROUP };
+    len.min(((until - first) * BLOCK) as usize)
+}
+
+/// Where the file has a block of the tree, in blocks.
+fn position(number: u64) -> u64 {
+    group_position(number / GROUP) + 1 + number % GROUP
+}
+
+/// Where the file has the checksums of a group.
+fn group_position(group: u64) -> u64 {
+    HEADER_BLOCKS + group * (GROUP + 1)
+}
+
+/// Never zero, which stands for a block that was never written.
+fn checksum(store: u64, number: u64, block: &[u8]) -> u64 {
+    let place = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ store.rotate_left(32);
+    (XxHash3_64::oneshot(block) ^ place).max(1)
+}
+
+fn encode(checksums: &[u64]) -> Vec<u8> {
+    checksums.iter().flat_map(|checksum| checksum.to_le_bytes()).collect()
+}
+
+fn decode(bytes: &[u8; BLOCK as usize]) -> Box<[u64]> {
+    let (checksums, _) = bytes.as_chunks::<8>();
+    checksums.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+}
+
+fn seal(content: &[u8], store: u64, sequence: u64) -> [u8; SEAL_LEN] {
+    let mut seal = [0; SEAL_LEN];
+    seal[..16].copy_from_slice(SEAL_MAGIC);
+    seal[16..24].copy_from_slice(&store.to_le_bytes());
+    seal[24..32].copy_from_slice(&sequence.to_le_bytes());
+    let checksum = checksum(store, sequence, content);
+    seal[32..].copy_from_slice(&checksum.to_le_bytes());
+    seal
+}
+
+/// The newer one of the copies that are whole.
+fn read_header(file: &dyn DiskFile, store: u64) -> Result<Header, Unreadable> {
+    let first = read_copy(file, store, 0)?;
+    let second = read_copy(file, store, 1)?;
+    let newest = first.into_iter().chain(second).max_by_key(|header| header.sequence);
+    newest.ok_or(Unreadable::Damaged { offset: 0 })
+}
+
+fn read_copy(file: &dyn DiskFile, store: u64, copy: u64) -> io::Result<Option<Header>> {
+    let mut bytes = vec![0; BLOCK as usize + SEAL_LEN];
+    match file.read_at(copy * 2 * BLOCK, &mut bytes) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        read => read?,
+    }
+    let (content, found) = bytes.split_at(BLOCK as usize);
+    let Some(sequence) = found[24..32].first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
+    else {
+        return Ok(None);
+    };
+    if found != seal(content, store, sequence) {
+        return Ok(None);
+    }
+    let content = Some(content.to_vec());
+    Ok(Some(Header { content, sequence, synced_copy: copy, is_written: false }))
+}

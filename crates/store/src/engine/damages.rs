@@ -1,0 +1,69 @@
+//! What could not be read of the tree's file, for reports.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{Damage, Error, Failure};
+
+use super::checked_file::Unreadable;
+
+/// Places that are kept: enough to see how bad it is.
+const PLACES_MAX: usize = 1000;
+
+/// The places of a tree's file that could not be read since it was opened.
+#[derive(Debug)]
+pub(crate) struct Damages {
+    path: PathBuf,
+    /// By the block's number.
+    found: Mutex<BTreeMap<u64, Unreadable>>,
+}
+
+impl Damages {
+    pub(crate) fn new(path: &Path) -> Damages {
+        Damages { path: path.to_owned(), found: Mutex::default() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn note(&self, block: u64, why: Unreadable) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.len() < PLACES_MAX {
+            found.entry(block).or_insert(why);
+        }
+    }
+
+    /// Runs something that reads or writes through redb. redb panics on pages that are damaged, or
+    /// that could not be read; this makes it an error that names the place.
+    pub(crate) fn guard<T>(&self, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        // Of what a panic leaves half done, redb keeps nothing: a transaction ends without effect.
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(self.error()))
+    }
+
+    pub(crate) fn error(&self) -> Error {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = match found.len() {
+            0 | 1 => String::new(),
+            places => format!(" (there are {} more such places)", places - 1),
+        };
+        let (offset, what) = match found.first_key_value() {
+            Some((_, Unreadable::Io(error))) => {
+                let cause = std::io::Error::new(error.kind(), error.to_string());
+                let (doing, path) = ("reading the tree", self.path.clone());
+                return Error::Io(Arc::new(Failure { doing, path, cause }));
+            }
+            Some((0, Unreadable::Damaged { .. })) => {
+                (0, "the tree's header is damaged, or it is of another store".to_owned())
+            }
+            Some((_, Unreadable::Damaged { offset })) => {
+                (*offset, format!("a block does not match its checksum{others}"))
+            }
+            None => (0, "the tree is not what was written".to_owned()),
+        };
+        let what = format!("{what}: restore from a backup");
+        Error::Damaged(Arc::new(Damage { file: self.path.clone(), offset, what }))
+    }
+}
