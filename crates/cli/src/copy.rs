@@ -41,10 +41,6 @@ impl Target<'_> {
         fill(self.path).map_err(|error| {
             if !self.existed && !matches!(error, Error::Directory(DirectoryError::Locked { .. })) {
                 // Nothing that holds anything is removed.
-                let lock = self.path.join("lock");
-                if fs::metadata(&lock).is_ok_and(|lock| lock.len() == 0) {
-                    let _ = fs::remove_file(&lock);
-                }
                 let _ = fs::remove_dir(self.path.join("log"));
                 let _ = fs::remove_dir(self.path);
             }

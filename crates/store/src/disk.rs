@@ -26,11 +26,10 @@ pub trait Disk: Send + Sync + fmt::Debug + 'static {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Makes the names in a directory survive a crash.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
-    /// Takes the directory's lock file, making it if need be; `None` if it is held already, by
-    /// whomever. The lock is given back when the box is dropped, or by the end of the process. Where
-    /// the file is missing and cannot be made because the place is read-only, there is nobody to
-    /// keep out and the lock is always given.
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
+    /// Locks a directory itself, so that nothing that happens to the files in it can give the lock
+    /// to somebody else; `None` if it is held already, by whomever. It is given back when the box is
+    /// dropped, or by the end of the process.
+    fn lock(&self, directory: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
 }
 
 /// How to open a file.
@@ -58,4 +57,7 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     fn set_len(&self, len: u64) -> io::Result<()>;
     /// Makes everything written survive a crash.
     fn sync(&self) -> io::Result<()>;
+    /// Whether this is still the file that a path leads to. It is not once the file or a directory
+    /// above it was moved, removed or replaced.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
 }

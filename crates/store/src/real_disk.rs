@@ -1,7 +1,7 @@
 //! The machine's file system as a [`Disk`]. It adds no caching and no retries: an error of the
 //! system reaches the caller with its kind, because the engine decides what a failed sync means.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ impl Disk for RealDisk {
             }
             OpenMode::Create => {
                 options.write(true).create_new(true);
+                make_private(&mut options);
             }
         }
         Ok(Arc::new(RealFile(options.open(path)?)))
@@ -49,7 +50,7 @@ impl Disk for RealDisk {
             Some(_) | None => Path::new("."),
         };
         self.create_directory(parent)?;
-        match fs::create_dir(directory) {
+        match create_private_directory(directory) {
             // Somebody else made it meanwhile, which is as good; but only if it is a directory.
             Err(error) if error.kind() == ErrorKind::AlreadyExists && directory.is_dir() => {}
             other => other?,
@@ -69,10 +70,8 @@ impl Disk for RealDisk {
         sync_directory(directory)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Send + Sync>>> {
-        let Some(file) = open_lock_file(path)? else {
-            return Ok(Some(Box::new(NothingToLock)));
-        };
+    fn lock(&self, directory: &Path) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        let file = open_to_lock(directory)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Box::new(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -81,25 +80,31 @@ impl Disk for RealDisk {
     }
 }
 
-/// The lock of a place where nobody can write, so that nobody needs to be kept out.
-struct NothingToLock;
+#[cfg(not(windows))]
+fn open_to_lock(directory: &Path) -> io::Result<File> {
+    File::open(directory)
+}
 
-/// The lock file, made if need be; none if it is not there and cannot be made because the place
-/// is read-only.
-fn open_lock_file(path: &Path) -> io::Result<Option<File>> {
+/// There, directories cannot be opened like files.
+#[cfg(windows)]
+fn open_to_lock(directory: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    let error = match options.read(true).write(true).create(true).truncate(false).open(path) {
-        Ok(file) => return Ok(Some(file)),
-        Err(error) => error,
-    };
-    if !matches!(error.kind(), ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) {
-        return Err(error);
-    }
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    options.read(true).write(true).create(true).truncate(false).open(directory.join("lock"))
+}
+
+/// Nobody but the user may read what is created.
+fn make_private(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+fn create_private_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
 }
 
 #[cfg(not(windows))]
@@ -136,6 +141,26 @@ impl DiskFile for RealFile {
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
     }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let there = match fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            there => there?,
+        };
+        Ok(is_same(&self.0.metadata()?, &there))
+    }
+}
+
+#[cfg(unix)]
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// There, an open file is neither moved nor removed.
+#[cfg(windows)]
+fn is_same(_one: &fs::Metadata, _other: &fs::Metadata) -> bool {
+    true
 }
 
 #[cfg(unix)]

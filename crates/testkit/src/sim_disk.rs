@@ -224,23 +224,13 @@ impl Disk for SimDisk {
         }
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Send + Sync>>> {
+    fn lock(&self, directory: &Path) -> io::Result<Option<Box<dyn Send + Sync>>> {
         let mut state = self.state();
-        let inode = match state.find(path) {
-            Err(missing) if missing.kind() == ErrorKind::NotFound => create(&mut state, path),
-            other => other,
-        };
-        let id = match inode {
-            Ok(inode) => inode.id,
-            Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {
-                return Ok(Some(Box::new(())));
-            }
-            Err(error) => return Err(error),
-        };
-        if !state.held.insert(id) {
+        state.names(directory)?;
+        if !state.held.insert(directory.to_owned()) {
             return Ok(None);
         }
-        Ok(Some(Box::new(SimLock { disk: self.clone(), id })))
+        Ok(Some(Box::new(SimLock { disk: self.clone(), directory: directory.to_owned() })))
     }
 }
 
@@ -259,7 +249,7 @@ fn create(state: &mut State, path: &Path) -> io::Result<Arc<Inode>> {
     if state.room_bytes() == 0 {
         return Err(full());
     }
-    let inode = state.inode(Content::default());
+    let inode = Inode::new(Content::default());
     state.names(directory)?.create(name, inode.clone());
     Ok(inode)
 }
@@ -275,12 +265,12 @@ fn failed_sync() -> io::Error {
 /// A lock in use; gives itself back.
 struct SimLock {
     disk: SimDisk,
-    id: u64,
+    directory: PathBuf,
 }
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        self.disk.state().held.remove(&self.id);
+        self.disk.state().held.remove(&self.directory);
     }
 }
 
@@ -310,6 +300,14 @@ impl SimFile {
 }
 
 impl DiskFile for SimFile {
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        match self.disk.state().find(path) {
+            Ok(inode) => Ok(Arc::ptr_eq(&inode, &self.inode)),
+            Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     fn len(&self) -> io::Result<u64> {
         let state = self.disk.state();
         state.check_power()?;
@@ -389,6 +387,6 @@ impl DiskFile for SimFile {
 
 impl fmt::Debug for SimFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SimFile").field("inode", &self.inode.id).finish_non_exhaustive()
+        f.debug_struct("SimFile").field("mode", &self.mode).finish_non_exhaustive()
     }
 }

@@ -112,10 +112,6 @@ type Spoil = fn(&Path);
 /// Directories of others, and ours with a file missing or overwritten.
 const SPOILT: &[(&str, Spoil)] = &[
     ("format missing", |path| fs::remove_file(path.join("format")).unwrap()),
-    ("format and lock missing", |path| {
-        fs::remove_file(path.join("format")).unwrap();
-        fs::remove_file(path.join("lock")).unwrap();
-    }),
     ("format empty", |path| fs::write(path.join("format"), "").unwrap()),
     ("format of something else", |path| fs::write(path.join("format"), "png").unwrap()),
     ("format and tree missing", |path| {

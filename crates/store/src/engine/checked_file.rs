@@ -89,6 +89,10 @@ impl CheckedFile {
         Ok(CheckedFile { file, store, state: Mutex::new(state) })
     }
 
+    pub(crate) fn disk_file(&self) -> &dyn DiskFile {
+        &*self.file
+    }
+
     /// How many bytes of the tree the file has room for.
     pub(crate) fn len(&self) -> io::Result<u64> {
         let blocks = (self.file.len()? / BLOCK).saturating_sub(HEADER_BLOCKS);

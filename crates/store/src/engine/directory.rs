@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! format               text: what this is, the version of the format, the number of the store
-//! lock                 locked by the process that has the directory open
 //! tree.redb            the tree
 //! log/                 the log's segments
 //! keyloom-unfinished   only while the directory is being created: the number of the store
@@ -75,8 +74,8 @@ impl DataDirectory {
         // A directory that cannot be made may be one that can be read.
         let made = made.or_else(|error| self.disk.list(&self.path).map(drop).map_err(|_| error));
         made.map_err(io_error("creating the data directory", &self.path))?;
-        let path = self.path.join(LOCK);
-        let lock = self.disk.lock(&path).map_err(io_error("locking the data directory", &path))?;
+        let lock = self.disk.lock(&self.path);
+        let lock = lock.map_err(io_error("locking the data directory", &self.path))?;
         let lock = lock.ok_or_else(|| DirectoryError::Locked { directory: self.path.clone() })?;
         // Another process may have created a store since.
         Ok((lock, self.contents()?))
@@ -93,7 +92,7 @@ impl DataDirectory {
             return Ok(Contents::Store(self.store()?));
         }
         let mut others: Vec<&str> = names.iter().map(String::as_str).collect();
-        // A lock file of ours is empty, and may be there before anything else.
+        // On Windows it is what is locked, and may be there before anything else.
         if others.contains(&LOCK) && self.is_empty_file(LOCK)? {
             others.retain(|name| *name != LOCK);
         }

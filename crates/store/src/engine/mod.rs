@@ -43,4 +43,4 @@ pub use backup::{CopyProgress, Moment, OnProgress, Restore};
 pub use face::{Engine, Status};
 pub use options::{Background, Durability, Options};
 
-use report::{damaged, io_error, malformed_row};
+use report::{check_in_place, damaged, io_error, malformed_row};

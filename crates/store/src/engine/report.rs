@@ -3,13 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Damage, Error, Failure};
+use crate::{Damage, DiskFile, Error, Failure};
 
 use super::format::Malformed;
 
 /// Turns what the system said into an error that says what was being done, and where.
 pub(super) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     move |cause| Error::Io(Arc::new(Failure { doing, path: path.to_owned(), cause }))
+}
+
+/// An error if a path no longer leads to an open file.
+pub(super) fn check_in_place(file: &dyn DiskFile, path: &Path) -> Result<(), Error> {
+    if file.is_at(path).map_err(io_error("looking for an open file", path))? {
+        return Ok(());
+    }
+    let cause = "the file was moved, removed or replaced while it was in use";
+    Err(io_error("writing", path)(std::io::Error::new(std::io::ErrorKind::NotFound, cause)))
 }
 
 /// Bytes that are not what was written.

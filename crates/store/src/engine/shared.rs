@@ -149,8 +149,7 @@ impl Shared {
     pub(crate) fn sync_log(&self) -> Result<(), Error> {
         let (segment, last) = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.synced.load(Ordering::Acquire) < last.0 {
-            let synced = self.meters.sync(|| segment.file.sync());
-            synced.map_err(super::io_error("syncing the log", &segment.path))?;
+            self.meters.sync(|| segment.sync())?;
             self.synced.fetch_max(last.0, Ordering::AcqRel);
         }
         Ok(())

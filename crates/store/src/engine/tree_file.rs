@@ -25,7 +25,7 @@ use crate::{DiskFile, Error, Failure};
 
 use super::checked_file::{BLOCK, CheckedFile, Unreadable, write_runs};
 use super::damages::Damages;
-use super::io_error;
+use super::{check_in_place, io_error};
 
 /// The first byte of a page of redb is 1 or 2: this makes one that is neither.
 const NO_PAGE: u8 = 0xff;
@@ -174,6 +174,11 @@ impl TreeFile {
 
     pub(crate) fn failure(&self) -> Option<Arc<Failure>> {
         self.inner.lock().failure.clone()
+    }
+
+    /// An error if the file is no longer where the next process will look for it.
+    pub(crate) fn check_in_place(&self) -> Result<(), Error> {
+        check_in_place(self.inner.file.disk_file(), &self.inner.path)
     }
 
     /// What could not be read.

@@ -57,7 +57,7 @@ fn a_directory_that_is_not_provably_ours_is_refused_and_left_as_it_is() {
         &[("tree.redb", b"")],
         &[("tree.redb", b"redb"), (&segment, b"KEYLOOM\n")],
         &[("lock", b"pid 12")],
-        &[("format.new", b"keyloom data directory\nformat 4\nstore 0000000000000001\n")],
+        &[("format.new", b"keyloom data directory\nformat 5\nstore 0000000000000001\n")],
         &[("keyloom-unfinished", b"mine")],
         &[("keyloom-unfinished", UNFINISHED), ("thesis.tex", b"chapter 1")],
         &[("keyloom-unfinished", UNFINISHED), ("log/access.log", b"GET /")],
@@ -84,27 +84,19 @@ const UNFINISHED: &[u8] = b"keyloom data directory, unfinished\nstore 0000000000
 
 #[test]
 fn a_store_without_its_format_file_keeps_its_data_and_the_message_says_how_to_mend_it() {
-    for also_lost in [None, Some("lock")] {
-        let disk = disk_with_store();
-        for lost in ["format"].into_iter().chain(also_lost) {
-            disk.remove(&in_data(lost)).unwrap();
-        }
-        let before = snapshot(&disk);
-        for outcome in attempts(&disk) {
-            let error = outcome.expect_err("it is refused");
-            assert!(
-                matches!(error, Error::Directory(DirectoryError::FormatMissing { .. })),
-                "{error}"
-            );
-            assert_eq!(snapshot(&disk), before);
-        }
-        let Err(Error::Directory(DirectoryError::FormatMissing { file, format })) = open(&disk)
-        else {
-            unreachable!()
-        };
-        write(&disk, &file, format.unwrap().as_bytes());
-        assert_eq!(count(&open(&disk).unwrap(), &table("plain")), 3);
+    let disk = disk_with_store();
+    disk.remove(&in_data("format")).unwrap();
+    let before = snapshot(&disk);
+    for outcome in attempts(&disk) {
+        let error = outcome.expect_err("it is refused");
+        assert!(matches!(error, Error::Directory(DirectoryError::FormatMissing { .. })), "{error}");
+        assert_eq!(snapshot(&disk), before);
     }
+    let Err(Error::Directory(DirectoryError::FormatMissing { file, format })) = open(&disk) else {
+        unreachable!()
+    };
+    write(&disk, &file, format.unwrap().as_bytes());
+    assert_eq!(count(&open(&disk).unwrap(), &table("plain")), 3);
 }
 
 #[test]
@@ -184,6 +176,32 @@ fn a_crash_at_every_sync_of_a_creation_leaves_what_opens_again() {
         }
         if created && !disk.crashed() {
             return;
+        }
+    }
+}
+
+/// A file of an open store is moved away, removed or replaced by another.
+#[test]
+fn writes_are_refused_once_a_file_of_the_store_is_no_longer_in_its_place() {
+    let segment = |disk: &SimDisk| segments(disk)[0].clone();
+    let tree = |_: &SimDisk| in_data("tree.redb");
+    for victim in [segment as fn(&SimDisk) -> PathBuf, tree] {
+        for is_replaced in [false, true] {
+            let disk = disk_with_store();
+            let engine = open(&disk).unwrap();
+            let (plain, path) = (table("plain"), victim(&disk));
+            put(&engine, &plain, 7).unwrap();
+            disk.remove(&path).unwrap();
+            if is_replaced {
+                write(&disk, &path, b"somebody else's");
+            }
+            let _ = engine.settle();
+            let before = snapshot(&disk);
+            let refused = put(&engine, &plain, 8).unwrap_err().to_string();
+            assert!(refused.contains("moved, removed or replaced"), "{refused}");
+            assert_eq!(count(&engine, &plain), 4, "reads go on");
+            drop(engine);
+            assert_eq!(snapshot(&disk), before, "nothing is written to what is not ours");
         }
     }
 }

@@ -9,14 +9,12 @@ use crate::Random;
 
 /// A file apart from its name: it lives on while it is open, whatever its name becomes.
 pub(super) struct Inode {
-    /// What locks are taken on.
-    pub(super) id: u64,
     content: Mutex<Content>,
 }
 
 impl Inode {
-    pub(super) fn new(id: u64, content: Content) -> Arc<Inode> {
-        Arc::new(Inode { id, content: Mutex::new(content) })
+    pub(super) fn new(content: Content) -> Arc<Inode> {
+        Arc::new(Inode { content: Mutex::new(content) })
     }
 
     /// The bytes. Whoever needs the disk's own lock as well takes that first.

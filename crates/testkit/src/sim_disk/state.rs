@@ -6,7 +6,6 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::content::Content;
 use super::names::{Inode, NameMap, Names};
 use crate::Random;
 
@@ -25,9 +24,8 @@ pub(super) struct State {
     pub(super) crash_at_sync: Option<u64>,
     pub(super) fail_sync_at: Option<u64>,
     pub(super) fail_write_at: Option<u64>,
-    /// The inodes that are locked.
-    pub(super) held: BTreeSet<u64>,
-    inodes: u64,
+    /// The directories that are locked.
+    pub(super) held: BTreeSet<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,7 +56,6 @@ impl State {
             fail_sync_at: None,
             fail_write_at: None,
             held: BTreeSet::new(),
-            inodes: 0,
         }
     }
 
@@ -69,16 +66,11 @@ impl State {
             let mut kept = NameMap::new();
             for (name, inode) in names.after_crash(&mut survivor.random) {
                 let content = inode.content().after_crash(&mut survivor.random);
-                kept.insert(name, survivor.inode(content));
+                kept.insert(name, Inode::new(content));
             }
             survivor.directories.insert(path.clone(), Names::settled(kept));
         }
         survivor
-    }
-
-    pub(super) fn inode(&mut self, content: Content) -> Arc<Inode> {
-        self.inodes += 1;
-        Inode::new(self.inodes, content)
     }
 
     pub(super) fn check_power(&self) -> io::Result<()> {

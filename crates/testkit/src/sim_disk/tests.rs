@@ -228,7 +228,7 @@ fn changes_of_different_names_are_reordered_and_of_one_name_are_not() {
 fn the_kth_sync_does_not_happen_and_nothing_does_after_it() {
     let disk = disk();
     let file = named_file(&disk, "a");
-    let lock = disk.lock(&path("lock")).unwrap().expect("the lock is free");
+    let lock = disk.lock(Path::new(DIRECTORY)).unwrap().expect("the lock is free");
     disk.sync_directory(Path::new(DIRECTORY)).unwrap();
     disk.crash_at_sync(2);
     file.write_at(0, b"one").unwrap();
@@ -240,11 +240,11 @@ fn the_kth_sync_does_not_happen_and_nothing_does_after_it() {
     assert!(disk.crashed());
     assert!(file.len().is_err() && file.read_at(0, &mut [0]).is_err());
     assert!(file.write_at(0, b"x").is_err() && file.set_len(0).is_err() && file.sync().is_err());
-    assert!(disk.list(Path::new(DIRECTORY)).is_err() && disk.lock(&path("lock")).is_err());
+    assert!(disk.list(Path::new(DIRECTORY)).is_err() && disk.lock(Path::new(DIRECTORY)).is_err());
     assert!(disk.open(&path("a"), OpenMode::Read).is_err() && disk.remove(&path("a")).is_err());
     let counts = outcomes(&disk, |after| after.file_bytes(path("a")).unwrap());
     assert!(counts.keys().eq(&[b"one".to_vec(), b"two".to_vec()]), "{counts:?}");
-    assert!(disk.after_crash(0).lock(&path("lock")).unwrap().is_some(), "a crash unlocks");
+    assert!(disk.after_crash(0).lock(Path::new(DIRECTORY)).unwrap().is_some(), "a crash unlocks");
     drop(lock);
 }
 
@@ -365,7 +365,7 @@ fn a_read_only_disk_can_be_read_and_locked() {
     }
     disk.create_directory(Path::new(DIRECTORY)).unwrap();
     synced.read_at(0, &mut [0]).unwrap();
-    let lock = disk.lock(&path("lock")).unwrap();
+    let lock = disk.lock(Path::new(DIRECTORY)).unwrap();
     assert!(lock.is_some() && disk.list(Path::new(DIRECTORY)).unwrap() == ["a"]);
     disk.set_read_only(false);
     file.write_at(0, b"z").unwrap();

@@ -140,14 +140,16 @@ fn names_are_removed_and_replaced() {
 #[test]
 fn a_lock_is_held_by_one_until_it_is_dropped() {
     on_each_disk(|disk, directory| {
-        let path = directory.join("lock");
-        let lock = disk.lock(&path).unwrap();
+        let other = directory.join("other");
+        disk.create_directory(&other).unwrap();
+        let lock = disk.lock(directory).unwrap();
         assert!(lock.is_some());
-        assert!(disk.lock(&path).unwrap().is_none());
-        assert!(disk.lock(&directory.join("other")).unwrap().is_some());
+        assert!(disk.lock(directory).unwrap().is_none());
+        assert!(disk.lock(&other).unwrap().is_some());
         drop(lock);
-        assert!(disk.lock(&path).unwrap().is_some());
-        assert_eq!(disk.list(directory).unwrap(), ["lock", "other"]);
+        assert!(disk.lock(directory).unwrap().is_some());
+        let missing = disk.lock(&directory.join("missing")).map(drop).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
     });
 }
 
@@ -158,17 +160,39 @@ fn a_read_only_directory_can_be_locked() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = Scratch::new();
-    let lock = place.0.join("lock");
-    drop(RealDisk.lock(&lock).unwrap());
-    fs::set_permissions(&lock, fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(&place.0, fs::Permissions::from_mode(0o555)).unwrap();
-    let held = RealDisk.lock(&lock).unwrap();
+    let held = RealDisk.lock(&place.0).unwrap();
     assert!(held.is_some());
-    assert!(
-        RealDisk.lock(&lock).unwrap().is_none(),
-        "a lock file that cannot be written is locked"
-    );
-    // As root, for whom no directory is read-only, this makes the file: given either way.
-    assert!(RealDisk.lock(&place.0.join("missing")).unwrap().is_some());
+    assert!(RealDisk.lock(&place.0).unwrap().is_none());
     fs::set_permissions(&place.0, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_file_knows_whether_its_name_still_leads_to_it() {
+    on_each_disk(|disk, directory| {
+        let path = |name: &str| directory.join(name);
+        let create = |name: &str| disk.open(&path(name), OpenMode::Create).unwrap();
+        let first = create("first");
+        assert!(first.is_at(&path("first")).unwrap());
+        assert!(!first.is_at(&path("second")).unwrap());
+        let second = create("second");
+        disk.rename(&path("second"), &path("first")).unwrap();
+        assert!(!first.is_at(&path("first")).unwrap() && second.is_at(&path("first")).unwrap());
+        disk.remove(&path("first")).unwrap();
+        assert!(!second.is_at(&path("first")).unwrap());
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_created_is_for_the_user_alone() {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Scratch::new();
+    let directory = place.0.join("data");
+    RealDisk.create_directory(&directory).unwrap();
+    RealDisk.open(&directory.join("file"), OpenMode::Create).unwrap();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&directory), mode(&directory.join("file"))), (0o700, 0o600));
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::engine::format::{CommitNo, SegmentHeader};
-use crate::engine::{damaged, io_error};
+use crate::engine::{check_in_place, damaged, io_error};
 use crate::{Disk, DiskFile, Error, OpenMode, Time};
 
 /// Bytes between two marks: what a reader of the feed skips through at most.
@@ -53,6 +53,13 @@ impl Segment {
 
     pub(crate) fn len(&self) -> Result<u64, Error> {
         self.file.len().map_err(io_error("measuring a log segment", &self.path))
+    }
+
+    /// Makes everything written safe. An error also if the file is no longer where the next process
+    /// will look for it: what was written could not be found again.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        self.file.sync().map_err(io_error("syncing the log", &self.path))?;
+        check_in_place(&*self.file, &self.path)
     }
 
     /// Remembers where a frame is and when its last commit happened.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::engine::format::{CommitNo, Frame};
-use crate::engine::io_error;
+use crate::engine::{check_in_place, io_error};
 use crate::{Error, Time};
 
 use super::{LogDirectory, Segment};
@@ -82,7 +82,7 @@ impl LogWriter {
     pub(crate) fn sync(&self) -> Result<(), Error> {
         let last = self.next.0 - 1;
         if self.synced.load(Ordering::Acquire) < last {
-            self.active.file.sync().map_err(io_error("syncing the log", &self.active.path))?;
+            self.active.sync()?;
             self.synced.fetch_max(last, Ordering::AcqRel);
         }
         Ok(())
@@ -92,6 +92,8 @@ impl LogWriter {
     /// torn tail, so the old one is synced before the new one exists.
     fn rotate(&mut self) -> Result<(), Error> {
         self.sync()?;
+        // The next segment is created by its path, which must still be in our directory.
+        check_in_place(&*self.active.file, &self.active.path)?;
         let cut = self.active.file.set_len(self.offset);
         cut.map_err(io_error("ending a log segment", &self.active.path))?;
         self.active = self.directory.add(self.next)?;
