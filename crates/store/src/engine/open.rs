@@ -182,6 +182,7 @@ impl Replay<'_> {
         if end.expected() <= in_tree {
             return Err(end.hole());
         }
+        log.check_end(self.applied)?;
         Ok(LogEnd {
             segment: Arc::clone(end.segment()),
             offset: end.offset(),

@@ -151,6 +151,7 @@ impl Shared {
         if self.synced.load(Ordering::Acquire) < last.0 {
             self.meters.sync(|| segment.sync())?;
             self.synced.fetch_max(last.0, Ordering::AcqRel);
+            self.log.note_synced(last);
         }
         Ok(())
     }

@@ -65,6 +65,8 @@ fn every_byte_of_every_synced_frame_but_the_last_is_guarded() {
 #[test]
 fn a_torn_tail_is_cut_and_everything_before_it_is_there() {
     let whole = disk_with_items(10);
+    // After a power failure, nothing may tell how far the log went.
+    keyloom_store::Disk::remove(&whole, &in_data("log/end")).unwrap();
     let path = &segments(&whole)[0];
     let last = *frames(&whole).last().unwrap();
     let len = whole.file_bytes(path).unwrap().len() as u64;
@@ -79,6 +81,31 @@ fn a_torn_tail_is_cut_and_everything_before_it_is_there() {
         drop(engine);
         let engine = open(&disk).unwrap();
         assert!(has(&engine, &plain, 77) && has(&engine, &plain, 8));
+    }
+}
+
+#[test]
+fn after_a_killed_process_every_byte_of_the_last_frame_is_guarded() {
+    let disk = disk_with_items(3);
+    let engine = open(&disk).unwrap();
+    put(&engine, &table("plain"), 3).unwrap();
+    // The process ends without closing its store; what it wrote is in its files.
+    let files: Vec<_> = disk.files();
+    files.iter().for_each(|path| disk.corrupt(path, 0, |_| {}));
+    let whole = disk.after_crash(0);
+    drop(engine);
+    let path = &segments(&whole)[0];
+    let last = *frames(&whole).last().unwrap();
+    let len = whole.file_bytes(path).unwrap().len() as u64;
+    for at in last..len {
+        let disk = whole.after_crash(0);
+        disk.corrupt(path, at, |bytes| bytes[0] ^= 0x10);
+        let before = disk.file_bytes(path).unwrap();
+        let text = damage(open(&disk));
+        assert!(text.contains("/data/log/end") && text.contains("acknowledged"), "{text}");
+        assert_eq!(disk.file_bytes(path).unwrap(), before, "damage must not be overwritten");
+        keyloom_store::Disk::remove(&disk, &in_data("log/end")).unwrap();
+        assert_eq!(count(&open(&disk).unwrap(), &table("plain")), 3, "byte {at}");
     }
 }
 

@@ -9,6 +9,7 @@ use crate::engine::format::{CommitNo, SegmentHeader};
 use crate::engine::{damaged, io_error};
 use crate::{Disk, DiskFile, Error, OpenMode, Time};
 
+use super::end_mark::{END, EndMark};
 use super::{FrameScan, Segment};
 
 const SPARE: &str = "spare-";
@@ -23,6 +24,7 @@ pub(crate) struct LogDirectory {
     pub(crate) path: PathBuf,
     pub(crate) store: u64,
     segments: Mutex<Vec<Arc<Segment>>>,
+    end: EndMark,
     /// A file of zeros for the next segment. Writing over zeros that are on disk already needs no
     /// change to the file system's own books, which halves the cost of a sync.
     spare: Mutex<Option<Spare>>,
@@ -56,6 +58,7 @@ impl LogDirectory {
         mode: OpenMode,
     ) -> Result<LogDirectory, Error> {
         let names = disk.list(&path).map_err(io_error("listing the log", &path))?;
+        let end = EndMark::open(&*disk, &path, store, mode)?;
         let mut segments = Vec::new();
         let names: Vec<&String> = names.iter().filter(|name| is_segment(name)).collect();
         for (place, name) in names.iter().enumerate() {
@@ -76,7 +79,7 @@ impl LogDirectory {
         let segments = Mutex::new(segments);
         let (spare, spares) = (Mutex::new(None), AtomicU64::new(0));
         let (spare_failed, upkeep) = (AtomicBool::new(false), Mutex::new(()));
-        Ok(LogDirectory { disk, path, store, segments, spare, spares, spare_failed, upkeep })
+        Ok(LogDirectory { disk, path, store, segments, end, spare, spares, spare_failed, upkeep })
     }
 
     /// Whether a log, if it is there at all, has only what creating a store writes to it: a segment
@@ -87,7 +90,7 @@ impl LogDirectory {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
             Err(error) => return Err(io_error("listing the log", path)(error)),
         };
-        for name in names.iter().filter(|name| !is_spare(name)) {
+        for name in names.iter().filter(|name| !is_spare(name) && *name != END) {
             if !is_segment(name) || !is_unused_segment(disk, &path.join(name), store)? {
                 return Ok(false);
             }
@@ -109,6 +112,16 @@ impl LogDirectory {
         for name in names.iter().filter(|name| is_spare(name)) {
             let _ = self.disk.remove(&self.path.join(name));
         }
+    }
+
+    /// An error if a log that ends with this commit has lost some that were acknowledged.
+    pub(crate) fn check_end(&self, last: CommitNo) -> Result<(), Error> {
+        self.end.check(last)
+    }
+
+    /// Notes that everything up to this commit is synced, before anybody hears of it.
+    pub(crate) fn note_synced(&self, synced: CommitNo) {
+        self.end.note(synced);
     }
 
     pub(crate) fn segments(&self) -> Vec<Arc<Segment>> {

@@ -4,6 +4,7 @@
 //! made again from it, the feed and point-in-time restore read it. See `format` for the bytes.
 
 mod directory;
+mod end_mark;
 mod scan;
 mod segment;
 mod walk;

@@ -84,6 +84,7 @@ impl LogWriter {
         if self.synced.load(Ordering::Acquire) < last {
             self.active.sync()?;
             self.synced.fetch_max(last, Ordering::AcqRel);
+            self.directory.note_synced(CommitNo(last));
         }
         Ok(())
     }

@@ -1,0 +1,98 @@
+//! Which commit was acknowledged last, kept beside the log.
+//!
+//! It is written after the sync of the log and before the answer, and is not synced itself. So it
+//! survives a killed process, and after a power failure it may be older than the log but never
+//! newer. A log that ends before it has lost acknowledged commits: that tells damage to the last
+//! frame from a write that was torn.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use twox_hash::XxHash3_64;
+
+use crate::engine::format::CommitNo;
+use crate::engine::{damaged, io_error};
+use crate::{Disk, DiskFile, Error, OpenMode};
+
+/// Its name in the log's directory.
+pub(super) const END: &str = "end";
+const LEN: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct EndMark {
+    path: PathBuf,
+    store: u64,
+    /// None if it cannot be made or is only to be read.
+    file: Option<Arc<dyn DiskFile>>,
+    /// What it said when it was opened.
+    found: Option<CommitNo>,
+}
+
+impl EndMark {
+    /// Opens it, or makes it. One that is missing, empty or blank says nothing.
+    pub(super) fn open(
+        disk: &dyn Disk,
+        log: &Path,
+        store: u64,
+        mode: OpenMode,
+    ) -> Result<EndMark, Error> {
+        let path = log.join(END);
+        let file = match disk.open(&path, mode) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Without room for it, it is only of no help.
+                let file = (mode != OpenMode::Read).then(|| disk.open(&path, OpenMode::Create));
+                return Ok(EndMark { path, store, file: file.and_then(Result::ok), found: None });
+            }
+            file => file.map_err(io_error("opening the end of the log", &path))?,
+        };
+        let found = read(&*file, &path, store)?;
+        Ok(EndMark { path, store, file: (mode != OpenMode::Read).then_some(file), found })
+    }
+
+    /// An error if a log that ends with this commit has lost some that were acknowledged.
+    pub(super) fn check(&self, last: CommitNo) -> Result<(), Error> {
+        match self.found {
+            Some(end) if end > last => {
+                let what = format!(
+                    "commit {} was acknowledged, but the log can only be read up to commit {}: \
+                     restore from a backup, or remove this file to continue without the commits \
+                     after that",
+                    end.0, last.0
+                );
+                Err(damaged(&self.path, 0, &what))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Notes that everything up to this commit is synced.
+    pub(super) fn note(&self, synced: CommitNo) {
+        if let Some(file) = &self.file {
+            // One that is too old is as good as none.
+            let _ = file.write_at(0, &encode(synced, self.store));
+        }
+    }
+}
+
+fn encode(commit: CommitNo, store: u64) -> [u8; LEN] {
+    let mut bytes = [0; LEN];
+    bytes[..8].copy_from_slice(&commit.0.to_be_bytes());
+    let checksum = XxHash3_64::oneshot_with_seed(store, &bytes[..8]);
+    bytes[8..].copy_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+fn read(file: &dyn DiskFile, path: &Path, store: u64) -> Result<Option<CommitNo>, Error> {
+    let mut bytes = [0; LEN];
+    match file.read_at(0, &mut bytes) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+        read => read.map_err(io_error("reading the end of the log", path))?,
+    }
+    let commit = bytes.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    match bytes == encode(CommitNo(commit), store) {
+        true => Ok(Some(CommitNo(commit))),
+        // Blank, damaged or somebody else's: it says nothing.
+        false => Ok(None),
+    }
+}
