@@ -108,9 +108,10 @@ pub enum Error {
         /// What.
         what: &'static str,
     },
-    /// The engine takes no more writes since something failed; reads go on. Whether the writes in
-    /// flight at that moment are kept shows after the next open.
-    #[error("{0} No writes are taken until the store is opened again; reads go on.")]
+    /// The engine takes no writes since something failed; reads go on. If the cause can pass
+    /// ([`Failure::may_pass`]), writing resumes when it has passed, otherwise after the next open.
+    /// Whether the writes in flight at that moment are kept shows then.
+    #[error("{}", refused(.0))]
     WritesRefused(#[source] Arc<Failure>),
     /// Something on disk is not as it was written.
     #[error("{0}")]
@@ -177,6 +178,20 @@ pub struct Failure {
     pub cause: std::io::Error,
 }
 
+impl Failure {
+    /// Whether the cause can go away while the store is open: a full disk, too many open files, an
+    /// error of the disk. Not so if the files are gone, damaged, or not to be written at all.
+    pub fn may_pass(&self) -> bool {
+        use std::io::ErrorKind::{
+            FileTooLarge, InvalidData, NotFound, PermissionDenied, ReadOnlyFilesystem,
+        };
+        !matches!(
+            self.cause.kind(),
+            FileTooLarge | InvalidData | NotFound | PermissionDenied | ReadOnlyFilesystem
+        )
+    }
+}
+
 /// Bytes on disk that are not what was written.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The file {} is damaged at byte {offset}: {what}", .file.display())]
@@ -198,6 +213,14 @@ impl From<CancelReason> for Error {
             CancelReason::Refused(refusal) => Error::Refused(refusal),
         }
     }
+}
+
+fn refused(failure: &Failure) -> String {
+    let until = match failure.may_pass() {
+        true => "until this has passed",
+        false => "until the store is opened again",
+    };
+    format!("{failure} No writes are taken {until}; reads go on.")
 }
 
 fn canceled(reasons: &[Option<CancelReason>]) -> String {

@@ -94,6 +94,11 @@ impl SimDisk {
         state.fail_write_at = Some(state.writes + at_least_one(k));
     }
 
+    /// Whether reads of files return an error.
+    pub fn set_unreadable(&self, unreadable: bool) {
+        self.state().unreadable = unreadable;
+    }
+
     /// All files together cannot have more bytes than this: what would need more returns
     /// `StorageFull`, and the first bytes of a write may be there.
     pub fn set_capacity(&self, bytes: u64) {
@@ -317,6 +322,9 @@ impl DiskFile for SimFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.disk.state();
         state.check_power()?;
+        if state.unreadable {
+            return Err(io::Error::other("the read failed"));
+        }
         let content = self.inode.content();
         let tail = usize::try_from(offset).ok().and_then(|offset| content.live().get(offset..));
         match tail.and_then(|tail| tail.get(..buffer.len())) {

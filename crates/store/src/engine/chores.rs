@@ -10,6 +10,7 @@ use super::format::SystemKey;
 use super::options::Durability;
 use super::queue::{Task, Work, Write};
 use super::reply;
+use super::resume::{Retry, resume};
 use super::shared::Shared;
 use super::tree::RowRange;
 use super::view::View;
@@ -19,10 +20,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Does everything there is to do now; returns when nothing is left.
 pub(crate) fn settle(shared: &Shared) -> Result<(), Error> {
-    shared.check()?;
-    shared.tree.file().check_in_place().map_err(|error| shared.fail(error))?;
+    resume(shared)?;
+    let files = shared.files();
+    files.tree.file().check_in_place().map_err(|error| shared.fail(error))?;
     shared.sync_log().map_err(|error| shared.fail(error))?;
-    shared.log.prepare_spare(shared.options.log_segment_bytes);
+    files.log.prepare_spare(shared.options.log_segment_bytes);
     while let Some(work) = next_work(&shared.view(), shared.options.clock.now())? {
         reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
     }
@@ -84,7 +86,10 @@ impl Stop {
 
 /// Works until it is told to stop.
 pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
+    let mut retry = Retry::default();
     while !stop.wait(LOOK_EVERY) {
+        retry.round(shared);
+        shared.drop_retired();
         // What keeps a chore from being done keeps writes from being done, and they report it.
         let _ = one_round(shared, stop);
     }
@@ -92,11 +97,12 @@ pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
 
 fn one_round(shared: &Shared, stop: &Stop) -> Result<(), Error> {
     shared.check()?;
-    shared.tree.file().check_in_place().map_err(|error| shared.fail(error))?;
+    let files = shared.files();
+    files.tree.file().check_in_place().map_err(|error| shared.fail(error))?;
     if shared.options.durability == Durability::Relaxed {
         shared.sync_log().map_err(|error| shared.fail(error))?;
     }
-    shared.log.prepare_spare(shared.options.log_segment_bytes);
+    files.log.prepare_spare(shared.options.log_segment_bytes);
     while let Some(work) = next_work(&shared.view(), shared.options.clock.now())? {
         reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
         // There may be work for minutes, and the promise is about a tenth of a second.

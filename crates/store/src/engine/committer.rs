@@ -3,7 +3,7 @@
 
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use redb::ReadableTable;
@@ -17,6 +17,7 @@ use super::group::{Group, Planned};
 use super::log::LogWriter;
 use super::options::{Background, Durability};
 use super::queue::{Done, Job, Reply, Task, Work, Write};
+use super::resume;
 use super::shared::Shared;
 use super::tree::{RowsMut, failed};
 use super::view::View;
@@ -51,7 +52,8 @@ struct SinceCheckpoint {
 }
 
 impl Committer {
-    pub(crate) fn new(shared: Arc<Shared>, log: LogWriter, last_at: Time) -> Committer {
+    pub(crate) fn new(shared: Arc<Shared>, log: LogWriter) -> Committer {
+        let last_at = shared.view().applied_at;
         // Until the first checkpoint tells, take every row for one that dirties two pages.
         let checkpoint_rows = (shared.options.checkpoint_bytes() / 8192) as u64;
         let since_checkpoint = SinceCheckpoint::default();
@@ -110,8 +112,12 @@ impl Committer {
     }
 
     fn serve_alone(&mut self, task: Task) -> Result<Done, Error> {
+        if let Task::Resume = task {
+            return self.resume().map(|()| Done::Nothing);
+        }
         self.shared.check()?;
         match task {
+            Task::Resume => Ok(Done::Nothing),
             Task::CreateTable(spec) => {
                 validate::table_spec(&spec)?;
                 let view = self.shared.view();
@@ -151,7 +157,7 @@ impl Committer {
             }
             Task::Checkpoint => {
                 self.checkpoint()?;
-                self.shared.tree.file().drain().map_err(Error::WritesRefused)?;
+                self.shared.files().tree.file().drain().map_err(Error::WritesRefused)?;
                 Ok(Done::Nothing)
             }
         }
@@ -159,6 +165,15 @@ impl Committer {
 
     fn described(&self, name: &TableName) -> Result<Done, Error> {
         Ok(Done::Table(Box::new(self.shared.view().describe(name)?)))
+    }
+
+    /// Opens the files again after a fault, and goes on with them.
+    fn resume(&mut self) -> Result<(), Error> {
+        let writer = resume::open_again(&self.shared)?;
+        self.log = writer;
+        self.last_at = self.last_at.max(self.shared.view().applied_at);
+        self.since_checkpoint = SinceCheckpoint::default();
+        Ok(())
     }
 
     /// One step of filling derived rows, if they are still there to be filled.
@@ -252,16 +267,15 @@ impl Committer {
         match self.shared.options.durability {
             Durability::Sync => self.shared.meters.sync(|| self.log.sync()),
             Durability::Relaxed => {
-                let mut written =
-                    self.shared.written.lock().unwrap_or_else(PoisonError::into_inner);
-                *written = self.log.active();
+                self.shared.files().set_written(self.log.active());
                 Ok(())
             }
         }
     }
 
     fn apply(&self, planned: &[Planned], last: CommitNo) -> Result<(u64, View), Error> {
-        let tree = &self.shared.tree;
+        let files = self.shared.files();
+        let tree = &files.tree;
         let mut catalog = Arc::clone(&self.shared.view().catalog);
         let rows = tree.write(|rows| {
             let mut apply = Apply::new(rows, &mut catalog, tree.path());
@@ -280,7 +294,8 @@ impl Committer {
         &mut self,
         change: impl FnOnce(&mut RowsMut<'_>, &Path) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let tree = &self.shared.tree;
+        let files = self.shared.files();
+        let tree = &files.tree;
         let cleaned = tree.write(|rows| change(rows, tree.path()));
         cleaned.map_err(|error| self.shared.fail(error))?;
         let view = self.shared.view();
@@ -303,11 +318,12 @@ impl Committer {
     /// Starts bringing the tree to the disk. The log goes first, so that the tree on disk never
     /// has a commit that the log lacks.
     fn checkpoint(&mut self) -> Result<(), Error> {
-        let outcome = self.log.sync().and_then(|()| self.shared.tree.checkpoint());
+        let files = self.shared.files();
+        let outcome = self.log.sync().and_then(|()| files.tree.checkpoint());
         let syncs = outcome.map_err(|error| self.shared.fail(error))?;
-        self.shared.note_checkpoint(syncs, CommitNo(self.log.next().0 - 1));
+        files.note_checkpoint(syncs, CommitNo(self.log.next().0 - 1));
         let rows = std::mem::take(&mut self.since_checkpoint).rows;
-        let unwritten = self.shared.tree.file().waiting_bytes() as u64;
+        let unwritten = files.tree.file().waiting_bytes() as u64;
         if rows > 0 && unwritten > 0 {
             let target = self.shared.options.checkpoint_bytes() as u64;
             self.checkpoint_rows = (rows * target / unwritten).clamp(64, 1 << 20);
@@ -386,7 +402,8 @@ impl Drop for AbandonOnDrop {
         if thread::panicking() {
             // The tree may have what the log lacks.
             let (doing, path) = ("writing", self.0.directory.clone());
-            let cause = std::io::Error::other("the committer has panicked");
+            let kind = std::io::ErrorKind::InvalidData;
+            let cause = std::io::Error::new(kind, "the committer has panicked");
             self.0.fail(Error::WritesRefused(Arc::new(Failure { doing, path, cause })));
         }
         self.0.queue.abandon();

@@ -36,6 +36,13 @@ impl Damages {
         }
     }
 
+    /// Whether some place could not be read, for a reason that may have passed: redb would not read
+    /// it again.
+    pub(crate) fn may_pass(&self) -> bool {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.values().any(|why| matches!(why, Unreadable::Io(_)))
+    }
+
     /// Runs something that reads or writes through redb. redb panics on pages that are damaged, or
     /// that could not be read; this makes it an error that names the place.
     pub(crate) fn guard<T>(&self, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {

@@ -90,11 +90,11 @@ impl Engine {
 
     fn start(path: &Path, options: Options, if_missing: IfMissing) -> Result<Engine, Error> {
         let background = options.background;
-        let (opened, log, last_at) = open(path, options, if_missing)?;
-        let shared = Arc::new(Shared::new(opened));
+        let (shared, log) = open(path, options, if_missing)?;
+        let shared = Arc::new(shared);
         let stop = Arc::new(Stop::default());
         let mut engine = Engine { shared, committer: None, chores: None, stop };
-        let committer = Committer::new(Arc::clone(&engine.shared), log, last_at);
+        let committer = Committer::new(Arc::clone(&engine.shared), log);
         engine.committer = Some(engine.spawn("keyloom-commit", move || committer.run())?);
         if background == Background::Threads {
             let (shared, stop) = (Arc::clone(&engine.shared), Arc::clone(&engine.stop));
@@ -123,18 +123,18 @@ impl Engine {
 
     /// How the engine is doing.
     pub fn status(&self) -> Result<Status, Error> {
-        let commit = self.shared.view().applied;
+        let (commit, files) = (self.shared.view().applied, self.shared.files());
         Ok(Status {
             commit: commit.0,
-            synced: self.shared.synced.load(Ordering::Acquire),
-            checkpointed: self.shared.in_tree().0,
-            oldest: self.shared.log.oldest().unwrap_or(commit.next()).0,
-            log_bytes: self.shared.log.bytes()?,
-            log_segments: self.shared.log.segments().len(),
-            tree_bytes: self.shared.tree.file().bytes(),
-            unwritten_bytes: self.shared.tree.file().waiting_bytes(),
+            synced: files.synced.load(Ordering::Acquire),
+            checkpointed: files.in_tree().0,
+            oldest: files.log.oldest().unwrap_or(commit.next()).0,
+            log_bytes: files.log.bytes()?,
+            log_segments: files.log.segments().len(),
+            tree_bytes: files.tree.file().bytes(),
+            unwritten_bytes: files.tree.file().waiting_bytes(),
             groups: self.shared.meters.groups(),
-            commits: commit.0 - self.shared.opened_at.0,
+            commits: commit.0.saturating_sub(self.shared.opened_at.0),
             syncs: self.shared.meters.syncs(),
             sync_time: self.shared.meters.sync_time(),
             failure: self.shared.check().err(),
@@ -149,7 +149,7 @@ impl Engine {
         on_progress: OnProgress<'_>,
     ) -> Result<CopyProgress, Error> {
         let disk = Arc::clone(&self.shared.options.disk);
-        let (view, store) = (self.shared.view(), self.shared.log.store);
+        let (view, store) = (self.shared.view(), self.shared.store);
         // A backup must not have what a crash could still take from the log.
         self.shared.sync_log().map_err(|error| self.shared.fail(error))?;
         backup::backup(&view, disk, store, target.as_ref(), on_progress)
@@ -354,8 +354,9 @@ impl Store for Engine {
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
         self.read(move |view| {
-            let synced = CommitNo(self.shared.synced.load(Ordering::Acquire));
-            feed::changes(view, &self.shared.log, synced, &read)
+            let files = self.shared.files();
+            let synced = CommitNo(files.synced.load(Ordering::Acquire));
+            feed::changes(view, &files.log, synced, &read)
         })
     }
 

@@ -9,10 +9,11 @@ use crate::{DirectoryError, DiskFile, Error, Failure, OpenMode, Time};
 use super::apply::Apply;
 use super::catalog::Catalog;
 use super::directory::{Contents, DataDirectory, new_store};
+use super::files::Files;
 use super::format::{Commit, CommitNo, Malformed, Reader, SystemKey, TableRecord};
 use super::log::{FrameScan, LogDirectory, LogWalk, LogWriter, Scanned, Segment};
 use super::options::{Background, Options};
-use super::shared::Opened;
+use super::shared::Shared;
 use super::tree::{Tree, TreeView};
 use super::tree_file::{FlushBy, TreeFile};
 use super::view::View;
@@ -35,7 +36,7 @@ pub(crate) fn open(
     path: &Path,
     options: Options,
     if_missing: IfMissing,
-) -> Result<(Opened, LogWriter, Time), Error> {
+) -> Result<(Shared, LogWriter), Error> {
     let directory = DataDirectory::new(Arc::clone(&options.disk), path);
     if if_missing == IfMissing::Refuse && !matches!(directory.contents()?, Contents::Store(_)) {
         return Err(DirectoryError::NoStore { directory: path.to_owned() }.into());
@@ -49,7 +50,25 @@ pub(crate) fn open(
             store
         }
     };
-    let (tree, mode) = open_tree(&directory, store, &options)?;
+    let OpenedFiles { files, view, writer } = open_files(&directory, store, &options)?;
+    Ok((Shared::new(options, path.to_owned(), (store, lock), files, view), writer))
+}
+
+/// What opening the files of a store gives.
+pub(crate) struct OpenedFiles {
+    pub(crate) files: Files,
+    pub(crate) view: View,
+    pub(crate) writer: LogWriter,
+}
+
+/// Opens the files of a store, whose directory is locked. If nothing can be written now, they can
+/// be read: what the tree lacks is replayed in memory.
+pub(crate) fn open_files(
+    directory: &DataDirectory,
+    store: u64,
+    options: &Options,
+) -> Result<OpenedFiles, Error> {
+    let (tree, mode) = open_tree(directory, store, options)?;
     if mode == OpenMode::ReadWrite {
         directory.remove_mark()?;
     }
@@ -59,20 +78,24 @@ pub(crate) fn open(
     let replay = Replay { tree: &tree, catalog: &mut catalog, applied: in_tree, last_at };
     let mut end = replay.run(&log, in_tree)?;
     if mode == OpenMode::ReadWrite {
-        end.segment = log.rewrite_last(&end.segment, end.offset)?;
-        log.remove_spares();
+        match log.rewrite_last(&end.segment, end.offset) {
+            Ok(segment) => {
+                end.segment = segment;
+                log.note_synced(end.applied);
+                log.remove_spares();
+            }
+            Err(Error::Io(failure)) if failure.may_pass() => tree.file().refuse(&failure),
+            Err(error) => return Err(error),
+        }
     }
     date_segments(&log, options.clock.now())?;
-    let next = end.applied.next();
-    let segment_bytes = options.log_segment_bytes;
-    let active = Arc::clone(&end.segment);
-    let writer =
-        LogWriter::new(Arc::clone(&log), Arc::clone(&active), end.offset, next, segment_bytes);
     let (applied, applied_at) = (end.applied, end.last_at);
+    let bytes = options.log_segment_bytes;
+    let active = Arc::clone(&end.segment);
+    let writer = LogWriter::new(Arc::clone(&log), end.segment, end.offset, applied.next(), bytes);
     let view = View { tree: tree.view()?, catalog, applied, applied_at };
-    let (directory, synced) = (path.to_owned(), writer.synced());
-    let opened = Opened { options, directory, log, synced, active, tree, view, in_tree, lock };
-    Ok((opened, writer, end.last_at))
+    let files = Files::new(log, tree, writer.synced(), (active, applied), in_tree);
+    Ok(OpenedFiles { files, view, writer })
 }
 
 /// Opens the tree, for reading only if its file cannot be written.

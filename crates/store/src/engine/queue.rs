@@ -47,6 +47,8 @@ pub(crate) enum Task {
     ForgetTokens,
     /// Brings the tree to the disk.
     Checkpoint,
+    /// Opens the files again after a fault.
+    Resume,
 }
 
 /// What came of it.

@@ -1,100 +1,119 @@
 //! What the engine's threads share.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::{Error, Failure};
+use crate::{Error, Failure, Time};
 
+use super::directory::DataDirectory;
+use super::files::Files;
 use super::format::CommitNo;
-use super::log::{LogDirectory, Retention, Segment};
+use super::log::Retention;
 use super::meters::Meters;
 use super::options::Options;
 use super::queue::Queue;
-use super::tree::Tree;
 use super::view::View;
+
+/// How long files that were replaced are kept for those who still read them.
+const RETIRED_MILLIS: u64 = 60_000;
 
 /// What the engine's threads share.
 pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) directory: PathBuf,
+    /// The number of the store.
+    pub(crate) store: u64,
     /// The last commit there was when the directory was opened.
     pub(crate) opened_at: CommitNo,
     pub(crate) queue: Queue,
-    pub(crate) log: Arc<LogDirectory>,
-    /// The last commit in the log that is safe on disk.
-    pub(crate) synced: Arc<AtomicU64>,
-    /// Where the log is being written, and the last commit in it: what a background sync syncs.
-    pub(crate) written: Mutex<(Arc<Segment>, CommitNo)>,
-    view: RwLock<Arc<View>>,
-    /// Checkpoints on their way to the disk: after so many syncs of the tree's file, the tree on
-    /// disk has the commit.
-    checkpoints: Mutex<VecDeque<(u64, CommitNo)>>,
-    in_tree: AtomicU64,
+    current: RwLock<Current>,
+    /// The files before the last time that they were opened again, and when that was. Views of them
+    /// can be read for as long as they are there.
+    retired: Mutex<Option<(Arc<Files>, Time)>>,
     failure: Mutex<Option<Arc<Failure>>>,
-    pub(crate) tree: Tree,
     pub(crate) meters: Meters,
     /// Held for as long as anything above it lives.
     _lock: Box<dyn Send + Sync>,
 }
 
-/// What opening a directory gives.
-pub(crate) struct Opened {
-    pub(crate) options: Options,
-    pub(crate) directory: PathBuf,
-    pub(crate) log: Arc<LogDirectory>,
-    pub(crate) synced: Arc<AtomicU64>,
-    pub(crate) active: Arc<Segment>,
-    pub(crate) tree: Tree,
-    pub(crate) view: View,
-    /// The commit that the tree on disk has.
-    pub(crate) in_tree: CommitNo,
-    pub(crate) lock: Box<dyn Send + Sync>,
+/// What is replaced while the store is open.
+struct Current {
+    view: Arc<View>,
+    files: Arc<Files>,
 }
 
 impl Shared {
-    pub(crate) fn new(opened: Opened) -> Shared {
-        let applied = opened.view.applied;
+    pub(crate) fn new(
+        options: Options,
+        directory: PathBuf,
+        (store, lock): (u64, Box<dyn Send + Sync>),
+        files: Files,
+        view: View,
+    ) -> Shared {
         Shared {
-            options: opened.options,
-            directory: opened.directory,
-            opened_at: applied,
+            options,
+            directory,
+            store,
+            opened_at: view.applied,
             queue: Queue::default(),
-            log: opened.log,
-            synced: opened.synced,
-            written: Mutex::new((opened.active, applied)),
-            view: RwLock::new(Arc::new(opened.view)),
-            checkpoints: Mutex::default(),
-            in_tree: AtomicU64::new(opened.in_tree.0),
-            failure: Mutex::new(opened.tree.file().failure()),
-            tree: opened.tree,
+            failure: Mutex::new(files.tree.file().failure()),
+            current: RwLock::new(Current { view: Arc::new(view), files: Arc::new(files) }),
+            retired: Mutex::default(),
             meters: Meters::default(),
-            _lock: opened.lock,
+            _lock: lock,
         }
+    }
+
+    pub(crate) fn data_directory(&self) -> DataDirectory {
+        DataDirectory::new(Arc::clone(&self.options.disk), &self.directory)
     }
 
     /// The store now.
     pub(crate) fn view(&self) -> Arc<View> {
-        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner).view)
+    }
+
+    /// The files as they are open now.
+    pub(crate) fn files(&self) -> Arc<Files> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner).files)
     }
 
     /// Makes a newer moment the one that readers see.
     pub(crate) fn publish(&self, view: View) {
         let view = Arc::new(view);
         let before = {
-            let mut current = self.view.write().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *current, view)
+            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut current.view, view)
         };
         // Letting go of a moment can be work; readers need not wait for it.
         drop(before);
     }
 
+    /// Goes on with files that were opened again.
+    pub(crate) fn replace(&self, files: Files, view: View) {
+        let current = Current { view: Arc::new(view), files: Arc::new(files) };
+        let before = {
+            let mut now = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *now, current)
+        };
+        let retired = (before.files, self.options.clock.now());
+        let older = self.lock_retired().replace(retired);
+        drop((before.view, older));
+        *self.lock_failure() = None;
+    }
+
+    /// Lets go of files that were replaced long enough ago.
+    pub(crate) fn drop_retired(&self) {
+        let now = self.options.clock.now();
+        let gone = self.lock_retired().take_if(|(_, at)| at.0 + RETIRED_MILLIS < now.0);
+        drop(gone);
+    }
+
     /// An error if something has failed and no more writes are taken.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.lock_failure();
         if failure.is_none() {
-            *failure = self.tree.file().failure();
+            *failure = self.files().tree.file().failure();
         }
         match &*failure {
             None => Ok(()),
@@ -109,31 +128,12 @@ impl Shared {
             other => Arc::new(Failure {
                 doing: "writing",
                 path: self.directory.clone(),
-                cause: std::io::Error::other(other.to_string()),
+                cause: std::io::Error::new(std::io::ErrorKind::InvalidData, other.to_string()),
             }),
         };
         // redb commits once more when it is dropped; what the log may lack must not get there.
-        self.tree.file().refuse(&failure);
-        let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Error::WritesRefused(Arc::clone(first.get_or_insert(failure)))
-    }
-
-    pub(crate) fn note_checkpoint(&self, syncs: u64, commit: CommitNo) {
-        let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        checkpoints.push_back((syncs, commit));
-    }
-
-    /// The last commit that the tree on disk has.
-    pub(crate) fn in_tree(&self) -> CommitNo {
-        let done = self.tree.file().syncs_done();
-        let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some((syncs, commit)) = checkpoints.front()
-            && *syncs <= done
-        {
-            self.in_tree.fetch_max(commit.0, Ordering::AcqRel);
-            checkpoints.pop_front();
-        }
-        CommitNo(self.in_tree.load(Ordering::Acquire))
+        self.files().tree.file().refuse(&failure);
+        Error::WritesRefused(Arc::clone(self.lock_failure().get_or_insert(failure)))
     }
 
     /// Removes what of the log need not be kept.
@@ -142,17 +142,19 @@ impl Shared {
             millis: self.options.keep_log_secs.saturating_mul(1000),
             bytes: self.options.keep_log_bytes,
         };
-        self.log.trim(self.in_tree(), keep, self.options.clock.now())
+        self.files().trim_log(keep, self.options.clock.now())
     }
 
     /// Makes what the log has been given safe, from outside the committer.
     pub(crate) fn sync_log(&self) -> Result<(), Error> {
-        let (segment, last) = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if self.synced.load(Ordering::Acquire) < last.0 {
-            self.meters.sync(|| segment.sync())?;
-            self.synced.fetch_max(last.0, Ordering::AcqRel);
-            self.log.note_synced(last);
-        }
-        Ok(())
+        self.files().sync_log(&self.meters)
+    }
+
+    fn lock_failure(&self) -> MutexGuard<'_, Option<Arc<Failure>>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_retired(&self) -> MutexGuard<'_, Option<(Arc<Files>, Time)>> {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -50,7 +50,7 @@ pub(crate) enum FlushBy {
 #[derive(Debug)]
 pub(crate) struct TreeFile {
     inner: Arc<Inner>,
-    flusher: Option<JoinHandle<()>>,
+    flusher: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What redb sees of it.
@@ -139,7 +139,7 @@ impl TreeFile {
                 Some(thread.spawn(run).map_err(io_error("starting the flusher of", path))?)
             }
         };
-        Ok(TreeFile { inner, flusher })
+        Ok(TreeFile { inner, flusher: Mutex::new(flusher) })
     }
 
     pub(crate) fn backend(&self) -> TreeBackend {
@@ -164,6 +164,20 @@ impl TreeFile {
     /// Bytes that wait for the flusher.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.inner.lock().waiting_bytes
+    }
+
+    /// Writes nothing more, and returns when nothing is being written.
+    pub(crate) fn freeze(&self, failure: &Arc<Failure>) {
+        self.refuse(failure);
+        self.join_flusher();
+    }
+
+    fn join_flusher(&self) {
+        let flusher = self.flusher.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(flusher) = flusher {
+            // A flusher that panicked has left its failure behind; there is nothing to add.
+            let _ = flusher.join();
+        }
     }
 
     /// Writes nothing more.
@@ -205,10 +219,7 @@ impl Drop for TreeFile {
     fn drop(&mut self) {
         self.inner.lock().stop = true;
         self.inner.changed.notify_all();
-        if let Some(flusher) = self.flusher.take() {
-            // A flusher that panicked has left its failure behind; there is nothing to add.
-            let _ = flusher.join();
-        }
+        self.join_flusher();
     }
 }
 
@@ -514,7 +525,7 @@ struct ReportPanic<'a>(&'a Inner);
 impl Drop for ReportPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            let cause = io::Error::other("the flusher has panicked");
+            let cause = io::Error::new(io::ErrorKind::InvalidData, "the flusher has panicked");
             let failure = Failure { doing: "writing the tree", path: self.0.path.clone(), cause };
             self.0.lock().failure.get_or_insert(Arc::new(failure));
             self.0.changed.notify_all();

@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
-use keyloom_store::{Background, Durability, Engine, Error, Options, Put, Store};
+use keyloom_store::{Background, Durability, Engine, Error, Options, Put, Read, Store};
 use keyloom_testkit::SimDisk;
 use pollster::FutureExt;
 
-use crate::rig::{DIRECTORY, count, has, numbered, open, plain_table, put, repeatable, table};
+use crate::rig::{
+    DIRECTORY, count, has, in_data, numbered, open, plain_table, put, repeatable, table,
+};
 
 /// Writes until one is refused; returns how many were taken, and why the next was not.
 fn write_until_refused(engine: &Engine, from: i64) -> (i64, Error) {
@@ -31,15 +33,32 @@ fn check_after_failure(disk: &SimDisk, engine: Engine, taken: i64, what: &str) {
     }
     assert!(engine.status().unwrap().failure.is_some());
     (0..taken).for_each(|id| assert!(has(&engine, &plain, id), "{id} cannot be read"));
+    check_resumed(disk, &engine, taken);
     drop(engine);
     for seed in 0..8 {
         let survived = disk.after_crash(seed);
         let engine = open(&survived).unwrap();
         (0..taken).for_each(|id| assert!(has(&engine, &plain, id), "{id} is lost"));
+        assert!(has(&engine, &plain, taken + 3), "a write after the failure is lost");
         // The write that was refused may have survived; none after it was ever tried.
-        assert!(count(&engine, &plain) <= taken as u64 + 1);
+        assert!(count(&engine, &plain) <= taken as u64 + 2);
         put(&engine, &plain, 5).unwrap();
     }
+}
+
+/// The fault has passed: writing resumes without the store being opened again.
+fn check_resumed(disk: &SimDisk, engine: &Engine, taken: i64) {
+    let plain = table("plain");
+    let before = engine.snapshot().block_on().unwrap();
+    engine.settle().unwrap();
+    assert!(engine.status().unwrap().failure.is_none());
+    put(engine, &plain, taken + 3).unwrap();
+    (0..taken).for_each(|id| assert!(has(engine, &plain, id), "{id} cannot be read any more"));
+    let scanned = before.scan(keyloom_store::Scan::new(&plain)).block_on().unwrap();
+    assert_eq!(scanned.count, taken as u64, "readers keep what they have");
+    // What was acknowledged before is on disk also if the tree never gets there.
+    let survived = open(&disk.after_crash(1)).unwrap();
+    (0..taken).for_each(|id| assert!(has(&survived, &plain, id), "{id} is lost"));
 }
 
 #[test]
@@ -169,4 +188,56 @@ fn a_relaxed_store_keeps_a_prefix_of_what_it_acknowledged() {
 
 fn has_table(engine: &Engine) -> bool {
     !pollster::block_on(keyloom_store::Read::list_tables(engine)).unwrap().is_empty()
+}
+
+#[test]
+fn a_full_disk_can_be_opened_and_read_and_written_again_when_there_is_room() {
+    // Rewriting the end of the log needs room: with a spare there is some.
+    for has_spare in [false, true] {
+        let disk = SimDisk::new(3);
+        let options = Options { log_segment_bytes: 64 << 10, ..repeatable(&disk) };
+        let engine = Engine::open(DIRECTORY, options).unwrap();
+        let plain = plain_table(&engine);
+        (0..100).for_each(|id| put(&engine, &plain, id).unwrap());
+        if has_spare {
+            engine.settle().unwrap();
+            keyloom_store::Disk::sync_directory(&disk, &in_data("log")).unwrap();
+        }
+        disk.crash_now();
+        drop(engine);
+        let disk = disk.after_crash(0);
+        let used: usize =
+            disk.files().iter().map(|path| disk.file_bytes(path).unwrap().len()).sum();
+        disk.set_capacity(used as u64);
+        let engine = open(&disk).unwrap();
+        assert_eq!(count(&engine, &plain), 100);
+        assert_eq!(put(&engine, &plain, 100).is_ok(), has_spare);
+        disk.set_capacity(u64::MAX);
+        engine.settle().unwrap();
+        (100..110).for_each(|id| put(&engine, &plain, id).unwrap());
+        assert_eq!(count(&open(&disk.after_crash(2)).unwrap(), &plain), 110);
+    }
+}
+
+#[test]
+fn reads_that_fail_for_a_while_fail_no_longer() {
+    let disk = SimDisk::new(4);
+    let engine = open(&disk).unwrap();
+    let plain = plain_table(&engine);
+    (0..3000).for_each(|id| put(&engine, &plain, id).unwrap());
+    engine.close().unwrap();
+    let engine = open(&disk).unwrap();
+    disk.set_unreadable(true);
+    let key = keyloom_value::Item::from([("id", 250)]);
+    let get = keyloom_store::Get::new(&plain, key);
+    for _ in 0..2 {
+        let error = engine.get(get.clone()).block_on().unwrap_err();
+        assert!(matches!(error, Error::Io(_)), "{error}");
+        assert!(engine.settle().is_err(), "it cannot be opened again yet");
+    }
+    disk.set_unreadable(false);
+    engine.settle().unwrap();
+    assert_eq!(engine.get(get).block_on().unwrap(), Some(numbered(250)));
+    put(&engine, &plain, 3000).unwrap();
+    assert_eq!(count(&engine, &plain), 3001);
 }

@@ -14,7 +14,7 @@ use keyloom_value::{Item, Path, SetValue, Update, Value};
 use pollster::FutureExt;
 
 use crate::rig::{
-    DIRECTORY, count, has, numbered, open, plain_table, put, repeatable, segments, table,
+    DIRECTORY, count, has, in_data, numbered, open, plain_table, put, repeatable, segments, table,
 };
 
 fn large(id: i64, bytes: usize) -> Item {
@@ -220,6 +220,8 @@ fn an_item_that_looks_like_frames_does_not_slow_opening_down() {
     let bytes = disk.file_bytes(path).unwrap();
     let at = bytes.windows(8).position(|window| window == &fake[..8]).unwrap();
     disk.corrupt(path, at as u64 - 1, |bytes| bytes[0] ^= 1);
+    // As after a power failure, which may take this file's last content.
+    keyloom_store::Disk::remove(&disk, &in_data("log/end")).unwrap();
     let (done, waiting) = mpsc::channel();
     thread::spawn(move || done.send(open(&disk).map(|engine| count(&engine, &plain))));
     let opened = waiting.recv_timeout(Duration::from_secs(20)).expect("opening ends");

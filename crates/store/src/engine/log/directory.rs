@@ -1,13 +1,14 @@
 //! The segments there are: which to read, which to let go.
 
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::engine::format::{CommitNo, SegmentHeader};
 use crate::engine::{damaged, io_error};
-use crate::{Disk, DiskFile, Error, OpenMode, Time};
+use crate::{Disk, DiskFile, Error, Failure, OpenMode, Time};
 
 use super::end_mark::{END, EndMark};
 use super::{FrameScan, Segment};
@@ -163,18 +164,18 @@ impl LogDirectory {
     /// Writes the last segment again up to where it ends, into a file of its own that then takes
     /// its name. What can be read after a crash was not always synced: the process may have died before
     /// it came to that, or a sync of the file or of its name may have failed, and then a later one
-    /// mends nothing. A torn tail is cut by the way.
+    /// mends nothing. A torn tail is cut by the way. On a full disk it is written over a spare.
     pub(crate) fn rewrite_last(&self, old: &Segment, end: u64) -> Result<Arc<Segment>, Error> {
-        let fail = || io_error("writing the end of the log again", &old.path);
-        let Spare { path: unnamed, file } = self.make_spare(0)?;
-        let mut buffer = vec![0; ZEROS.len()];
-        for offset in (0..end).step_by(buffer.len()) {
-            let len = buffer.len().min((end - offset) as usize);
-            old.file.read_at(offset, &mut buffer[..len]).map_err(fail())?;
-            file.write_at(offset, &buffer[..len]).map_err(fail())?;
-        }
-        file.sync().map_err(fail())?;
-        self.disk.rename(&unnamed, &old.path).map_err(fail())?;
+        let copied = self.make_spare(0).and_then(|spare| self.copy_start(old, end, spare));
+        let Spare { path: unnamed, file } = match copied {
+            Err(Error::Io(full)) if is_full(&full) => {
+                let spare = self.find_spare(end).ok_or(Error::Io(full))?;
+                self.copy_start(old, end, spare)?
+            }
+            copied => copied?,
+        };
+        let renamed = self.disk.rename(&unnamed, &old.path);
+        renamed.map_err(io_error("writing the end of the log again", &old.path))?;
         self.sync_names()?;
         let header = SegmentHeader { store: old.store, previous: old.previous, first: old.first };
         let segment = Arc::new(Segment::new(header, &old.path, file));
@@ -183,6 +184,45 @@ impl LogDirectory {
             *last = Arc::clone(&segment);
         }
         Ok(segment)
+    }
+
+    /// Copies the start of a segment into a spare, with zeros behind it.
+    fn copy_start(&self, old: &Segment, end: u64, spare: Spare) -> Result<Spare, Error> {
+        let copy = || {
+            let mut buffer = vec![0; ZEROS.len()];
+            for offset in (0..end).step_by(buffer.len()) {
+                let len = buffer.len().min((end - offset) as usize);
+                old.file.read_at(offset, &mut buffer[..len])?;
+                spare.file.write_at(offset, &buffer[..len])?;
+            }
+            write_zeros(&*spare.file, end..spare.file.len()?)?;
+            spare.file.sync()
+        };
+        if let Err(cause) = copy() {
+            // Its room may be needed.
+            let _ = self.disk.remove(&spare.path);
+            return Err(io_error("writing the end of the log again", &old.path)(cause));
+        }
+        Ok(spare)
+    }
+
+    /// A spare that an earlier process left, with room for so many bytes.
+    fn find_spare(&self, bytes: u64) -> Option<Spare> {
+        let names = self.disk.list(&self.path).ok()?;
+        let spares = names.iter().filter(|name| is_spare(name)).map(|name| self.path.join(name));
+        let mut with_room = spares.filter_map(|path| {
+            let file = self.disk.open(&path, OpenMode::ReadWrite).ok()?;
+            (file.len().ok()? >= bytes).then_some(Spare { path, file })
+        });
+        with_room.next()
+    }
+
+    /// An error if no files can be made, or so many bytes cannot be written.
+    pub(crate) fn probe(&self, bytes: u64) -> Result<(), Error> {
+        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+        let Spare { path, file } = self.make_spare(bytes)?;
+        drop(file);
+        self.disk.remove(&path).map_err(io_error("removing a file of zeros", &path))
     }
 
     /// Makes the file of zeros for the next segment, if there is none. After a failure it is not
@@ -206,10 +246,7 @@ impl LogDirectory {
         let _ = self.disk.remove(&path);
         let made = self.disk.open(&path, OpenMode::Create);
         let file = made.map_err(io_error("making a log segment", &path))?;
-        let zeroed = (0..bytes)
-            .step_by(ZEROS.len())
-            .try_for_each(|offset| file.write_at(offset, &ZEROS))
-            .and_then(|()| file.sync());
+        let zeroed = write_zeros(&*file, 0..bytes).and_then(|()| file.sync());
         if let Err(cause) = zeroed {
             let _ = self.disk.remove(&path);
             return Err(io_error("preparing a log segment", &path)(cause));
@@ -252,6 +289,18 @@ impl LogDirectory {
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Segment>>> {
         self.segments.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_full(failure: &Failure) -> bool {
+    matches!(failure.cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+fn write_zeros(file: &dyn DiskFile, range: Range<u64>) -> std::io::Result<()> {
+    for offset in range.clone().step_by(ZEROS.len()) {
+        let len = ZEROS.len().min((range.end - offset) as usize);
+        file.write_at(offset, &ZEROS[..len])?;
+    }
+    Ok(())
 }
 
 /// `00000000000000000001.log`: anything else in the log's directory is not ours.

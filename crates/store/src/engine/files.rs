@@ -1,0 +1,80 @@
+//! The open files of a store: the log and the tree. After a fault that has passed they are opened
+//! again as a whole, while readers go on with what they have.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{Error, Time};
+
+use super::format::CommitNo;
+use super::log::{LogDirectory, Retention, Segment};
+use super::meters::Meters;
+use super::tree::Tree;
+
+/// The open files of a store.
+pub(crate) struct Files {
+    pub(crate) log: Arc<LogDirectory>,
+    pub(crate) tree: Tree,
+    /// The last commit in the log that is safe on disk.
+    pub(crate) synced: Arc<AtomicU64>,
+    /// Where the log is being written, and the last commit in it: what a background sync syncs.
+    written: Mutex<(Arc<Segment>, CommitNo)>,
+    /// Checkpoints on their way to the disk: after so many syncs of the tree's file, the tree on
+    /// disk has the commit.
+    checkpoints: Mutex<VecDeque<(u64, CommitNo)>>,
+    in_tree: AtomicU64,
+}
+
+impl Files {
+    /// `written` is where the log is being written, `in_tree` the commit that the tree on disk has.
+    pub(crate) fn new(
+        log: Arc<LogDirectory>,
+        tree: Tree,
+        synced: Arc<AtomicU64>,
+        written: (Arc<Segment>, CommitNo),
+        in_tree: CommitNo,
+    ) -> Files {
+        let (checkpoints, in_tree) = (Mutex::default(), AtomicU64::new(in_tree.0));
+        Files { log, tree, synced, written: Mutex::new(written), checkpoints, in_tree }
+    }
+
+    /// Says what a background sync has to sync.
+    pub(crate) fn set_written(&self, written: (Arc<Segment>, CommitNo)) {
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = written;
+    }
+
+    pub(crate) fn note_checkpoint(&self, syncs: u64, commit: CommitNo) {
+        let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        checkpoints.push_back((syncs, commit));
+    }
+
+    /// The last commit that the tree on disk has.
+    pub(crate) fn in_tree(&self) -> CommitNo {
+        let done = self.tree.file().syncs_done();
+        let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((syncs, commit)) = checkpoints.front()
+            && *syncs <= done
+        {
+            self.in_tree.fetch_max(commit.0, Ordering::AcqRel);
+            checkpoints.pop_front();
+        }
+        CommitNo(self.in_tree.load(Ordering::Acquire))
+    }
+
+    /// Removes what of the log need not be kept.
+    pub(crate) fn trim_log(&self, keep: Retention, now: Time) -> Result<u64, Error> {
+        self.log.trim(self.in_tree(), keep, now)
+    }
+
+    /// Makes what the log has been given safe, from outside the committer.
+    pub(crate) fn sync_log(&self, meters: &Meters) -> Result<(), Error> {
+        let (segment, last) = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if self.synced.load(Ordering::Acquire) < last.0 {
+            meters.sync(|| segment.sync())?;
+            self.synced.fetch_max(last.0, Ordering::AcqRel);
+            self.log.note_synced(last);
+        }
+        Ok(())
+    }
+}
