@@ -23,6 +23,7 @@ mod own_route;
 mod pages;
 mod problem;
 mod question;
+mod readiness;
 mod refusal;
 mod route;
 mod routing;

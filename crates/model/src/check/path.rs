@@ -25,6 +25,7 @@ const SERVED: &[&str] = &[
     "healthz",
     "metrics",
     "openapi.json",
+    "readyz",
     "tokens",
     "transaction",
 ];

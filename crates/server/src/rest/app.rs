@@ -27,6 +27,7 @@ use super::operation::{Access, Action, Operation, Segment, operations};
 use super::own_route::OwnRoute;
 use super::pages::{OwnPage, Pages};
 use super::problem::Problem;
+use super::readiness::Readiness;
 use super::route::Route;
 use super::routing::{pattern, router};
 use super::service::{RestService, respond};
@@ -110,6 +111,7 @@ impl Rest {
         let service = RestService {
             names: operations.iter().map(|operation| operation.name.as_str().into()).collect(),
             directory: Directory::new(&operations, &model),
+            readiness: Readiness::new(engine.as_ref()),
             metrics: Metrics::new(engine.as_ref(), |registry| backlog.register(registry)),
             backlog,
             request_ids: RequestIds::new(),

@@ -66,6 +66,8 @@ pub(crate) enum Action {
     OpenApi,
     Docs,
     Health,
+    /// Whether it can read and write.
+    Ready,
     Metrics,
     /// A route that an application added: which one, and for whom.
     Own(usize, Access),
@@ -124,6 +126,7 @@ impl Action {
             | Action::OpenApi
             | Action::Docs
             | Action::Health
+            | Action::Ready
             | Action::Metrics
             | Action::Own(..) => None,
         }
@@ -133,7 +136,7 @@ impl Action {
 impl Operation {
     pub(crate) fn access(&self) -> Access {
         match self.action {
-            Action::OpenApi | Action::Docs | Action::Health => Access::Anybody,
+            Action::OpenApi | Action::Docs | Action::Health | Action::Ready => Access::Anybody,
             Action::Read(_)
             | Action::Children { .. }
             | Action::Ask(_)
@@ -402,6 +405,7 @@ fn of_server() -> Vec<Operation> {
         revoke,
         operation("metrics", Method::GET, "/metrics", Action::Metrics),
         operation("health", Method::GET, "/healthz", Action::Health),
+        operation("ready", Method::GET, "/readyz", Action::Ready),
         operation("openapi", Method::GET, "/openapi.json", Action::OpenApi),
         operation("docs", Method::GET, "/docs", Action::Docs),
     ]

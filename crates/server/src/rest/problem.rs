@@ -14,6 +14,8 @@ pub struct Problem {
     errors: Vec<FieldProblem>,
     /// The methods that a path has, if it lacks the one that was asked for.
     allow: Option<String>,
+    /// When to try again, if that can help.
+    retry_secs: Option<u32>,
     /// What is told to the log and to nobody else.
     cause: Option<String>,
 }
@@ -74,6 +76,7 @@ kinds! {
     Internal         500 "internal"           "Something is wrong in the server."
     Busy             503 "busy"               "Not now: try again."
     Building         503 "building"           "It is still being built since the model was changed."
+    WritesRefused    503 "writes-refused"     "The server cannot write at the moment; reads go on."
     Overdue          503 "overdue"            "The answer took too long."
 }
 
@@ -97,7 +100,9 @@ impl Kind {
 impl Problem {
     /// A problem. The detail is a sentence: what is wrong, where, and what to do.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Problem {
-        Problem { kind, detail: detail.into(), errors: vec![], allow: None, cause: None }
+        let retry_secs = matches!(kind, Kind::Busy | Kind::Building).then_some(1);
+        let detail = detail.into();
+        Problem { kind, detail, errors: vec![], allow: None, retry_secs, cause: None }
     }
 
     pub(super) fn with_errors(mut self, errors: Vec<FieldProblem>) -> Problem {
@@ -107,6 +112,11 @@ impl Problem {
 
     pub(super) fn with_allow(mut self, methods: String) -> Problem {
         self.allow = Some(methods);
+        self
+    }
+
+    pub(super) fn with_retry(mut self, seconds: Option<u32>) -> Problem {
+        self.retry_secs = seconds;
         self
     }
 
@@ -126,6 +136,10 @@ impl Problem {
 
     pub(super) fn allow(&self) -> Option<&str> {
         self.allow.as_deref()
+    }
+
+    pub(super) fn retry_secs(&self) -> Option<u32> {
+        self.retry_secs
     }
 
     pub(super) fn cause(&self) -> Option<&str> {

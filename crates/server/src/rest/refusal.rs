@@ -5,12 +5,20 @@ use keyloom::{Error, FieldError, TenantProblem};
 use super::call::cut;
 use super::problem::{FieldProblem, Kind, Problem};
 
+/// When to try again while nothing can be written: the engine looks every second at first.
+const WRITES_RETRY_SECS: u32 = 5;
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         let problem = Problem::new(kind(&error), detail(&error));
         match &error {
             Error::Fields { errors, .. } => {
                 problem.with_errors(errors.iter().map(field_problem).collect())
+            }
+            Error::Store(keyloom_store::Error::WritesRefused(failure)) => {
+                // What cannot pass by itself is not worth another try soon.
+                let retry_secs = failure.may_pass().then_some(WRITES_RETRY_SECS);
+                problem.with_retry(retry_secs).with_cause(error.to_string())
             }
             _ if problem.kind() == Kind::Internal => problem.with_cause(error.to_string()),
             _ => problem,
@@ -47,7 +55,7 @@ fn kind(error: &Error) -> Kind {
         Error::Store(keyloom_store::Error::ChangesGone { .. }) => Kind::ChangesGone,
         Error::Building { .. } => Kind::Building,
         Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,
-        Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::Busy,
+        Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::WritesRefused,
         // The rest is nothing that a request can cause, as far as is known.
         _ => Kind::Internal,
     }
@@ -60,6 +68,11 @@ fn detail(error: &Error) -> String {
             "The server could not do this, and its log says why: tell whoever runs it the request \
              id."
             .to_owned()
+        }
+        (Kind::WritesRefused, _) => {
+            "The server cannot write its data at the moment, and its log says why. Whether this \
+             request was carried out is not known; requests that only read are answered."
+                .to_owned()
         }
         (_, Error::NotFound { entity, id }) => {
             format!("There is no `{entity}` with the id `{}`.", cut(id))

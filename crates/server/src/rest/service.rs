@@ -25,6 +25,7 @@ use super::operation::{Access, Action, Operation};
 use super::own_route::{OwnRequest, OwnRoute, OwnShape};
 use super::pages::Pages;
 use super::problem::{Kind, Problem};
+use super::readiness::Readiness;
 use super::tokens::Tokens;
 use super::unserved::Directory;
 use super::{bulk, changes, count, entity, explain, jobs, list, token_routes, uri, values};
@@ -52,6 +53,7 @@ pub(crate) struct RestService {
     pub(super) pages: Pages,
     pub(super) metrics: Metrics,
     pub(super) backlog: BacklogMetrics,
+    pub(super) readiness: Readiness,
     pub(super) request_ids: RequestIds,
     pub(super) is_stopped: watch::Sender<bool>,
     pub(super) news: Arc<News>,
@@ -124,7 +126,7 @@ impl RestService {
         let (service, id) = (self.clone(), id.clone());
         let Some(caller) = caller else {
             let Action::Own(index, _) = operation.action else {
-                return Ok(self.say(operation, &head.headers));
+                return Ok(self.say(operation, &head.headers)?);
             };
             let (db, headers) = (self.db.clone(), texts(&head.headers));
             let request = OwnRequest { db, values, parameters, headers, body: body.to_vec() };
@@ -160,12 +162,16 @@ impl RestService {
     }
 
     /// What anybody may know.
-    fn say(&self, operation: &Operation, asked: &HeaderMap) -> Reply {
-        match operation.action {
+    fn say(&self, operation: &Operation, asked: &HeaderMap) -> Result<Reply, Problem> {
+        Ok(match operation.action {
             Action::OpenApi => self.pages.openapi.reply(asked),
             Action::Docs => self.pages.docs.reply(asked),
+            Action::Ready => {
+                self.readiness.check()?;
+                Reply::json(StatusCode::OK, r#"{"status":"ready"}"#)
+            }
             _ => Reply::json(StatusCode::OK, r#"{"status":"ok"}"#),
-        }
+        })
     }
 
     async fn act(&self, call: &Call, action: &Action, id: &str) -> Result<Reply, Problem> {
@@ -211,7 +217,9 @@ impl RestService {
                 };
                 self.own_reply(request, *index).await
             }
-            Action::OpenApi | Action::Docs | Action::Health => Ok(Reply::empty(StatusCode::OK)),
+            Action::OpenApi | Action::Docs | Action::Health | Action::Ready => {
+                Ok(Reply::empty(StatusCode::OK))
+            }
         }
     }
 
@@ -263,9 +271,11 @@ fn problem_reply(problem: &Problem, id: &str) -> Reply {
     if let Some(methods) = problem.allow() {
         reply = reply.with(ALLOW, methods);
     }
+    if let Some(seconds) = problem.retry_secs() {
+        reply = reply.with(RETRY_AFTER, seconds.to_string());
+    }
     match problem.kind() {
         Kind::Unauthorized => reply.with(WWW_AUTHENTICATE, "Bearer"),
-        Kind::Busy | Kind::Building => reply.with(RETRY_AFTER, "1"),
         _ => reply,
     }
 }

@@ -23,6 +23,7 @@ mod own;
 mod pages;
 mod possible_queries;
 mod read_only;
+mod readiness;
 mod served;
 mod serving;
 mod stages;

@@ -92,7 +92,8 @@ pub(super) fn answers(
         }
         Action::Docs => vec![text("text/html").with(&[ETag]), same()],
         Action::Metrics => vec![text("application/openmetrics-text")],
-        Action::Health => vec![alive()],
+        Action::Health => vec![status("It does.", "ok")],
+        Action::Ready => vec![status("It can.", "ready")],
         Action::Own(index, _) => vec![of_own(&own[*index])?],
     };
     Ok(answers)
@@ -139,10 +140,10 @@ fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
     }
 }
 
-fn alive() -> Answer {
-    let schema = json!({ "type": "object", "properties": { "status": { "const": "ok" } },
+fn status(meaning: &'static str, status: &str) -> Answer {
+    let schema = json!({ "type": "object", "properties": { "status": { "const": status } },
                          "required": ["status"], "additionalProperties": false });
-    Answer::json(200, "It does.", schema).with_example(json!({ "status": "ok" }))
+    Answer::json(200, meaning, schema).with_example(json!({ "status": status }))
 }
 
 fn of_count(entity: &Entity, count: CountId) -> Answer {

@@ -76,6 +76,7 @@ pub(super) fn body(model: &Model, operation: &Operation) -> Option<Body> {
         | Action::OpenApi
         | Action::Docs
         | Action::Health
+        | Action::Ready
         | Action::Metrics => None,
     }
 }

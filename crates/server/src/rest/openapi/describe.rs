@@ -87,9 +87,12 @@ fn group(operation: &Operation) -> Group {
         Action::Count(id, ..) | Action::Board(id, _) | Action::Ranked(id, _) => Group::Entity(*id),
         Action::Batch | Action::Transaction => Group::Together,
         Action::ListTokens | Action::CreateToken | Action::RevokeToken => Group::Tokens,
-        Action::Changes | Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => {
-            Group::Service
-        }
+        Action::Changes
+        | Action::OpenApi
+        | Action::Docs
+        | Action::Health
+        | Action::Ready
+        | Action::Metrics => Group::Service,
         Action::Own(..) => Group::Application,
     }
 }

@@ -202,7 +202,9 @@ fn problem_responses() -> Map<String, Json> {
         let mut headers = vec![AnswerHeader::RequestId];
         match kind {
             Kind::Unauthorized => headers.push(AnswerHeader::Authenticate),
-            Kind::Busy | Kind::Building => headers.push(AnswerHeader::RetryAfter),
+            Kind::Busy | Kind::Building | Kind::WritesRefused => {
+                headers.push(AnswerHeader::RetryAfter)
+            }
             _ => {}
         }
         let response = responses

@@ -53,6 +53,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         | Action::Job(..)
         | Action::Changes
         | Action::Health
+        | Action::Ready
         | Action::Metrics
         | Action::Own(..) => {}
     }

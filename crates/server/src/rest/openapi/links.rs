@@ -63,6 +63,7 @@ fn of_operation(model: &Model, made: EntityId, operation: &Operation) -> Option<
         | Action::OpenApi
         | Action::Docs
         | Action::Health
+        | Action::Ready
         | Action::Metrics
         | Action::Own(..) => None,
     }

@@ -112,6 +112,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         | Action::OpenApi
         | Action::Docs
         | Action::Health
+        | Action::Ready
         | Action::Metrics
         | Action::Own(..) => {}
     }

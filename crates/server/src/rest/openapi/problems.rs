@@ -11,7 +11,7 @@ use super::parameter::tenant_field;
 pub(super) fn problems(model: &Model, operation: &Operation) -> Vec<Kind> {
     let mut kinds = match operation.access() {
         Access::Anybody if matches!(operation.action, Action::Own(..)) => vec![],
-        Access::Anybody => return vec![],
+        Access::Anybody => return of_action(model, &operation.action),
         Access::Role(_) => vec![
             Kind::BadUri,
             Kind::BadHeader,
@@ -25,6 +25,9 @@ pub(super) fn problems(model: &Model, operation: &Operation) -> Vec<Kind> {
     };
     if tenant_field(model, operation).is_some() {
         kinds.push(Kind::TenantNeeded);
+    }
+    if operation.changes().is_some() || matches!(operation.action, Action::Transaction) {
+        kinds.push(Kind::WritesRefused);
     }
     kinds.extend(of_action(model, &operation.action));
     kinds.sort();
@@ -69,6 +72,7 @@ fn of_action(model: &Model, action: &Action) -> Vec<Kind> {
         Action::ListTokens => vec![Kind::BadParameter],
         // An application's own code answers with whatever it likes.
         Action::Own(..) => Kind::ALL.to_vec(),
+        Action::Ready => vec![Kind::WritesRefused],
         Action::OpenApi | Action::Docs | Action::Health | Action::Metrics => vec![],
     }
 }

@@ -51,6 +51,7 @@ pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) ->
         Action::OpenApi => "This description, as OpenAPI",
         Action::Docs => "This description, for people",
         Action::Health => "Whether the server answers",
+        Action::Ready => "Whether the server can read and write its data",
         Action::Metrics => "Measurements, as Prometheus reads them",
     };
     text.to_owned()
@@ -105,6 +106,7 @@ pub(crate) fn details(model: &Model, operation: &Operation) -> Vec<String> {
         | Action::OpenApi
         | Action::Docs
         | Action::Health
+        | Action::Ready
         | Action::Metrics => &[],
     };
     texts.iter().map(|text| (*text).to_owned()).collect()

@@ -39,6 +39,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) store: fn(&ManualClock) -> Arc<dyn Store>,
+    /// Instead of the store: an engine that is measured.
+    pub(crate) engine: Option<Arc<Engine>>,
     pub(crate) own: Vec<OwnRoute>,
     pub(crate) closed: &'static [&'static str],
     pub(crate) cors_origins: &'static [&'static str],
@@ -48,7 +50,8 @@ impl Setup {
     pub(crate) fn new(door: Door) -> Setup {
         let limits = Limits { body_bytes: 64 * 1024, ..short_limits() };
         let (own, closed, cors_origins) = (vec![], &[][..], &[][..]);
-        Setup { door, limits, tls: None, store: reference, own, closed, cors_origins }
+        let (tls, engine, store) = (None, None, reference as fn(&ManualClock) -> Arc<dyn Store>);
+        Setup { door, limits, tls, store, engine, own, closed, cors_origins }
     }
 }
 
@@ -71,7 +74,10 @@ impl Served {
     pub(crate) fn start(model: &str, setup: Setup) -> Served {
         log::start();
         let clock = ManualClock::new();
-        let store = (setup.store)(&clock);
+        let store = match &setup.engine {
+            Some(engine) => engine.clone(),
+            None => (setup.store)(&clock),
+        };
         let open_tokens = || {
             let clock = Arc::new(clock.clone());
             block_on(Tokens::open(store.clone(), clock, Arc::new(SystemEntropy))).unwrap()
@@ -82,7 +88,8 @@ impl Served {
         }
         let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
         let db = block_on(Db::open_with(model, store.clone(), options)).unwrap();
-        let options = RestOptions { closed: setup.closed, ..RestOptions::default() };
+        let options =
+            RestOptions { closed: setup.closed, engine: setup.engine, ..RestOptions::default() };
         let rest = Rest::new(db.clone(), open_tokens(), setup.own, options).unwrap();
         let routes = rest.routes();
         let cors_origins = setup.cors_origins.iter().map(|origin| (*origin).to_owned()).collect();
