@@ -43,6 +43,7 @@ pub struct Parts {
 impl Application {
     /// Serves it, by the arguments of this process, until the process is told to stop.
     pub fn run(self) -> ExitCode {
+        crate::panics::hide_those_of_damage();
         let command = clap::Command::new(self.name).about(self.about);
         let command = command.args(self.settings.iter().map(Setting::argument));
         let words: Vec<_> = std::env::args_os().collect();

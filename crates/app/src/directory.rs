@@ -5,15 +5,23 @@ use std::sync::Arc;
 
 use keyloom_store::{Engine, Options};
 
+/// What is done with existing data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It is only read: not a byte in the directory is changed.
+    Read,
+    /// It is also changed.
+    Change,
+}
+
 /// Opens the store in a directory, and never creates one.
 ///
 /// # Errors
 ///
 /// If there is no store in the directory, or it cannot be opened.
-pub fn open_existing(directory: &Path) -> Result<Arc<Engine>, String> {
-    Engine::open_existing(directory, Options::default())
-        .map(Arc::new)
-        .map_err(|error| error.to_string())
+pub fn open_existing(directory: &Path, used: Use) -> Result<Arc<Engine>, String> {
+    let options = Options { read_only: used == Use::Read, ..Options::default() };
+    Engine::open_existing(directory, options).map(Arc::new).map_err(|error| error.to_string())
 }
 
 /// Opens the store in a directory, or creates one.

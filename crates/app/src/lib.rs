@@ -18,6 +18,7 @@ pub mod limits;
 pub mod listen;
 pub mod logging;
 pub mod pages;
+pub mod panics;
 pub mod place;
 mod serve;
 mod settings;

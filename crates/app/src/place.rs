@@ -1,6 +1,6 @@
 //! Where the data of a command is: in a directory, or in a table of DynamoDB.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgGroup, ArgMatches, value_parser};
@@ -9,7 +9,7 @@ use keyloom_dynamodb::{Remote, RemoteOptions};
 use keyloom_server::Tokens;
 use keyloom_store::{Engine, Options, Store, TableName};
 
-use crate::directory;
+use crate::directory::{self, Use};
 
 /// A store, and the table in it that holds the data.
 pub struct Place {
@@ -86,9 +86,10 @@ pub fn remote_arguments(command: clap::Command) -> clap::Command {
 /// # Errors
 ///
 /// If it does not exist or cannot be opened.
-pub async fn open(arguments: &ArgMatches) -> Result<Place, String> {
+pub async fn open(arguments: &ArgMatches, used: Use) -> Result<Place, String> {
     if let Some(directory) = arguments.get_one::<PathBuf>("data") {
-        return open_directory(directory);
+        let store = directory::open_existing(directory, used)?;
+        return Ok(Place { store, table: keyloom::Options::default().table });
     }
     let place = open_remote(arguments).await?.ok_or("give --data or --dynamodb.")?;
     let name = TableName::new(&place.table).map_err(|invalid| invalid.to_string())?;
@@ -132,9 +133,4 @@ async fn open_remote(arguments: &ArgMatches) -> Result<Option<Place>, String> {
     };
     let remote = Remote::connect(options).await.map_err(|error| error.to_string())?;
     Ok(Some(Place { store: Arc::new(remote), table }))
-}
-
-fn open_directory(directory: &Path) -> Result<Place, String> {
-    let store = directory::open_existing(directory)?;
-    Ok(Place { store, table: keyloom::Options::default().table })
 }

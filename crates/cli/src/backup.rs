@@ -1,7 +1,7 @@
 //! `keyloom backup`: copies a data directory into another one.
 
 use clap::ArgMatches;
-use keyloom_app::directory::{close, open_existing};
+use keyloom_app::directory::{Use, close, open_existing};
 
 use crate::command::{Command, json_argument, say};
 use crate::copy::{Target, target_argument, told};
@@ -32,7 +32,7 @@ fn describe(command: clap::Command) -> clap::Command {
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let target = Target::named(arguments)?;
-    let engine = open_existing(data_directory(arguments)?)?;
+    let engine = open_existing(data_directory(arguments)?, Use::Read)?;
     let mut bar = ProgressBar::new("rows");
     let copied = target.create(|target| {
         engine.backup(target, &mut |progress| {

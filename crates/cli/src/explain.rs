@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgMatches};
 use keyloom::{Item, Value, json_to_item};
+use keyloom_app::directory::Use;
 use keyloom_app::place;
 use keyloom_server::{Rest, RestOptions};
 
@@ -41,7 +42,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let file = ModelFile::named(arguments)?;
     let text = |name| arguments.get_one::<String>(name).map(String::as_str);
     let explained = block_on(async {
-        let place = place::open(arguments).await?;
+        let place = place::open(arguments, Use::Read).await?;
         let tokens = place.tokens().await?;
         let db = place.database(&file.text).await?;
         let rest = Rest::new(db, tokens, vec![], RestOptions::default())?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::Db;
-use keyloom_app::directory::{close, open_existing};
+use keyloom_app::directory::{Use, close, open_existing};
 
 use crate::command::{Command, output_argument};
 use crate::model_file::{ModelFile, block_on, data_argument, data_directory, database};
@@ -48,7 +48,7 @@ fn describe(command: clap::Command) -> clap::Command {
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let file = ModelFile::named(arguments)?;
-    let engine = open_existing(data_directory(arguments)?)?;
+    let engine = open_existing(data_directory(arguments)?, Use::Read)?;
     let kinds: Vec<&str> =
         arguments.get_many::<String>("entity").unwrap_or_default().map(String::as_str).collect();
     let output = arguments.get_one::<PathBuf>("output").map(PathBuf::as_path);

@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgMatches};
 use keyloom::{Db, Record, Value};
+use keyloom_app::directory::Use;
 use keyloom_app::place;
 use keyloom_model::FieldType;
 
@@ -63,7 +64,8 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         );
     }
     block_on(async {
-        let db = place::open(arguments).await?.database(&file.text).await?;
+        let used = if matches!(verb, "list" | "show") { Use::Read } else { Use::Change };
+        let db = place::open(arguments, used).await?.database(&file.text).await?;
         act(&db, verb, arguments).await
     })
 }

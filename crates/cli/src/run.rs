@@ -59,6 +59,7 @@ pub(crate) fn cli() -> clap::Command {
 
 /// Runs the binary `keyloom` with the arguments of this process.
 pub fn run() -> ExitCode {
+    keyloom_app::panics::hide_those_of_damage();
     let words: Vec<_> = std::env::args_os().collect();
     let environment = Environment { program: PROGRAM, words: &words };
     let matches = cli().mut_subcommands(|command| bind(&environment, command)).get_matches();

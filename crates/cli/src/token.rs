@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches};
 use keyloom::{SystemEntropy, Value};
+use keyloom_app::directory::Use;
 use keyloom_app::place;
 use keyloom_model::FieldType;
 use keyloom_server::{AdminToken, Role, Token, TokenRequest, Tokens};
@@ -84,7 +85,8 @@ async fn act(verb: &str, arguments: &ArgMatches) -> Result<(), String> {
         let opened = place::open_or_create(arguments, data, Options::default()).await?;
         return create(&opened.place.tokens().await?, request, arguments).await;
     }
-    let tokens = place::open(arguments).await?.tokens().await?;
+    let used = if verb == "list" { Use::Read } else { Use::Change };
+    let tokens = place::open(arguments, used).await?.tokens().await?;
     let Some(id) = arguments.try_get_one::<String>("id").ok().flatten() else {
         return list(&tokens, arguments).await;
     };

@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::{Db, Finding, Item, Remedy, Repair, Value, item_to_json};
+use keyloom_app::directory::Use;
 use keyloom_app::place;
 
 use crate::command::{Command, json_argument, say};
@@ -44,7 +45,8 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let repair = if arguments.get_flag("repair") { Repair::Yes } else { Repair::No };
     let is_json = arguments.get_flag("json");
     let verified = block_on(async {
-        let db = place::open(arguments).await?.database(&file.text).await?;
+        let used = if repair == Repair::Yes { Use::Change } else { Use::Read };
+        let db = place::open(arguments, used).await?.database(&file.text).await?;
         verify(&db, repair, is_json).await
     })?;
     say(&verified.told(is_json))?;

@@ -79,7 +79,7 @@ impl Rig {
 }
 
 /// Every file and folder below a path, with the bytes of files.
-fn snapshot(path: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+pub(crate) fn snapshot(path: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     let Ok(entries) = fs::read_dir(path) else { return found };
     for entry in entries {
@@ -94,7 +94,7 @@ fn snapshot(path: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     found
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();

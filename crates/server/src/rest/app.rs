@@ -157,6 +157,8 @@ impl Rest {
         request.extensions_mut().insert(Owner { tenant: tenant.map(str::to_owned) });
         let Ok(response) = router(self.service.clone()).oneshot(request).await;
         let is_done = response.status().is_success();
+        // What is wrong inside is no secret here.
+        let cause = response.extensions().get::<Told>().and_then(|told| told.cause.clone());
         let body = collect(response).await;
         let body: Json = serde_json::from_slice(&body).unwrap_or_default();
         match (is_done, &body[explain::EXPLAIN], body["detail"].as_str()) {
@@ -164,7 +166,9 @@ impl Rest {
                 Err(format!("`/{path}` reads no data: there is nothing to explain."))
             }
             (true, explained, _) => Ok(explained.to_string()),
-            (false, _, detail) => Err(detail.unwrap_or_default().to_owned()),
+            (false, _, detail) => {
+                Err(cause.unwrap_or_else(|| detail.unwrap_or_default().to_owned()))
+            }
         }
     }
 
@@ -194,7 +198,8 @@ impl Rest {
             origin: Origin::of(&Extensions::new()),
         };
         let told = bulk::transaction(&call, &service.model).await;
-        let told = told.map_err(|problem| problem.detail().to_owned())?;
+        let told =
+            told.map_err(|problem| problem.cause().unwrap_or_else(|| problem.detail()).to_owned())?;
         Ok(String::from_utf8_lossy(&told.body).into_owned())
     }
 }

@@ -42,7 +42,9 @@ impl Tokens {
         let spec = TableSpec::new(table.clone(), KeySchema::partition(ID, KeyType::S));
         match store.create_table(spec).await {
             Ok(_) | Err(StoreError::TableExists { .. }) => {}
-            // A directory that cannot be written may have the table all the same.
+            // A directory that cannot be written may have the table all the same; if not, there are no
+            // tokens.
+            Err(StoreError::WritesRefused(_)) => {}
             Err(error) => drop(store.describe_table(table.clone()).await.map_err(|_| error)?),
         }
         let tokens = Tokens { store, table, clock, entropy, is_open: AtomicBool::new(false) };
@@ -107,7 +109,10 @@ impl Tokens {
         let mut scan = Scan::new(&self.table);
         let mut rows = vec![];
         loop {
-            let page = self.store.scan(scan.clone()).await?;
+            let page = match self.store.scan(scan.clone()).await {
+                Err(StoreError::TableNotFound { .. }) => return Ok(rows),
+                page => page?,
+            };
             rows.extend(page.items);
             match page.last_key {
                 None => return Ok(rows),

@@ -106,7 +106,10 @@ impl Engine {
 
     /// Brings everything to the disk and closes the store.
     pub fn close(mut self) -> Result<(), Error> {
-        let checkpointed = self.checkpoint();
+        let checkpointed = match self.shared.options.read_only {
+            true => Ok(()),
+            false => self.checkpoint(),
+        };
         self.stop_threads();
         checkpointed
     }
@@ -150,7 +153,8 @@ impl Engine {
     ) -> Result<CopyProgress, Error> {
         let disk = Arc::clone(&self.shared.options.disk);
         let (view, store) = (self.shared.view(), self.shared.store);
-        // A backup must not have what a crash could still take from the log.
+        // A backup must not have what a crash could still take from the log. What was found when the
+        // store was opened is safe, or else is only read.
         self.shared.sync_log().map_err(|error| self.shared.fail(error))?;
         backup::backup(&view, disk, store, target.as_ref(), on_progress)
     }

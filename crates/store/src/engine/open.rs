@@ -106,7 +106,13 @@ fn open_tree(
 ) -> Result<(Tree, OpenMode), Error> {
     let path = directory.tree();
     let open = |mode| directory.disk.open(&path, mode);
-    let (file, mode, failure) = match open(OpenMode::ReadWrite) {
+    let opened = match options.read_only {
+        true => {
+            Err(std::io::Error::new(ErrorKind::ReadOnlyFilesystem, "it is open for reading only"))
+        }
+        false => open(OpenMode::ReadWrite),
+    };
+    let (file, mode, failure) = match opened {
         Ok(file) => {
             // What the tree says it has decides what of the log may go: it must be safe.
             file.sync().map_err(io_error("syncing the tree", &path))?;

@@ -1,0 +1,18 @@
+//! What is printed when something panics.
+
+use std::panic::{PanicHookInfo, set_hook, take_hook};
+
+/// Prints panics as before, but for those in the tree's library: the engine catches them and reports
+/// the damage that they come from.
+pub fn hide_those_of_damage() {
+    let before = take_hook();
+    set_hook(Box::new(move |panic| {
+        if !is_of_tree(panic) {
+            before(panic);
+        }
+    }));
+}
+
+fn is_of_tree(panic: &PanicHookInfo<'_>) -> bool {
+    panic.location().is_some_and(|location| location.file().contains("/redb-"))
+}

@@ -1,0 +1,151 @@
+//! Every file of a data directory missing, empty, cut, replaced or changed by a byte, given to every
+//! command: it says what is wrong or does its work rightly. Commands that read change nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::process::{Folder, app, told};
+use crate::wrong_directories::{copy, snapshot};
+
+/// Commands that only read.
+const READS: &[&[&str]] = &[
+    &["export", "MODEL", "--data", "DIR"],
+    &["verify", "MODEL", "--data", "DIR"],
+    &["token", "list", "--data", "DIR"],
+    &["explain", "MODEL", "--data", "DIR", "/tasks"],
+    &["backup", "--data", "DIR", "--to", "NEW"],
+];
+
+/// Commands that write, and leave what [`READS`] tell of the tasks as it is.
+const WRITES: &[&[&str]] = &[
+    &["import", "MODEL", "--data", "DIR", "LINES"],
+    &["token", "create", "--data", "DIR", "--role", "admin"],
+    &["verify", "MODEL", "--data", "DIR", "--repair"],
+];
+
+const TASKS: usize = 300;
+
+struct Rig {
+    folder: Folder,
+    model: String,
+    lines: String,
+}
+
+impl Rig {
+    fn new(name: &str) -> Rig {
+        let folder = Folder::new(name);
+        let line = |n| {
+            let text = "wash up ".repeat(20);
+            format!(r#"{{"entity":"task","id":"t{n}","fields":{{"name":"{text}{n}"}}}}"#) + "\n"
+        };
+        let lines = folder.write("lines", (0..TASKS).map(line).collect::<String>());
+        let rig = Rig { folder, model: app("tasks"), lines };
+        let good = rig.folder.path("good");
+        for call in [WRITES[0], WRITES[1]] {
+            let (success, _, err) = rig.call(call, Path::new(&good));
+            assert!(success, "{err}");
+        }
+        rig
+    }
+
+    fn call(&self, call: &[&str], directory: &Path) -> (bool, String, String) {
+        let new = self.folder.path("new");
+        let _ = fs::remove_dir_all(&new);
+        let directory = directory.display().to_string();
+        let words: Vec<&str> = call
+            .iter()
+            .map(|word| match *word {
+                "MODEL" => self.model.as_str(),
+                "LINES" => self.lines.as_str(),
+                "DIR" => directory.as_str(),
+                "NEW" => new.as_str(),
+                word => word,
+            })
+            .collect();
+        told(&words)
+    }
+
+    /// Copies the good directory and damages a file of the copy.
+    fn damaged(&self, file: &Path, damage: impl FnOnce(&Path)) -> PathBuf {
+        let path = PathBuf::from(self.folder.path("damaged"));
+        let _ = fs::remove_dir_all(&path);
+        copy(Path::new(&self.folder.path("good")), &path);
+        damage(&path.join(file));
+        path
+    }
+}
+
+type Damage = Box<dyn Fn(&Path)>;
+
+fn damages(len: usize) -> Vec<(String, Damage)> {
+    let mut all: Vec<(String, Damage)> = vec![
+        ("missing".to_owned(), Box::new(|path| fs::remove_file(path).unwrap())),
+        ("empty".to_owned(), Box::new(|path| fs::write(path, "").unwrap())),
+        ("foreign".to_owned(), Box::new(|path| fs::write(path, "somebody else's\n").unwrap())),
+        (
+            "truncated".to_owned(),
+            Box::new(|path| {
+                let bytes = fs::read(path).unwrap();
+                fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+            }),
+        ),
+    ];
+    for part in 0..8 {
+        let at = len * part / 8;
+        let change = move |path: &Path| {
+            let mut bytes = fs::read(path).unwrap();
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= 0x41;
+            }
+            fs::write(path, bytes).unwrap();
+        };
+        all.push((format!("byte {at} changed"), Box::new(change)));
+    }
+    all
+}
+
+#[test]
+fn every_command_says_what_is_wrong_with_a_damaged_file_or_works_rightly() {
+    let rig = Rig::new("damaged-files");
+    let good = PathBuf::from(rig.folder.path("good"));
+    let expected: Vec<String> = READS.iter().map(|call| rig.call(call, &good).1).collect();
+    assert_eq!(expected[0].lines().count(), TASKS);
+    let files = snapshot(&good).into_iter();
+    let files: Vec<(PathBuf, usize)> = files
+        .filter_map(|(path, bytes)| {
+            Some((path.strip_prefix(&good).unwrap().to_owned(), bytes?.len()))
+        })
+        .collect();
+    for name in ["format", "tree.redb", "log/end"] {
+        assert!(files.iter().any(|(path, _)| path == Path::new(name)), "{files:?}");
+    }
+    for (file, len) in &files {
+        for (what, damage) in damages(*len) {
+            let what = format!("{} {what}", file.display());
+            let directory = rig.damaged(file, &damage);
+            let before = snapshot(&directory);
+            for (call, expected) in READS.iter().zip(&expected) {
+                let (success, out, err) = rig.call(call, &directory);
+                assert!(!err.contains("panicked"), "{what}: {call:?}: {err}");
+                match success {
+                    true => assert_eq!(&out, expected, "{what}: {call:?}"),
+                    false => assert!(err.contains(rig.folder.path("damaged").as_str()), "{err}"),
+                }
+                assert!(snapshot(&directory) == before, "{what}: {call:?} changes the directory");
+            }
+            for call in WRITES {
+                let directory = rig.damaged(file, &damage);
+                let (success, _, err) = rig.call(call, &directory);
+                assert!(!err.contains("panicked"), "{what}: {call:?}: {err}");
+                let (success, out, err) = match success {
+                    true => rig.call(READS[0], &directory),
+                    false => (false, String::new(), err),
+                };
+                match success {
+                    true => assert_eq!(out, expected[0], "{what}: after {call:?}"),
+                    false => assert!(err.contains(rig.folder.path("damaged").as_str()), "{err}"),
+                }
+            }
+        }
+    }
+}
