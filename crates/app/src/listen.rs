@@ -54,6 +54,22 @@ pub fn arguments(command: clap::Command, listen: &'static str, defaults: &Limits
                 .default_value("256")
                 .help("Memory for cached and unwritten pages, in MiB"),
         )
+        .arg(
+            Arg::new("retention-time")
+                .long("retention-time")
+                .value_name("HOURS")
+                .value_parser(value_parser!(u32))
+                .default_value("24")
+                .help("How long to keep changes for /changes and restore, in hours"),
+        )
+        .arg(
+            Arg::new("retention-size")
+                .long("retention-size")
+                .value_name("MIB")
+                .value_parser(value_parser!(u32).range(32..))
+                .default_value("1024")
+                .help("How much of them to keep at most, in MiB"),
+        )
 }
 
 fn path(name: &'static str) -> Arg {
@@ -67,7 +83,16 @@ pub fn options(arguments: &ArgMatches) -> Options {
         _ => Durability::Sync,
     };
     let memory_mib = arguments.get_one::<u32>("memory").copied().unwrap_or(256);
-    Options { durability, memory_bytes: (memory_mib as usize) << 20, ..Options::default() }
+    let defaults = Options::default();
+    let hours = arguments.get_one::<u32>("retention-time").copied().map(u64::from);
+    let log_mib = arguments.get_one::<u32>("retention-size").copied().map(u64::from);
+    Options {
+        durability,
+        memory_bytes: (memory_mib as usize) << 20,
+        keep_log_secs: hours.map_or(defaults.keep_log_secs, |hours| hours * 60 * 60),
+        keep_log_bytes: log_mib.map_or(defaults.keep_log_bytes, |mib| mib << 20),
+        ..defaults
+    }
 }
 
 /// The listener's configuration.

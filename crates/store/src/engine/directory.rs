@@ -130,7 +130,7 @@ impl DataDirectory {
         };
         let ours = [UNFINISHED, FORMAT_NEW, TREE, LOG];
         let is_ours = names.iter().all(|name| ours.contains(name));
-        Ok(is_ours && LogDirectory::is_unused(&*self.disk, &self.log(), store)?)
+        Ok(is_ours && LogDirectory::is_unused(&self.disk, &self.log(), store)?)
     }
 
     fn not_ours(&self, names: &[&str]) -> DirectoryError {
@@ -140,7 +140,7 @@ impl DataDirectory {
             let found = found.copied().unwrap_or_default().to_owned();
             return DirectoryError::Foreign { directory, found };
         }
-        let store = LogDirectory::store_of(&*self.disk, &self.log());
+        let store = LogDirectory::store_of(&self.disk, &self.log());
         let format = store.map(|store| format_text(FORMAT_VERSION, &format!("{store:016x}")));
         DirectoryError::FormatMissing { file: directory.join(FORMAT), format }
     }

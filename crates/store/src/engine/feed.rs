@@ -1,5 +1,6 @@
 //! The change feed: the log, read back.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::{
@@ -33,7 +34,6 @@ pub(crate) fn changes(
     synced: CommitNo,
     read: &ReadChanges,
 ) -> Result<ChangePage, Error> {
-    let table = view.catalog.table(&read.table)?;
     if !shards(view, &read.table)?.contains(&read.shard) {
         return Err(Invalid::Shard { shard: read.shard.clone() }.into());
     }
@@ -41,6 +41,21 @@ pub(crate) fn changes(
         return Err(Invalid::LimitZero.into());
     }
     let newest = view.applied.min(synced);
+    let attempt = || changes_of(view, log, newest, read);
+    match attempt() {
+        // The segment was trimmed since it was looked up: then other changes are the oldest.
+        Err(Error::Io(failure)) if failure.cause.kind() == ErrorKind::NotFound => attempt(),
+        page => page,
+    }
+}
+
+fn changes_of(
+    view: &View,
+    log: &LogDirectory,
+    newest: CommitNo,
+    read: &ReadChanges,
+) -> Result<ChangePage, Error> {
+    let table = view.catalog.table(&read.table)?;
     // Looked at once: the log may be trimmed meanwhile.
     let segments = log.segments();
     let oldest = segments.first().map_or(newest.next(), |segment| segment.first);

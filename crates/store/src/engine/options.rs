@@ -57,7 +57,7 @@ impl Default for Options {
             memory_bytes: 256 << 20,
             log_segment_bytes: 16 << 20,
             keep_log_secs: 24 * 60 * 60,
-            keep_log_bytes: 8 << 30,
+            keep_log_bytes: 1 << 30,
             read_only: false,
             background: Background::Threads,
             clock: Arc::new(SystemClock),

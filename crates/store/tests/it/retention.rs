@@ -376,3 +376,27 @@ fn a_crash_at_every_sync_while_trimming_leaves_a_log_without_a_hole() {
         }
     }
 }
+
+/// Hundreds of segments, and a handle for the one that is written.
+#[cfg(target_os = "linux")]
+#[test]
+fn segments_that_are_not_written_take_no_file_handles() {
+    let directory = std::env::temp_dir().join(format!("keyloom-handles-{}", std::process::id()));
+    let handles = || {
+        let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let targets = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        targets.filter(|target| target.starts_with(directory.join("log"))).count()
+    };
+    let options = Options { log_segment_bytes: 4096, ..Options::default() };
+    let engine = Engine::open(&directory, options.clone()).unwrap();
+    let plain = plain_table(&engine);
+    (0..1000).for_each(|id| put(&engine, &plain, id).unwrap());
+    let segments = engine.status().unwrap().log_segments;
+    assert!(segments > 30, "{segments} segments");
+    assert!(handles() <= 4, "{} handles for {segments} segments", handles());
+    drop(engine);
+    let engine = Engine::open(&directory, options).unwrap();
+    assert!(handles() <= 4, "{} handles for {segments} segments", handles());
+    drop(engine);
+    std::fs::remove_dir_all(&directory).unwrap();
+}

@@ -64,11 +64,11 @@ impl LogDirectory {
         let names: Vec<&String> = names.iter().filter(|name| is_segment(name)).collect();
         for (place, name) in names.iter().enumerate() {
             let file = path.join(name);
-            match Segment::open(&*disk, &file, mode) {
+            match Segment::open(&disk, &file, mode) {
                 Ok(segment) if segment.store == store => segments.push(Arc::new(segment)),
                 Ok(_) => return Err(damaged(&file, 16, "the segment belongs to another store")),
                 Err(Error::Damaged(_)) if place + 1 == names.len() && place > 0 => {
-                    remove_unused(&*disk, &file, store, mode)?;
+                    remove_unused(&disk, &file, store, mode)?;
                 }
                 // Trimmed since it was listed, by the store whose log is being restored from.
                 Err(Error::Io(failure))
@@ -77,6 +77,9 @@ impl LogDirectory {
             }
         }
         check_chain(&segments)?;
+        for segment in segments.iter().rev().skip(1) {
+            segment.close()?;
+        }
         let segments = Mutex::new(segments);
         let (spare, spares) = (Mutex::new(None), AtomicU64::new(0));
         let (spare_failed, upkeep) = (AtomicBool::new(false), Mutex::new(()));
@@ -85,7 +88,7 @@ impl LogDirectory {
 
     /// Whether a log, if it is there at all, has only what creating a store writes to it: a segment
     /// of that store without frames, and spares.
-    pub(crate) fn is_unused(disk: &dyn Disk, path: &Path, store: u64) -> Result<bool, Error> {
+    pub(crate) fn is_unused(disk: &Arc<dyn Disk>, path: &Path, store: u64) -> Result<bool, Error> {
         let names = match disk.list(path) {
             Ok(names) => names,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
@@ -100,7 +103,7 @@ impl LogDirectory {
     }
 
     /// The number of the store that a log belongs to, if its first segment tells.
-    pub(crate) fn store_of(disk: &dyn Disk, path: &Path) -> Option<u64> {
+    pub(crate) fn store_of(disk: &Arc<dyn Disk>, path: &Path) -> Option<u64> {
         let names = disk.list(path).ok()?;
         let name = names.iter().find(|name| is_segment(name))?;
         Some(Segment::open(disk, &path.join(name), OpenMode::Read).ok()?.store)
@@ -156,7 +159,7 @@ impl LogDirectory {
         self.disk.rename(&unnamed, &path).map_err(fail())?;
         self.sync_names()?;
         self.spare_failed.store(false, Ordering::Relaxed);
-        let segment = Arc::new(Segment::new(header, &path, file));
+        let segment = Arc::new(Segment::new(header, &path, &self.disk, file));
         self.lock().push(Arc::clone(&segment));
         Ok(segment)
     }
@@ -178,7 +181,7 @@ impl LogDirectory {
         renamed.map_err(io_error("writing the end of the log again", &old.path))?;
         self.sync_names()?;
         let header = SegmentHeader { store: old.store, previous: old.previous, first: old.first };
-        let segment = Arc::new(Segment::new(header, &old.path, file));
+        let segment = Arc::new(Segment::new(header, &old.path, &self.disk, file));
         segment.note_age(old.last_at());
         if let Some(last) = self.lock().last_mut() {
             *last = Arc::clone(&segment);
@@ -188,11 +191,12 @@ impl LogDirectory {
 
     /// Copies the start of a segment into a spare, with zeros behind it.
     fn copy_start(&self, old: &Segment, end: u64, spare: Spare) -> Result<Spare, Error> {
+        let from = old.file()?;
         let copy = || {
             let mut buffer = vec![0; ZEROS.len()];
             for offset in (0..end).step_by(buffer.len()) {
                 let len = buffer.len().min((end - offset) as usize);
-                old.file.read_at(offset, &mut buffer[..len])?;
+                from.read_at(offset, &mut buffer[..len])?;
                 spare.file.write_at(offset, &buffer[..len])?;
             }
             write_zeros(&*spare.file, end..spare.file.len()?)?;
@@ -314,7 +318,7 @@ fn is_spare(name: &str) -> bool {
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn is_unused_segment(disk: &dyn Disk, path: &Path, store: u64) -> Result<bool, Error> {
+fn is_unused_segment(disk: &Arc<dyn Disk>, path: &Path, store: u64) -> Result<bool, Error> {
     let segment = match Segment::open(disk, path, OpenMode::Read) {
         Ok(segment) if segment.store == store => Arc::new(segment),
         Ok(_) | Err(Error::Damaged(_)) => return Ok(false),
@@ -340,12 +344,17 @@ fn check_chain(segments: &[Arc<Segment>]) -> Result<(), Error> {
 /// A last segment whose header is blank: left by a crash while it was being created, unless frames
 /// were ever written to it. It goes, because its number may come again. Anything else in its place
 /// is damage or somebody else's, and stays.
-fn remove_unused(disk: &dyn Disk, path: &Path, store: u64, mode: OpenMode) -> Result<(), Error> {
+fn remove_unused(
+    disk: &Arc<dyn Disk>,
+    path: &Path,
+    store: u64,
+    mode: OpenMode,
+) -> Result<(), Error> {
     let file = disk.open(path, OpenMode::Read).map_err(io_error("opening a log segment", path))?;
     let header = SegmentHeader { store, previous: CommitNo::NONE, first: CommitNo::NONE };
-    let segment = Arc::new(Segment::new(header, path, file));
+    let segment = Arc::new(Segment::new(header, path, disk, Arc::clone(&file)));
     let mut start = vec![0; SegmentHeader::LEN.min(usize::try_from(segment.len()?).unwrap_or(0))];
-    segment.file.read_at(0, &mut start).map_err(io_error("reading a log segment", path))?;
+    file.read_at(0, &mut start).map_err(io_error("reading a log segment", path))?;
     if start.iter().any(|byte| *byte != 0) {
         return Err(damaged(path, 0, "this is not the start of a log segment"));
     }

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use crate::Error;
 use crate::engine::format::{Commit, CommitNo, Frame, FrameHeader};
 use crate::engine::{damaged, io_error};
+use crate::{DiskFile, Error};
 
 use super::Segment;
 
@@ -33,6 +33,7 @@ impl Scanned {
 #[derive(Debug)]
 pub(crate) struct FrameScan {
     segment: Arc<Segment>,
+    file: Arc<dyn DiskFile>,
     len: u64,
     offset: u64,
     expected: CommitNo,
@@ -50,7 +51,8 @@ impl FrameScan {
         commit: CommitNo,
     ) -> Result<FrameScan, Error> {
         let (expected, offset) = segment.mark_before(commit);
-        Ok(FrameScan { segment: Arc::clone(segment), len: segment.len()?, offset, expected })
+        let (file, len) = (segment.file()?, segment.len()?);
+        Ok(FrameScan { segment: Arc::clone(segment), file, len, offset, expected })
     }
 
     pub(crate) fn segment(&self) -> &Arc<Segment> {
@@ -131,7 +133,7 @@ impl FrameScan {
     /// Fills the buffer; false if the file ends before. A log that is read while its store is open
     /// loses the zeros behind its last frame when a segment ends.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<bool, Error> {
-        match self.segment.file.read_at(offset, buffer) {
+        match self.file.read_at(offset, buffer) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
             Err(error) => Err(io_error("reading the log", &self.segment.path)(error)),

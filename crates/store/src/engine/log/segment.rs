@@ -11,35 +11,54 @@ use crate::{Disk, DiskFile, Error, OpenMode, Time};
 /// Bytes between two marks: what a reader of the feed skips through at most.
 const MARK_EVERY_BYTES: u64 = 64 * 1024;
 
-/// One file of the log, open for reading.
+/// One file of the log. Only the one that is written has a file handle of its own: there may be
+/// hundreds of others.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) first: CommitNo,
     pub(crate) previous: CommitNo,
     pub(crate) path: PathBuf,
-    pub(crate) file: Arc<dyn DiskFile>,
     pub(crate) store: u64,
+    disk: Arc<dyn Disk>,
+    handle: Mutex<Handle>,
     /// When its last known commit happened, in milliseconds.
     last_at: AtomicU64,
     /// Where some of its frames begin, ascending.
     marks: Mutex<Vec<(CommitNo, u64)>>,
 }
 
+#[derive(Clone, Debug)]
+enum Handle {
+    Open(Arc<dyn DiskFile>),
+    /// It has so many bytes, and is not written any more.
+    Closed(u64),
+}
+
 impl Segment {
-    pub(crate) fn new(header: SegmentHeader, path: &Path, file: Arc<dyn DiskFile>) -> Segment {
+    pub(crate) fn new(
+        header: SegmentHeader,
+        path: &Path,
+        disk: &Arc<dyn Disk>,
+        file: Arc<dyn DiskFile>,
+    ) -> Segment {
         Segment {
             first: header.first,
             previous: header.previous,
             path: path.to_owned(),
-            file,
             store: header.store,
+            disk: Arc::clone(disk),
+            handle: Mutex::new(Handle::Open(file)),
             last_at: AtomicU64::new(0),
             marks: Mutex::new(vec![(header.first, SegmentHeader::LEN as u64)]),
         }
     }
 
     /// Opens a segment and reads its header.
-    pub(crate) fn open(disk: &dyn Disk, path: &Path, mode: OpenMode) -> Result<Segment, Error> {
+    pub(crate) fn open(
+        disk: &Arc<dyn Disk>,
+        path: &Path,
+        mode: OpenMode,
+    ) -> Result<Segment, Error> {
         let file = disk.open(path, mode).map_err(io_error("opening a log segment", path))?;
         let len = file.len().map_err(io_error("measuring a log segment", path))?;
         if len < SegmentHeader::LEN as u64 {
@@ -48,18 +67,46 @@ impl Segment {
         let mut bytes = [0; SegmentHeader::LEN];
         file.read_at(0, &mut bytes).map_err(io_error("reading a log segment", path))?;
         let header = SegmentHeader::decode(&bytes).map_err(|why| damaged(path, 0, why.0))?;
-        Ok(Segment::new(header, path, file))
+        Ok(Segment::new(header, path, disk, file))
+    }
+
+    /// The file: the one it has, or one that is opened for whoever asks.
+    pub(crate) fn file(&self) -> Result<Arc<dyn DiskFile>, Error> {
+        match self.handle() {
+            Handle::Open(file) => Ok(file),
+            Handle::Closed(_) => {
+                let file = self.disk.open(&self.path, OpenMode::Read);
+                file.map_err(io_error("opening a log segment", &self.path))
+            }
+        }
+    }
+
+    /// Gives its file handle back. It is not written any more.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        let len = self.len()?;
+        *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = Handle::Closed(len);
+        Ok(())
     }
 
     pub(crate) fn len(&self) -> Result<u64, Error> {
-        self.file.len().map_err(io_error("measuring a log segment", &self.path))
+        match self.handle() {
+            Handle::Open(file) => {
+                file.len().map_err(io_error("measuring a log segment", &self.path))
+            }
+            Handle::Closed(len) => Ok(len),
+        }
+    }
+
+    fn handle(&self) -> Handle {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes everything written safe. An error also if the file is no longer where the next process
     /// will look for it: what was written could not be found again.
     pub(crate) fn sync(&self) -> Result<(), Error> {
-        self.file.sync().map_err(io_error("syncing the log", &self.path))?;
-        check_in_place(&*self.file, &self.path)
+        let file = self.file()?;
+        file.sync().map_err(io_error("syncing the log", &self.path))?;
+        check_in_place(&*file, &self.path)
     }
 
     /// Remembers where a frame is and when its last commit happened.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::engine::format::{CommitNo, Frame};
 use crate::engine::{check_in_place, io_error};
-use crate::{Error, Time};
+use crate::{DiskFile, Error, Time};
 
 use super::{LogDirectory, Segment};
 
@@ -14,6 +14,8 @@ use super::{LogDirectory, Segment};
 pub(crate) struct LogWriter {
     directory: Arc<LogDirectory>,
     active: Arc<Segment>,
+    /// The file of the active segment.
+    file: Arc<dyn DiskFile>,
     offset: u64,
     segment_bytes: u64,
     next: CommitNo,
@@ -31,9 +33,10 @@ impl LogWriter {
         offset: u64,
         next: CommitNo,
         segment_bytes: u64,
-    ) -> LogWriter {
+    ) -> Result<LogWriter, Error> {
         let synced = Arc::new(AtomicU64::new(next.0 - 1));
-        LogWriter { directory, active, offset, segment_bytes, next, buffer: vec![], synced }
+        let (file, buffer) = (active.file()?, vec![]);
+        Ok(LogWriter { directory, active, file, offset, segment_bytes, next, buffer, synced })
     }
 
     /// The number of the next commit.
@@ -68,7 +71,7 @@ impl LogWriter {
         if self.offset + bytes.len() as u64 > self.segment_bytes {
             self.rotate()?;
         }
-        let written = self.active.file.write_at(self.offset, &bytes);
+        let written = self.file.write_at(self.offset, &bytes);
         written.map_err(io_error("writing the log", &self.active.path))?;
         self.active.note_frame(self.next, self.offset, at);
         self.offset += bytes.len() as u64;
@@ -94,10 +97,12 @@ impl LogWriter {
     fn rotate(&mut self) -> Result<(), Error> {
         self.sync()?;
         // The next segment is created by its path, which must still be in our directory.
-        check_in_place(&*self.active.file, &self.active.path)?;
-        let cut = self.active.file.set_len(self.offset);
+        check_in_place(&*self.file, &self.active.path)?;
+        let cut = self.file.set_len(self.offset);
         cut.map_err(io_error("ending a log segment", &self.active.path))?;
-        self.active = self.directory.add(self.next)?;
+        let ended = std::mem::replace(&mut self.active, self.directory.add(self.next)?);
+        self.file = self.active.file()?;
+        ended.close()?;
         self.offset = crate::engine::format::SegmentHeader::LEN as u64;
         Ok(())
     }
