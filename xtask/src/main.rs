@@ -11,9 +11,11 @@
 mod charts;
 mod ci;
 mod deny;
+mod fuzz;
 mod judges;
 mod soak;
 mod tidy;
+mod tools;
 
 use std::env;
 use std::path::Path;
@@ -37,9 +39,12 @@ Tasks:
           Whether a dependency has a known vulnerability. It needs GitHub, so `ci` does not.
   judges  Only the tests that install foreign software (SDKs, other servers, generators, a
           browser), at reduced size. They need Python 3, Node.js and the network.
-  soak    All tests and judges at full size with fresh seeds, for hours. It prints its seeds and a
+  soak    All tests, judges and fuzz targets at full size with fresh seeds, for hours. It prints its seeds and a
           table of results for docs/testing.md; PROPTEST_RNG_SEED, KEYLOOM_SEED, PROPTEST_CASES
           and ONCALL_SEEDS decide what they name.
+  fuzz [SECONDS] [TARGET]
+          Fuzz every decoder and parser with libFuzzer, or one of them, each for so many seconds
+          (120). It installs cargo-fuzz into the target folder and needs a C++ compiler.
   charts  Draw the charts of documents from their tables; tidy says which are old.
   help    This text; also --help.
 
@@ -56,6 +61,9 @@ fn main() -> ExitCode {
         ["advisories"] => deny::advisories(root()),
         ["judges"] => judges::run(root()),
         ["soak"] => soak::run(root()),
+        ["fuzz"] => fuzz::run(root(), fuzz::SECONDS, None),
+        ["fuzz", seconds] => fuzz::run(root(), seconds, None),
+        ["fuzz", seconds, target] => fuzz::run(root(), seconds, Some(target)),
         ["charts"] => charts::run(root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");

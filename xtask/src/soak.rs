@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Instant, SystemTime};
 
 use crate::ci::{cargo, seconds, succeed};
+use crate::fuzz;
 use crate::judges::{self, Size};
 
 /// Sizes and seeds. What the environment names already stays as it is there.
@@ -52,6 +53,7 @@ fn parts(root: &Path) -> Vec<Part> {
         Part { name: "all tests of the workspace", command: all },
         Part { name: "the remote store under faults", command: remote },
         Part { name: "judges at full size", command: judges::command(root, Size::Full) },
+        Part { name: "fuzz targets, ten minutes each", command: fuzz::command(root, "600") },
     ]
 }
 

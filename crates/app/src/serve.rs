@@ -75,6 +75,9 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let is_open = tokens.is_open();
     let chores = tokio::spawn(chores(db.clone()));
     let Parts { routes, closed, handlers, pages } = served.parts;
+    if let Some(handlers) = &handlers {
+        handlers.check(&db).map_err(|error| error.to_string())?;
+    }
     let pages = [pages, pages::named(arguments)?].concat();
     let options =
         RestOptions { name: served.name.to_owned(), closed, pages, engine: engine.clone() };

@@ -1,6 +1,7 @@
 //! `keyloom jobs`: what is to be done later, and what could not be done.
 
 use clap::{Arg, ArgMatches};
+use keyloom::events::FeedStart;
 use keyloom::{Db, Record, Value};
 use keyloom_app::directory::Use;
 use keyloom_app::place;
@@ -26,6 +27,10 @@ Examples:
   keyloom jobs drop model.toml --data ./data ID
       Delete a job
 
+  keyloom jobs resume model.toml --data ./data order.update
+      Restart a consumer that has stopped because the log was trimmed past it, or because the
+      data was restored from a backup
+
 No other process may have the directory open. While a server runs, use its API as an admin:
   curl -H 'Authorization: Bearer ...' 'URL/jobs/lists/by_status?status=failed'
   curl -H 'Authorization: Bearer ...' -X POST URL/jobs/ID/replay";
@@ -40,7 +45,7 @@ fn describe(command: clap::Command) -> clap::Command {
     let all = Arg::new("all").long("all").action(clap::ArgAction::SetTrue);
     let all = all.conflicts_with("id").help("All failed jobs");
     command
-        .about("List, replay, cancel and delete jobs and dead letters")
+        .about("List, replay, cancel and delete jobs and dead letters; restart consumers")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(verb("list", "List jobs by state").arg(status).arg(json_argument()))
@@ -52,7 +57,18 @@ fn describe(command: clap::Command) -> clap::Command {
         )
         .subcommand(verb("cancel", "Cancel a job that has not ended").arg(id()))
         .subcommand(verb("drop", "Delete a job").arg(id()))
+        .subcommand(verb("resume", "Restart a consumer that has lost changes").args(resumed()))
         .after_help(EXAMPLES)
+}
+
+/// Which consumer starts again, and where.
+fn resumed() -> [Arg; 2] {
+    let consumer = Arg::new("consumer").value_name("CONSUMER").required(true);
+    let from = Arg::new("from").long("from").value_name("WHERE").default_value("oldest");
+    [
+        consumer.help("Handler name, or ENTITY.CHANGE for a webhook or a job"),
+        from.value_parser(["oldest", "now"]).help("Where to start in the changes that are kept"),
+    ]
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
@@ -83,8 +99,16 @@ async fn act(db: &Db, verb: &str, arguments: &ArgMatches) -> Result<(), String> 
         "replay" if id.is_empty() => replay_all(db).await,
         "replay" => db.replay(id).await.map_err(told).and_then(|_| say("It is run again.\n")),
         "cancel" => db.cancel(id).await.map_err(told).and_then(|_| say("It is called off.\n")),
+        "resume" => resume(db, arguments).await,
         _ => db.delete("job", id).await.map_err(told).and_then(|()| say("It is dropped.\n")),
     }
+}
+
+async fn resume(db: &Db, arguments: &ArgMatches) -> Result<(), String> {
+    let text = |name| arguments.get_one::<String>(name).map_or("", String::as_str);
+    let from = if text("from") == "now" { FeedStart::Now } else { FeedStart::Oldest };
+    db.resume(text("consumer"), from).await.map_err(|error| error.to_string())?;
+    say("Resumed.\n")
 }
 
 async fn list(db: &Db, arguments: &ArgMatches) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! What `keyloom serve` does after changes: it posts to the webhooks that the model names. What else a
 //! model calls is code, and code is in a program of its own.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,21 +27,20 @@ pub(crate) fn argument() -> Arg {
         .help("File with the webhook signing secret [env: KEYLOOM_WEBHOOK_SECRET]")
 }
 
-/// What handles the events of a model; nothing, if the model calls nothing.
+/// What posts to the webhooks of a model; nothing, if it has none. What else the model names is left
+/// to the program that has it.
 pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<Handlers>, String> {
     let targets = || model.handlers().iter().map(|handler| &handler.target);
-    let code = targets().find_map(|target| match target {
-        Target::Handler(name) | Target::Job(name) => Some(name),
-        Target::Webhook(_) => None,
-    });
-    if let Some(name) = code {
+    let code: BTreeSet<String> = targets().filter_map(code).collect();
+    if !code.is_empty() {
+        let code: Vec<String> = code.into_iter().collect();
         log(&format!(
-            "The model names the handler `{name}`, which only a program of your own can provide. \
-             Events are kept until one runs."
+            "The model names code that only a program of your own can provide: {}. This server runs \
+             none of it. Events wait for that program for as long as the log keeps them.",
+            code.join(", ")
         ));
-        return Ok(None);
     }
-    if targets().next().is_none() {
+    if !targets().any(|target| matches!(target, Target::Webhook(_))) {
         return Ok(None);
     }
     let secret = secret(PROGRAM, SECRET, arguments)?.ok_or(
@@ -49,5 +49,15 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
     )?;
     let secret = WebhookSecret::new(&secret)?;
     let (post, clock) = (Post::new(PostOptions::default())?, Arc::new(SystemClock));
-    Ok(Some(Handlers::new().webhooks(Arc::new(Webhooks { post, secret, clock }))))
+    let webhooks = Arc::new(Webhooks { post, secret, clock });
+    Ok(Some(Handlers::new().webhooks(webhooks).leave_others()))
+}
+
+/// What only a program can do.
+fn code(target: &Target) -> Option<String> {
+    match target {
+        Target::Handler(name) => Some(format!("the handler `{name}`")),
+        Target::Job(kind) => Some(format!("the job `{kind}`")),
+        Target::Webhook(_) => None,
+    }
 }

@@ -44,8 +44,8 @@ pub enum Token<'a> {
 ///
 /// The legal calls follow the grammar: [`Reader::value`] once; after [`Token::List`],
 /// [`Reader::next_element`] until it is false, with a value after every true; after
-/// [`Token::Object`], [`Reader::next_member`] until it is none, with a value after every name; last
-/// [`Reader::end`]. Other calls give errors or nonsense, never a panic.
+/// [`Token::Object`], [`Reader::next_member`] until it is none, with [`Reader::colon`] and a value after
+/// every name; last [`Reader::end`]. Other calls give errors or nonsense, never a panic.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     text: &'a str,

@@ -9,6 +9,7 @@ use crate::answer::Answer;
 use crate::db::{Db, find_entity};
 use crate::document::to_item;
 use crate::error::{Error, IdProblem};
+use crate::events::overflow::removal;
 use crate::schema::Schema;
 use crate::upkeep::{ACTIONS_MAX, Effort, Intent, Planned};
 
@@ -125,6 +126,10 @@ impl Change {
         self.expected.as_deref()
     }
 
+    pub(crate) fn is_deletion_of(&self, entity: &str) -> bool {
+        matches!(self.kind, Kind::Delete) && self.entity == entity
+    }
+
     /// What it does, and with which document.
     pub(crate) fn kind(&self) -> (&'static str, Option<&Item>) {
         match &self.kind {
@@ -236,8 +241,10 @@ impl Db {
     pub(crate) async fn transact_with(
         &self,
         changes: Vec<Change>,
-        riders: Vec<Planned>,
+        mut riders: Vec<Planned>,
     ) -> Result<Vec<Option<Record>>, Error> {
+        let orphans = self.overflow_of_deleted(&changes).await?;
+        riders.extend(orphans.into_iter().map(|key| removal(&self.shared.table, key)));
         let schema = self.shared.schema();
         let intents = self.intents(&schema, changes)?;
         let effort = Effort { riders, ..Effort::default() };

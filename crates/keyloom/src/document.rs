@@ -12,6 +12,7 @@ mod write_json;
 pub use error::DocumentError;
 pub use from_item::from_item;
 pub use read_json::json_to_item;
+pub(crate) use read_json::own_json_to_item;
 pub use to_item::to_item;
 pub use write_json::item_to_json;
 

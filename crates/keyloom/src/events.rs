@@ -17,6 +17,7 @@ mod heartbeat;
 mod job;
 mod lag;
 mod lane;
+pub(crate) mod overflow;
 mod position;
 mod run_events;
 mod run_jobs;

@@ -1,5 +1,6 @@
 //! Changes that happen once, however often they are asked for.
 
+use keyloom_store::Delete;
 use keyloom_value::Value;
 use sha2::{Digest, Sha256};
 
@@ -54,9 +55,14 @@ impl Db {
                 place: place(key, self.tenant.as_ref()),
                 fingerprint: fingerprint(&changes),
             };
+            let orphans = self.overflow_of_deleted(&changes).await?;
             let schema = self.shared.schema();
             let intents = self.intents(&schema, changes)?;
             let done = self.shared.upkeep(&schema).execute_once(&intents, ticket).await?;
+            // Not together with the job: at worst, rows that nobody reads stay.
+            for key in orphans {
+                self.shared.store.delete(Delete::new(&self.shared.table, key)).await?;
+            }
             Ok(match done {
                 Done::Now(images) => Once::Now(Record::all(&schema, images)),
                 Done::Before(images) => Once::Before(Record::all(&schema, images)),
@@ -67,16 +73,16 @@ impl Db {
 
 /// The same for the same key of the same tenant alone.
 fn place(key: &str, tenant: Option<&Value>) -> [u8; 32] {
-    let mut pieces = Pieces(Sha256::new());
+    let mut pieces = Pieces::new();
     pieces.add(key);
     pieces.add_some(tenant);
-    pieces.0.finalize().into()
+    pieces.hash()
 }
 
 /// The same for the same changes alone, as they were asked for: ids that are made, times that are
 /// filled in and what the model says have no part in it.
 fn fingerprint(changes: &[Change]) -> [u8; 32] {
-    let mut pieces = Pieces(Sha256::new());
+    let mut pieces = Pieces::new();
     for change in changes {
         let (kind, document) = change.kind();
         pieces.add(change.entity());
@@ -85,21 +91,29 @@ fn fingerprint(changes: &[Change]) -> [u8; 32] {
         pieces.add_some(change.expected());
         pieces.add_some(document);
     }
-    pieces.0.finalize().into()
+    pieces.hash()
 }
 
 /// Collects what a hash is of. Every piece is told apart from the next by its length, and what is
 /// missing from what is empty.
-struct Pieces(Sha256);
+pub(crate) struct Pieces(Sha256);
 
 impl Pieces {
-    fn add(&mut self, piece: &str) {
+    pub(crate) fn new() -> Pieces {
+        Pieces(Sha256::new())
+    }
+
+    pub(crate) fn hash(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+
+    pub(crate) fn add(&mut self, piece: &str) {
         self.0.update((piece.len() as u64).to_be_bytes());
         self.0.update(piece);
     }
 
     /// The text of an item or a value tells any two apart.
-    fn add_some(&mut self, piece: Option<impl ToString>) {
+    pub(crate) fn add_some(&mut self, piece: Option<impl ToString>) {
         self.0.update([u8::from(piece.is_some())]);
         if let Some(piece) = piece {
             self.add(&piece.to_string());

@@ -54,6 +54,13 @@ impl Record {
         &self.image.fields
     }
 
+    /// The same with another value of a field.
+    pub(crate) fn with_field(&self, field: &str, value: Value) -> Record {
+        let mut record = self.clone();
+        record.image.fields.insert(field, value);
+        record
+    }
+
     /// The entity as a type of yours; `id` and `version` are fields too.
     ///
     /// # Errors

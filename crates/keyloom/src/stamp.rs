@@ -73,7 +73,8 @@ impl Stamps {
     }
 }
 
-fn text(number: u128) -> String {
+/// A number as a stamp writes it.
+pub(crate) fn text(number: u128) -> String {
     let digit = |place: u32| {
         let shifted = number.checked_shr(5 * (LEN - 1 - place)).unwrap_or(0);
         char::from(ALPHABET[(shifted & 31) as usize])

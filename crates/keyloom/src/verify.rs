@@ -21,7 +21,7 @@ use crate::answer::Answer;
 use crate::backfill::Progress;
 use crate::db::{Db, Shared};
 use crate::error::Error;
-use crate::events::{Bookmark, Lane, Worker};
+use crate::events::{Bookmark, Lane, Worker, overflow};
 use crate::schema::Schema;
 use crate::upkeep::{Receipt, Upkeep};
 use position::{At, Position};
@@ -186,6 +186,7 @@ fn is_damaged(partition: &[u8], row: &Item) -> bool {
         || Receipt::is_at(partition) && Receipt::read(row).is_none()
         || Bookmark::is_at(partition) && Bookmark::read(row).is_none()
         || Lane::is_at(partition) && Lane::read(row).is_none()
+        || overflow::is_at(partition) && overflow::read(row).is_none()
         || Worker::is_at(partition) && Worker::read(row).is_none()
 }
 

@@ -3,7 +3,7 @@
 use super::{Finding, RustFile, Workspace};
 
 /// Packages that may panic on their own mistakes, because no user's data is in their hands.
-const MAY_PANIC: &[&str] = &["crates/testkit", "xtask", "bench"];
+const MAY_PANIC: &[&str] = &["crates/testkit", "xtask", "bench", "fuzz"];
 
 /// Code that may not be there.
 struct Ban {

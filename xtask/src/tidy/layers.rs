@@ -182,6 +182,28 @@ const LAYERS: &[Layer] = &[
         dependencies: &["mimalloc", "postgres", "redis", "rusqlite", "serde_json", "tantivy"],
     },
     Layer {
+        package: "keyloom-fuzz",
+        dependencies: &[
+            "hyper",
+            "keyloom",
+            "keyloom-dynamodb",
+            "keyloom-json",
+            "keyloom-model",
+            "keyloom-server",
+            "keyloom-store",
+            "keyloom-value",
+            "libfuzzer-sys",
+            "pollster",
+            "ring",
+            "roaring",
+            "serde_json",
+            "thiserror",
+            "time",
+            "tokio",
+            "twox-hash",
+        ],
+    },
+    Layer {
         package: "keyloom-bench",
         dependencies: &[
             "keyloom",

@@ -5,3 +5,4 @@ mod differences;
 mod endpoint;
 mod histories;
 mod subjects;
+mod webhooks;

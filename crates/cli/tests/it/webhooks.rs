@@ -119,3 +119,41 @@ fn events_are_posted_signed_until_they_are_taken() {
     let _served = serve(&folder, &model);
     assert_eq!(next(), failed);
 }
+
+/// What only a program can do waits for one; webhooks are posted all the same, whatever their size.
+#[test]
+fn webhooks_are_posted_beside_code_that_the_server_does_not_have() {
+    let folder = Folder::new("webhooks-beside-code");
+    let (port, came) = receiver(&[500, 200]);
+    let text = format!(
+        "[entity.order]\nid = \"given\"\nfields.text = \"text?\"\n[on.order]\n\
+         insert = \"bill\"\nupdate = {{ webhook = \"http://127.0.0.1:{port}/orders\" }}\n\
+         delete = {{ job = \"file\" }}\n"
+    );
+    let model = folder.write("model.toml", &text);
+    let served = serve(&folder, &model);
+    let mut http = Http::connect(&served.url, "");
+    let text = |letter: &str| letter.repeat(170 * 1024);
+    for letter in ["a", "b"] {
+        let order = json!({ "text": text(letter) });
+        let (status, _) = http.ask("PUT", "/orders/1", &order).unwrap();
+        assert!(status < 300, "{status}");
+    }
+    let first = came.recv_timeout(DEADLINE).expect("it is posted");
+    let again = came.recv_timeout(DEADLINE).expect("it is posted again");
+    assert_eq!(first.body, again.body);
+    assert_eq!(first.header("webhook-id"), again.header("webhook-id"));
+    assert_eq!(first.header("webhook-id"), first.header("idempotency-key"));
+    let event: Json = serde_json::from_str(&first.body).unwrap();
+    assert_eq!(event["old"]["text"], json!(text("a")));
+    assert_eq!(event["new"]["text"], json!(text("b")));
+    let (_, jobs) = http.ask("GET", "/jobs/lists/by_status?status=failed", &Json::Null).unwrap();
+    assert_eq!(jobs["items"], json!([]), "nothing else was tried");
+    drop(served);
+    let resume = |consumer: &str| {
+        told(&["jobs", "resume", &model, "--data", &folder.path("data"), consumer])
+    };
+    assert!(resume("order.update").0);
+    let (success, _, err) = resume("order.updat");
+    assert!(!success && err.contains("did you mean `order.update`?"), "{err}");
+}

@@ -11,7 +11,7 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-use super::refusal::{NOT_FOUND, TRIMMED, failed, has_code, incomplete, unreadable};
+use super::refusal::{NOT_FOUND, TRIMMED, VALIDATION, failed, has_code, incomplete, unreadable};
 use super::service::Service;
 use super::table_shape::table;
 use super::values::{stream_item, time};
@@ -85,6 +85,11 @@ impl Service {
                 let page = self.page_after(&source, BEGINNING, 1).await?;
                 let oldest = page.changes.first().map_or(BEGINNING, |change| change.seq);
                 Err(Error::ChangesGone { oldest })
+            }
+            // The service does not say what is wrong with a position.
+            Err(error) if has_code(&error, VALIDATION) => {
+                let newest = self.end(&source).await?.next;
+                Err(if after > newest { Error::ChangesAhead { newest } } else { error })
             }
             result => result,
         }

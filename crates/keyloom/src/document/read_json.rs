@@ -28,19 +28,31 @@ pub fn json_to_item(json: &[u8]) -> Result<Item, DocumentError> {
         let position = Position::of(json, error.valid_up_to());
         DocumentError::new(Fault::NotUtf8).at(position)
     })?;
-    match document(text, DEPTH_MAX, "an object")? {
+    object(text, limits(text, DEPTH_MAX))
+}
+
+/// The item that a JSON object of Keyloom's own says, which has entities in it that were accepted.
+pub(crate) fn own_json_to_item(text: &str) -> Result<Item, DocumentError> {
+    object(text, Limits { depth: DEPTH_MAX + 1, values: text.len() })
+}
+
+fn object(text: &str, limits: Limits) -> Result<Item, DocumentError> {
+    match document(text, limits, "an object")? {
         Value::M(item) => Ok(item),
-        _ => Err(DocumentError::new(Fault::NotAnObject).at(Position::of(json, 0))),
+        _ => Err(DocumentError::new(Fault::NotAnObject).at(Position::of(text.as_bytes(), 0))),
     }
 }
 
 /// The value that a JSON text says inside of so many lists and maps.
 pub(super) fn json_to_value(text: &str, around: usize) -> Result<Value, DocumentError> {
-    document(text, DEPTH_MAX.saturating_sub(around), "a value")
+    document(text, limits(text, DEPTH_MAX.saturating_sub(around)), "a value")
 }
 
-fn document(text: &str, depth: usize, what: &'static str) -> Result<Value, DocumentError> {
-    let limits = Limits { depth, values: VALUES_MAX.max(text.len() / VALUE_BYTES_MIN) };
+fn limits(text: &str, depth: usize) -> Limits {
+    Limits { depth, values: VALUES_MAX.max(text.len() / VALUE_BYTES_MIN) }
+}
+
+fn document(text: &str, limits: Limits, what: &'static str) -> Result<Value, DocumentError> {
     let mut builder = Builder { text, reader: Reader::new(text, limits) };
     let value = builder.value(what)?;
     builder.reader.end().map_err(|error| builder.wrong(error))?;

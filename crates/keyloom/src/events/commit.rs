@@ -6,6 +6,7 @@ use keyloom_value::{Item, Value};
 use super::handlers::Effects;
 use super::job::{JOB, Status};
 use super::lane::Lanes;
+use super::overflow;
 use crate::change::Change;
 use crate::db::Db;
 use crate::error::Error;
@@ -32,12 +33,15 @@ impl Db {
         }
         let turned = match job {
             None => None,
-            Some((job, patch)) => {
+            Some((job, mut patch)) => {
+                riders.extend(overflow::turn(&self.shared.table, job, &mut patch));
                 Some(self.turn_job((job, patch), &mut changes, &mut lanes).await?)
             }
         };
         for job in &effects.jobs {
-            changes.push(self.job_change(job, &mut lanes).await?);
+            let (change, rows) = self.job_change(job, &mut lanes).await?;
+            changes.push(change);
+            riders.extend(rows);
         }
         changes.extend(turned);
         riders.extend(lanes.riders(&self.shared.table));

@@ -221,27 +221,29 @@ impl Db {
 }
 
 impl Handlers {
-    /// Checks that everything that the model calls is there.
+    /// Checks that everything that the model calls is there, unless others are left to other programs
+    /// ([`Handlers::leave_others`]).
     ///
     /// # Errors
     ///
     /// [`Error::Unknown`] with what is not.
     pub fn check(&self, db: &Db) -> Result<(), Error> {
-        for consumer in Consumer::all(db.shared.schema().model()) {
-            match &consumer.target {
-                Target::Handler(name) if self.find_event(name).is_none() => {
-                    let what = format!("The model calls `{name}`, and no handler has this name");
-                    return Err(unknown(what, name, self.event_names()));
-                }
-                Target::Webhook(address) if self.deliver.is_none() => {
-                    return Err(Error::Unknown {
-                        what: format!("The model calls the webhook `{address}`, and nothing posts"),
-                        help: Some("give `Handlers::webhooks` something that does".to_owned()),
-                    });
-                }
-                Target::Handler(_) | Target::Webhook(_) | Target::Job(_) => {}
+        let consumers = Consumer::all(db.shared.schema().model());
+        let lacks = |consumer: &&Consumer| !self.is_partial() && !self.has(&consumer.target);
+        let Some(consumer) = consumers.iter().find(lacks) else { return Ok(()) };
+        Err(match &consumer.target {
+            Target::Handler(name) => {
+                let what = format!("The model calls `{name}`, and no handler has this name");
+                unknown(what, name, self.event_names())
             }
-        }
-        Ok(())
+            Target::Job(kind) => {
+                let what = format!("The model schedules jobs `{kind}`, and nothing runs them");
+                unknown(what, kind, self.job_names())
+            }
+            Target::Webhook(address) => Error::Unknown {
+                what: format!("The model calls the webhook `{address}`, and nothing posts"),
+                help: Some("give `Handlers::webhooks` something that does".to_owned()),
+            },
+        })
     }
 }

@@ -8,7 +8,7 @@ use keyloom_store::{Change, ShardId};
 use keyloom_value::{Item, Value};
 
 use super::Position;
-use crate::document::{item_to_json, json_to_item};
+use crate::document::{item_to_json, own_json_to_item};
 use crate::error::Error;
 use crate::record::Record;
 use crate::schema::Schema;
@@ -57,7 +57,7 @@ impl Event {
     /// Reads what [`Event::to_json`] wrote, as the model of today has it.
     pub(crate) fn from_json(schema: &Arc<Schema>, json: &str) -> Result<Event, Error> {
         let unreadable = || Error::damaged("An event that is kept as JSON cannot be read.");
-        let item = json_to_item(json.as_bytes()).map_err(Error::Document)?;
+        let item = own_json_to_item(json).map_err(Error::Document)?;
         let text = |name| item.get(name).and_then(Value::as_s).ok_or_else(unreadable);
         let entity = schema.model().find(text("entity")?).ok_or_else(unreadable)?;
         let key = EntityKey {

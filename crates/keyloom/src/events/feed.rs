@@ -1,6 +1,8 @@
 //! Reading the feed for somebody who keeps the position: a stream to a client, for one.
 
-use keyloom_store::{ChangePage, FeedStart, ReadChanges, SeqNo, ShardId};
+use keyloom_store::{
+    ChangePage, Error as StoreError, FeedStart, Invalid, ReadChanges, SeqNo, ShardId,
+};
 
 use super::{Event, Position};
 use crate::answer::Answer;
@@ -42,13 +44,17 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// [`keyloom_store::Error::ChangesGone`] if changes after the position are not kept any more.
+    /// [`keyloom_store::Error::ChangesGone`] if changes after the position are not kept any more;
+    /// [`keyloom_store::Error::ChangesAhead`] or [`keyloom_store::Invalid::Shard`] if the position is
+    /// of another database, or of this one before it was restored to an earlier moment.
     pub fn events<'a>(&'a self, after: &'a Position, limit: usize) -> Answer<'a, EventPage> {
         Box::pin(async move {
             let schema = self.shared.schema();
             let mut position = after.clone();
             let mut page = EventPage { events: vec![], next: after.clone(), is_full: false };
-            for shard in self.parts().await? {
+            let parts = self.parts().await?;
+            check_known(after, &parts)?;
+            for shard in parts {
                 let start =
                     position.0.get(&shard).map_or(FeedStart::Oldest, |seq| FeedStart::After(*seq));
                 let read = self.changes(&shard, start, limit).await?;
@@ -110,5 +116,18 @@ impl Db {
                 Ok(first.map_or(page.next, SeqNo))
             }
         }
+    }
+}
+
+/// Refuses a position of which no part is known. Parts come and go, but not all at once while
+/// somebody reads.
+fn check_known(position: &Position, parts: &[ShardId]) -> Result<(), Error> {
+    let mut named = position.0.keys();
+    match named.clone().next() {
+        Some(shard) if !named.any(|shard| parts.contains(shard)) => {
+            let shard = shard.clone();
+            Err(StoreError::from(Invalid::Shard { shard }).into())
+        }
+        Some(_) | None => Ok(()),
     }
 }

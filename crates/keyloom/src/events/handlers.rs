@@ -10,10 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
+use keyloom_model::{Model, Target};
 use keyloom_store::{SeqNo, ShardId};
 use keyloom_value::Value;
 
-use super::webhook::Deliver;
+use super::consumer::Consumer;
+use super::run_events::EVENT_KIND;
+use super::webhook::{Deliver, WEBHOOK};
 use super::{Event, Job};
 use crate::change::Change;
 use crate::db::Db;
@@ -69,6 +72,8 @@ pub struct Handlers {
     jobs: BTreeMap<String, JobHandler>,
     retries: BTreeMap<String, Retry>,
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
+    /// Whether what is not registered is left to other programs.
+    is_partial: bool,
     /// Consumers that a worker of this process is at.
     busy: Mutex<BTreeSet<String>>,
     /// By consumer and part: up to where nothing was for it, since it was at a position.
@@ -145,6 +150,15 @@ impl Handlers {
         self
     }
 
+    /// Leaves what the model names and nobody has registered here to another program. Without this,
+    /// it is an error. Events wait for that program as long as the feed keeps them, and jobs until
+    /// it runs them.
+    #[must_use]
+    pub fn leave_others(mut self) -> Handlers {
+        self.is_partial = true;
+        self
+    }
+
     /// How often a handler of this name, or jobs of this kind, are tried.
     #[must_use]
     pub fn retry(mut self, name: &str, retry: Retry) -> Handlers {
@@ -158,6 +172,38 @@ impl Handlers {
 
     pub(crate) fn find_job(&self, kind: &str) -> Option<JobHandler> {
         self.jobs.get(kind).cloned()
+    }
+
+    /// Whether something that a model names can be done here.
+    pub(crate) fn has(&self, target: &Target) -> bool {
+        match target {
+            Target::Handler(name) => self.events.contains_key(name),
+            Target::Job(kind) => self.jobs.contains_key(kind),
+            Target::Webhook(_) => self.deliver.is_some(),
+        }
+    }
+
+    /// Whether a job is to be run here. One that nobody can run is, so that it is told.
+    pub(crate) fn runs(&self, model: &Model, job: &Record) -> bool {
+        let kind = job.get("kind").and_then(Value::as_s).unwrap_or_default();
+        !self.is_partial
+            || self.jobs.contains_key(kind)
+            || match kind.strip_prefix(EVENT_KIND) {
+                None => kind == WEBHOOK && self.deliver.is_some(),
+                Some(name) => {
+                    let consumers = Consumer::all(model);
+                    let consumer = consumers.iter().find(|consumer| consumer.name == name);
+                    consumer.is_none_or(|consumer| self.has(&consumer.target))
+                }
+            }
+    }
+
+    pub(crate) fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
+    pub(crate) fn job_names(&self) -> impl Iterator<Item = &str> {
+        self.jobs.keys().map(String::as_str)
     }
 
     pub(crate) fn event_names(&self) -> impl Iterator<Item = &str> {

@@ -8,12 +8,14 @@ use serde::Serialize;
 
 use super::handlers::Effects;
 use super::lane::Lanes;
+use super::overflow::{self, OVERFLOW};
 use crate::answer::Answer;
 use crate::change::Change;
 use crate::db::Db;
 use crate::document::to_item;
 use crate::error::Error;
 use crate::record::Record;
+use crate::upkeep::Planned;
 
 /// The entity.
 pub(crate) const JOB: &str = "job";
@@ -154,6 +156,12 @@ impl Job {
     }
 }
 
+impl Job {
+    pub(crate) fn payload_bytes(&self) -> usize {
+        self.payload.as_ref().map_or(0, Value::size)
+    }
+}
+
 impl Due {
     fn ms(self, now_ms: i64) -> i64 {
         match self {
@@ -267,8 +275,12 @@ impl Db {
         self.shared.schema().model().jobs().map(drop).ok_or(Error::NoJobs)
     }
 
-    /// The change that makes a job, which joins its lane.
-    pub(crate) async fn job_change(&self, job: &Job, lanes: &mut Lanes) -> Result<Change, Error> {
+    /// The change that makes a job, which joins its lane, and the rows that it needs beside it.
+    pub(crate) async fn job_change(
+        &self,
+        job: &Job,
+        lanes: &mut Lanes,
+    ) -> Result<(Change, Vec<Planned>), Error> {
         let now_ms = self.shared.now_ms();
         let id = match &job.id {
             Some(id) => id.clone(),
@@ -279,9 +291,13 @@ impl Db {
             ("due", Value::from(job.due.ms(now_ms))),
             ("created", Value::from(now_ms)),
         ]);
-        for (name, value) in [("tenant", &self.tenant), ("payload", &job.payload)] {
+        let (payload, text) = overflow::split(job.payload.clone());
+        let count = text.as_deref().map(|text| Value::from(overflow::count(text)));
+        for (name, value) in
+            [("tenant", self.tenant.clone()), ("payload", payload), (OVERFLOW, count)]
+        {
             if let Some(value) = value {
-                item.insert(name, value.clone());
+                item.insert(name, value);
             }
         }
         let mut status = Status::Waiting;
@@ -302,8 +318,9 @@ impl Db {
             }
         }
         item.insert("status", status.word());
+        let rows = text.map(|text| overflow::rows(&self.shared.table, &id, &text));
         item.insert("id", id);
-        Ok(Change::create_item(JOB, item))
+        Ok((Change::create_item(JOB, item), rows.unwrap_or_default()))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 
 use keyloom_model::Target;
 use keyloom_store::{BatchGet, ChangePage, Error as StoreError, FeedStart, Get, SeqNo};
-use keyloom_value::{Item, Value};
+use keyloom_value::Value;
 
 use super::consumer::{Bookmark, Consumer};
 use super::event::entity_of;
@@ -29,8 +29,8 @@ const BATCH_MAX: usize = 16;
 /// After how long a position is written though nothing was there for its consumer. Otherwise the
 /// feed would be trimmed past it.
 const REST_MS: i64 = 10 * 60 * 1000;
-/// As many bytes of an event as are kept in a job; of a larger one its position is kept.
-const JSON_BYTES_MAX: usize = 250 * 1024;
+/// As many bytes of payloads as are written in one transaction, if there is more than one.
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
 
 /// The kind of jobs that are events of a consumer.
 pub(crate) const EVENT_KIND: &str = "event:";
@@ -245,13 +245,17 @@ impl Run<'_> {
 
     /// The effects of all of them, if none fails and none has to wait.
     async fn together(&self, events: &[(Event, Option<Failure>)]) -> Option<Effects> {
-        let mut all = Effects::new();
+        let (mut all, mut bytes) = (Effects::new(), 0);
         for (event, unreadable) in events {
             let must_wait = self.lanes.contains(&waiting_lane(self.consumer, event));
             if must_wait || unreadable.is_some() {
                 return None;
             }
             let effects = self.db.effects_of(self.consumer, self.handlers, event).await.ok()?;
+            bytes += effects.jobs.iter().map(Job::payload_bytes).sum::<usize>();
+            if bytes > BATCH_BYTES_MAX {
+                return None;
+            }
             all.changes.extend(effects.changes);
             all.jobs.extend(effects.jobs);
         }
@@ -327,7 +331,7 @@ impl Run<'_> {
         let job = Job {
             lane: Some(lane.clone()),
             due: Due::At(self.db.shared.now_ms().saturating_add(wait_ms)),
-            payload: Some(payload(event)),
+            payload: Some(Value::from(event.to_json())),
             failed,
             ..Job::new(&format!("{EVENT_KIND}{}", self.consumer.name))
         };
@@ -382,15 +386,6 @@ fn waiting_lane(consumer: &Consumer, event: &Event) -> String {
     format!("{EVENT_KIND}{}", consumer.lane(event))
 }
 
-/// What a job keeps of an event.
-fn payload(event: &Event) -> Value {
-    let json = event.to_json();
-    if json.len() <= JSON_BYTES_MAX {
-        return Value::from(json);
-    }
-    Value::M(Item::from([("position", Value::from(event.position.to_string()))]))
-}
-
 /// As much of a message as is kept.
 pub(crate) fn short(message: &str) -> String {
     message.chars().take(2_000).collect()
@@ -398,21 +393,9 @@ pub(crate) fn short(message: &str) -> String {
 
 impl Db {
     /// The event that a job has kept.
-    pub(crate) async fn kept_event(&self, payload: Option<&Value>) -> Result<Event, Failure> {
-        let schema = self.shared.schema();
-        let position = match payload {
-            Some(Value::S(json)) => return Ok(Event::from_json(&schema, json)?),
-            Some(Value::M(kept)) => kept.get("position").and_then(Value::as_s),
-            Some(_) | None => None,
-        };
-        let position = position.and_then(|position| position.parse::<super::Position>().ok());
-        let Some((shard, seq)) = position.and_then(|position| position.0.into_iter().next()) else {
-            return Err(Failure::fatal("The job does not say which event it is."));
-        };
-        let start = FeedStart::After(SeqNo(seq.0.saturating_sub(1)));
-        let page = self.changes(&shard, start, 1).await?;
-        let change = page.changes.first().filter(|change| change.seq == seq);
-        let event = change.map(|change| Event::of(&schema, &shard, change)).transpose()?.flatten();
-        event.ok_or_else(|| Failure::fatal("The event is not kept any more, and was too large."))
+    pub(crate) fn kept_event(&self, payload: Option<&Value>) -> Result<Event, Failure> {
+        let json = payload.and_then(Value::as_s);
+        let json = json.ok_or_else(|| Failure::fatal("The job does not say which event it is."))?;
+        Ok(Event::from_json(&self.shared.schema(), json)?)
     }
 }

@@ -15,12 +15,15 @@ use super::run_events::{EVENT_KIND, short};
 use super::webhook::{WEBHOOK, post};
 use crate::db::Db;
 use crate::error::Error;
+use crate::read::ListQuery;
 use crate::record::Record;
 
 /// How many jobs of a status are run in one step, at most.
 const JOBS_MAX: usize = 16;
 /// Of how many that are due a worker chooses.
 const DUE_MAX: u32 = 64;
+/// How many pages of these it looks through for one that it can run.
+const DUE_PAGES_MAX: usize = 16;
 /// How often the end of a job is tried when its lane changes.
 const ATTEMPTS_MAX: usize = 16;
 /// When to look again for jobs that cannot be listed yet.
@@ -30,9 +33,10 @@ impl Db {
     /// Runs some of the jobs that are due.
     pub(crate) async fn run_jobs(&self, handlers: &Handlers, work: &mut Work) -> Result<(), Error> {
         self.release_orphans(work).await?;
+        let model = self.model();
         // First those whose worker is gone.
         for status in [Status::Running, Status::Waiting] {
-            for job in self.due(status, 0, work).await? {
+            for job in self.due((status, 0), |job| handlers.runs(&model, job), work).await? {
                 let _running = self.shared.heart.begin();
                 if let Some(job) = self.take(job, handlers, work).await? {
                     work.jobs += 1;
@@ -40,25 +44,26 @@ impl Db {
                 }
             }
         }
-        for job in self.due(Status::Queued, QUEUED_MS, work).await? {
+        for job in self.due((Status::Queued, QUEUED_MS), |_| true, work).await? {
             self.mend_lane(&job).await?;
         }
         Ok(())
     }
 
-    /// Some of the jobs of a status that have been due for so long: each worker begins at another
-    /// place, so that they are seldom after the same one.
+    /// Some of the jobs of a status that have been due for so long, of those that are wanted: each
+    /// worker begins at another place, so that they are seldom after the same one.
     async fn due(
         &self,
-        status: Status,
-        since_ms: i64,
+        (status, since_ms): (Status, i64),
+        is_wanted: impl Fn(&Record) -> bool,
         work: &mut Work,
     ) -> Result<Vec<Record>, Error> {
         let now_ms = self.shared.now_ms();
         let list = self.list(JOB, BY_STATUS).by("status", status.word());
         let until_ms = now_ms.saturating_sub(since_ms);
-        let mut jobs = match list.clone().at_most("due", until_ms).limit(DUE_MAX).read().await {
-            Ok(page) => page.items,
+        let due = list.clone().at_most("due", until_ms).limit(DUE_MAX);
+        let mut jobs = match wanted(due, is_wanted).await {
+            Ok(jobs) => jobs,
             Err(Error::Building { .. }) => {
                 work.come_back_at(now_ms.saturating_add(BUILDING_MS));
                 return Ok(vec![]);
@@ -132,12 +137,13 @@ impl Db {
     }
 
     async fn call(&self, job: &Record, handlers: &Handlers) -> Result<Effects, Failure> {
+        let job = &self.with_overflow(job).await?;
         let kind = job.get("kind").and_then(Value::as_s).unwrap_or_default();
         if let Some(name) = kind.strip_prefix(EVENT_KIND) {
             let consumers = Consumer::all(self.shared.schema().model());
             let consumer = consumers.iter().find(|consumer| consumer.name == name);
             let gone = || Failure::new(format!("The model does not call `{name}` any more."));
-            let event = self.kept_event(job.get("payload")).await?;
+            let event = self.kept_event(job.get("payload"))?;
             return self.effects_of(consumer.ok_or_else(gone)?, handlers, &event).await;
         }
         match handlers.find_job(kind) {
@@ -221,6 +227,22 @@ impl Db {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The wanted ones of the first page that has any.
+async fn wanted(
+    mut list: ListQuery,
+    is_wanted: impl Fn(&Record) -> bool,
+) -> Result<Vec<Record>, Error> {
+    for _ in 0..DUE_PAGES_MAX {
+        let page = list.read().await?;
+        let jobs: Vec<Record> = page.items.into_iter().filter(&is_wanted).collect();
+        match page.next {
+            Some(next) if jobs.is_empty() => list = list.after(next),
+            Some(_) | None => return Ok(jobs),
+        }
+    }
+    Ok(vec![])
 }
 
 /// Whether it may go well when it is tried again at once: a job or a lane was changed meanwhile.

@@ -9,15 +9,17 @@ use std::sync::Arc;
 use keyloom_value::{Item, Value};
 
 use super::handlers::{Effects, Failure};
+use super::overflow::BODY;
 use super::{Event, Job};
+use crate::once::Pieces;
 use crate::record::Record;
+use crate::stamp;
 
 /// The kind of jobs that post.
 pub(crate) const WEBHOOK: &str = "webhook";
 
 const ADDRESS: &str = "address";
 const KEY: &str = "key";
-const BODY: &str = "body";
 
 /// Something to be posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +27,8 @@ const BODY: &str = "body";
 pub struct Delivery {
     /// Where to.
     pub address: String,
-    /// The same for every attempt: whoever has seen it before does nothing.
+    /// The same for every attempt and every replay, and of no other event of any database: whoever
+    /// has seen it before does nothing.
     pub key: String,
     /// The event, as [`Event::to_json`] writes it.
     pub body: String,
@@ -46,10 +49,29 @@ pub trait Deliver: fmt::Debug + Send + Sync + 'static {
 pub(crate) fn posting(address: &str, consumer: &str, event: &Event) -> Job {
     let payload = Item::from([
         (ADDRESS, Value::from(address)),
-        (KEY, Value::from(format!("{consumer}@{}", event.position))),
+        (KEY, Value::from(message_id(consumer, event))),
         (BODY, Value::from(event.to_json())),
     ]);
     Job::new(WEBHOOK).payload_value(payload)
+}
+
+/// The id of the message that an event is to a consumer's receiver: `msg_` and 26 characters. It is
+/// the same whoever makes it. No other event has it, in no other database and not after a restore:
+/// positions and ids of entities come again there, but versions never do, and what was deleted, restored
+/// and deleted again was deleted at another time.
+fn message_id(consumer: &str, event: &Event) -> String {
+    let mut pieces = Pieces::new();
+    for piece in [consumer, event.entity.as_str(), event.id.as_str(), event.change.word()] {
+        pieces.add(piece);
+    }
+    pieces.add_some(event.tenant.as_ref());
+    for image in [&event.old, &event.new] {
+        pieces.add_some(image.as_ref().map(Record::version));
+    }
+    pieces.add(&event.time_ms.to_string());
+    let mut number = [0; 16];
+    number.copy_from_slice(&pieces.hash()[..16]);
+    format!("msg_{}", stamp::text(u128::from_be_bytes(number)))
 }
 
 /// Runs such a job.

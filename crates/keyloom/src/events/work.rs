@@ -50,9 +50,10 @@ impl Db {
             let mut work =
                 Work { events: 0, jobs: 0, failures: 0, problems: vec![], next: Next::Idle };
             let schema = db.shared.schema();
-            for consumer in Consumer::all(schema.model()) {
+            let consumers = Consumer::all(schema.model());
+            for consumer in consumers.iter().filter(|consumer| handlers.has(&consumer.target)) {
                 let Some(_claim) = handlers.claim(&consumer.name) else { continue };
-                db.consume_all(&consumer, handlers, &mut work).await?;
+                db.consume_all(consumer, handlers, &mut work).await?;
             }
             if schema.model().jobs().is_some() {
                 db.run_jobs(handlers, &mut work).await?;

@@ -46,5 +46,6 @@ mod trees;
 mod typed;
 mod uniques;
 mod verifying;
+mod webhooks;
 mod working;
 mod world;

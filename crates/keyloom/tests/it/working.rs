@@ -28,6 +28,7 @@ fields.n = "int"
 [entity.thing]
 id = "given"
 fields.n = "int"
+fields.blob = "text?"
 [entity.trail]
 id = "given"
 fields.seen = "list of text"
@@ -315,6 +316,10 @@ impl Sim {
         let kind = if self.random.chance(1, 2) { "item" } else { "thing" };
         let written = match self.random.below(6) {
             0 => block_on(db.delete(kind, &id)),
+            1..=3 if kind == "thing" => {
+                let blob = "b".repeat(blob_bytes(n));
+                block_on(db.put(kind, &id, &json!({ "n": n, "blob": blob }))).map(drop)
+            }
             1..=3 => block_on(db.put(kind, &id, &json!({ "n": n }))).map(drop),
             4 => {
                 let due = self.clock.now().0 + self.random.below(200_000);
@@ -453,16 +458,29 @@ fn assert_worked(sim: &Sim, db: &Db) {
 
 /// What was posted of one thing, each once: the first time it came.
 fn delivered(sim: &Sim, id: &str) -> Vec<String> {
-    let mut keys = BTreeSet::new();
-    let mut versions = vec![];
+    let (mut keys, mut versions) = (BTreeSet::new(), vec![]);
+    let (mut events, mut keys_of) = (BTreeMap::new(), BTreeMap::new());
     for (key, body) in sim.outside.delivered.lock().unwrap().iter() {
         let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
-        assert_eq!(*key, format!("thing.delete@{}", body["position"].as_str().expect("a text")));
+        // One key is one event, and one event is one key.
+        assert_eq!(events.entry(key.clone()).or_insert_with(|| body.clone()), &body);
+        assert_eq!(keys_of.entry(body["position"].to_string()).or_insert_with(|| key.clone()), key);
+        let blob = body["old"]["blob"].as_str().map_or(0, str::len);
+        assert_eq!(blob, blob_bytes(body["old"]["n"].as_u64().expect("a number")));
         if body["id"] == id && keys.insert(key.clone()) {
             versions.push(format!("-{}", body["old"]["version"].as_str().expect("a version")));
         }
     }
     versions
+}
+
+/// How large a thing is: some do not fit into a job, and the images of one update not into a row.
+fn blob_bytes(n: u64) -> usize {
+    match n % 64 {
+        0 => 210 * 1024,
+        16 | 32 | 48 => 40 * 1024,
+        _ => 10,
+    }
 }
 
 fn each_seed(count: u32, play: impl Fn(u64)) {

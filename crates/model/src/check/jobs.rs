@@ -13,7 +13,8 @@ const NAME: &str = "job";
 /// that runs ends then. So one list has everything there is to do. `holder` is the process that took
 /// it: an opening of the store where no other process can have it, and otherwise the id of a heartbeat;
 /// the lease of a holder that is gone is over. A job that is behind another one in its lane is
-/// `queued`; those of one lane are run one after the other, by `place`.
+/// `queued`; those of one lane are run one after the other, by `place`. A payload that is too large for
+/// the row is in so many others: `overflow`.
 const DECLARATION: &str = r#"
 [entity.job]
 id = "given"
@@ -27,6 +28,7 @@ fields.lane     = "text? 1..800"
 fields.place    = "int?"
 fields.tenant   = "any?"
 fields.payload  = "any?"
+fields.overflow = "int? 0..16"
 fields.result   = "any?"
 fields.error    = "text?"
 fields.created  = "time = now"

@@ -163,7 +163,7 @@ pub(super) fn credential(
     parameters: &mut Vec<(String, String)>,
 ) -> Result<Option<String>, Problem> {
     let mut in_query = None;
-    if let Action::Changes = operation.action {
+    if let Action::Changes(_) = operation.action {
         let place = parameters.iter().position(|(name, _)| name == TOKEN_PARAMETER);
         in_query = place.map(|place| parameters.remove(place).1);
     }

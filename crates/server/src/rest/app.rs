@@ -23,7 +23,7 @@ use super::call::{Call, JSON};
 use super::greeting::greeting;
 use super::metrics::BacklogMetrics;
 use super::news::News;
-use super::operation::{Access, Action, Operation, Segment, operations};
+use super::operation::{Access, Action, Operation, Segment, operations, tell};
 use super::own_route::OwnRoute;
 use super::pages::{OwnPage, Pages};
 use super::problem::Problem;
@@ -88,6 +88,7 @@ impl Rest {
         let model = db.model();
         let mut operations = operations(&model);
         close(&mut operations, options.closed)?;
+        tell(&mut operations, &model);
         for (index, route) in own.iter().enumerate() {
             let operation = own_operation(index, route)?;
             let is_taken = |other: &Operation| {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::{Method, StatusCode};
 use keyloom::Db;
 use keyloom::events::{Event, EventPage, Position};
-use keyloom_model::Model;
+use keyloom_model::{EntityId, Model};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A stream that is being sent.
 struct Stream {
     db: Db,
-    /// Only events of these kinds; all, if there are none.
+    /// Only events of these kinds.
     entities: Vec<String>,
     to: mpsc::Sender<Bytes>,
     news: watch::Receiver<u64>,
@@ -54,11 +54,11 @@ enum Woken {
 
 pub(super) async fn stream(
     call: &Call,
-    model: &Model,
+    (model, told): (&Model, &[EntityId]),
     (news, stopped): (&Arc<News>, &watch::Sender<bool>),
 ) -> Result<Reply, Problem> {
     call.check_parameters(&["entity", "after"])?;
-    let entities = entities(call, model)?;
+    let entities = entities(call, model, told)?;
     let after = match position(call)? {
         Some(after) => after,
         None => call.db.newest_position().await?,
@@ -80,17 +80,20 @@ pub(super) async fn stream(
     Ok(Reply { pieces: Some(pieces), ..reply })
 }
 
-fn entities(call: &Call, model: &Model) -> Result<Vec<String>, Problem> {
+/// The kinds of entities to tell of: those that were asked for, or all that the caller can read.
+fn entities(call: &Call, model: &Model, told: &[EntityId]) -> Result<Vec<String>, Problem> {
     let mut entities = vec![];
     for (_, value) in call.parameters.iter().filter(|(name, _)| name == "entity") {
-        // Jobs are told to nobody, so there is nothing to ask for.
-        match model.find(value).filter(|entity| model.jobs() != Some(*entity)) {
+        match model.find(value).filter(|entity| told.contains(entity)) {
             Some(_) => entities.push(value.clone()),
             None => {
                 let value = cut(value);
                 return Err(bad_parameter(format!("There is no entity `{value}` to tell of.")));
             }
         }
+    }
+    if entities.is_empty() {
+        entities.extend(told.iter().map(|id| model.entity(*id).name.clone()));
     }
     Ok(entities)
 }
@@ -149,8 +152,7 @@ impl Stream {
     /// Sends the events of a page; whether there is somebody to send to.
     async fn tell(&self, page: EventPage, said: &mut Option<Instant>) -> bool {
         for event in page.events {
-            let is_wanted = self.entities.is_empty() || self.entities.contains(&event.entity);
-            if is_wanted {
+            if self.entities.contains(&event.entity) {
                 if !self.send(frame(&event)).await {
                     return false;
                 }

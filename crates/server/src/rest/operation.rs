@@ -49,8 +49,8 @@ pub(crate) enum Action {
     Ask(Asked),
     /// Something that is done with a job.
     Job(EntityId, JobStep),
-    /// What happens, as it happens.
-    Changes,
+    /// What happens to these, as it happens.
+    Changes(Vec<EntityId>),
     /// What those have in common that lists find.
     Values(Asked, ValuesOf),
     /// A count, and the fields whose values are in the path, in its order.
@@ -117,7 +117,7 @@ impl Action {
             | Action::Board(entity, _)
             | Action::Ranked(entity, _) => Some(*entity),
             Action::Ask(asked) | Action::Values(asked, _) => Some(asked.entity),
-            Action::Changes
+            Action::Changes(_)
             | Action::Batch
             | Action::Transaction
             | Action::ListTokens
@@ -140,7 +140,7 @@ impl Operation {
             Action::Read(_)
             | Action::Children { .. }
             | Action::Ask(_)
-            | Action::Changes
+            | Action::Changes(_)
             | Action::Values(..)
             | Action::Count(..)
             | Action::Board(..)
@@ -206,6 +206,22 @@ pub(crate) fn operations(model: &Model) -> Vec<Operation> {
     }
     all.extend(own);
     all
+}
+
+/// Whoever follows changes is told of what can be read one by one, and of nothing else.
+pub(crate) fn tell(operations: &mut [Operation], model: &Model) {
+    let is_told = |id: &EntityId| {
+        let reads =
+            |operation: &Operation| matches!(operation.action, Action::Read(of) if of == *id);
+        // Jobs are of all tenants.
+        model.jobs() != Some(*id) && operations.iter().any(reads)
+    };
+    let told: Vec<EntityId> = model.entities().map(|(id, _)| id).filter(is_told).collect();
+    for operation in operations {
+        if let Action::Changes(of) = &mut operation.action {
+            of.clone_from(&told);
+        }
+    }
 }
 
 /// The name, with a number if it is taken: the list `b_c` of `a` and the list `c` of `a_b` would
@@ -399,7 +415,7 @@ fn of_server() -> Vec<Operation> {
     vec![
         operation("transaction", Method::POST, "/transaction", Action::Transaction),
         operation("batch", Method::POST, "/batch", Action::Batch),
-        operation("changes", Method::GET, "/changes", Action::Changes),
+        operation("changes", Method::GET, "/changes", Action::Changes(vec![])),
         operation("list_tokens", Method::GET, "/tokens", Action::ListTokens),
         operation("create_token", Method::POST, "/tokens", Action::CreateToken),
         revoke,

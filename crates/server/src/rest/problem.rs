@@ -66,6 +66,7 @@ kinds! {
     WrongState       409 "wrong-state"        "It is in another state than this needs."
     KeyReused        409 "key-reused"         "The idempotency key was used for another request."
     ChangesGone      410 "changes-gone"       "Changes after the position are not kept any more."
+    PositionUnknown  410 "position-unknown"   "The position is not one of this database."
     VersionMismatch  412 "version-mismatch"   "It has another version than was expected."
     BodyTooLarge     413 "body-too-large"     "The body is larger than the server takes."
     BadMediaType     415 "bad-media-type"     "The body is not JSON."

@@ -53,6 +53,10 @@ fn kind(error: &Error) -> Kind {
         Error::JobState { .. } => Kind::WrongState,
         Error::KeyUnfit { .. } => Kind::BadHeader,
         Error::Store(keyloom_store::Error::ChangesGone { .. }) => Kind::ChangesGone,
+        Error::Store(
+            keyloom_store::Error::ChangesAhead { .. }
+            | keyloom_store::Error::Invalid(keyloom_store::Invalid::Shard { .. }),
+        ) => Kind::PositionUnknown,
         Error::Building { .. } => Kind::Building,
         Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,
         Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::WritesRefused,
@@ -94,6 +98,12 @@ fn detail(error: &Error) -> String {
                                    would be skipped: read anew what you need, and begin without \
                                    a position."
             .to_owned(),
+        (Kind::PositionUnknown, _) => {
+            "This position is of another database, or of this one before \
+                                       it was restored to an earlier moment: read what you need \
+                                       again, and begin without a position."
+                .to_owned()
+        }
         (Kind::Invalid, Error::Fields { entity, errors }) => match &errors[..] {
             [error] => format!("This is no `{entity}`: {}", sentence(error)),
             errors => {

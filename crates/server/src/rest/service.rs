@@ -204,7 +204,9 @@ impl RestService {
             Action::ListTokens => token_routes::list(call, &self.tokens).await,
             Action::CreateToken => token_routes::create(call, &self.tokens).await,
             Action::RevokeToken => token_routes::revoke(call, &self.tokens).await,
-            Action::Changes => changes::stream(call, model, (&self.news, &self.is_stopped)).await,
+            Action::Changes(told) => {
+                changes::stream(call, (model, told), (&self.news, &self.is_stopped)).await
+            }
             Action::Job(_, step) => jobs::step(call, *step).await,
             Action::Metrics => self.measurements(&call.origin).await,
             Action::Own(index, _) => {

@@ -11,6 +11,7 @@ mod crowd;
 mod entities;
 mod explain;
 mod fair;
+mod feed;
 mod formats;
 mod garbage;
 mod lists;

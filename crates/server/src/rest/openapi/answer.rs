@@ -59,7 +59,7 @@ pub(super) fn answers(
         Action::Children { child, .. } => vec![page(child)],
         Action::Ask(asked) => vec![page(&asked.entity)],
         Action::Job(id, _) => vec![shown(id, 200, "The job as it is now.").with(&[ETag])],
-        Action::Changes => vec![text("text/event-stream")],
+        Action::Changes(_) => vec![text("text/event-stream")],
         Action::Values(asked, of) => {
             let schema = counts(model.entity(asked.entity), asked, *of);
             vec![Answer::json(200, "The counts.", schema)]

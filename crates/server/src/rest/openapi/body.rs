@@ -62,7 +62,7 @@ pub(super) fn body(model: &Model, operation: &Operation) -> Option<Body> {
         }
         Action::Own(..)
         | Action::Job(..)
-        | Action::Changes
+        | Action::Changes(_)
         | Action::Read(_)
         | Action::Delete(_)
         | Action::Children { .. }

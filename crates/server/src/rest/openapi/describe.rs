@@ -87,7 +87,7 @@ fn group(operation: &Operation) -> Group {
         Action::Count(id, ..) | Action::Board(id, _) | Action::Ranked(id, _) => Group::Entity(*id),
         Action::Batch | Action::Transaction => Group::Together,
         Action::ListTokens | Action::CreateToken | Action::RevokeToken => Group::Tokens,
-        Action::Changes
+        Action::Changes(_)
         | Action::OpenApi
         | Action::Docs
         | Action::Health

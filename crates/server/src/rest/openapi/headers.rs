@@ -51,7 +51,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
         | Action::CreateToken
         | Action::RevokeToken
         | Action::Job(..)
-        | Action::Changes
+        | Action::Changes(_)
         | Action::Health
         | Action::Ready
         | Action::Metrics

@@ -59,7 +59,7 @@ fn of_operation(model: &Model, made: EntityId, operation: &Operation) -> Option<
         | Action::CreateToken
         | Action::RevokeToken
         | Action::Job(..)
-        | Action::Changes
+        | Action::Changes(_)
         | Action::OpenApi
         | Action::Docs
         | Action::Health

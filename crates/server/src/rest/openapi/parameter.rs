@@ -75,7 +75,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
             }
             all.extend(with_others(model, asked.entity));
         }
-        Action::Changes => all.extend(of_changes(model)),
+        Action::Changes(told) => all.extend(of_changes(model, told)),
         Action::Values(asked, of) => {
             let entity = model.entity(asked.entity);
             all.extend(of_question(entity, asked));
@@ -124,7 +124,7 @@ pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter>
 /// The entity whose tenant field says what a tenant is, if the data of an operation has tenants.
 pub(super) fn tenant_field<'m>(model: &'m Model, operation: &Operation) -> Option<&'m Field> {
     match &operation.action {
-        Action::Changes | Action::Batch | Action::Transaction | Action::Own(..) => {
+        Action::Changes(_) | Action::Batch | Action::Transaction | Action::Own(..) => {
             model.entities().find_map(|(id, _)| model.tenant_field(id))
         }
         action => model.tenant_field(action.entity()?),
@@ -166,9 +166,8 @@ fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
     operation.path.iter().filter_map(parameter).collect()
 }
 
-fn of_changes(model: &Model) -> [Parameter; 3] {
-    let told = model.entities().filter(|(id, _)| model.jobs() != Some(*id));
-    let names: Vec<&str> = told.map(|(_, entity)| entity.name.as_str()).collect();
+fn of_changes(model: &Model, told: &[EntityId]) -> [Parameter; 3] {
+    let names: Vec<&str> = told.iter().map(|id| model.entity(*id).name.as_str()).collect();
     let parameter = |name: &str, place, about: &str, schema| {
         let (name, about) = (name.to_owned(), about.to_owned());
         Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }

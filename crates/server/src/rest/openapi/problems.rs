@@ -66,7 +66,7 @@ fn of_action(model: &Model, action: &Action) -> Vec<Kind> {
         Action::Job(_, JobStep::Replay | JobStep::Cancel) => {
             vec![Kind::BadParameter, Kind::NotFound, Kind::WrongState]
         }
-        Action::Changes => vec![Kind::BadParameter, Kind::ChangesGone],
+        Action::Changes(_) => vec![Kind::BadParameter, Kind::ChangesGone, Kind::PositionUnknown],
         Action::CreateToken => [BODY, &[Kind::BadParameter, Kind::Invalid]].concat(),
         Action::RevokeToken => vec![Kind::BadParameter, Kind::NotFound],
         Action::ListTokens => vec![Kind::BadParameter],

@@ -33,7 +33,7 @@ pub(super) fn of(one: &Described<'_>) -> Json {
     if one.operation.method == Method::GET {
         places.push(json!({ "cookie": [] }));
     }
-    if matches!(one.operation.action, Action::Changes) {
+    if matches!(one.operation.action, Action::Changes(_)) {
         places.push(json!({ "access_token": [] }));
     }
     places.into()

@@ -31,7 +31,7 @@ pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) ->
         Action::Job(_, JobStep::Replay) => "Run a job again that has failed or was called off",
         Action::Job(_, JobStep::Cancel) => "Call a job off",
         Action::Job(_, JobStep::Reschedule) => "Give a job that waits another time",
-        Action::Changes => "What happens, as server-sent events",
+        Action::Changes(_) => "What happens, as server-sent events",
         Action::Count(id, count, _) => {
             let entity = model.entity(*id);
             let (name, count) = (spoken(&entity.name), spoken(&entity.count(*count).name));
@@ -89,12 +89,13 @@ pub(crate) fn details(model: &Model, operation: &Operation) -> Vec<String> {
                                   afterwards: null if it is deleted."],
         Action::CreateToken => &["The member `token` of the answer is shown this once. With the \
                                   first token, whoever has none is not let in any more."],
-        Action::Changes => {
+        Action::Changes(_) => {
             &["An event is a change of one entity: `event` is what changed and how, as in \
              `task.update`; `data` is JSON with the entity before (`old`) and after (`new`); `id` \
              is its position. Whoever comes back with the last position in `Last-Event-ID`, as a \
              browser does by itself, or in `after`, goes on after it; without one, with what \
-             happens from now on."]
+             happens from now on. A position that cannot be gone on from is answered with 410: \
+             read what is needed again, and begin without a position."]
         }
         Action::Job(_, JobStep::Reschedule) => &["The body says when: `due`."],
         Action::Job(..)

@@ -28,18 +28,18 @@ insert = \"bill\"
 ";
 
 /// A stream of events that is being read.
-struct Stream(BufReader<TcpStream>);
+pub(crate) struct Stream(BufReader<TcpStream>);
 
 /// One event.
 #[derive(Debug, PartialEq)]
-struct Told {
-    id: String,
-    name: String,
-    data: Json,
+pub(crate) struct Told {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) data: Json,
 }
 
 impl Stream {
-    fn open(served: &Served, ask: &Ask) -> Stream {
+    pub(crate) fn open(served: &Served, ask: &Ask) -> Stream {
         let mut stream = served.rig.connect();
         stream.write_all(&ask.bytes()).unwrap();
         let mut stream = BufReader::new(stream);
@@ -66,14 +66,18 @@ impl Stream {
     }
 
     fn next(&mut self) -> Told {
+        self.next_or_end().expect("the stream goes on")
+    }
+
+    pub(crate) fn next_or_end(&mut self) -> Option<Told> {
         loop {
-            let lines = self.block().expect("the stream goes on");
+            let lines = self.block()?;
             let part = |name: &str| {
                 let line = lines.iter().find_map(|line| line.strip_prefix(name));
                 line.map(|value| value.trim_start_matches(": ").to_owned())
             };
             if let (Some(id), Some(name), Some(data)) = (part("id"), part("event"), part("data")) {
-                return Told { id, name, data: serde_json::from_str(&data).unwrap() };
+                return Some(Told { id, name, data: serde_json::from_str(&data).unwrap() });
             }
         }
     }
@@ -152,6 +156,14 @@ fn what_cannot_be_told_is_refused_with_a_sentence() {
         "400 bad-parameter: \"There is no entity `job` to tell of.\""
     );
     assert!(told("/changes?after=garbage").starts_with("400 bad-parameter"));
+    let unknown = "410 position-unknown: \"This position is of another database, or of this one \
+                   before it was restored to an earlier moment: read what you need again, and \
+                   begin without a position.\"";
+    for after in ["all:99999999", "shard:1", "all:340282366920938463463374607431768211455"] {
+        assert_eq!(told(&format!("/changes?after={after}")), unknown);
+        let ask = changes(&token).header("Last-Event-ID", after);
+        assert_eq!(served.ask(&ask).outcome(), "410 position-unknown");
+    }
     assert!(told("/changes?limit=1").starts_with("400 bad-parameter"));
 }
 

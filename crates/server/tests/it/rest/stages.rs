@@ -13,7 +13,7 @@ use pollster::block_on;
 use serde_json::{Value as Json, json};
 
 use super::ask::Ask;
-use super::served::Served;
+use super::served::{Door, Served, Setup};
 
 /// Stands in every text of the one whose data others must not see.
 pub(crate) const MARK: &str = "victim's";
@@ -47,7 +47,12 @@ pub(crate) struct Thing {
 impl Stage {
     /// None if no two tenants fit the model.
     pub(crate) fn build(text: &str, seed: u64) -> Option<Stage> {
-        let served = Served::closed(text);
+        Stage::build_with(text, seed, Setup::new(Door::Closed))
+    }
+
+    /// As [`Stage::build`], served in a way of its own.
+    pub(crate) fn build_with(text: &str, seed: u64, setup: Setup) -> Option<Stage> {
+        let served = Served::start(text, setup);
         let (model, random) = (served.db.model(), &mut Random::new(seed));
         let shared = fill(&model, &served.db, &Whose::Shared, random);
         let [victim, stranger] = tenants(&model, &shared, random)?;

@@ -1,0 +1,34 @@
+//! Model files, and times as people write them.
+
+use keyloom_model::{FieldType, Layout, check, evolve, render};
+use keyloom_value::{Item, Value};
+
+/// Every text is a model or has errors that point into it. A model becomes itself without a change,
+/// and has a layout.
+pub fn model(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    match check(text) {
+        Err(errors) => {
+            assert!(!errors.is_empty(), "it is refused without a reason");
+            render(&errors, "model.toml");
+        }
+        Ok(model) => {
+            let evolution = evolve(&model, &model).expect("a model can become itself");
+            assert!(evolution.is_nothing(), "a model differs from itself");
+            let layout = Layout::new(model.clone(), 1, &Item::new());
+            let again = Layout::reopen(model, 1, &layout.slots());
+            assert_eq!(again.slots(), layout.slots());
+        }
+    }
+}
+
+/// A time that is accepted is shown as a text that is the same time.
+pub fn times(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let taken = FieldType::Time.take(&Value::from(text));
+    if let Value::N(_) = taken {
+        let shown = FieldType::Time.show(&taken);
+        assert!(matches!(shown, Value::S(_)), "{shown:?}");
+        assert_eq!(FieldType::Time.take(&shown), taken, "{shown:?}");
+    }
+}
