@@ -1,15 +1,15 @@
 //! A parent with its children, which stand right after it.
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{EntityId, EntityKey, OwnRow, RowKey, Unreadable};
+use keyloom_model::{EntityId, EntityKey, OwnRow, RowKey};
 use keyloom_store::{Direction, Page, yield_point};
 use keyloom_value::{Item, KeyBytes, Value};
 
-use crate::fetch::{RawKey, unreadable};
+use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant};
 use crate::span::{Place, Span};
-use crate::visible::Seen;
+use crate::visible::{ATTEMPTS_MAX, Deletions};
 use crate::{CursorKey, Effort, Error, Reader, RequestError};
 
 /// Which children of which parent to read.
@@ -52,12 +52,6 @@ pub struct ChildrenPage {
     pub next: Option<String>,
     /// What was read of the children, those that are not seen too.
     pub read: Effort,
-}
-
-/// The copy of a child that stands with its parent.
-struct Child {
-    key: RawKey,
-    row: OwnRow,
 }
 
 /// A checked request.
@@ -193,7 +187,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         let parent = self.read_own(page.items.remove(0))?;
-        Ok(self.is_visible(&parent).await?.then_some((parent, page)))
+        Ok(self.seen(parent).await?.map(|parent| (parent, page)))
     }
 
     async fn child_rows(
@@ -206,37 +200,41 @@ impl Reader<'_> {
         self.page(&household.place(), span, Direction::Forward, one_more).await
     }
 
+    /// What is seen of children whose rows were read, and may have to be read again.
     async fn read_children(
         &self,
         household: &Household,
-        mut page: Page,
+        page: Page,
         limit: u32,
         cursors: &CursorKey,
     ) -> Result<ChildrenPage, Error> {
-        let limit = limit as usize;
-        let follows = page.items.len() > limit || page.last_key.is_some();
-        page.items.truncate(limit);
-        let mut children = Vec::with_capacity(page.items.len());
-        for row in &page.items {
-            yield_point().await;
-            children.push(self.read_child(row)?);
+        let (mut page, limit) = (page, limit as usize);
+        let mut read = Effort::default();
+        let mut deletions = Deletions::default();
+        let first = page.items.first().and_then(|row| row.get(SORT)?.as_b().map(<[u8]>::to_vec));
+        let span = Span { from: first.or(household.span.from.clone()), ..household.span.clone() };
+        for _ in 0..ATTEMPTS_MAX {
+            read.rows += page.scanned;
+            read.bytes += page.scanned_bytes;
+            let follows = page.items.len() > limit || page.last_key.is_some();
+            page.items.truncate(limit);
+            let mut children = Vec::with_capacity(page.items.len());
+            for row in &page.items {
+                yield_point().await;
+                let child = self.layout.read_child(row);
+                children.push(child.map_err(|reason| unreadable(row, reason))?);
+            }
+            let last = page.items.last().and_then(|row| row.get(SORT)?.as_b());
+            let last = last.unwrap_or(household.own_sort.as_bytes());
+            let next = follows.then(|| cursors.seal(&household.fingerprint, last));
+            if let Some(seen) = self.settle(children, &mut deletions, &mut read).await? {
+                let children = seen.into_iter().flatten().collect();
+                return Ok(ChildrenPage { children, next, read });
+            }
+            let one_more = limit + 1;
+            page = self.page(&household.place(), &span, Direction::Forward, one_more).await?;
         }
-        let last = children.last().map_or(household.own_sort.as_bytes(), |child| &child.key.sort);
-        let next = follows.then(|| cursors.seal(&household.fingerprint, last));
-        let seen = children.iter().map(|child| {
-            let Child { key, row } = child;
-            Seen { key, image: &row.image, deletion: row.deletion.as_deref() }
-        });
-        let mut read = Effort { rows: page.scanned, bytes: page.scanned_bytes };
-        let visible = self.visible(&seen.collect::<Vec<_>>(), &mut read).await?.into_iter();
-        let visible = children.into_iter().zip(visible).filter(|(_, visible)| *visible);
-        Ok(ChildrenPage { children: visible.map(|(child, _)| child.row).collect(), next, read })
-    }
-
-    fn read_child(&self, row: &Item) -> Result<Child, Error> {
-        let key = RawKey::of(row).ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))?;
-        let row = self.layout.read_child(row).map_err(|reason| unreadable(row, reason))?;
-        Ok(Child { key, row })
+        Err(Error::Unanswered { rows: page.items.len() })
     }
 }
 

@@ -90,6 +90,7 @@ mod filter;
 mod find;
 mod fingerprint;
 mod get;
+mod hidden;
 mod links;
 mod list;
 mod matched;

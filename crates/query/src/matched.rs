@@ -4,6 +4,8 @@
 //! whose numbers match; or, where the store has no sets, by sorting the few that match, or along the
 //! list, looking at each.
 
+use std::sync::LazyLock;
+
 use keyloom_model::{EntityId, Group};
 use keyloom_store::{Direction, Members};
 use keyloom_value::{Item, KeyBytes, Value};
@@ -12,9 +14,11 @@ use crate::combine::{Batch, Combiner, Owners};
 use crate::cut::Cut;
 use crate::facets::{COMBINATIONS_MAX, Facets, Prefix};
 use crate::fetch::BATCH_MAX;
+use crate::hidden::Hidden;
 use crate::list::{Entry, Walk};
 use crate::plan::{Node, Scope};
 use crate::request_error::{check_limit, check_tenant, check_values};
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{Effort, End, Error, Filter, ListRequest, Range, Reader, RequestError};
 
 /// As many as are sorted.
@@ -92,11 +96,30 @@ impl Reader<'_> {
     pub async fn total(&self, request: &ListRequest) -> Result<Total, Error> {
         self.check_countable(request)?;
         let request = &self.simplified(request);
-        let mut effort = Effort::default();
+        let mut deletions = Deletions::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let mut effort = Effort::default();
+            let of = (request.entity, request.tenant.as_ref());
+            let hidden = self.hidden(of, (&mut deletions, &mut effort)).await?;
+            let total = self.total_without(request, &hidden, &mut effort).await?;
+            if self.confirm(&mut deletions, &mut effort).await? == Verdict::Valid {
+                return Ok(total);
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
+    }
+
+    async fn total_without(
+        &self,
+        request: &ListRequest,
+        hidden: &Hidden,
+        effort: &mut Effort,
+    ) -> Result<Total, Error> {
         let (direction, budget) = (Direction::Forward, request.budget);
-        let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
+        let mut combiner = Combiner { reader: self, direction, budget, hidden, effort };
         let (node, _) = combiner.sized_node(request).await?;
         if let Node::Group { size, .. } = &node
+            && hidden.is_empty()
             && self.layout.matching() == keyloom_model::Matching::Sets
         {
             return Ok(Total { count: *size, end: End::Exhausted });
@@ -326,7 +349,10 @@ impl Walk<'_> {
 
     pub(crate) fn combiner(&mut self) -> Combiner<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
-        Combiner { reader: self.reader, direction, budget, effort: &mut self.effort }
+        // Entities are looked at one by one, and what is not seen is left out then.
+        static NOBODY: LazyLock<Hidden> = LazyLock::new(Hidden::default);
+        let hidden = &NOBODY;
+        Combiner { reader: self.reader, direction, budget, hidden, effort: &mut self.effort }
     }
 
     /// Along the numbers, which the list is in the order of.
