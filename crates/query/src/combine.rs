@@ -136,8 +136,7 @@ impl<'c> Combiner<'c> {
         }
         for (place, node) in with.iter().enumerate() {
             let Node::Group { name, .. } = node else { continue };
-            let members = self.entries(name, first, 1).await?.members;
-            let Some(next) = self.first(&members) else { return Ok(None) };
+            let Some(next) = self.first_from(name, first).await? else { return Ok(None) };
             // From the start of all numbers to the first that anybody has says nothing.
             let leap = if first == self.start() { 0 } else { next.abs_diff(first) };
             if farthest.is_none_or(|farthest| leap > farthest) {
@@ -146,6 +145,22 @@ impl<'c> Combiner<'c> {
             first = next;
         }
         Ok(Some((rarest, first)))
+    }
+
+    /// The first member of a group from a number on, where groups are rows.
+    async fn first_from(&mut self, name: &KeyBytes, from: u64) -> Result<Option<u64>, Error> {
+        let (mut from, mut rows) = (from, 1);
+        loop {
+            let batch = self.entries(name, from, rows).await?;
+            if let Some(first) = self.first(&batch.members) {
+                return Ok(Some(first));
+            }
+            // Those that were read do not count any more.
+            match batch.through.and_then(|through| self.after(through)) {
+                Some(next) => (from, rows) = (next, ENTRIES),
+                None => return Ok(None),
+            }
+        }
     }
 
     /// How many rows of a group are read next: as many as were read before, so that few are read in

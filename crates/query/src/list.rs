@@ -12,9 +12,10 @@ use crate::cut::{Cut, Turn};
 use crate::fetch::{BATCH_MAX, Fetched, RawKey, take_bytes, unreadable};
 use crate::filter::EVERYTHING;
 use crate::fingerprint::Fingerprint;
+use crate::hidden::Hidden;
 use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::span::{Place, Span};
-use crate::visible::{ATTEMPTS_MAX, Deletions};
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{CursorKey, Error, Filter, Range, Reader, Strategy};
 
 /// Which part of which list to read.
@@ -109,6 +110,9 @@ pub(crate) struct Walk<'w> {
     /// How many more than the page has are looked for, to know whether something follows.
     ahead: usize,
     pub(crate) effort: Effort,
+    /// Who does not count as a member of posting lists, where that must be known.
+    pub(crate) hidden: Hidden,
+    pub(crate) deletions: Deletions,
 }
 
 /// A page that is full: how many are on it, and where it ends.
@@ -181,13 +185,35 @@ impl Reader<'_> {
             partition: (slot.partition(), partition_bytes),
             sort: slot.sort(),
         };
-        let (cut, found, ahead, effort) = (None, vec![], 0, Effort::default());
-        let mut walk =
-            Walk { reader: self, request, place, direction, span, cut, found, ahead, effort };
-        let end = match &request.filter {
-            _ if partition.is_none() => End::Exhausted,
-            None => walk.go().await?,
-            Some(_) => walk.go_matched(begin.as_ref()).await?,
+        let mut deletions = Deletions::default();
+        let mut attempts = 0..ATTEMPTS_MAX;
+        let (walk, end) = loop {
+            let (cut, found, ahead, effort) = (None, vec![], 0, Effort::default());
+            let (place, span, hidden) = (place.clone(), span.clone(), Hidden::default());
+            let mut walk = Walk {
+                reader: self,
+                request,
+                place,
+                direction,
+                span,
+                cut,
+                found,
+                ahead,
+                effort,
+                hidden,
+                deletions,
+            };
+            let end = match &request.filter {
+                _ if partition.is_none() => End::Exhausted,
+                None => walk.go().await?,
+                Some(_) => walk.go_matched(begin.as_ref()).await?,
+            };
+            let verdict = self.confirm(&mut walk.deletions, &mut walk.effort).await?;
+            if verdict == Verdict::Valid {
+                break (walk, end);
+            }
+            deletions = walk.deletions;
+            attempts.next().ok_or(Error::Unanswered { rows: 1 })?;
         };
         let last = match end {
             End::Exhausted => None,

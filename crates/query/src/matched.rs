@@ -4,9 +4,7 @@
 //! whose numbers match; or, where the store has no sets, by sorting the few that match, or along the
 //! list, looking at each.
 
-use std::sync::LazyLock;
-
-use keyloom_model::{EntityId, Group};
+use keyloom_model::{EntityId, Group, Link, OnDelete};
 use keyloom_store::{Direction, Members};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -138,6 +136,15 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Whether an entity can pass the filter because it has lost a reference.
+    fn can_join(&self, request: &ListRequest) -> bool {
+        let facets = &self.layout.model().entity(request.entity).list(request.list).facets;
+        let is_cleared =
+            |link: &Link| link.on_delete == OnDelete::Clear && facets.contains(&link.field);
+        request.filter.as_ref().is_some_and(Filter::has_not)
+            && self.layout.links(request.entity).iter().any(is_cleared)
+    }
+
     /// Whether it is known how many entities a request finds.
     pub(crate) fn check_countable(&self, request: &ListRequest) -> Result<(), RequestError> {
         let entity = self.layout.model().entity(request.entity);
@@ -326,6 +333,12 @@ fn by_column_or_list(node: Node, request: &ListRequest, of_list: u64) -> Choice 
 impl Walk<'_> {
     /// Reads a page of what passes a filter, beyond a cut.
     pub(crate) async fn go_matched(&mut self, begin: Option<&Cut>) -> Result<End, Error> {
+        // What is not seen is left out when entities are looked at; but who has lost a reference
+        // may pass because of that, and must be found.
+        if self.reader.can_join(self.request) {
+            let of = (self.request.entity, self.request.tenant.as_ref());
+            self.hidden = self.reader.hidden(of, (&mut self.deletions, &mut self.effort)).await?;
+        }
         match self.choose().await? {
             Choice::Nothing => Ok(End::Exhausted),
             Choice::Walk(_) => self.go().await,
@@ -349,10 +362,8 @@ impl Walk<'_> {
 
     pub(crate) fn combiner(&mut self) -> Combiner<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
-        // Entities are looked at one by one, and what is not seen is left out then.
-        static NOBODY: LazyLock<Hidden> = LazyLock::new(Hidden::default);
-        let hidden = &NOBODY;
-        Combiner { reader: self.reader, direction, budget, hidden, effort: &mut self.effort }
+        let (hidden, effort) = (&self.hidden, &mut self.effort);
+        Combiner { reader: self.reader, direction, budget, hidden, effort }
     }
 
     /// Along the numbers, which the list is in the order of.

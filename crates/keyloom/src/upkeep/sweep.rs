@@ -211,51 +211,73 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Marks rows, with everything that the marks imply. Those that were changed meanwhile are read
-    /// again. False if the deletion was called off.
+    /// Marks rows, with everything that the marks imply: together, and one by one where others come
+    /// between. False if the deletion was called off.
     async fn mark_some(
         &self,
         task: &Task,
         rows: Vec<(OwnRow, Take)>,
         effort: &mut Effort,
     ) -> Result<bool, Error> {
-        let mut left = rows;
+        let (mut transitions, mut met, mut left) = (vec![], HashSet::new(), HashSet::new());
+        for (row, take) in &rows {
+            let key = self.own_key(&row.image.key);
+            match self.marked(row, take, task, effort) {
+                None => {}
+                // One that refers twice is marked once more, as it is then.
+                Some(_) if !met.insert(key.clone()) => drop(left.insert(key)),
+                Some(mark) => transitions.push(self.with_marks(row.clone(), mark).await?),
+            }
+        }
+        for some in self.batches(&transitions, 1) {
+            if !self.commit_marked(task, some, effort).await? {
+                left.extend(some.iter().map(|member| self.own_key(&member.key)));
+            }
+        }
+        for (row, take) in rows {
+            let is_left = left.contains(&self.own_key(&row.image.key));
+            if is_left && !self.mark_one(task, (&row.image.key, &take), effort).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn mark_one(
+        &self,
+        task: &Task,
+        (key, take): (&EntityKey, &Take),
+        effort: &mut Effort,
+    ) -> Result<bool, Error> {
         for _ in 0..ATTEMPTS_MAX {
-            let (mut transitions, mut met, mut failed) = (vec![], HashSet::new(), HashSet::new());
-            for (row, take) in &left {
-                let key = self.own_key(&row.image.key);
-                match self.marked(row, take, task, effort) {
-                    None => {}
-                    // One that refers twice is marked once more, as it is then.
-                    Some(_) if !met.insert(key.clone()) => drop(failed.insert(key)),
-                    Some(mark) => transitions.push(self.with_marks(row.clone(), mark).await?),
-                }
-            }
-            for some in self.batches(&transitions, 1) {
-                let mut plan = self.planner(&effort.void).plan(some)?;
-                plan.actions.push(self.more_left(task, some.len()));
-                if !matches!(commit(self.store, plan).await?, Outcome::Done) {
-                    failed.extend(some.iter().map(|member| self.own_key(&member.key)));
-                }
-            }
-            if failed.is_empty() {
+            let Some(row) = self.read(key, effort).await? else { return Ok(true) };
+            let Some(mark) = self.marked(&row, take, task, effort) else { return Ok(true) };
+            let marked = self.with_marks(row, mark).await?;
+            if self.commit_marked(task, &[marked], effort).await? {
                 return Ok(true);
             }
             if self.reader().deletion_state(&task.id).await? != Some(DeletionState::Marking) {
                 return Ok(false);
             }
-            let mut again = vec![];
-            for (row, take) in left {
-                if !failed.contains(&self.own_key(&row.image.key)) {
-                    continue;
-                }
-                // Of one that refers twice, what is done is not done again.
-                let now = self.read(&row.image.key, effort).await?;
-                again.extend(now.map(|now| (now, take)));
-            }
-            left = again;
         }
         Err(Error::Contended)
+    }
+
+    async fn commit_marked(
+        &self,
+        task: &Task,
+        marked: &[Transition],
+        effort: &Effort,
+    ) -> Result<bool, Error> {
+        // One that goes and has lost a reference to what goes is done at once.
+        let is_new = |member: &&Transition| {
+            let before = member.before.as_ref().map(|row| row.pending.deletions());
+            !before.is_some_and(|before| before.contains(task.id.as_str()))
+        };
+        let count = marked.iter().filter(is_new).count();
+        let mut plan = self.planner(&effort.void).plan(marked)?;
+        plan.actions.push(self.more_left(task, count));
+        Ok(matches!(commit(self.store, plan).await?, Outcome::Done))
     }
 
     /// The same entity with other marks.
