@@ -54,14 +54,15 @@ impl Upkeep<'_> {
             let task = Task { id: self.stamp()? };
             let _running = self.running.begin(&task.id);
             commit(self.store, vec![self.start_of(&task, root)]).await?;
-            let decided = self.decide(&task, (root, expected), asked).await;
+            let mut roots = vec![root.clone()];
+            let decided = self.decide(&task, (&mut roots, expected), asked).await;
             match decided {
                 Ok(true) => return self.resume(&task.id).await,
                 // Somebody needed one of the entities.
-                Ok(false) => self.take_back(&task.id, std::slice::from_ref(root)).await?,
+                Ok(false) => self.take_back(&task.id, &roots).await?,
                 Err(error) => {
                     // If this fails, whoever meets a mark of the task calls it off.
-                    let _ = self.take_back(&task.id, std::slice::from_ref(root)).await;
+                    let _ = self.take_back(&task.id, &roots).await;
                     return Err(error);
                 }
             }
@@ -92,13 +93,15 @@ impl Upkeep<'_> {
     }
 
     /// Marks everything, makes sure that nothing refuses, and lets it happen. False if it was called
-    /// off.
+    /// off. To the first of the roots, which is deleted, those are added that others can refer to:
+    /// what is marked behind them is found there if they have moved away.
     async fn decide(
         &self,
         task: &Task,
-        (root, expected): (&EntityKey, Option<&str>),
+        (roots, expected): (&mut Vec<EntityKey>, Option<&str>),
         asked: &Effort,
     ) -> Result<bool, Error> {
+        let Some(root) = &roots.first().cloned() else { return Ok(false) };
         let mut effort = Effort { task: Some(task.clone()), ..Effort::default() };
         let row = self.at_version(root, self.read(root, &mut effort).await?, expected)?;
         let version = row.image.version.clone();
@@ -109,7 +112,7 @@ impl Upkeep<'_> {
         let now = self.reader().get_any(root).await?;
         self.at_version(root, now.clone(), expected.map(|_| version.as_str()))?;
         let is_whole =
-            self.mark_all(task, root, &mut effort).await? && self.refuse_all(task, root).await?;
+            self.mark_all(task, roots, &mut effort).await? && self.refuse_all(task, root).await?;
         if !is_whole {
             return Ok(false);
         }
@@ -144,10 +147,10 @@ impl Upkeep<'_> {
     async fn mark_all(
         &self,
         task: &Task,
-        root: &EntityKey,
+        roots: &mut Vec<EntityKey>,
         effort: &mut Effort,
     ) -> Result<bool, Error> {
-        let mut frontier = vec![root.clone()];
+        let mut frontier = roots.clone();
         while let Some(target) = frontier.pop() {
             let mut after = None;
             loop {
@@ -172,6 +175,7 @@ impl Upkeep<'_> {
                     goes.then(|| row.image.key.clone())
                 };
                 let inner: Vec<EntityKey> = rows.iter().filter_map(goes).collect();
+                roots.extend(inner.iter().cloned());
                 if !self.mark_some(task, rows, effort).await? {
                     return Ok(false);
                 }

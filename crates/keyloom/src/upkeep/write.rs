@@ -114,7 +114,7 @@ impl Upkeep<'_> {
             match self.turn_of(intent, before)? {
                 Turn::Changes(mut transition) => {
                     self.number(&mut transition).await?;
-                    cast.add(self.own_key(intent.key()), transition);
+                    cast.add(self.own_key(intent.key()), *transition);
                 }
                 Turn::Stays(row) => stays.extend(row),
             }
@@ -154,7 +154,7 @@ impl Upkeep<'_> {
                 {
                     after.number = after.number.or(Some(number));
                 }
-                cast.add(self.own_key(intent.key()), transition);
+                cast.add(self.own_key(intent.key()), *transition);
             }
         }
         let expansion = self.expand(&mut cast, &mut effort).await?;
