@@ -113,6 +113,8 @@ pub(crate) struct Walk<'w> {
     /// Who does not count as a member of posting lists, where that must be known.
     pub(crate) hidden: Hidden,
     pub(crate) deletions: Deletions,
+    /// Whether something was found before it was known that a deletion has happened.
+    is_stale: bool,
 }
 
 /// A page that is full: how many are on it, and where it ends.
@@ -185,35 +187,23 @@ impl Reader<'_> {
             partition: (slot.partition(), partition_bytes),
             sort: slot.sort(),
         };
-        let mut deletions = Deletions::default();
-        let mut attempts = 0..ATTEMPTS_MAX;
-        let (walk, end) = loop {
-            let (cut, found, ahead, effort) = (None, vec![], 0, Effort::default());
-            let (place, span, hidden) = (place.clone(), span.clone(), Hidden::default());
-            let mut walk = Walk {
-                reader: self,
-                request,
-                place,
-                direction,
-                span,
-                cut,
-                found,
-                ahead,
-                effort,
-                hidden,
-                deletions,
-            };
-            let end = match &request.filter {
-                _ if partition.is_none() => End::Exhausted,
-                None => walk.go().await?,
-                Some(_) => walk.go_matched(begin.as_ref()).await?,
-            };
-            let verdict = self.confirm(&mut walk.deletions, &mut walk.effort).await?;
-            if verdict == Verdict::Valid {
-                break (walk, end);
-            }
-            deletions = walk.deletions;
-            attempts.next().ok_or(Error::Unanswered { rows: 1 })?;
+        let mut walk = Walk {
+            reader: self,
+            request,
+            place,
+            direction,
+            span,
+            cut: None,
+            found: vec![],
+            ahead: 0,
+            effort: Effort::default(),
+            hidden: Hidden::default(),
+            deletions: Deletions::default(),
+            is_stale: false,
+        };
+        let end = match partition.is_none() {
+            true => End::Exhausted,
+            false => walk.go_at_once(begin.as_ref()).await?,
         };
         let last = match end {
             End::Exhausted => None,
@@ -266,6 +256,24 @@ impl Reader<'_> {
 }
 
 impl Walk<'_> {
+    /// Reads a page as if no deletion had come between.
+    async fn go_at_once(&mut self, begin: Option<&Cut>) -> Result<End, Error> {
+        let span = self.span.clone();
+        for _ in 0..ATTEMPTS_MAX {
+            (self.span, self.cut, self.is_stale) = (span.clone(), None, false);
+            self.found.clear();
+            let end = match &self.request.filter {
+                None => self.go().await?,
+                Some(_) => self.go_matched(begin).await?,
+            };
+            let verdict = self.reader.confirm(&mut self.deletions, &mut self.effort).await?;
+            if verdict == Verdict::Valid && !self.is_stale {
+                return Ok(end);
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
+    }
+
     pub(crate) async fn go(&mut self) -> Result<End, Error> {
         loop {
             if self.step().await? == Rest::Nothing {
@@ -351,7 +359,6 @@ impl Walk<'_> {
     /// Reads the own rows of entries, in order, and says how many it has read.
     pub(crate) async fn look_at(&mut self, entries: &[Entry]) -> Result<usize, Error> {
         let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
-        let mut deletions = Deletions::default();
         for _ in 0..ATTEMPTS_MAX {
             let bytes_max = self.request.budget.bytes;
             let fetched = self.reader.fetch(&keys, bytes_max, &mut self.effort).await?;
@@ -368,8 +375,11 @@ impl Walk<'_> {
                 }
             }
             rows.retain(|row| !row.pending.is_empty() || self.passes(&row.image));
-            let seen = self.reader.settle(rows, &mut deletions, &mut self.effort).await?;
-            let Some(seen) = seen else { continue };
+            let seen = self.reader.settle(rows, &mut self.deletions, &mut self.effort).await?;
+            let Some(seen) = seen else {
+                self.is_stale |= self.cut.is_some();
+                continue;
+            };
             let is_here = |row: &OwnRow| row.pending.is_empty() || self.is_listed(row);
             let seen: Vec<OwnRow> = seen.into_iter().flatten().filter(is_here).collect();
             self.found.extend(seen);
