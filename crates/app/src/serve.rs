@@ -17,6 +17,10 @@ use crate::{admin_token, listen, logging, pages};
 
 /// A document has at most 320 KiB, and a transaction 100 of them that fit into 4 MB.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How often to look for large deletions whose clients have gone, which reads nothing if there can be
+/// none.
+const DELETIONS_EVERY: Duration = Duration::from_millis(250);
+const DELETIONS_AFTER_ERROR: Duration = Duration::from_secs(5);
 /// How often expired entities are removed.
 const EXPIRE_EVERY: Duration = Duration::from_secs(30);
 /// How many at a time.
@@ -74,6 +78,7 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let db = place.database(served.model).await?;
     let is_open = tokens.is_open();
     let chores = tokio::spawn(chores(db.clone()));
+    let deletions = tokio::spawn(go_on_with_deletions(db.clone()));
     let Parts { routes, closed, handlers, pages } = served.parts;
     if let Some(handlers) = &handlers {
         handlers.check(&db).map_err(|error| error.to_string())?;
@@ -108,8 +113,10 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     print(&greeting.replace("URL", &url));
     server.run(stop).await;
     chores.abort();
+    deletions.abort();
     // It holds the database, which must be dropped before the engine closes.
     let _ = chores.await;
+    let _ = deletions.await;
     if let Some(workers) = workers {
         workers.stop().await;
     }
@@ -138,6 +145,20 @@ async fn chores(db: Db) {
             tracing::error!(%error, "cannot remove expired entities");
         }
         tokio::time::sleep(EXPIRE_EVERY).await;
+    }
+}
+
+/// Large deletions go on when their clients have gone.
+async fn go_on_with_deletions(db: Db) {
+    loop {
+        let rest = match db.resume_deletions().await {
+            Ok(_) => DELETIONS_EVERY,
+            Err(error) => {
+                tracing::error!(%error, "cannot go on with deletions, retrying");
+                DELETIONS_AFTER_ERROR
+            }
+        };
+        tokio::time::sleep(rest).await;
     }
 }
 

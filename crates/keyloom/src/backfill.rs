@@ -91,8 +91,8 @@ impl Db {
         for row in rows {
             transitions.push(upkeep.rewritten(row).await?);
         }
-        for some in upkeep.batches(&transitions) {
-            let is_marked = |row: &OwnRow| row.deletion.is_some();
+        for some in upkeep.batches(&transitions, 0) {
+            let is_marked = |row: &OwnRow| row.deletion.is_some() || !row.pending.is_empty();
             let is_plain = !some.iter().any(|member| member.before.as_ref().is_some_and(is_marked));
             if is_plain && upkeep.is_committed(some).await {
                 continue;
@@ -115,7 +115,7 @@ impl Upkeep<'_> {
     }
 
     async fn is_committed(&self, transitions: &[Transition]) -> bool {
-        matches!(self.commit_transitions(transitions).await, Ok(Outcome::Done))
+        matches!(self.commit_transitions(transitions, &[]).await, Ok(Outcome::Done))
     }
 
     async fn rewrite(&self, key: &EntityKey) -> Result<(), Error> {
@@ -126,7 +126,7 @@ impl Upkeep<'_> {
                 return Ok(());
             }
             let is_expired = self.is_expired(&row);
-            match self.commit_transitions(&[self.rewritten(row).await?]).await? {
+            match self.commit_transitions(&[self.rewritten(row).await?], &effort.void).await? {
                 // It is not there for readers, so it gives way.
                 Outcome::Taken { .. } if is_expired => return self.expire(key).await,
                 Outcome::Done => return Ok(()),

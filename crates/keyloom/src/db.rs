@@ -10,19 +10,21 @@ use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
+use crate::background::Others;
 use crate::error::{Error, TenantProblem};
 use crate::events::Heart;
 use crate::explain::Watch;
 use crate::numbers::Numbers;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
-use crate::upkeep::Upkeep;
+use crate::upkeep::{Running, Upkeep};
 
 /// A model on a store. Clones are the same database.
 ///
 /// Every method can be called from many tasks and threads at once. A future that is dropped before
-/// it is ready leaves its change whole or not at all. A deletion of very many entities goes on when
-/// somebody needs one of them, and when the database is opened again.
+/// it is ready leaves its change whole or not at all. A deletion of very many entities happens at
+/// one moment; what is left to remove then is removed by [`Db::work`] or [`Db::resume_deletions`],
+/// when somebody needs one of the entities, and when the database is opened again.
 ///
 /// On a store that several processes share, all of them have one model: whoever changes it stops
 /// the others first. One that goes on with the old model does not keep what came with the new one.
@@ -74,6 +76,10 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stamps: Stamps,
     pub(crate) numbers: Numbers,
+    /// The deletions that calls are at.
+    pub(crate) running: Running,
+    /// The deletions that other processes are at.
+    pub(crate) others: Others,
     pub(crate) cursor_key: CursorKey,
     /// Whether jobs of workers that are gone were released since the store was opened.
     pub(crate) are_orphans_released: AtomicBool,
@@ -117,6 +123,7 @@ impl Shared {
             layouts: &schema.layouts,
             stamps: &self.stamps,
             numbers: &self.numbers,
+            running: &self.running,
             now_ms: self.now_ms(),
         }
     }
@@ -154,6 +161,8 @@ impl Db {
                 clock: options.clock,
                 stamps,
                 numbers: Numbers::default(),
+                running: Running::default(),
+                others: Others::default(),
                 are_orphans_released: AtomicBool::new(false),
                 heart: Heart::default(),
                 imports_are_new: AtomicBool::new(true),
@@ -162,7 +171,7 @@ impl Db {
                 schema: RwLock::new(Arc::new(opened.schema)),
             };
             let db = Db { shared: Arc::new(shared), tenant: None, watch: None };
-            db.resume_deletions().await?;
+            db.end_deletions().await?;
             db.begin_consumers().await?;
             Ok(db)
         })

@@ -124,9 +124,10 @@ impl Export {
         let own = self.schema.layouts.current.read_own(row).map_err(Error::damaged)?;
         let key = &own.image.key;
         let is_others = self.tenant.is_some() && key.tenant.is_some() && key.tenant != self.tenant;
-        if is_others || !reader.is_visible(&own).await? {
+        if is_others {
             return Ok(None);
         }
+        let Some(own) = reader.seen(own).await? else { return Ok(None) };
         let image = self.schema.layouts.upgraded(own);
         let declared = self.schema.model().entity(image.key.entity);
         let mut fields = declared.show(&image.fields);

@@ -100,6 +100,7 @@
 
 mod answer;
 mod backfill;
+mod background;
 mod board;
 mod change;
 mod count;
@@ -128,6 +129,7 @@ mod verify;
 
 pub use answer::Answer;
 pub use backfill::Progress;
+pub use background::DeletionProgress;
 pub use board::{BoardPage, BoardQuery};
 pub use change::Change;
 pub use count::{CountQuery, Counts};

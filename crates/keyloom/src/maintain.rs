@@ -1,9 +1,4 @@
-//! What is to be done from time to time: deletions that a crash interrupted, and what has expired.
-
-use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_query::{DeletionState, deletion_key};
-use keyloom_store::Query;
-use keyloom_value::{KeyBytes, KeyCondition, Value};
+//! What is to be done from time to time: entities that have expired are deleted.
 
 use crate::answer::Answer;
 use crate::db::Db;
@@ -14,41 +9,6 @@ use crate::upkeep::Intent;
 const EXPIRED_PAGE: u32 = 100;
 
 impl Db {
-    /// Brings deletions to their end that were decided before the database was closed, and calls
-    /// the others off.
-    pub(crate) async fn resume_deletions(&self) -> Result<(), Error> {
-        let schema = self.shared.schema();
-        let upkeep = self.shared.upkeep(&schema);
-        let partition = deletion_key("").partition.into_vec();
-        let mut query = Query::new(&self.shared.table, KeyCondition::equal(PARTITION, partition));
-        loop {
-            let page = self.shared.store.query(query.clone()).await?;
-            for row in &page.items {
-                let sort = row.get(SORT).and_then(Value::as_b).map(KeyBytes::decode);
-                let Some(Ok(sort)) = sort else { continue };
-                let Some(task) = sort.first().and_then(Value::as_s) else { continue };
-                let gone_on = match DeletionState::read(row) {
-                    Ok(DeletionState::Marking | DeletionState::CalledOff) => {
-                        upkeep.take_back(task, &upkeep.roots_of(row)).await
-                    }
-                    Ok(DeletionState::Clearing | DeletionState::Sweeping) => {
-                        upkeep.resume(task).await
-                    }
-                    Err(_) => Ok(()),
-                };
-                // Damage must not keep a database from being opened, and verified. Whoever meets a
-                // mark of the task tries again.
-                if let Err(Error::Store(error)) = gone_on {
-                    return Err(error.into());
-                }
-            }
-            match page.last_key {
-                None => return Ok(()),
-                start => query.start = start,
-            }
-        }
-    }
-
     /// Deletes entities whose time has come, at most `limit` of them, with everything that goes
     /// with them; returns how many. They are not seen by readers in any case; this frees their
     /// space and clears what refers to them. One that a reference holds stays until that is gone.

@@ -8,6 +8,7 @@ mod delete;
 mod intent;
 mod plan;
 mod receipt;
+mod running;
 mod sweep;
 mod tallies;
 mod tenant;
@@ -20,6 +21,8 @@ pub(crate) use commit::Outcome;
 pub(crate) use intent::Intent;
 pub(crate) use plan::{ACTIONS_MAX, Planned, as_read};
 pub(crate) use receipt::{Done, Receipt, Ticket};
+pub(crate) use running::Running;
+pub(crate) use sweep::{LEFT, ROOT};
 pub(crate) use tallies::{add_all, add_steps, rewrite};
 pub(crate) use transition::{Mark, References, Transition};
 pub(crate) use write::Effort;
@@ -44,6 +47,7 @@ pub(crate) struct Upkeep<'a> {
     pub(crate) layouts: &'a Layouts,
     pub(crate) stamps: &'a Stamps,
     pub(crate) numbers: &'a Numbers,
+    pub(crate) running: &'a Running,
     pub(crate) now_ms: i64,
 }
 
@@ -66,13 +70,15 @@ impl<'a> Upkeep<'a> {
         self.layouts.current.own_key(key)
     }
 
-    /// Transitions in parts, each of which goes into one transaction. What cannot be planned
+    /// Transitions in parts, each of which goes into one transaction with so many others. What cannot be planned
     /// together is left to be tried one by one.
-    pub(crate) fn batches<'t>(&self, transitions: &'t [Transition]) -> Vec<&'t [Transition]> {
+    pub(crate) fn batches<'t>(
+        &self,
+        transitions: &'t [Transition],
+        others: usize,
+    ) -> Vec<&'t [Transition]> {
         let planner = self.planner(&[]);
-        let fits = |some: &[Transition]| {
-            planner.plan(some).is_ok_and(|plan| plan.rows_max() <= ACTIONS_MAX)
-        };
+        let fits = |some: &[Transition]| planner.plan(some).is_ok_and(|plan| plan.fits(others));
         let (mut batches, mut rest) = (vec![], transitions);
         while !rest.is_empty() {
             let mut length = rest.len().min(ACTIONS_MAX);

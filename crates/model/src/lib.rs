@@ -55,7 +55,7 @@ pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
     Column, EntityKey, Group, Image, KeyPart, KeyTemplate, KeyTooLong, Layout, Link, Matching,
-    OwnRow, RankedPlace, Reason, Row, RowKey, RowName, Slot, Tally, Unreadable, attribute,
+    OwnRow, Pending, RankedPlace, Reason, Row, RowKey, RowName, Slot, Tally, Unreadable, attribute,
     entry_place, is_tally, number_of,
 };
 pub use model::{

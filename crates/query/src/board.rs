@@ -2,6 +2,9 @@
 //!
 //! Equal scores have equal ranks: one more than how many have a better one. They stand in order of
 //! what has them. A rank is added up from the steps of the board, which are few for any score.
+//!
+//! What a large deletion has taken is left out (`visible.rs`): places and steps say which deletions
+//! take them; of scores, rows beside the board say how much is taken.
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{
@@ -10,14 +13,18 @@ use keyloom_model::{
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
-use crate::fetch::unreadable;
+use crate::fetch::{RawKey, unreadable};
 use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant, check_value, check_values};
 use crate::span::{Place, Span};
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{CursorKey, Effort, Error, Reader, RequestError};
 
 /// How many steps are read at once; hardly any score has more before it.
 const PAGE_STEPS: usize = 256;
+/// As many scores of a board that deletions take from are corrected while they are being removed;
+/// if there are more, scores and ranks follow the removal.
+const AFFECTED_MAX: usize = 1_000;
 
 /// Which board to read, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,10 +64,22 @@ pub struct BoardPage {
 }
 
 /// A place on a board.
+#[derive(Clone)]
 struct Standing {
     position: Vec<u8>,
     score: Number,
     of: Value,
+}
+
+/// A score from which deletions have taken something that is not removed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Affected {
+    /// The value that has it.
+    of: Value,
+    /// As the board has it.
+    stored: i64,
+    /// What is left of it.
+    left: i64,
 }
 
 /// A board that is being read.
@@ -70,6 +89,10 @@ struct Walk<'w> {
     /// None if it does not fit into a key: then nothing is on the board.
     places: Option<KeyBytes>,
     slot: Slot,
+    deletions: &'w mut Deletions,
+    affected: Vec<Affected>,
+    /// Whether something was read before it was known that a deletion has taken it.
+    is_stale: bool,
     read: Effort,
 }
 
@@ -86,18 +109,24 @@ impl Reader<'_> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<BoardPage, Error> {
-        let mut walk = self.walk(request)?;
-        let partition = walk.places.as_ref().map_or(&[][..], KeyBytes::as_bytes);
-        let fingerprint = Fingerprint::of_board(partition, &walk.ranked_by());
-        let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
-        let limit = request.limit as usize;
-        let mut found = walk.standings(after.as_deref(), Direction::Forward, limit + 1).await?;
-        let has_more = found.len() > limit;
-        found.truncate(limit);
-        let next = found.last().filter(|_| has_more);
-        let next = next.map(|last| cursors.seal(&fingerprint, &last.position));
-        let ranked = walk.ranked(found, cursor.is_none()).await?;
-        Ok(BoardPage { ranked, next, read: walk.read })
+        let mut deletions = Deletions::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let mut walk = self.walk(request, &mut deletions).await?;
+            let partition = walk.places.as_ref().map_or(&[][..], KeyBytes::as_bytes);
+            let fingerprint = Fingerprint::of_board(partition, &walk.ranked_by());
+            let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
+            let limit = request.limit as usize;
+            let mut found = walk.standings(after.as_deref(), Direction::Forward, limit + 1).await?;
+            let has_more = found.len() > limit;
+            found.truncate(limit);
+            let next = found.last().filter(|_| has_more);
+            let next = next.map(|last| cursors.seal(&fingerprint, &last.position));
+            let ranked = walk.ranked(found, cursor.is_none()).await?;
+            if walk.is_valid().await? {
+                return Ok(BoardPage { ranked, next, read: walk.read });
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
     }
 
     /// One on a board: a value, or an entity by its id. None if it is not on it.
@@ -110,9 +139,16 @@ impl Reader<'_> {
         request: &BoardRequest,
         of: &Value,
     ) -> Result<Option<Ranked>, Error> {
-        let mut walk = self.walk(request)?;
-        let Some(own) = walk.standing(of).await? else { return Ok(None) };
-        Ok(walk.ranked(vec![own], false).await?.pop())
+        let mut deletions = Deletions::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let mut walk = self.walk(request, &mut deletions).await?;
+            let own = walk.standing(of).await?;
+            let ranked = walk.ranked(own.into_iter().collect(), false).await?.pop();
+            if walk.is_valid().await? {
+                return Ok(ranked);
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
     }
 
     /// One on a board with those before and after it. None if it is not on it.
@@ -125,17 +161,30 @@ impl Reader<'_> {
         request: &BoardRequest,
         of: &Value,
     ) -> Result<Option<Vec<Ranked>>, Error> {
-        let mut walk = self.walk(request)?;
-        let Some(own) = walk.standing(of).await? else { return Ok(None) };
-        let (at, limit) = (own.position.clone(), request.limit as usize);
-        let mut all = walk.standings(Some(&at), Direction::Backward, limit).await?;
-        all.reverse();
-        all.push(own);
-        all.extend(walk.standings(Some(&at), Direction::Forward, limit).await?);
-        walk.ranked(all, false).await.map(Some)
+        let mut deletions = Deletions::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let mut walk = self.walk(request, &mut deletions).await?;
+            let mut around = None;
+            if let Some(own) = walk.standing(of).await? {
+                let (at, limit) = (own.position.clone(), request.limit as usize);
+                let mut all = walk.standings(Some(&at), Direction::Backward, limit).await?;
+                all.reverse();
+                all.push(own);
+                all.extend(walk.standings(Some(&at), Direction::Forward, limit).await?);
+                around = Some(walk.ranked(all, false).await?);
+            }
+            if walk.is_valid().await? {
+                return Ok(around);
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
     }
 
-    fn walk<'w>(&'w self, request: &'w BoardRequest) -> Result<Walk<'w>, RequestError> {
+    async fn walk<'w>(
+        &'w self,
+        request: &'w BoardRequest,
+        deletions: &'w mut Deletions,
+    ) -> Result<Walk<'w>, Error> {
         let BoardRequest { entity: id, board, tenant, by, limit } = request;
         check_limit(*limit)?;
         check_tenant(self.layout, *id, tenant.as_ref())?;
@@ -144,7 +193,11 @@ impl Reader<'_> {
         check_values(entity, || format!("The board `{}`", declared.name), &declared.by, by)?;
         let places = self.layout.board_partition((*id, *board), tenant.as_ref(), by).ok();
         let slot = self.layout.board_slot(*id, *board);
-        Ok(Walk { reader: self, request, places, slot, read: Effort::default() })
+        let (affected, is_stale, read) = (vec![], false, Effort::default());
+        let mut walk =
+            Walk { reader: self, request, places, slot, deletions, affected, is_stale, read };
+        walk.affected = walk.find_affected().await?;
+        Ok(walk)
     }
 }
 
@@ -176,25 +229,150 @@ impl Walk<'_> {
             partition: (self.slot.partition(), places.as_bytes()),
             sort: self.slot.sort(),
         };
-        let (mut found, mut at) = (Vec::<Standing>::new(), after.map(<[u8]>::to_vec));
+        let (mut found, mut at) =
+            (self.affected_beyond(after, direction), after.map(<[u8]>::to_vec));
+        let affected = found.len();
         loop {
             let span = self.span(at.as_deref(), direction);
             // The one that it goes on from may be met again.
-            let wanted = limit + 1 - found.len();
+            let wanted = limit + affected + 1 - found.len();
             let page = self.reader.page(&place, &span, direction, wanted).await?;
             self.read.rows += page.scanned;
             self.read.bytes += page.scanned_bytes;
-            let rows = page.items.iter().map(|row| self.read_standing(row));
-            let rows = rows.collect::<Result<Vec<Standing>, Error>>()?;
-            let before = found.len();
-            found.extend(rows.into_iter().filter(|row| Some(&row.position) != at.as_ref()));
-            let is_all = page.last_key.is_none() || found.len() == before;
-            if is_all || found.len() >= limit {
+            let last = page.items.last().map(|row| self.position(row)).transpose()?;
+            for row in &page.items {
+                let taken = self.is_taken(&Layout::takers_of_place(&self.position(row)?)).await?;
+                let standing = self.read_standing(row)?;
+                let is_new = Some(standing.position.as_slice()) != after;
+                if is_new && !taken && !self.is_affected(&standing.of) {
+                    found.push(standing);
+                }
+            }
+            let is_all = page.last_key.is_none() || last.is_none() || last == at;
+            if is_all || found.len() >= limit + affected {
+                found.sort_by(|left, right| match direction {
+                    Direction::Forward => left.position.cmp(&right.position),
+                    Direction::Backward => right.position.cmp(&left.position),
+                });
                 found.truncate(limit);
                 return Ok(found);
             }
-            at = found.last().map(|last| last.position.clone());
+            at = last;
         }
+    }
+
+    fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
+        let sort = row.get(self.slot.sort().as_str()).and_then(Value::as_b);
+        sort.map(<[u8]>::to_vec).ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))
+    }
+
+    /// Whether one of these deletions has happened.
+    async fn is_taken(&mut self, takers: &[String]) -> Result<bool, Error> {
+        if takers.is_empty() {
+            return Ok(false);
+        }
+        let named = takers.iter().cloned().collect();
+        let verdict = self.reader.learn(named, self.deletions, &mut self.read).await?;
+        self.is_stale |= verdict == Verdict::ReadAgain;
+        Ok(self.deletions.any_happened(takers))
+    }
+
+    /// Whether all that was read is of one moment, as far as deletions are concerned.
+    async fn is_valid(&mut self) -> Result<bool, Error> {
+        let verdict = self.reader.confirm(self.deletions, &mut self.read).await?;
+        if self.is_stale || verdict == Verdict::ReadAgain {
+            return Ok(false);
+        }
+        Ok(self.affected.is_empty() || self.find_affected().await? == self.affected)
+    }
+
+    fn is_affected(&self, of: &Value) -> bool {
+        self.affected.iter().any(|affected| affected.of == *of)
+    }
+
+    /// The places of scores as deletions leave them, after one.
+    fn affected_beyond(&self, at: Option<&[u8]>, direction: Direction) -> Vec<Standing> {
+        let places = self.affected.iter().filter_map(|affected| self.place_of(affected));
+        let is_beyond = |standing: &Standing| match (at, direction) {
+            (None, _) => true,
+            (Some(at), Direction::Forward) => standing.position.as_slice() > at,
+            (Some(at), Direction::Backward) => standing.position.as_slice() < at,
+        };
+        places.filter(is_beyond).collect()
+    }
+
+    fn place_of(&self, affected: &Affected) -> Option<Standing> {
+        let Ranking::Count(field) = self.ranking() else { return None };
+        let score = Number::from(affected.left);
+        let position =
+            self.reader.layout.score_place((self.request.entity, field), &score, &affected.of);
+        let (position, of) = (position.into_vec(), affected.of.clone());
+        (affected.left > 0).then_some(Standing { position, score, of })
+    }
+
+    /// The scores from which deletions have taken something, with what is left of them.
+    async fn find_affected(&mut self) -> Result<Vec<Affected>, Error> {
+        let (Ranking::Count(field), Some(places)) = (self.ranking(), self.places.clone()) else {
+            return Ok(vec![]);
+        };
+        let pending = self.pending_scores(&places).await?;
+        let BoardRequest { entity, board, tenant, by, .. } = self.request;
+        let layout = self.reader.layout;
+        let mut affected = vec![];
+        // How much a score is and how much of it is taken is read at one moment.
+        for (of, keys) in pending {
+            let of = layout.from_key(*entity, field, &of);
+            let owner = (tenant.as_ref(), by.as_slice());
+            let Ok(score) = layout.ranked_key((*entity, *board), owner, (field, &of)) else {
+                continue;
+            };
+            let mut all = vec![RawKey::from(&score)];
+            all.extend(keys);
+            let rows = self.reader.rows(&all, &mut self.read).await?;
+            let numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
+            let numbers = numbers.collect::<Result<Vec<i64>, Error>>()?;
+            let (stored, taken) = numbers
+                .split_first()
+                .map_or((0, 0), |(stored, taken)| (*stored, taken.iter().sum::<i64>()));
+            if taken != 0 {
+                affected.push(Affected { of, stored, left: stored - taken });
+            }
+        }
+        Ok(affected)
+    }
+
+    /// For each value, the rows that say how much deletions that have happened take of its score.
+    async fn pending_scores(
+        &mut self,
+        places: &KeyBytes,
+    ) -> Result<Vec<(Value, Vec<RawKey>)>, Error> {
+        let partition = Layout::pending_scores(places);
+        let partition = (PARTITION.into(), partition.as_bytes());
+        let place = Place { index: None, partition, sort: SORT.into() };
+        let limit = AFFECTED_MAX + 1;
+        let all = Span::new(None, None);
+        let page = self.reader.page(&place, &all, Direction::Forward, limit).await?;
+        self.read.rows += page.scanned;
+        self.read.bytes += page.scanned_bytes;
+        let mut scores: Vec<(Value, Vec<RawKey>)> = vec![];
+        if page.items.len() > AFFECTED_MAX || page.last_key.is_some() {
+            return Ok(scores);
+        }
+        for row in &page.items {
+            let wrong = || unreadable(row, Unreadable { attribute: SORT });
+            let key = RawKey::of(row).ok_or_else(wrong)?;
+            let (of, takers) = Layout::read_pending_score(&key.sort).ok_or_else(wrong)?;
+            // What is learned here is true of the scores, which are read later.
+            let is_stale = self.is_stale;
+            let is_taken = self.is_taken(&takers).await?;
+            self.is_stale = is_stale;
+            match scores.last_mut().filter(|(last, _)| *last == of) {
+                _ if !is_taken => {}
+                Some((_, keys)) => keys.push(key),
+                None => scores.push((of, vec![key])),
+            }
+        }
+        Ok(scores)
     }
 
     /// What is left of the board after a place, or at it. A value that nobody has any more is not
@@ -213,7 +391,7 @@ impl Walk<'_> {
 
     fn read_standing(&self, row: &Item) -> Result<Standing, Error> {
         let sort = row.get(self.slot.sort().as_str()).and_then(Value::as_b);
-        let place = sort.and_then(|sort| Some((sort, Layout::read_place(sort)?)));
+        let place = sort.and_then(|sort| Some((place_alone(sort)?, Layout::read_place(sort)?)));
         let (position, (score, of)) =
             place.ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))?;
         let of = match self.ranking() {
@@ -227,6 +405,9 @@ impl Walk<'_> {
     async fn standing(&mut self, of: &Value) -> Result<Option<Standing>, Error> {
         let Some(places) = self.places.clone() else { return Ok(None) };
         let Some(key) = self.key_of(of)? else { return Ok(None) };
+        if let Some(affected) = self.affected.iter().find(|affected| affected.of == *of) {
+            return Ok(self.place_of(affected));
+        }
         let Some(row) = self.reader.row(&key).await? else { return Ok(None) };
         self.read.rows += 1;
         self.read.bytes += row.size() as u64;
@@ -235,9 +416,10 @@ impl Walk<'_> {
             return Ok(None);
         }
         let standing = self.read_standing(&row)?;
+        let takers = Layout::takers_of_place(&self.position(&row)?);
         let is_on_it = match self.ranking() {
             Ranking::Count(_) => standing.score > Number::ZERO,
-            Ranking::Field(_) => true,
+            Ranking::Field(_) => !self.is_taken(&takers).await?,
         };
         Ok(Some(standing).filter(|_| is_on_it))
     }
@@ -304,24 +486,59 @@ impl Walk<'_> {
                 self.read.rows += page.scanned;
                 self.read.bytes += page.scanned_bytes;
                 for row in &page.items {
-                    sum += number(row)?;
+                    sum += self.step_of(row).await?;
                 }
                 let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
                 let Some(last) = last else { break };
                 span = span.after(last, Direction::Forward);
             }
         }
+        let sum = sum + self.correction(|of| Number::from(of) > *score);
         Ok(u64::try_from(sum).unwrap_or(0))
     }
 
     /// How many have a score.
     async fn equals(&mut self, score: &Number) -> Result<u64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
-        let row = self.reader.row(&Layout::score_size_key(&places, score)).await?;
-        self.read.rows += 1;
-        let equals = row.as_ref().map_or(Ok(0), number)?;
+        let RowKey { partition, sort } = Layout::score_size_key(&places, score);
+        let partition = (PARTITION.into(), partition.as_bytes());
+        let place = Place { index: None, partition, sort: SORT.into() };
+        // With it stands how much of it deletions take.
+        let span = Span::within(sort.as_bytes());
+        let page = self.reader.page(&place, &span, Direction::Forward, PAGE_STEPS).await?;
+        self.read.rows += page.scanned.max(1);
+        let mut equals = 0;
+        for row in &page.items {
+            equals += self.step_of(row).await?;
+        }
+        equals += self.correction(|of| Number::from(of) == *score);
         Ok(u64::try_from(equals).unwrap_or(0))
     }
+
+    /// What a row of a step adds: less than nothing if it says how much deletions have taken.
+    async fn step_of(&mut self, row: &Item) -> Result<i64, Error> {
+        let sort = row.get(SORT).and_then(Value::as_b).unwrap_or_default();
+        let number = number(row)?;
+        match Layout::takers_of_step(sort) {
+            None => Ok(number),
+            Some(takers) => Ok(if self.is_taken(&takers).await? { -number } else { 0 }),
+        }
+    }
+
+    /// How many more scores pass a test as deletions leave them than as the board has them.
+    fn correction(&self, passes: impl Fn(i64) -> bool) -> i64 {
+        let by = |affected: &Affected| {
+            let now = affected.left > 0 && passes(affected.left);
+            i64::from(now) - i64::from(passes(affected.stored))
+        };
+        self.affected.iter().map(by).sum()
+    }
+}
+
+/// A place without the deletions that take it.
+fn place_alone(sort: &[u8]) -> Option<&[u8]> {
+    let rest = KeyBytes::skip_part(sort).and_then(KeyBytes::skip_part).ok()?;
+    sort.get(..sort.len() - rest.len())
 }
 
 fn number(row: &Item) -> Result<i64, Error> {

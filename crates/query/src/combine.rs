@@ -16,6 +16,7 @@ use keyloom_store::{Direction, Members, ReadSet, SetName, Sets};
 use keyloom_value::{Item, KeyBytes, Name, Value};
 
 use crate::fetch::unreadable;
+use crate::hidden::Hidden;
 use crate::plan::Node;
 use crate::span::{Place, Span};
 use crate::{Budget, Effort, Error, Reader};
@@ -47,6 +48,8 @@ pub(crate) struct Combiner<'c> {
     pub(crate) reader: &'c Reader<'c>,
     pub(crate) direction: Direction,
     pub(crate) budget: Budget,
+    /// Who does not count as a member, where that matters before entities are looked at.
+    pub(crate) hidden: &'c Hidden,
     pub(crate) effort: &'c mut Effort,
 }
 
@@ -133,8 +136,7 @@ impl<'c> Combiner<'c> {
         }
         for (place, node) in with.iter().enumerate() {
             let Node::Group { name, .. } = node else { continue };
-            let members = self.entries(name, first, 1).await?.members;
-            let Some(next) = self.first(&members) else { return Ok(None) };
+            let Some(next) = self.first_from(name, first).await? else { return Ok(None) };
             // From the start of all numbers to the first that anybody has says nothing.
             let leap = if first == self.start() { 0 } else { next.abs_diff(first) };
             if farthest.is_none_or(|farthest| leap > farthest) {
@@ -143,6 +145,22 @@ impl<'c> Combiner<'c> {
             first = next;
         }
         Ok(Some((rarest, first)))
+    }
+
+    /// The first member of a group from a number on, where groups are rows.
+    async fn first_from(&mut self, name: &KeyBytes, from: u64) -> Result<Option<u64>, Error> {
+        let (mut from, mut rows) = (from, 1);
+        loop {
+            let batch = self.entries(name, from, rows).await?;
+            if let Some(first) = self.first(&batch.members) {
+                return Ok(Some(first));
+            }
+            // Those that were read do not count any more.
+            match batch.through.and_then(|through| self.after(through)) {
+                Some(next) => (from, rows) = (next, ENTRIES),
+                None => return Ok(None),
+            }
+        }
     }
 
     /// How many rows of a group are read next: as many as were read before, so that few are read in
@@ -255,7 +273,9 @@ impl<'c> Combiner<'c> {
         let part = sets.read_set(ReadSet { table, set, from, direction, chunks: 1 }).await?;
         self.effort.rows += u64::from(part.chunks);
         self.effort.bytes += part.bytes;
-        Ok(Batch { members: part.members, through: part.through, ..Batch::default() })
+        let mut members = part.members;
+        self.leave_out(name, &mut members);
+        Ok(Batch { members, through: part.through, ..Batch::default() })
     }
 
     /// Members of a group whose members are rows.
@@ -289,7 +309,19 @@ impl<'c> Combiner<'c> {
             |row: &Item| row.get(attribute::OWNER).and_then(Value::as_b).map(<[u8]>::to_vec);
         let owners = numbers.iter().zip(&page.items);
         let owners = owners.filter_map(|(number, row)| Some((*number, owner(row)?))).collect();
-        Ok(Batch { members: numbers.into_iter().collect(), through, owners })
+        let mut members = numbers.into_iter().collect();
+        self.leave_out(name, &mut members);
+        Ok(Batch { members, through, owners })
+    }
+
+    fn leave_out(&self, name: &KeyBytes, members: &mut Members) {
+        if self.hidden.is_empty() {
+            return;
+        }
+        let layout = self.reader.layout;
+        if let Some(entity) = layout.group_entity(name.as_bytes()) {
+            self.hidden.leave_out((layout, entity), name, members);
+        }
     }
 
     /// How many are in each group; where groups are rows, that is not known.

@@ -2,7 +2,7 @@
 //! number or for each value.
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{CountId, EntityId, FieldId, Tally, Unreadable};
+use keyloom_model::{CountId, EntityId, FieldId, Layout, Tally, Unreadable};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -10,6 +10,7 @@ use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant, check_value, check_values};
 use crate::span::{Place, Span};
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{Budget, CursorKey, Effort, Error, Reader, RequestError};
 
 /// How many rows are read at once.
@@ -113,7 +114,7 @@ impl Reader<'_> {
         };
         let place =
             Place { index: None, partition: (PARTITION.into(), &partition), sort: SORT.into() };
-        let (mut sums, is_all) = self.sums(&question, &place, span).await?;
+        let (mut sums, is_all) = self.sums_at_once(&question, &place, span).await?;
         let next = sums.passed.filter(|_| !is_all);
         let next = next.map(|position| cursors.seal(&fingerprint, &position));
         if request.split.is_empty() && sums.done.is_empty() {
@@ -146,26 +147,58 @@ impl Reader<'_> {
         Ok(Question { request, fields, prefix })
     }
 
-    /// Adds up rows until there are enough numbers; and whether nothing is left.
-    async fn sums(
+    /// The same numbers as if no deletion had come between.
+    async fn sums_at_once(
         &self,
         question: &Question<'_>,
         place: &Place<'_>,
-        mut span: Span,
+        span: Span,
     ) -> Result<(Sums, bool), Error> {
+        let mut deletions = Deletions::default();
+        let mut read = Effort::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let sums = self.sums(question, (place, span.clone()), &mut deletions).await?;
+            let Some((mut sums, is_all)) = sums else { continue };
+            if self.confirm(&mut deletions, &mut read).await? == Verdict::Valid {
+                sums.read.rows += read.rows;
+                sums.read.bytes += read.bytes;
+                return Ok((sums, is_all));
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
+    }
+
+    /// Adds up rows until there are enough numbers; and whether nothing is left. None if a deletion
+    /// has come between.
+    async fn sums(
+        &self,
+        question: &Question<'_>,
+        (place, mut span): (&Place<'_>, Span),
+        deletions: &mut Deletions,
+    ) -> Result<Option<(Sums, bool)>, Error> {
         let mut sums = Sums::default();
         loop {
             let page = self.page(place, &span, Direction::Forward, PAGE_ROWS).await?;
             sums.read.rows += page.scanned;
             sums.read.bytes += page.scanned_bytes;
+            let takers = page.items.iter().filter_map(takers_of).flatten().collect();
+            if self.learn(takers, deletions, &mut sums.read).await? == Verdict::ReadAgain {
+                return Ok(None);
+            }
             for row in &page.items {
-                let sum = self.sum_of(question, row)?;
+                let mut sum = self.sum_of(question, row)?;
+                if let Some(takers) = takers_of(row) {
+                    sum.number = match deletions.any_happened(&takers) {
+                        true => -sum.number,
+                        false => 0,
+                    };
+                }
                 match sums.open.as_mut().filter(|open| open.position == sum.position) {
                     Some(open) => open.number += sum.number,
                     None => {
                         sums.close(question);
                         if sums.done.len() >= question.request.limit as usize {
-                            return Ok((sums, false));
+                            return Ok(Some((sums, false)));
                         }
                         sums.open = Some(sum);
                     }
@@ -173,10 +206,10 @@ impl Reader<'_> {
             }
             let Some(last) = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b()) else {
                 sums.close(question);
-                return Ok((sums, true));
+                return Ok(Some((sums, true)));
             };
             if sums.read.rows >= Budget::STANDARD.rows && sums.passed.is_some() {
-                return Ok((sums, false));
+                return Ok(Some((sums, false)));
             }
             span = span.after(last, Direction::Forward);
         }
@@ -211,4 +244,9 @@ impl Sums {
         }
         self.passed = Some(sum.position);
     }
+}
+
+/// The deletions that take from a number, if a row says how much they take.
+fn takers_of(row: &Item) -> Option<Vec<String>> {
+    Layout::takers_of_cell(row.get(SORT)?.as_b()?)
 }

@@ -7,7 +7,6 @@ use keyloom_value::{Item, Value};
 /// The attribute of a deletion's row that holds its state.
 const STATE: &str = "state";
 const MARKING: &str = "marking";
-const CLEARING: &str = "clearing";
 const SWEEPING: &str = "sweeping";
 const CALLED_OFF: &str = "called off";
 
@@ -16,9 +15,7 @@ const CALLED_OFF: &str = "called off";
 pub enum DeletionState {
     /// It marks rows; they are still seen. It can be called off.
     Marking,
-    /// It is decided, and clears references to what it has marked; that is still seen.
-    Clearing,
-    /// It deletes what it has marked; none of that is seen any more.
+    /// It has happened: what it takes is not seen any more, and is being removed.
     Sweeping,
     /// It was called off: its marks mean nothing, and are being taken back.
     CalledOff,
@@ -37,7 +34,6 @@ impl DeletionState {
     pub fn to_value(self) -> Value {
         match self {
             DeletionState::Marking => MARKING.into(),
-            DeletionState::Clearing => CLEARING.into(),
             DeletionState::Sweeping => SWEEPING.into(),
             DeletionState::CalledOff => CALLED_OFF.into(),
         }
@@ -51,7 +47,6 @@ impl DeletionState {
     pub fn read(row: &Item) -> Result<DeletionState, Unreadable> {
         match row.get(STATE).and_then(Value::as_s) {
             Some(MARKING) => Ok(DeletionState::Marking),
-            Some(CLEARING) => Ok(DeletionState::Clearing),
             Some(SWEEPING) => Ok(DeletionState::Sweeping),
             Some(CALLED_OFF) => Ok(DeletionState::CalledOff),
             Some(_) | None => Err(Unreadable { attribute: STATE }),

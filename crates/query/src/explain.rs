@@ -11,6 +11,7 @@ use keyloom_value::{KeyBytes, Value};
 use crate::combine::Combiner;
 use crate::cut::Turn;
 use crate::facets::Prefix;
+use crate::hidden::Hidden;
 use crate::matched::Choice;
 use crate::plan::Node;
 use crate::{Budget, Effort, Error, Filter, ListRequest, Reader};
@@ -116,7 +117,9 @@ impl Reader<'_> {
         let mut effort = Effort::default();
         let direction = Turn::On.of(request.direction);
         let budget = request.budget;
-        let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
+        let hidden = &Hidden::default();
+        let mut combiner =
+            Combiner { reader: self, direction, budget, hidden, effort: &mut effort };
         let choice = combiner.choose(request).await?;
         let (mut known, mut planned) = (Known::default(), vec![]);
         choice.node().iter().for_each(|node| node.names(&mut planned));

@@ -1,15 +1,15 @@
 //! A parent with its children, which stand right after it.
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{EntityId, EntityKey, OwnRow, RowKey, Unreadable};
+use keyloom_model::{EntityId, EntityKey, OwnRow, RowKey};
 use keyloom_store::{Direction, Page, yield_point};
 use keyloom_value::{Item, KeyBytes, Value};
 
-use crate::fetch::{RawKey, unreadable};
+use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant};
 use crate::span::{Place, Span};
-use crate::visible::Seen;
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{CursorKey, Effort, Error, Reader, RequestError};
 
 /// Which children of which parent to read.
@@ -54,12 +54,6 @@ pub struct ChildrenPage {
     pub read: Effort,
 }
 
-/// The copy of a child that stands with its parent.
-struct Child {
-    key: RawKey,
-    row: OwnRow,
-}
-
 /// A checked request.
 struct Household {
     partition: KeyBytes,
@@ -88,18 +82,10 @@ impl Reader<'_> {
         if !household.fits() {
             return Ok(None);
         }
-        let (parent, page) = if household.is_together {
-            let page = self.together(&household, request.limit as usize).await?;
-            let Some((parent, page)) = page else { return Ok(None) };
-            (parent, page)
-        } else {
-            let Some(parent) = self.get(&request.parent).await? else { return Ok(None) };
-            let page = self.child_rows(&household, &household.span, request.limit).await?;
-            (parent, page)
-        };
-        let ChildrenPage { children, next, .. } =
-            self.read_children(&household, page, request.limit, cursors).await?;
-        Ok(Some(Family { parent, children, next }))
+        let kin =
+            self.kin((&household, request), (&household.span, household.is_together), cursors);
+        let kin = kin.await?;
+        Ok(kin.map(|(parent, page)| Family { parent, children: page.children, next: page.next }))
     }
 
     /// More children of a parent, after a cursor that came with the ones before, or the first
@@ -121,11 +107,8 @@ impl Reader<'_> {
             let position = cursors.open(text, &household.fingerprint)?;
             span = span.after(&position, Direction::Forward);
         }
-        if self.get(&request.parent).await?.is_none() {
-            return Ok(None);
-        }
-        let page = self.child_rows(&household, &span, request.limit).await?;
-        Ok(Some(self.read_children(&household, page, request.limit, cursors).await?))
+        let kin = self.kin((&household, request), (&span, false), cursors).await?;
+        Ok(kin.map(|(_, children)| children))
     }
 
     /// The first children of a parent that was read just now and is seen. One read.
@@ -139,8 +122,47 @@ impl Reader<'_> {
         cursors: &CursorKey,
     ) -> Result<ChildrenPage, Error> {
         let household = self.household(request)?;
-        let page = self.child_rows(&household, &household.span, request.limit).await?;
-        self.read_children(&household, page, request.limit, cursors).await
+        let (mut deletions, limit) = (Deletions::default(), request.limit);
+        for _ in 0..ATTEMPTS_MAX {
+            let page = self.child_rows(&household, &household.span, limit).await?;
+            let seen = self.read_children(&household, (page, limit), cursors, &mut deletions);
+            if let Some(seen) = seen.await? {
+                return Ok(seen);
+            }
+        }
+        Err(Error::Unanswered { rows: limit as usize })
+    }
+
+    /// A parent and some of its children, as if no deletion had come between; none if it is not
+    /// seen.
+    async fn kin(
+        &self,
+        (household, request): (&Household, &FamilyRequest),
+        (span, is_together): (&Span, bool),
+        cursors: &CursorKey,
+    ) -> Result<Option<(OwnRow, ChildrenPage)>, Error> {
+        let (mut deletions, limit) = (Deletions::default(), request.limit);
+        for _ in 0..ATTEMPTS_MAX {
+            let (parent, page) = match is_together {
+                true => self.together(household, limit as usize).await?,
+                false => (self.get_any(&request.parent).await?, None),
+            };
+            let Some(parent) = parent else { return Ok(None) };
+            let mut effort = Effort::default();
+            let parent = self.settle(vec![parent], &mut deletions, &mut effort).await?;
+            let Some(mut parent) = parent else { continue };
+            let Some(parent) = parent.pop().flatten() else { return Ok(None) };
+            let page = match page {
+                Some(page) => page,
+                None => self.child_rows(household, span, limit).await?,
+            };
+            let children = self.read_children(household, (page, limit), cursors, &mut deletions);
+            let Some(children) = children.await? else { continue };
+            if self.confirm(&mut deletions, &mut effort).await? == Verdict::Valid {
+                return Ok(Some((parent, children)));
+            }
+        }
+        Err(Error::Unanswered { rows: limit as usize })
     }
 
     fn household(&self, request: &FamilyRequest) -> Result<Household, RequestError> {
@@ -177,12 +199,12 @@ impl Reader<'_> {
         kinds.map(|link| link.owner).collect()
     }
 
-    /// The parent, if it is seen, and the rows of its children, all in one read.
+    /// The parent and the rows of its children, all in one read.
     async fn together(
         &self,
         household: &Household,
         limit: usize,
-    ) -> Result<Option<(OwnRow, Page)>, Error> {
+    ) -> Result<(Option<OwnRow>, Option<Page>), Error> {
         let span =
             Span { from: Some(household.own_sort.as_bytes().to_vec()), ..household.span.clone() };
         // The parent, and one child more than asked for.
@@ -190,10 +212,10 @@ impl Reader<'_> {
         let is_parent =
             |row: &Item| row.get(SORT).and_then(Value::as_b) == Some(household.own_sort.as_bytes());
         if !page.items.first().is_some_and(is_parent) {
-            return Ok(None);
+            return Ok((None, None));
         }
         let parent = self.read_own(page.items.remove(0))?;
-        Ok(self.is_visible(&parent).await?.then_some((parent, page)))
+        Ok((Some(parent), Some(page)))
     }
 
     async fn child_rows(
@@ -206,37 +228,34 @@ impl Reader<'_> {
         self.page(&household.place(), span, Direction::Forward, one_more).await
     }
 
+    /// What is seen of children whose rows were read; none if they must be read again.
     async fn read_children(
         &self,
         household: &Household,
-        mut page: Page,
-        limit: u32,
+        (mut page, limit): (Page, u32),
         cursors: &CursorKey,
-    ) -> Result<ChildrenPage, Error> {
+        deletions: &mut Deletions,
+    ) -> Result<Option<ChildrenPage>, Error> {
         let limit = limit as usize;
+        let mut read = Effort { rows: page.scanned, bytes: page.scanned_bytes };
         let follows = page.items.len() > limit || page.last_key.is_some();
         page.items.truncate(limit);
         let mut children = Vec::with_capacity(page.items.len());
         for row in &page.items {
             yield_point().await;
-            children.push(self.read_child(row)?);
+            let child = self.layout.read_child(row);
+            children.push(child.map_err(|reason| unreadable(row, reason))?);
         }
-        let last = children.last().map_or(household.own_sort.as_bytes(), |child| &child.key.sort);
+        let last = page.items.last().and_then(|row| row.get(SORT)?.as_b());
+        let last = last.unwrap_or(household.own_sort.as_bytes());
         let next = follows.then(|| cursors.seal(&household.fingerprint, last));
-        let seen = children.iter().map(|child| {
-            let Child { key, row } = child;
-            Seen { key, image: &row.image, deletion: row.deletion.as_deref() }
-        });
-        let mut read = Effort { rows: page.scanned, bytes: page.scanned_bytes };
-        let visible = self.visible(&seen.collect::<Vec<_>>(), &mut read).await?.into_iter();
-        let visible = children.into_iter().zip(visible).filter(|(_, visible)| *visible);
-        Ok(ChildrenPage { children: visible.map(|(child, _)| child.row).collect(), next, read })
-    }
-
-    fn read_child(&self, row: &Item) -> Result<Child, Error> {
-        let key = RawKey::of(row).ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))?;
-        let row = self.layout.read_child(row).map_err(|reason| unreadable(row, reason))?;
-        Ok(Child { key, row })
+        let seen = self.settle(children, deletions, &mut read).await?;
+        let page = |seen: Vec<Option<OwnRow>>| ChildrenPage {
+            children: seen.into_iter().flatten().collect(),
+            next,
+            read,
+        };
+        Ok(seen.map(page))
     }
 }
 

@@ -49,6 +49,15 @@ pub(crate) const EVERYTHING: Filter = Filter::All(vec![]);
 const NOTHING: Filter = Filter::Any(vec![]);
 
 impl Filter {
+    /// Whether it says what an entity must not have.
+    pub(crate) fn has_not(&self) -> bool {
+        match self {
+            Filter::Not(_) => true,
+            Filter::All(filters) | Filter::Any(filters) => filters.iter().any(Filter::has_not),
+            Filter::Facet { .. } | Filter::Tag { .. } | Filter::TagKey { .. } => false,
+        }
+    }
+
     /// Whether the filter can be asked of a list.
     pub(crate) fn check(&self, entity: &Entity, list: ListId) -> Result<(), RequestError> {
         if self.depth_and_tests(0).is_none_or(|tests| tests > TESTS_MAX) {

@@ -41,7 +41,9 @@ impl Reader<'_> {
             let Some(row) = row.filter(|row| self.has_guard(&row.image, unique, &guard)) else {
                 continue;
             };
-            return Ok(self.is_visible(&row).await?.then_some(row));
+            // A deletion may have cleared what makes it have the value.
+            let seen = self.seen(row).await?;
+            return Ok(seen.filter(|row| self.has_guard(&row.image, unique, &guard)));
         }
         Ok(None)
     }

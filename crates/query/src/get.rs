@@ -3,11 +3,8 @@
 use keyloom_model::{EntityKey, OwnRow};
 
 use crate::fetch::{RawKey, unreadable};
-use crate::visible::Seen;
+use crate::visible::{ATTEMPTS_MAX, Deletions};
 use crate::{DeletionState, Effort, Error, Reader, deletion_key};
-
-/// How often a row is read that others change all the time.
-const ATTEMPTS_MAX: usize = 64;
 
 impl Reader<'_> {
     /// How far a deletion has come; none if it is not there any more. One read.
@@ -26,22 +23,10 @@ impl Reader<'_> {
     ///
     /// If the store fails, or the row is damaged.
     pub async fn get(&self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
-        let mut row = self.get_any(key).await?;
-        for _ in 0..ATTEMPTS_MAX {
-            let Some(read) = &row else { return Ok(None) };
-            let is_visible = self.is_visible(read).await?;
-            if read.deletion.is_none() {
-                return Ok(row.filter(|_| is_visible));
-            }
-            // Whether a deletion has taken it was asked later than the row was read: an id that is
-            // given anew meanwhile must not show what was there before.
-            let again = self.get_any(key).await?;
-            if again == row {
-                return Ok(row.filter(|_| is_visible));
-            }
-            row = again;
+        match self.get_any(key).await? {
+            Some(row) => self.seen(row).await,
+            None => Ok(None),
         }
-        Err(Error::Unanswered { rows: 1 })
     }
 
     /// An entity, if it is there, also one that is not seen any more. One read.
@@ -66,18 +51,27 @@ impl Reader<'_> {
         let fitting = own_keys.map(|key| key.fits().then(|| RawKey::from(&key)));
         let fitting: Vec<Option<RawKey>> = fitting.collect();
         let asked: Vec<RawKey> = fitting.iter().flatten().cloned().collect();
-        let rows = self.rows(&asked, &mut effort).await?;
-        let rows = self.read_owns(rows).await?;
-
-        let there = asked.iter().zip(&rows).filter_map(|(key, row)| Some((key, row.as_ref()?)));
-        let seen = |(key, row)| {
-            let OwnRow { image, deletion, .. }: &OwnRow = row;
-            Seen { key, image, deletion: deletion.as_deref() }
-        };
-        let seen: Vec<Seen<'_>> = there.map(seen).collect();
-        let mut visible = self.visible(&seen, &mut effort).await?.into_iter();
-        let mut answers =
-            rows.into_iter().map(|row| row.filter(|_| visible.next().is_some_and(|is| is)));
+        let mut answers = self.seen_at(&asked, &mut effort).await?.into_iter();
         Ok(fitting.iter().map(|key| key.as_ref().and_then(|_| answers.next().flatten())).collect())
+    }
+
+    /// What is seen of the entities whose own rows have these keys.
+    async fn seen_at(
+        &self,
+        keys: &[RawKey],
+        effort: &mut Effort,
+    ) -> Result<Vec<Option<OwnRow>>, Error> {
+        let mut deletions = Deletions::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let rows = self.rows(keys, effort).await?;
+            let rows = self.read_owns(rows).await?;
+            let is_there: Vec<bool> = rows.iter().map(Option::is_some).collect();
+            let rows = rows.into_iter().flatten().collect();
+            let Some(seen) = self.settle(rows, &mut deletions, effort).await? else { continue };
+            let mut seen = seen.into_iter();
+            let answer = |is_there| if is_there { seen.next().flatten() } else { None };
+            return Ok(is_there.into_iter().map(answer).collect());
+        }
+        Err(Error::Unanswered { rows: keys.len() })
     }
 }

@@ -72,7 +72,9 @@
 //!
 //! A get is one read of the store. A page of a list is one read of an index and one batch of own
 //! rows for every 100 of them, wherever in the list it is. A parent with its children is one
-//! read. Rows that a large deletion has marked cost one more read for each deletion.
+//! read. Rows that a large deletion has marked cost one more read for each deletion, and are read
+//! again if it has happened. A board that ranks by counts costs one read more at any time, and so
+//! do totals where posting lists are rows: they look for what deletions take from them.
 
 mod board;
 mod combine;
@@ -90,6 +92,7 @@ mod filter;
 mod find;
 mod fingerprint;
 mod get;
+mod hidden;
 mod links;
 mod list;
 mod matched;

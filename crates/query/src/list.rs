@@ -12,9 +12,10 @@ use crate::cut::{Cut, Turn};
 use crate::fetch::{BATCH_MAX, Fetched, RawKey, take_bytes, unreadable};
 use crate::filter::EVERYTHING;
 use crate::fingerprint::Fingerprint;
+use crate::hidden::Hidden;
 use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::span::{Place, Span};
-use crate::visible::Seen;
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{CursorKey, Error, Filter, Range, Reader, Strategy};
 
 /// Which part of which list to read.
@@ -109,6 +110,11 @@ pub(crate) struct Walk<'w> {
     /// How many more than the page has are looked for, to know whether something follows.
     ahead: usize,
     pub(crate) effort: Effort,
+    /// Who does not count as a member of posting lists, where that must be known.
+    pub(crate) hidden: Hidden,
+    pub(crate) deletions: Deletions,
+    /// Whether something was found before it was known that a deletion has happened.
+    is_stale: bool,
 }
 
 /// A page that is full: how many are on it, and where it ends.
@@ -181,13 +187,23 @@ impl Reader<'_> {
             partition: (slot.partition(), partition_bytes),
             sort: slot.sort(),
         };
-        let (cut, found, ahead, effort) = (None, vec![], 0, Effort::default());
-        let mut walk =
-            Walk { reader: self, request, place, direction, span, cut, found, ahead, effort };
-        let end = match &request.filter {
-            _ if partition.is_none() => End::Exhausted,
-            None => walk.go().await?,
-            Some(_) => walk.go_matched(begin.as_ref()).await?,
+        let mut walk = Walk {
+            reader: self,
+            request,
+            place,
+            direction,
+            span,
+            cut: None,
+            found: vec![],
+            ahead: 0,
+            effort: Effort::default(),
+            hidden: Hidden::default(),
+            deletions: Deletions::default(),
+            is_stale: false,
+        };
+        let end = match partition.is_none() {
+            true => End::Exhausted,
+            false => walk.go_at_once(begin.as_ref()).await?,
         };
         let last = match end {
             End::Exhausted => None,
@@ -240,6 +256,24 @@ impl Reader<'_> {
 }
 
 impl Walk<'_> {
+    /// Reads a page as if no deletion had come between.
+    async fn go_at_once(&mut self, begin: Option<&Cut>) -> Result<End, Error> {
+        let span = self.span.clone();
+        for _ in 0..ATTEMPTS_MAX {
+            (self.span, self.cut, self.is_stale) = (span.clone(), None, false);
+            self.found.clear();
+            let end = match &self.request.filter {
+                None => self.go().await?,
+                Some(_) => self.go_matched(begin).await?,
+            };
+            let verdict = self.reader.confirm(&mut self.deletions, &mut self.effort).await?;
+            if verdict == Verdict::Valid && !self.is_stale {
+                return Ok(end);
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
+    }
+
     pub(crate) async fn go(&mut self) -> Result<End, Error> {
         loop {
             if self.step().await? == Rest::Nothing {
@@ -325,33 +359,50 @@ impl Walk<'_> {
     /// Reads the own rows of entries, in order, and says how many it has read.
     pub(crate) async fn look_at(&mut self, entries: &[Entry]) -> Result<usize, Error> {
         let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
-        let bytes_max = self.request.budget.bytes;
-        let fetched = self.reader.fetch(&keys, bytes_max, &mut self.effort).await?;
-        let read = fetched.iter().take_while(|fetched| !matches!(fetched, Fetched::Unread)).count();
-        let mut rows = Vec::new();
-        for (entry, fetched) in entries.iter().zip(fetched).take(read) {
-            yield_point().await;
-            match fetched {
-                Fetched::Row(row) if self.is_at(&row, &entry.position) => {
-                    let row = self.reader.read_own(row)?;
-                    if self.passes(&row.image) {
-                        rows.push((&entry.key, row));
+        for _ in 0..ATTEMPTS_MAX {
+            let bytes_max = self.request.budget.bytes;
+            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.effort).await?;
+            let is_read = |fetched: &&Fetched| !matches!(fetched, Fetched::Unread);
+            let read = fetched.iter().take_while(is_read).count();
+            let mut rows = Vec::new();
+            for (entry, fetched) in entries.iter().zip(fetched).take(read) {
+                yield_point().await;
+                match fetched {
+                    Fetched::Row(row) if self.is_at(&row, &entry.position) => {
+                        rows.push(self.reader.read_own(row)?);
                     }
+                    Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
                 }
-                Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
             }
+            rows.retain(|row| !row.pending.is_empty() || self.passes(&row.image));
+            let seen = self.reader.settle(rows, &mut self.deletions, &mut self.effort).await?;
+            let Some(seen) = seen else {
+                self.is_stale |= self.cut.is_some();
+                continue;
+            };
+            let is_here = |row: &OwnRow| row.pending.is_empty() || self.is_listed(row);
+            let seen: Vec<OwnRow> = seen.into_iter().flatten().filter(is_here).collect();
+            self.found.extend(seen);
+            if let Some(last) = entries[..read].last() {
+                self.pass(last.position.clone());
+            }
+            return Ok(read);
         }
-        let seen: Vec<Seen<'_>> = rows
-            .iter()
-            .map(|(key, row)| Seen { key, image: &row.image, deletion: row.deletion.as_deref() })
-            .collect();
-        let visible = self.reader.visible(&seen, &mut self.effort).await?;
-        let visible = rows.into_iter().zip(visible).filter(|(_, visible)| *visible);
-        self.found.extend(visible.map(|((_, row), _)| row));
-        if let Some(last) = entries[..read].last() {
-            self.pass(last.position.clone());
-        }
-        Ok(read)
+        Err(Error::Unanswered { rows: keys.len() })
+    }
+
+    /// Whether an entity from which a deletion may have taken a reference is in the list, and
+    /// passes the filter, still. It was in the list before.
+    fn is_listed(&self, row: &OwnRow) -> bool {
+        let entity = self.reader.layout.model().entity(self.request.entity);
+        let list = entity.list(self.request.list);
+        let has = |field: &keyloom_model::FieldId| {
+            let field = entity.field(*field);
+            field.origin == keyloom_model::FieldOrigin::Id || row.image.fields.contains(&field.name)
+        };
+        let tested = list.filter.iter().map(|test| &test.field);
+        let ordered = list.order.iter().map(|order| &order.field);
+        list.by.iter().chain(tested).chain(ordered).all(has) && self.passes(&row.image)
     }
 
     /// The entry that a row of the index is.

@@ -4,7 +4,7 @@
 //! whose numbers match; or, where the store has no sets, by sorting the few that match, or along the
 //! list, looking at each.
 
-use keyloom_model::{EntityId, Group};
+use keyloom_model::{EntityId, Group, Link, OnDelete};
 use keyloom_store::{Direction, Members};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -12,9 +12,11 @@ use crate::combine::{Batch, Combiner, Owners};
 use crate::cut::Cut;
 use crate::facets::{COMBINATIONS_MAX, Facets, Prefix};
 use crate::fetch::BATCH_MAX;
+use crate::hidden::Hidden;
 use crate::list::{Entry, Walk};
 use crate::plan::{Node, Scope};
 use crate::request_error::{check_limit, check_tenant, check_values};
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{Effort, End, Error, Filter, ListRequest, Range, Reader, RequestError};
 
 /// As many as are sorted.
@@ -92,11 +94,30 @@ impl Reader<'_> {
     pub async fn total(&self, request: &ListRequest) -> Result<Total, Error> {
         self.check_countable(request)?;
         let request = &self.simplified(request);
-        let mut effort = Effort::default();
+        let mut deletions = Deletions::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let mut effort = Effort::default();
+            let of = (request.entity, request.tenant.as_ref());
+            let hidden = self.hidden(of, (&mut deletions, &mut effort)).await?;
+            let total = self.total_without(request, &hidden, &mut effort).await?;
+            if self.confirm(&mut deletions, &mut effort).await? == Verdict::Valid {
+                return Ok(total);
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
+    }
+
+    async fn total_without(
+        &self,
+        request: &ListRequest,
+        hidden: &Hidden,
+        effort: &mut Effort,
+    ) -> Result<Total, Error> {
         let (direction, budget) = (Direction::Forward, request.budget);
-        let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
+        let mut combiner = Combiner { reader: self, direction, budget, hidden, effort };
         let (node, _) = combiner.sized_node(request).await?;
         if let Node::Group { size, .. } = &node
+            && hidden.is_empty()
             && self.layout.matching() == keyloom_model::Matching::Sets
         {
             return Ok(Total { count: *size, end: End::Exhausted });
@@ -115,6 +136,15 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Whether an entity can pass the filter because it has lost a reference.
+    fn can_join(&self, request: &ListRequest) -> bool {
+        let facets = &self.layout.model().entity(request.entity).list(request.list).facets;
+        let is_cleared =
+            |link: &Link| link.on_delete == OnDelete::Clear && facets.contains(&link.field);
+        request.filter.as_ref().is_some_and(Filter::has_not)
+            && self.layout.links(request.entity).iter().any(is_cleared)
+    }
+
     /// Whether it is known how many entities a request finds.
     pub(crate) fn check_countable(&self, request: &ListRequest) -> Result<(), RequestError> {
         let entity = self.layout.model().entity(request.entity);
@@ -303,6 +333,12 @@ fn by_column_or_list(node: Node, request: &ListRequest, of_list: u64) -> Choice 
 impl Walk<'_> {
     /// Reads a page of what passes a filter, beyond a cut.
     pub(crate) async fn go_matched(&mut self, begin: Option<&Cut>) -> Result<End, Error> {
+        // What is not seen is left out when entities are looked at; but who has lost a reference
+        // may pass because of that, and must be found.
+        if self.reader.can_join(self.request) {
+            let of = (self.request.entity, self.request.tenant.as_ref());
+            self.hidden = self.reader.hidden(of, (&mut self.deletions, &mut self.effort)).await?;
+        }
         match self.choose().await? {
             Choice::Nothing => Ok(End::Exhausted),
             Choice::Walk(_) => self.go().await,
@@ -326,7 +362,8 @@ impl Walk<'_> {
 
     pub(crate) fn combiner(&mut self) -> Combiner<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
-        Combiner { reader: self.reader, direction, budget, effort: &mut self.effort }
+        let (hidden, effort) = (&self.hidden, &mut self.effort);
+        Combiner { reader: self.reader, direction, budget, hidden, effort }
     }
 
     /// Along the numbers, which the list is in the order of.

@@ -13,6 +13,7 @@ use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
 use crate::plan::Node;
 use crate::span::{Place, Span};
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{CursorError, CursorKey, Effort, Error, ListRequest, Reader, RequestError};
 
 /// What of entities is counted.
@@ -63,7 +64,7 @@ struct Member {
 }
 
 /// Where counting goes on.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Progress {
     /// The value that was counted last.
     part: Option<Vec<u8>>,
@@ -96,17 +97,9 @@ impl Reader<'_> {
             return Ok(ValuePage::default());
         };
         let mut effort = Effort::default();
-        let (direction, budget) = (Direction::Forward, request.budget);
-        let mut combiner = Combiner { reader: self, direction, budget, effort: &mut effort };
-        let (node, _) = combiner.sized_node(request).await?;
+        let asked = (request, counted);
+        let (counts, stopped) = self.counts_at_once(asked, (&family, from), &mut effort).await?;
         let entity = self.layout.model().entity(request.entity);
-        let mut counts = vec![];
-        let mut stopped = None;
-        if node != Node::Nothing {
-            let is_all = self.is_all(request, counted);
-            let mut counting = Counting { family: &family, node: &node, is_all, combiner };
-            stopped = counting.run(from, request.limit, &mut counts).await?;
-        }
         let show = |(part, count): (Vec<u8>, u64)| {
             let value = shown(entity, counted, &part)?;
             Some(ValueCount { value, count })
@@ -114,6 +107,33 @@ impl Reader<'_> {
         let counts = counts.into_iter().filter_map(show).collect();
         let next = stopped.map(|place| cursors.seal(&fingerprint, &place.to_bytes()));
         Ok(ValuePage { counts, next, read: effort })
+    }
+
+    /// Counts, as if no deletion had come between; and where to go on.
+    async fn counts_at_once(
+        &self,
+        (request, counted): (&ListRequest, &Counted),
+        (family, from): (&Family, Progress),
+        effort: &mut Effort,
+    ) -> Result<(Vec<(Vec<u8>, u64)>, Option<Progress>), Error> {
+        let mut deletions = Deletions::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let of = (request.entity, request.tenant.as_ref());
+            let hidden = &self.hidden(of, (&mut deletions, effort)).await?;
+            let (direction, budget) = (Direction::Forward, request.budget);
+            let mut combiner = Combiner { reader: self, direction, budget, hidden, effort };
+            let (node, _) = combiner.sized_node(request).await?;
+            let (mut counts, mut stopped) = (vec![], None);
+            if node != Node::Nothing {
+                let is_all = self.is_all(request, counted) && hidden.is_empty();
+                let mut counting = Counting { family, node: &node, is_all, combiner };
+                stopped = counting.run(from.clone(), request.limit, &mut counts).await?;
+            }
+            if self.confirm(&mut deletions, effort).await? == Verdict::Valid {
+                return Ok((counts, stopped));
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
     }
 
     fn check_counted(&self, request: &ListRequest, counted: &Counted) -> Result<(), RequestError> {

@@ -1,7 +1,12 @@
-//! Which entities are seen. The one place that says so.
+//! Which entities are seen, and how much of them. The one place that says so.
 //!
 //! An entity is not seen once the time in its `expires` field has come, nor once a deletion that
-//! has marked it is sweeping.
+//! takes it is sweeping. A reference that such a deletion clears is not seen either. Both vanish at
+//! one moment, long before they are removed: the rows of entities and counters say which deletions
+//! take something from them, and the row of a deletion says whether it has happened.
+//!
+//! What was read before it was known that a deletion has happened is read again: otherwise a reader
+//! could combine rows of a moment before it with what is true after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +16,44 @@ use keyloom_value::Value;
 use crate::fetch::{RawKey, unreadable};
 use crate::{DeletionState, Effort, Error, Reader, deletion_key};
 
-/// A row that says of an entity what it is: its own, or the copy that stands with its parent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen<'r> {
-    pub(crate) key: &'r RawKey,
-    pub(crate) image: &'r Image,
-    pub(crate) deletion: Option<&'r str>,
+/// How often something is read that deletions keep changing.
+pub(crate) const ATTEMPTS_MAX: usize = 64;
+
+/// What one read knows of deletions. It counts for everything that is read afterwards.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deletions {
+    /// Whether each has happened.
+    known: BTreeMap<String, Standing>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It has not happened yet, and may never happen.
+    Open,
+    /// It has happened.
+    Sweeping,
+    /// It has no row any more. What still names it was left behind when it was called off: the row
+    /// goes last.
+    Gone,
+}
+
+/// Whether what was read counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Verdict {
+    Valid,
+    ReadAgain,
+}
+
+impl Deletions {
+    pub(crate) fn has_happened(&self, deletion: &str) -> bool {
+        self.known.get(deletion) == Some(&Standing::Sweeping)
+    }
+
+    /// Whether one of several has happened.
+    pub(crate) fn any_happened(&self, deletions: &[String]) -> bool {
+        deletions.iter().any(|deletion| self.has_happened(deletion))
+    }
 }
 
 impl Reader<'_> {
@@ -28,65 +65,98 @@ impl Reader<'_> {
         order.is_some_and(std::cmp::Ordering::is_le)
     }
 
-    /// Whether an entity is seen.
+    /// What is seen of an entity whose own row was read; none if it is not seen. The row may be read
+    /// again.
     ///
     /// # Errors
     ///
     /// If the store cannot tell, or a row is damaged.
-    pub async fn is_visible(&self, row: &OwnRow) -> Result<bool, Error> {
-        if row.deletion.is_none() {
-            return Ok(!self.has_expired(&row.image));
-        }
-        let key = RawKey::from(&self.layout.own_key(&row.image.key));
-        let seen = Seen { key: &key, image: &row.image, deletion: row.deletion.as_deref() };
-        let visible = self.visible(&[seen], &mut Effort::default()).await?;
-        Ok(visible.first().is_some_and(|visible| *visible))
-    }
-
-    /// Which of the entities are seen. Reads only if some are marked by a deletion, and of each
-    /// deletion once.
-    pub(crate) async fn visible(
-        &self,
-        rows: &[Seen<'_>],
-        effort: &mut Effort,
-    ) -> Result<Vec<bool>, Error> {
-        let lives = |row: &&Seen<'_>| !self.has_expired(row.image);
-        let marked = rows.iter().filter(lives).filter_map(|row| Some((row.key, row.deletion?)));
-        let marked: Vec<(&RawKey, &str)> = marked.collect();
-        let swept = self.swept(&marked, effort).await?;
-        Ok(rows.iter().map(|row| lives(&row) && !swept.contains(row.key)).collect())
-    }
-
-    async fn swept(
-        &self,
-        marked: &[(&RawKey, &str)],
-        effort: &mut Effort,
-    ) -> Result<BTreeSet<RawKey>, Error> {
-        let tasks: BTreeSet<&str> = marked.iter().map(|(_, task)| *task).collect();
-        let keys: Vec<RawKey> = tasks.iter().map(|task| (&deletion_key(task)).into()).collect();
-        let rows = self.rows(&keys, effort).await?;
-        let mut states = BTreeMap::new();
-        for (task, row) in tasks.into_iter().zip(&rows) {
-            let Some(row) = row else { continue };
-            let state = DeletionState::read(row).map_err(|reason| unreadable(row, reason))?;
-            states.insert(task, state);
-        }
-        let mut swept = BTreeSet::new();
-        let mut in_doubt = Vec::new();
-        for (key, task) in marked {
-            match states.get(task) {
-                Some(DeletionState::Sweeping) => drop(swept.insert((*key).clone())),
-                Some(
-                    DeletionState::Marking | DeletionState::Clearing | DeletionState::CalledOff,
-                ) => {}
-                None => in_doubt.push((*key).clone()),
+    pub async fn seen(&self, row: OwnRow) -> Result<Option<OwnRow>, Error> {
+        let mut deletions = Deletions::default();
+        let mut row = row;
+        for _ in 0..ATTEMPTS_MAX {
+            let key = row.image.key.clone();
+            if let Some(seen) =
+                self.settle(vec![row], &mut deletions, &mut Effort::default()).await?
+            {
+                return Ok(seen.into_iter().next().flatten());
+            }
+            match self.get_any(&key).await? {
+                Some(again) => row = again,
+                None => return Ok(None),
             }
         }
-        // A deletion's row goes last: if it is gone, the deletion was given up and the marked row
-        // is still there, or it was done after the marked row was read.
-        let again = self.rows(&in_doubt, effort).await?;
-        let gone = in_doubt.into_iter().zip(again).filter(|(_, row)| row.is_none());
-        swept.extend(gone.map(|(key, _)| key));
-        Ok(swept)
+        Err(Error::Unanswered { rows: 1 })
+    }
+
+    /// What is seen of entities. None if their rows must be read again: some were read before it
+    /// was known that a deletion has taken something from them. Reads only if a deletion is about to
+    /// take something from one of them, and of each deletion once.
+    pub(crate) async fn settle(
+        &self,
+        rows: Vec<OwnRow>,
+        deletions: &mut Deletions,
+        effort: &mut Effort,
+    ) -> Result<Option<Vec<Option<OwnRow>>>, Error> {
+        let lives = |row: &OwnRow| !self.has_expired(&row.image);
+        let of = |row: &OwnRow| row.pending.deletions().into_iter().map(str::to_owned).collect();
+        let pending = rows.iter().filter(|row| !row.pending.is_empty() && lives(row));
+        let named: BTreeSet<String> = pending.flat_map(|row| -> Vec<String> { of(row) }).collect();
+        if self.learn(named, deletions, effort).await? == Verdict::ReadAgain {
+            return Ok(None);
+        }
+        let seen = |mut row: OwnRow| {
+            if row.pending.is_empty() {
+                return Some(row).filter(lives);
+            }
+            let settled = row.pending.settled(&row.image, |by| deletions.has_happened(by));
+            row.image = settled.filter(|_| lives(&row))?;
+            Some(row)
+        };
+        Ok(Some(rows.into_iter().map(seen).collect()))
+    }
+
+    /// Learns how far deletions have come. One that had not happened when it was asked before may
+    /// have happened meanwhile.
+    pub(crate) async fn learn(
+        &self,
+        named: BTreeSet<String>,
+        deletions: &mut Deletions,
+        effort: &mut Effort,
+    ) -> Result<Verdict, Error> {
+        let is_open = |name: &String| {
+            deletions.known.get(name).is_none_or(|standing| *standing == Standing::Open)
+        };
+        let open: Vec<String> = named.into_iter().filter(is_open).collect();
+        let keys: Vec<RawKey> = open.iter().map(|name| (&deletion_key(name)).into()).collect();
+        let rows = self.rows(&keys, effort).await?;
+        let mut verdict = Verdict::Valid;
+        for (name, row) in open.into_iter().zip(&rows) {
+            let state = row
+                .as_ref()
+                .map(|row| DeletionState::read(row).map_err(|reason| unreadable(row, reason)));
+            let standing = match state.transpose()? {
+                Some(DeletionState::Sweeping) => Standing::Sweeping,
+                Some(DeletionState::Marking | DeletionState::CalledOff) => Standing::Open,
+                None => Standing::Gone,
+            };
+            if standing != Standing::Open {
+                verdict = Verdict::ReadAgain;
+            }
+            deletions.known.insert(name, standing);
+        }
+        Ok(verdict)
+    }
+
+    /// After several reads: whether the deletions that had not happened at the first one have not
+    /// happened since either.
+    pub(crate) async fn confirm(
+        &self,
+        deletions: &mut Deletions,
+        effort: &mut Effort,
+    ) -> Result<Verdict, Error> {
+        let open = deletions.known.iter().filter(|(_, standing)| **standing == Standing::Open);
+        let open: BTreeSet<String> = open.map(|(name, _)| name.clone()).collect();
+        self.learn(open, deletions, effort).await
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{EntityId, EntityKey, FieldType, Image, OwnRow, RowName, TriggeringChange};
+use keyloom_query::deletion_key;
 use keyloom_store::{Change, ShardId};
 use keyloom_value::{Item, Value};
 
@@ -12,6 +13,7 @@ use crate::document::{item_to_json, own_json_to_item};
 use crate::error::Error;
 use crate::record::Record;
 use crate::schema::Schema;
+use crate::upkeep::ROOT as DELETED_ROOT;
 
 /// An entity was created, changed or deleted, in whatever way: by a request, by a cascade, because
 /// its time had come.
@@ -91,7 +93,9 @@ impl Event {
         shard: &ShardId,
         change: &Change,
     ) -> Result<Option<Event>, Error> {
-        let Some(key) = entity_of(schema, &change.key) else { return Ok(None) };
+        let Some(key) = entity_of(schema, &change.key) else {
+            return Event::of_deletion(schema, shard, change);
+        };
         let old = read_row(schema, &key, change.old.as_ref())?;
         let new = read_row(schema, &key, change.new.as_ref())?;
         let kind = match (&old, &new) {
@@ -99,10 +103,42 @@ impl Event {
             (Some(old), Some(new)) if old.image.version == new.image.version => return Ok(None),
             (None, Some(_)) => TriggeringChange::Insert,
             (Some(_), Some(_)) => TriggeringChange::Update,
+            // It was told when its deletion happened.
+            (Some(old), None) if old.pending.is_root() => return Ok(None),
             (Some(_), None) => TriggeringChange::Delete,
         };
+        Ok(Some(Event::new(schema, (key, kind), (old, new), (shard, change))))
+    }
+
+    /// The event that a large deletion is when it happens: that of the entity whose deletion was
+    /// asked for. What goes with it is told when it is removed.
+    fn of_deletion(
+        schema: &Arc<Schema>,
+        shard: &ShardId,
+        change: &Change,
+    ) -> Result<Option<Event>, Error> {
+        let Some(Value::M(root)) = change.new.as_ref().and_then(|new| new.get(DELETED_ROOT)) else {
+            return Ok(None);
+        };
+        let is_told = change.old.as_ref().is_none_or(|old| old.contains(DELETED_ROOT));
+        let partition = change.key.get(PARTITION).and_then(Value::as_b);
+        if is_told || partition != Some(deletion_key("").partition.as_bytes()) {
+            return Ok(None);
+        }
+        let Some(key) = entity_of(schema, root) else { return Ok(None) };
+        let old = read_row(schema, &key, Some(root))?;
+        let what = (key, TriggeringChange::Delete);
+        Ok(Some(Event::new(schema, what, (old, None), (shard, change))))
+    }
+
+    fn new(
+        schema: &Arc<Schema>,
+        (key, kind): (EntityKey, TriggeringChange),
+        (old, new): (Option<OwnRow>, Option<OwnRow>),
+        (shard, change): (&ShardId, &Change),
+    ) -> Event {
         let record = |row| Record::new(schema, schema.layouts.upgraded(row));
-        Ok(Some(Event {
+        Event {
             entity: schema.model().entity(key.entity).name.clone(),
             id: key.id,
             tenant: key.tenant,
@@ -111,7 +147,7 @@ impl Event {
             new: new.map(record),
             position: Position::of(shard, change.seq),
             time_ms: i64::try_from(change.at.0).unwrap_or(i64::MAX),
-        }))
+        }
     }
 
     /// What is known of a change that cannot be read.

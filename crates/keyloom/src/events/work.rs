@@ -14,6 +14,8 @@ pub struct Work {
     pub events: u32,
     /// Jobs that were run, whatever came of them.
     pub jobs: u32,
+    /// Large deletions that nobody was at and that were brought to their end.
+    pub deletions: u32,
     /// Events and jobs of these that failed.
     pub failures: u32,
     /// What keeps a consumer from going on; the others have gone on.
@@ -34,8 +36,8 @@ pub enum Next {
 }
 
 impl Db {
-    /// One bounded step of what is to be done: each consumer handles some events, and some jobs
-    /// that are due are run. Any number of threads and processes can do this at once.
+    /// One bounded step of what is to be done: each consumer handles some events, some jobs that
+    /// are due are run, and large deletions are brought to their end that nobody is at. Any number of threads and processes can do this at once.
     ///
     /// A future that is dropped leaves what was done; a job that was under way is taken over when
     /// its lease ends. On a store that processes share, call [`Db::heartbeat`] beside this.
@@ -47,8 +49,15 @@ impl Db {
         Box::pin(async move {
             handlers.check(self)?;
             let db = Db { shared: self.shared.clone(), tenant: None, watch: None };
-            let mut work =
-                Work { events: 0, jobs: 0, failures: 0, problems: vec![], next: Next::Idle };
+            let mut work = Work {
+                events: 0,
+                jobs: 0,
+                deletions: 0,
+                failures: 0,
+                problems: vec![],
+                next: Next::Idle,
+            };
+            work.deletions = db.resume_deletions().await?;
             let schema = db.shared.schema();
             let consumers = Consumer::all(schema.model());
             for consumer in consumers.iter().filter(|consumer| handlers.has(&consumer.target)) {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use keyloom_model::attribute::REVISION;
 use keyloom_model::{
-    Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Row, Tally, UniqueId,
+    Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Pending, Row, Tally,
+    UniqueId,
 };
 use keyloom_store::SetName;
 
@@ -33,7 +34,7 @@ impl Layouts {
     /// Every row that an entity implies that was read, under the revision it was written.
     pub(crate) fn rows_before(&self, row: &OwnRow) -> Result<Vec<Row>, Error> {
         let (layout, image) = self.written(row)?;
-        let (mut rows, revision) = (layout.rows(&image)?, layout.revision());
+        let (mut rows, revision) = (layout.rows_with(&image, &row.pending)?, layout.revision());
         // It may have been written under a revision that is not kept any more, and still says so.
         if row.revision != revision {
             for implied in rows.iter_mut().filter(|row| row.item.contains(REVISION)) {
@@ -47,13 +48,22 @@ impl Layouts {
     /// number.
     pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<Vec<(SetName, u64)>, Error> {
         let (layout, image) = self.written(row)?;
-        sets(layout, &image)
+        sets(layout, &image, &row.pending)
     }
 
     /// The numbers to which an entity adds that was read, under the revision it was written.
     pub(crate) fn tallies_before(&self, row: &OwnRow) -> Result<Vec<Tally>, Error> {
         let (layout, image) = self.written(row)?;
-        Ok(layout.tallies(&image)?)
+        tallies(layout, &image, &row.pending)
+    }
+
+    /// The numbers to which an entity adds under the model of today.
+    pub(crate) fn tallies_after(
+        &self,
+        image: &Image,
+        pending: &Pending,
+    ) -> Result<Vec<Tally>, Error> {
+        tallies(&self.current, image, pending)
     }
 
     /// The layout that a row was written under, and the image as that one has it.
@@ -68,8 +78,12 @@ impl Layouts {
     }
 
     /// The sets that an entity is in under the model of today, with its number.
-    pub(crate) fn sets_after(&self, image: &Image) -> Result<Vec<(SetName, u64)>, Error> {
-        sets(&self.current, image)
+    pub(crate) fn sets_after(
+        &self,
+        image: &Image,
+        pending: &Pending,
+    ) -> Result<Vec<(SetName, u64)>, Error> {
+        sets(&self.current, image, pending)
     }
 
     /// An entity as the model of today has it: fields that came with a default since have it, each
@@ -151,7 +165,13 @@ impl Layouts {
     }
 }
 
-fn sets(layout: &Layout, image: &Image) -> Result<Vec<(SetName, u64)>, Error> {
+fn tallies(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<Tally>, Error> {
+    let mut tallies = layout.tallies(image)?;
+    tallies.extend(layout.pending_tallies(image, pending)?);
+    Ok(tallies)
+}
+
+fn sets(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<(SetName, u64)>, Error> {
     let Some(number) = image.number.filter(|_| layout.matching() == Matching::Sets) else {
         return Ok(vec![]);
     };
@@ -159,5 +179,6 @@ fn sets(layout: &Layout, image: &Image) -> Result<Vec<(SetName, u64)>, Error> {
         let name = SetName::new(name.into_vec()).map_err(keyloom_store::Error::from)?;
         Ok((name, number))
     };
-    layout.groups(image)?.into_iter().map(name).collect()
+    let taken = layout.pending_groups(&image.key, pending);
+    layout.groups(image)?.into_iter().chain(taken).map(name).collect()
 }

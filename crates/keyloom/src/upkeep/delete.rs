@@ -5,11 +5,10 @@
 //! its target has no mark. A mark names a *task*, a row of its own:
 //!
 //! ```text
-//! marking     nothing is decided: whoever needs the entity calls the deletion off
+//! marking     nothing has happened: whoever needs the entity calls the deletion off
 //! called off  its marks mean nothing, like those of a task that is not there; they are taken back
-//!             by the deletion itself, or at the next opening if it is not there any more
-//! clearing    decided: references that are to be cleared are being cleared
-//! sweeping    everything marked is gone for readers, and is being removed
+//!             by the deletion itself, or by the background runner if nobody is at it any more
+//! sweeping    it has happened: everything it takes is gone for readers, and is being removed
 //! ```
 //!
 //! A deletion that fits into one transaction ends in `marking`: the transaction that deletes
@@ -276,7 +275,7 @@ impl Upkeep<'_> {
                 effort.void.push(task.id);
                 (effort.task, effort.marked) = (None, vec![]);
             }
-            Some(DeletionState::Marking | DeletionState::Clearing | DeletionState::Sweeping) => {}
+            Some(DeletionState::Marking | DeletionState::Sweeping) => {}
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ pub(crate) enum Intent {
 /// What becomes of an entity.
 pub(crate) enum Turn {
     /// It becomes another.
-    Changes(Transition),
+    Changes(Box<Transition>),
     /// It stays as it was read.
     Stays(Option<OwnRow>),
 }
@@ -42,7 +42,7 @@ impl Turn {
     fn trusted(self) -> Turn {
         match self {
             Turn::Changes(change) => {
-                Turn::Changes(Transition { references: References::Trusted, ..change })
+                Turn::Changes(Box::new(Transition { references: References::Trusted, ..*change }))
             }
             Turn::Stays(row) => Turn::Stays(row),
         }
@@ -67,7 +67,7 @@ impl Upkeep<'_> {
     pub(crate) fn turn_of(&self, intent: &Intent, before: Option<OwnRow>) -> Result<Turn, Error> {
         let key = intent.key();
         let changes =
-            |before, after| Ok(Turn::Changes(Transition::new(key.clone(), before, after)));
+            |before, after| Ok(Turn::Changes(Transition::new(key.clone(), before, after).into()));
         match intent {
             Intent::Create { document, author, .. } => match before {
                 Some(_) => Err(self.exists(key)),
@@ -140,7 +140,7 @@ impl Upkeep<'_> {
         let key = before.image.key.clone();
         self.same_tenant(&key, &new)?;
         let after = self.wanted(&key, new)?;
-        Ok(Turn::Changes(Transition::new(key, Some(before), Some(after))))
+        Ok(Turn::Changes(Transition::new(key, Some(before), Some(after)).into()))
     }
 
     /// The row, if it is there and has the expected version.

@@ -3,8 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyloom_model::attribute::{DELETION, OWNER, PARTITION, REVISION, VERSION};
-use keyloom_model::{EntityId, EntityKey, FieldId, Image, OwnRow, Reason, Row, RowKey, UniqueId};
+use keyloom_model::attribute::{DELETION, OWNER, PARTITION, PENDING, REVISION, VERSION};
+use keyloom_model::{
+    EntityId, EntityKey, FieldId, Image, OwnRow, Pending, Reason, Row, RowKey, UniqueId,
+};
+use keyloom_query::{DeletionState, deletion_key};
 use keyloom_store::{
     Check, Delete, Membership, OnFailure, Put, SetChange, SetName, TableName, TransactAction,
 };
@@ -17,6 +20,8 @@ use crate::schema::Layouts;
 
 /// As many as one transaction can have.
 pub(crate) const ACTIONS_MAX: usize = 100;
+/// As many bytes as are put in one transaction, which can have 4 MB.
+const BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// Everything that one transaction does.
 #[derive(Debug, Default)]
@@ -32,6 +37,17 @@ impl Plan {
     /// How many actions it has, at most.
     pub(crate) fn rows_max(&self) -> usize {
         self.actions.len() + self.tallies.rows_max()
+    }
+
+    /// Whether it goes into one transaction, with so many other actions.
+    pub(crate) fn fits(&self, others: usize) -> bool {
+        let put_bytes = |planned: &Planned| match &planned.action {
+            TransactAction::Put(put) => put.item.size(),
+            TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
+        };
+        let put_bytes = self.actions.iter().map(put_bytes);
+        let bytes: usize = put_bytes.chain(self.sets.iter().map(SetChange::bytes)).sum();
+        self.rows_max() + others <= ACTIONS_MAX && bytes < BYTES_MAX
     }
 }
 
@@ -109,6 +125,7 @@ impl Planner<'_> {
             planned.extend(self.put(row, old, transition));
         }
         planned.extend(self.targets(transitions)?);
+        planned.extend(self.undecided(transitions));
         let (sets, tallies) = (self.sets(transitions)?, self.tallies(transitions)?);
         Ok(Plan { actions: planned, sets, tallies })
     }
@@ -120,8 +137,9 @@ impl Planner<'_> {
             for tally in transition.before.iter().map(|row| self.layouts.tallies_before(row)) {
                 tallies.add(tally?, -1);
             }
-            for tally in transition.after.iter().map(|new| self.layouts.current.tallies(new)) {
-                tallies.add(tally?, 1);
+            if let Some(new) = &transition.after {
+                let pending = self.marks_after(transition).1;
+                tallies.add(self.layouts.tallies_after(new, &pending)?, 1);
             }
         }
         Ok(tallies)
@@ -136,7 +154,9 @@ impl Planner<'_> {
         for transition in transitions {
             let before = transition.before.as_ref().map(|row| self.layouts.sets_before(row));
             let mut before = BTreeSet::from_iter(before.transpose()?.unwrap_or_default());
-            let after = transition.after.as_ref().map(|new| self.layouts.sets_after(new));
+            let pending = self.marks_after(transition).1;
+            let after = transition.after.as_ref();
+            let after = after.map(|new| self.layouts.sets_after(new, &pending));
             for member in after.transpose()?.unwrap_or_default() {
                 if !before.remove(&member) {
                     note(member, Membership::In);
@@ -164,8 +184,12 @@ impl Planner<'_> {
         }
         for transition in transitions {
             let Some(new) = &transition.after else { continue };
-            for mut row in self.layouts.current.rows(new)? {
-                keep_mark(&mut row, transition);
+            let (deletion, pending) = self.marks_after(transition);
+            for mut row in self.layouts.current.rows_with(new, &pending)? {
+                // The own row and its copy say of an entity what it is.
+                if let Some(task) = deletion.as_deref().filter(|_| row.item.contains(VERSION)) {
+                    row.item.insert(DELETION, task);
+                }
                 let reason = row.reason;
                 let Some((_, other)) = after.insert(row.key.clone(), (row, transition)) else {
                     continue;
@@ -224,6 +248,53 @@ impl Planner<'_> {
                 Some(Planned::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
             }
         }
+    }
+
+    /// The marks of deletions that an entity has after a change.
+    fn marks_after(&self, transition: &Transition) -> (Option<String>, Pending) {
+        let before = match (&transition.mark, &transition.before) {
+            (Mark::Set(deletion, pending), _) => return (deletion.clone(), pending.clone()),
+            (Mark::Drop | Mark::Keep, None) => return (None, Pending::NONE),
+            (Mark::Drop | Mark::Keep, Some(before)) => before,
+        };
+        let is_same = |field: &str| {
+            let after = transition.after.as_ref().and_then(|after| after.fields.get(field));
+            after.is_some() && after == before.image.fields.get(field)
+        };
+        let is_void = |by: &str| self.void.iter().any(|void| void == by);
+        let kept = before.pending.clone();
+        match transition.mark {
+            Mark::Drop => {
+                let kept = kept.only_fields();
+                (None, kept.fields_if(|field, by| is_same(field) && !is_void(by)))
+            }
+            Mark::Keep | Mark::Set(..) => {
+                (before.deletion.clone(), kept.fields_if(|field, _| is_same(field)))
+            }
+        }
+    }
+
+    /// Whoever changes an entity and sees a reference that a deletion is about to clear, checks that
+    /// it has not happened.
+    fn undecided(&self, transitions: &[Transition]) -> Vec<Planned> {
+        let changes = transitions.iter().filter(|transition| transition.mark == Mark::Drop);
+        let changes = changes.filter(|transition| transition.after.is_some());
+        let mut deletions = BTreeSet::new();
+        for transition in changes {
+            let pending = self.marks_after(transition).1;
+            deletions.extend(pending.deletions().into_iter().map(str::to_owned));
+        }
+        let check = |deletion: String| {
+            let state = Path::from(DeletionState::ATTRIBUTE);
+            let check = Check {
+                table: self.table.clone(),
+                key: deletion_key(&deletion).to_item(),
+                condition: Condition::equal(state, DeletionState::Marking.to_value()),
+                on_failure: OnFailure::Nothing,
+            };
+            Planned::or_changed(TransactAction::Check(check))
+        };
+        deletions.into_iter().map(check).collect()
     }
 
     /// Checks that everything that is newly referred to is there to stay.
@@ -303,30 +374,25 @@ fn elements<'f>(fields: &'f Item, name: &str) -> &'f [Value] {
     }
 }
 
-/// The own row and its copy, the rows that say of an entity what it is, keep the mark.
-fn keep_mark(row: &mut Row, transition: &Transition) {
-    let task = transition.before.as_ref().and_then(|before| before.deletion.as_deref());
-    if let Some(task) = task.filter(|_| transition.mark == Mark::Keep)
-        && row.item.contains(VERSION)
-    {
-        row.item.insert(DELETION, task);
-    }
-}
-
 /// The own row of a transition is what was read, or not there if it was not.
 fn unchanged(transition: &Transition) -> Condition {
     transition.before.as_ref().map_or_else(|| Condition::missing(PARTITION), as_read)
 }
 
-/// The own row is exactly what was read: version, revision and mark tell.
+/// The own row is exactly what was read: version, revision and marks tell.
 pub(crate) fn as_read(row: &OwnRow) -> Condition {
     let mark = match &row.deletion {
         None => Condition::missing(DELETION),
         Some(task) => Condition::equal(Path::from(DELETION), Value::from(task.as_str())),
     };
+    let pending = match row.pending.is_empty() {
+        true => Condition::missing(PENDING),
+        false => Condition::equal(Path::from(PENDING), row.pending.to_value()),
+    };
     Condition::equal(Path::from(VERSION), Value::from(row.image.version.as_str()))
         .and(Condition::equal(Path::from(REVISION), Value::from(u64::from(row.revision))))
         .and(mark)
+        .and(pending)
 }
 
 fn owned_by(row: &Row) -> Condition {

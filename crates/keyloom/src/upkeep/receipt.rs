@@ -2,7 +2,7 @@
 //! transaction as the changes, so there is one if and only if they happened.
 //!
 //! ```text
-//! ("m", "receipt", hash of tenant and key) / 0   fingerprint, answers, the deletion, when it expires
+//! ("m", "receipt", hash of tenant and key) / 0   fingerprint, answers, when it expires
 //! ```
 
 use keyloom_model::attribute::{EXPIRY, PARTITION};
@@ -10,7 +10,6 @@ use keyloom_model::{EntityKey, Image, RowKey};
 use keyloom_store::{Get, Put, TransactAction};
 use keyloom_value::{Comparison, Condition, Item, Number, Path, Value};
 
-use super::delete::Task;
 use super::plan::Planned;
 use super::write::Effort;
 use super::{Intent, Upkeep};
@@ -24,7 +23,6 @@ const RECEIPT_BYTES_MAX: usize = 399 * 1024;
 const NAME: &str = "receipt";
 const FINGERPRINT: &str = "fingerprint";
 const ANSWERS: &str = "answers";
-const TASK: &str = "deletion";
 const ID: &str = "id";
 const VERSION: &str = "version";
 const FIELDS: &str = "fields";
@@ -46,8 +44,6 @@ pub(crate) struct Receipt {
     fingerprint: Vec<u8>,
     /// For each change what the entity was afterwards.
     answers: Vec<Option<Answer>>,
-    /// A deletion that is too large for one transaction, by its task.
-    task: Option<String>,
     expiry_secs: i64,
 }
 
@@ -107,10 +103,6 @@ impl Upkeep<'_> {
         if receipt.answers.len() != intents.len() {
             return Err(damaged());
         }
-        // Decided, but perhaps not at its end: what is told to be gone must not be seen.
-        if let Some(task) = &receipt.task {
-            self.resume(task).await?;
-        }
         let keys = intents.iter().map(Intent::key);
         let answers = receipt.answers.into_iter().zip(keys);
         Ok(Some(answers.map(|(answer, key)| Some(answer?.image(key))).collect()))
@@ -124,16 +116,13 @@ impl Upkeep<'_> {
     pub(crate) fn receipt_of(
         &self,
         ticket: Option<&Ticket>,
-        (answers, task): (&[Option<&Image>], Option<&Task>),
+        answers: &[Option<&Image>],
     ) -> Result<Option<Planned>, Error> {
         let Some(ticket) = ticket else { return Ok(None) };
         let mut item = ticket.row_key().to_item();
         item.insert(FINGERPRINT, ticket.fingerprint.to_vec());
         item.insert(ANSWERS, Value::L(answers.iter().copied().map(answer).collect()));
         item.insert(EXPIRY, self.now_secs().saturating_add(KEPT_SECS));
-        if let Some(task) = task {
-            item.insert(TASK, task.id.as_str());
-        }
         let (bytes, bytes_max) = (item.size(), RECEIPT_BYTES_MAX);
         if bytes > bytes_max {
             return Err(Error::AnswerTooLarge { bytes, bytes_max });
@@ -163,14 +152,9 @@ impl Receipt {
 
     pub(crate) fn read(row: &Item) -> Option<Receipt> {
         let Value::L(answers) = row.get(ANSWERS)? else { return None };
-        let task = match row.get(TASK) {
-            None => None,
-            Some(task) => Some(task.as_s()?.to_owned()),
-        };
         Some(Receipt {
             fingerprint: row.get(FINGERPRINT)?.as_b()?.to_vec(),
             answers: answers.iter().map(Answer::read).collect::<Option<_>>()?,
-            task,
             expiry_secs: row.get(EXPIRY)?.as_n().and_then(Number::to_i64)?,
         })
     }

@@ -1,28 +1,46 @@
-//! Deletions that do not fit into one transaction, step by step. See `delete.rs` for the states.
+//! Deletions that do not fit into one transaction. See `delete.rs` for the states.
 //!
 //! Everything that goes is reached from the root over references that cascade. Marking walks from
-//! the root outward; sweeping removes the outermost first, so that what is left can always be
-//! reached from the root again, whenever it is resumed.
+//! the root outward, and also marks what stays and refers to what goes, with the references that are
+//! to be cleared. Marks change nothing that is seen. Then one change of the deletion's record makes
+//! everything vanish at once: `Pending` says what a mark implies, and readers leave it out. What is
+//! left to do is to remove it: references first, then entities, the outermost first, so that the
+//! rest can always be reached from the root, whoever goes on with it.
 
 use std::collections::HashSet;
 
-use keyloom_model::attribute::{DELETION, PARTITION};
 use keyloom_model::{EntityKey, Link, OnDelete, OwnRow, RowKey};
 use keyloom_query::{DeletionState, LinkRow, deletion_key};
-use keyloom_store::{Check, Delete, Get, OnFailure, TransactAction, UpdateItem};
-use keyloom_value::{Condition, Path, Update, Value};
+use keyloom_store::{Delete, Get, TransactAction, UpdateItem};
+use keyloom_value::{Path, Update, Value};
 
 use super::commit::{Outcome, commit};
 use super::delete::{LINKS_PAGE, Task, is_in};
-use super::plan::{ACTIONS_MAX, Planned};
+use super::plan::Planned;
 use super::write::Effort;
 use super::{ATTEMPTS_MAX, Mark, Transition, Upkeep};
 use crate::error::Error;
 
+/// Of a deletion's record: how many entities are still to be removed, and references to be cleared.
+pub(crate) const LEFT: &str = "left";
+/// Of a deletion's record: the own row of the entity whose deletion was asked for.
+pub(crate) const ROOT: &str = "root";
+
 /// One that refers to what is being deleted.
 pub(crate) struct Referrer {
-    link: Link,
+    pub(crate) link: Link,
     pub(crate) row: OwnRow,
+}
+
+/// What a deletion takes from an entity.
+#[derive(Clone, Debug)]
+enum Take {
+    /// The entity whose deletion was asked for.
+    Root,
+    /// The entity, as long as it refers to this one.
+    Entity(Link, EntityKey),
+    /// The reference to this one.
+    Reference(Link, EntityKey),
 }
 
 impl Upkeep<'_> {
@@ -34,15 +52,17 @@ impl Upkeep<'_> {
     ) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
             let task = Task { id: self.stamp()? };
+            let _running = self.running.begin(&task.id);
             commit(self.store, vec![self.start_of(&task, root)]).await?;
-            let decided = self.decide(&task, (root, expected), asked).await;
+            let mut roots = vec![root.clone()];
+            let decided = self.decide(&task, (&mut roots, expected), asked).await;
             match decided {
                 Ok(true) => return self.resume(&task.id).await,
-                // Somebody needed one of the entities, or changed one.
-                Ok(false) => self.take_back(&task.id, std::slice::from_ref(root)).await?,
+                // Somebody needed one of the entities.
+                Ok(false) => self.take_back(&task.id, &roots).await?,
                 Err(error) => {
                     // If this fails, whoever meets a mark of the task calls it off.
-                    let _ = self.take_back(&task.id, std::slice::from_ref(root)).await;
+                    let _ = self.take_back(&task.id, &roots).await;
                     return Err(error);
                 }
             }
@@ -50,8 +70,9 @@ impl Upkeep<'_> {
         Err(Error::Contended)
     }
 
-    /// Brings a decided deletion to its end; one that is not there has come to it.
+    /// Removes what a deletion has taken that has happened; one that is not there is at its end.
     pub(crate) async fn resume(&self, task: &str) -> Result<(), Error> {
+        let _running = self.running.begin(task);
         let row = self.store.get(Get::new(self.table, deletion_key(task).to_item())).await?;
         let Some(row) = row else { return Ok(()) };
         let root = self.roots_of(&row).into_iter().next().ok_or_else(|| {
@@ -60,44 +81,76 @@ impl Upkeep<'_> {
         let state = DeletionState::read(&row).map_err(|_| {
             Error::damaged(format!("The state of the deletion `{task}` cannot be read."))
         })?;
-        let task = Task { id: task.to_owned() };
-        if state == DeletionState::Clearing {
-            self.clear_all(&task, &root).await?;
-            self.turn(&task, (DeletionState::Clearing, DeletionState::Sweeping)).await?;
+        if state != DeletionState::Sweeping {
+            return Ok(());
         }
+        let task = Task { id: task.to_owned() };
+        self.clear_all(&task, &root).await?;
         self.sweep(&task, &root).await?;
         let end = Delete::new(self.table, deletion_key(&task.id).to_item());
         self.store.delete(end).await?;
         Ok(())
     }
 
-    /// Marks everything, makes sure that nothing refuses, and decides. False if it was called off.
+    /// Marks everything, makes sure that nothing refuses, and lets it happen. False if it was called
+    /// off. To the first of the roots, which is deleted, those are added that others can refer to:
+    /// what is marked behind them is found there if they have moved away.
     async fn decide(
         &self,
         task: &Task,
-        (root, expected): (&EntityKey, Option<&str>),
+        (roots, expected): (&mut Vec<EntityKey>, Option<&str>),
         asked: &Effort,
     ) -> Result<bool, Error> {
+        let Some(root) = &roots.first().cloned() else { return Ok(false) };
         let mut effort = Effort { task: Some(task.clone()), ..Effort::default() };
-        let mut decision =
-            vec![self.turning(task, (DeletionState::Marking, DeletionState::Clearing))];
-        decision.extend(self.receipt_of(asked.ticket.as_ref(), (&[None], Some(task)))?);
-        decision.extend(asked.riders.iter().cloned());
         let row = self.at_version(root, self.read(root, &mut effort).await?, expected)?;
-        Ok(self.mark_rows(&[row], task).await?
-            && self.mark_all(task, root, &mut effort).await?
-            && self.refuse_all(task, root).await?
-            && matches!(commit(self.store, decision).await?, Outcome::Done))
+        let version = row.image.version.clone();
+        if !self.mark_some(task, vec![(row, Take::Root)], &mut effort).await? {
+            return Ok(false);
+        }
+        // Whoever changed it before it was marked comes before the deletion.
+        let now = self.reader().get_any(root).await?;
+        self.at_version(root, now.clone(), expected.map(|_| version.as_str()))?;
+        let is_whole =
+            self.mark_all(task, roots, &mut effort).await? && self.refuse_all(task, root).await?;
+        if !is_whole {
+            return Ok(false);
+        }
+        let mut decision = vec![self.happening(task, (root, now.as_ref()))?];
+        decision.extend(self.receipt_of(asked.ticket.as_ref(), &[None])?);
+        decision.extend(asked.riders.iter().cloned());
+        Ok(matches!(commit(self.store, decision).await?, Outcome::Done))
     }
 
-    /// Marks everything that goes with the root.
+    /// The one change that makes everything vanish that is marked.
+    fn happening(
+        &self,
+        task: &Task,
+        (root, row): (&EntityKey, Option<&OwnRow>),
+    ) -> Result<Planned, Error> {
+        let state = Path::from(DeletionState::ATTRIBUTE);
+        let mut update = Update::new().set(state, DeletionState::Sweeping.to_value());
+        if let Some(row) = row {
+            let own = self.layouts.rows_before(row)?;
+            let own = own.into_iter().find(|implied| implied.key == self.own_key(root));
+            if let Some(own) = own {
+                update = update.set(Path::from(ROOT), Value::M(own.item));
+            }
+        }
+        let key = deletion_key(&task.id).to_item();
+        let update = UpdateItem::new(self.table, key, update).when(is_in(DeletionState::Marking));
+        Ok(Planned::or_changed(TransactAction::Update(update)))
+    }
+
+    /// Marks everything that goes with the root, and what is to be cleared. False if it was called
+    /// off.
     async fn mark_all(
         &self,
         task: &Task,
-        root: &EntityKey,
+        roots: &mut Vec<EntityKey>,
         effort: &mut Effort,
     ) -> Result<bool, Error> {
-        let mut frontier = vec![root.clone()];
+        let mut frontier = roots.clone();
         while let Some(target) = frontier.pop() {
             let mut after = None;
             loop {
@@ -105,20 +158,28 @@ impl Upkeep<'_> {
                 let mut rows = vec![];
                 for LinkRow { field, owner, .. } in page.links {
                     let Some(link) = self.link(&owner, field) else { continue };
-                    if link.on_delete == OnDelete::Clear {
-                        continue;
-                    }
                     let Some(row) = self.read(&owner, effort).await? else { continue };
-                    let refers = self.refers(&row.image, &link, &target);
-                    if refers && self.goes_with(&link, &row) && !task.has_marked(&row) {
-                        rows.push(row);
+                    let take = match link.on_delete {
+                        OnDelete::Clear => Take::Reference(link, target.clone()),
+                        OnDelete::Cascade | OnDelete::Refuse | OnDelete::Keep => {
+                            Take::Entity(link, target.clone())
+                        }
+                    };
+                    if self.marked(&row, &take, task, effort).is_some() {
+                        rows.push((row, take));
                     }
                 }
-                if !self.mark_rows(&rows, task).await? {
+                let goes = |(row, take): &(OwnRow, Take)| {
+                    let goes =
+                        matches!(take, Take::Entity(..)) && self.is_referable(&row.image.key);
+                    goes.then(|| row.image.key.clone())
+                };
+                let inner: Vec<EntityKey> = rows.iter().filter_map(goes).collect();
+                roots.extend(inner.iter().cloned());
+                if !self.mark_some(task, rows, effort).await? {
                     return Ok(false);
                 }
-                let keys = rows.into_iter().map(|row| row.image.key);
-                frontier.extend(keys.filter(|key| self.is_referable(key)));
+                frontier.extend(inner);
                 match page.next {
                     None => break,
                     next => after = next,
@@ -128,19 +189,108 @@ impl Upkeep<'_> {
         Ok(true)
     }
 
-    /// Marks rows, the copies of children too; false if one has changed.
-    async fn mark_rows(&self, rows: &[OwnRow], task: &Task) -> Result<bool, Error> {
-        for some in rows.chunks(ACTIONS_MAX / 2) {
-            let mut planned = vec![];
-            for row in some {
-                planned.push(self.mark_own(row, task));
-                planned.extend(self.mark_copy(row, task));
+    /// The marks that a row gets; none if nothing is to be taken from it, or it has them.
+    fn marked(&self, row: &OwnRow, take: &Take, task: &Task, effort: &Effort) -> Option<Mark> {
+        let is_void = |by: &str| effort.void.iter().any(|void| void == by);
+        let others = row.pending.clone().fields_if(|_, by| !is_void(by));
+        let others = match others.entity() {
+            Some(by) if by != task.id => others.only_fields(),
+            Some(_) | None => others,
+        };
+        let id = task.id.as_str();
+        match take {
+            Take::Root => Some(Mark::Set(Some(id.to_owned()), others.with_root(id))),
+            Take::Entity(link, target) => {
+                let goes = self.refers(&row.image, link, target) && self.goes_with(link, row);
+                let is_new = goes && !task.has_marked(row);
+                is_new.then(|| Mark::Set(Some(id.to_owned()), others.with_entity(id)))
             }
-            if !matches!(commit(self.store, planned).await?, Outcome::Done) {
+            Take::Reference(link, target) => {
+                let field = &self.entity(&row.image.key).field(link.field).name;
+                let is_new = self.refers(&row.image, link, target)
+                    && !task.has_marked(row)
+                    && row.pending.field(field) != Some(id);
+                is_new.then(|| Mark::Set(None, others.with_field(field, id)))
+            }
+        }
+    }
+
+    /// Marks rows, with everything that the marks imply: together, and one by one where others come
+    /// between. False if the deletion was called off.
+    async fn mark_some(
+        &self,
+        task: &Task,
+        rows: Vec<(OwnRow, Take)>,
+        effort: &mut Effort,
+    ) -> Result<bool, Error> {
+        let (mut transitions, mut met, mut left) = (vec![], HashSet::new(), HashSet::new());
+        for (row, take) in &rows {
+            let key = self.own_key(&row.image.key);
+            match self.marked(row, take, task, effort) {
+                None => {}
+                // One that refers twice is marked once more, as it is then.
+                Some(_) if !met.insert(key.clone()) => drop(left.insert(key)),
+                Some(mark) => transitions.push(self.with_marks(row.clone(), mark).await?),
+            }
+        }
+        for some in self.batches(&transitions, 1) {
+            if !self.commit_marked(task, some, effort).await? {
+                left.extend(some.iter().map(|member| self.own_key(&member.key)));
+            }
+        }
+        for (row, take) in rows {
+            let is_left = left.contains(&self.own_key(&row.image.key));
+            if is_left && !self.mark_one(task, (&row.image.key, &take), effort).await? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    async fn mark_one(
+        &self,
+        task: &Task,
+        (key, take): (&EntityKey, &Take),
+        effort: &mut Effort,
+    ) -> Result<bool, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(row) = self.read(key, effort).await? else { return Ok(true) };
+            let Some(mark) = self.marked(&row, take, task, effort) else { return Ok(true) };
+            let marked = self.with_marks(row, mark).await?;
+            if self.commit_marked(task, &[marked], effort).await? {
+                return Ok(true);
+            }
+            if self.reader().deletion_state(&task.id).await? != Some(DeletionState::Marking) {
+                return Ok(false);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    async fn commit_marked(
+        &self,
+        task: &Task,
+        marked: &[Transition],
+        effort: &Effort,
+    ) -> Result<bool, Error> {
+        // One that goes and has lost a reference to what goes is done at once.
+        let is_new = |member: &&Transition| {
+            let before = member.before.as_ref().map(|row| row.pending.deletions());
+            !before.is_some_and(|before| before.contains(task.id.as_str()))
+        };
+        let count = marked.iter().filter(is_new).count();
+        let mut plan = self.planner(&effort.void).plan(marked)?;
+        plan.actions.push(self.more_left(task, count));
+        Ok(matches!(commit(self.store, plan).await?, Outcome::Done))
+    }
+
+    /// The same entity with other marks.
+    pub(crate) async fn with_marks(&self, row: OwnRow, mark: Mark) -> Result<Transition, Error> {
+        let after = Some(self.layouts.upgraded(row.clone()));
+        let mut transition = Transition::new(row.image.key.clone(), Some(row), after);
+        transition.mark = mark;
+        self.number(&mut transition).await?;
+        Ok(transition)
     }
 
     /// The key of the copy that stands with the parent.
@@ -152,15 +302,8 @@ impl Upkeep<'_> {
         Some(self.layouts.current.link_key(&link, parent, &row.image.key))
     }
 
-    fn mark_copy(&self, row: &OwnRow, task: &Task) -> Option<Planned> {
-        let key = self.copy_key(row)?.to_item();
-        let mark = Update::new().set(Path::from(DELETION), Value::from(task.id.as_str()));
-        let update = UpdateItem::new(self.table, key, mark).when(Condition::exists(PARTITION));
-        Some(Planned::or_changed(TransactAction::Update(update)))
-    }
-
-    /// Fails if something that stays refuses that its target goes. False if something that goes
-    /// has lost its mark: then the marks are not whole.
+    /// Fails if something that stays refuses that its target goes. False if something has lost its
+    /// mark: then the marks are not whole.
     async fn refuse_all(&self, task: &Task, root: &EntityKey) -> Result<bool, Error> {
         let mut walk = Walk::new(root.clone());
         while let Some((target, referrers)) = walk.next(self, task).await? {
@@ -168,9 +311,13 @@ impl Upkeep<'_> {
                 if task.has_marked(&row) || !self.refers(&row.image, &link, &target) {
                     continue;
                 }
+                let field = &self.entity(&row.image.key).field(link.field).name;
                 match link.on_delete {
                     OnDelete::Refuse => return Err(self.in_use(&target, &link)),
                     OnDelete::Cascade => return Ok(false),
+                    OnDelete::Clear if row.pending.field(field) != Some(&task.id) => {
+                        return Ok(false);
+                    }
                     OnDelete::Clear | OnDelete::Keep => {}
                 }
             }
@@ -181,55 +328,79 @@ impl Upkeep<'_> {
     /// Clears every reference that is to be cleared, in what stays.
     async fn clear_all(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
         let mut walk = Walk::new(root.clone());
-        while let Some((target, referrers)) = walk.next(self, task).await? {
-            for Referrer { link, row } in referrers {
-                if link.on_delete == OnDelete::Clear && !task.has_marked(&row) {
-                    self.clear(task, (&row.image.key, &link), &target).await?;
+        while let Some((_, referrers)) = walk.next(self, task).await? {
+            let stays = |one: &Referrer| {
+                one.link.on_delete == OnDelete::Clear && !task.has_marked(&one.row)
+            };
+            let rows: Vec<OwnRow> =
+                referrers.into_iter().filter(stays).map(|one| one.row).collect();
+            let mut cleared = vec![];
+            for row in &rows {
+                cleared.extend(self.cleared(task, row.clone()).await?);
+            }
+            for some in self.batches(&cleared, 2) {
+                if !self.commit_cleared(task, some).await? {
+                    for member in some {
+                        self.clear(task, &member.key).await?;
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// Clears one reference. Only as long as the task says so: later, the target can be another
-    /// one with the same id.
-    async fn clear(
-        &self,
-        task: &Task,
-        (key, link): (&EntityKey, &Link),
-        target: &EntityKey,
-    ) -> Result<(), Error> {
-        let name = &self.entity(key).field(link.field).name;
+    /// Clears the references of one entity that a deletion has taken. Only as long as its record
+    /// says so: later, what they referred to can be another one with the same id.
+    pub(crate) async fn clear(&self, task: &Task, key: &EntityKey) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.reader().get_any(key).await? else { return Ok(()) };
             let state = self.reader().deletion_state(&task.id).await?;
-            if !self.refers(&row.image, link, target) || state != Some(DeletionState::Clearing) {
-                return Ok(());
-            }
-            let mut image = self.layouts.upgraded(row.clone());
-            image.fields.remove(name);
-            let after = Some(self.image(key, image.fields)?);
-            // Another deletion may have marked it, and be decided.
-            let mut transition = Transition::new(key.clone(), Some(row), after);
-            transition.mark = Mark::Keep;
-            self.number(&mut transition).await?;
-            let mut plan = self.planner(&[]).plan(&[transition])?;
-            plan.actions.push(self.still_clearing(task));
-            if matches!(commit(self.store, plan).await?, Outcome::Done) {
+            let Some(cleared) = self.cleared(task, row).await? else { return Ok(()) };
+            if state != Some(DeletionState::Sweeping)
+                || self.commit_cleared(task, &[cleared]).await?
+            {
                 return Ok(());
             }
         }
         Err(Error::Contended)
     }
 
-    fn still_clearing(&self, task: &Task) -> Planned {
-        let check = Check {
-            table: self.table.clone(),
-            key: deletion_key(&task.id).to_item(),
-            condition: is_in(DeletionState::Clearing),
-            on_failure: OnFailure::Nothing,
-        };
-        Planned::or_changed(TransactAction::Check(check))
+    /// The entity without the references that a deletion has taken; none if it has none.
+    async fn cleared(&self, task: &Task, row: OwnRow) -> Result<Option<Transition>, Error> {
+        if !row.pending.fields().any(|(_, by)| by == task.id) {
+            return Ok(None);
+        }
+        let image = self.layouts.upgraded(row.clone());
+        // What takes the entity itself is not asked about here.
+        let fields = row.pending.clone().only_fields();
+        let after = fields.settled(&image, |by| by == task.id);
+        let mut transition = Transition::new(row.image.key.clone(), Some(row), after);
+        transition.mark = Mark::Keep;
+        self.number(&mut transition).await?;
+        Ok(Some(transition))
+    }
+
+    async fn commit_cleared(&self, task: &Task, cleared: &[Transition]) -> Result<bool, Error> {
+        let mut plan = self.planner(&[]).plan(cleared)?;
+        plan.actions.push(self.less_left(task, cleared.len()));
+        Ok(matches!(commit(self.store, plan).await?, Outcome::Done))
+    }
+
+    /// So many more are marked; and nobody has called the deletion off.
+    fn more_left(&self, task: &Task, count: usize) -> Planned {
+        self.add_left(task, i64::try_from(count).unwrap_or(i64::MAX), DeletionState::Marking)
+    }
+
+    /// So many are done; and the deletion has happened and is not at its end.
+    fn less_left(&self, task: &Task, count: usize) -> Planned {
+        self.add_left(task, -i64::try_from(count).unwrap_or(i64::MAX), DeletionState::Sweeping)
+    }
+
+    fn add_left(&self, task: &Task, change: i64, state: DeletionState) -> Planned {
+        let update = Update::new().add(Path::from(LEFT), Value::from(change));
+        let key = deletion_key(&task.id).to_item();
+        let update = UpdateItem::new(self.table, key, update).when(is_in(state));
+        Planned::or_changed(TransactAction::Update(update))
     }
 
     /// Removes everything that is marked, the outermost first.
@@ -252,12 +423,15 @@ impl Upkeep<'_> {
                 }
                 false => outer,
             };
-            if self.remove(&rows).await? {
+            if self.remove(task, &rows).await? {
                 failures = 0;
                 path.truncate(path.len() - usize::from(is_last));
                 continue;
             }
             // Another one may be sweeping too and have been faster: then look again.
+            if self.reader().deletion_state(&task.id).await?.is_none() {
+                return Ok(());
+            }
             failures += 1;
             if failures > ATTEMPTS_MAX {
                 return Err(Error::Contended);
@@ -300,10 +474,12 @@ impl Upkeep<'_> {
 
     /// Removes rows with everything that they imply, as many at once as fit. False if one has
     /// changed.
-    async fn remove(&self, rows: &[OwnRow]) -> Result<bool, Error> {
+    async fn remove(&self, task: &Task, rows: &[OwnRow]) -> Result<bool, Error> {
         let transitions: Vec<_> = rows.iter().cloned().map(Transition::delete).collect();
-        for some in self.batches(&transitions) {
-            if !matches!(self.commit_transitions(some).await?, Outcome::Done) {
+        for some in self.batches(&transitions, 1) {
+            let mut plan = self.planner(&[]).plan(some)?;
+            plan.actions.push(self.less_left(task, some.len()));
+            if !matches!(commit(self.store, plan).await?, Outcome::Done) {
                 return Ok(false);
             }
         }
@@ -314,17 +490,13 @@ impl Upkeep<'_> {
     pub(crate) async fn turn(
         &self,
         task: &Task,
-        states: (DeletionState, DeletionState),
+        (from, to): (DeletionState, DeletionState),
     ) -> Result<bool, Error> {
-        let planned = vec![self.turning(task, states)];
-        Ok(matches!(commit(self.store, planned).await?, Outcome::Done))
-    }
-
-    fn turning(&self, task: &Task, (from, to): (DeletionState, DeletionState)) -> Planned {
         let update = Update::new().set(Path::from(DeletionState::ATTRIBUTE), to.to_value());
         let key = deletion_key(&task.id).to_item();
         let update = UpdateItem::new(self.table, key, update).when(is_in(from));
-        Planned::or_changed(TransactAction::Update(update))
+        let planned = vec![Planned::or_changed(TransactAction::Update(update))];
+        Ok(matches!(commit(self.store, planned).await?, Outcome::Done))
     }
 }
 

@@ -67,7 +67,7 @@ impl Tallies {
 
     /// Whether what it does depends on what the numbers are.
     pub(crate) fn has_scores(&self) -> bool {
-        self.changes().any(|(tally, _)| matches!(tally, Tally::Score(_)))
+        self.changes().any(|(tally, _)| matches!(tally, Tally::Score(_) | Tally::Pending(_)))
     }
 
     /// The actions that add all of it to the numbers as they are now.

@@ -1,6 +1,6 @@
 //! A change of one entity, from what was read to what shall be.
 
-use keyloom_model::{EntityKey, Image, OwnRow};
+use keyloom_model::{EntityKey, Image, OwnRow, Pending};
 
 /// A change of one entity. It happens only if the entity's own row is still what was read.
 #[derive(Clone, Debug)]
@@ -25,13 +25,17 @@ pub(crate) enum References {
     Trusted,
 }
 
-/// What becomes of the mark of a deletion when a row is written anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What becomes of the marks of deletions when a row is written again.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It goes: the deletion is called off, or the one that writes.
+    /// Those go of deletions that take the entity: each is called off, or is the one that writes.
+    /// A reference that is to be cleared stays marked as long as it is there.
     Drop,
-    /// It stays: the deletion may be decided, and whoever writes has not asked.
+    /// They stay: the deletions may have happened, and whoever writes has not asked.
     Keep,
+    /// They become these: the deletion that guards the entity against new references, and what
+    /// large deletions take from it.
+    Set(Option<String>, Pending),
 }
 
 impl Transition {

@@ -10,11 +10,11 @@ use keyloom_query::{DeletionState, deletion_key};
 use keyloom_store::{Delete, TransactAction, UpdateItem};
 use keyloom_value::{Condition, Path, Update, Value};
 
-use super::Upkeep;
 use super::commit::{Outcome, commit};
 use super::delete::{Task, is_in};
 use super::plan::{ACTIONS_MAX, Planned};
 use super::sweep::Walk;
+use super::{ATTEMPTS_MAX, Mark, Transition, Upkeep};
 use crate::error::Error;
 
 impl Upkeep<'_> {
@@ -23,9 +23,7 @@ impl Upkeep<'_> {
         if !self.call_off(task).await? {
             match self.reader().deletion_state(task).await? {
                 None | Some(DeletionState::CalledOff) => {}
-                Some(
-                    DeletionState::Marking | DeletionState::Clearing | DeletionState::Sweeping,
-                ) => return Ok(()),
+                Some(DeletionState::Marking | DeletionState::Sweeping) => return Ok(()),
             }
         }
         self.unmark(task, roots).await?;
@@ -61,7 +59,10 @@ impl Upkeep<'_> {
     }
 
     async fn unmark_rows(&self, rows: &[OwnRow], task: &Task) -> Result<(), Error> {
-        let rows: Vec<&OwnRow> = rows.iter().filter(|row| task.has_marked(row)).collect();
+        let (large, rows): (Vec<&OwnRow>, Vec<&OwnRow>) =
+            rows.iter().partition(|row| row.pending.deletions().contains(task.id.as_str()));
+        self.unmark_large(&large, task).await?;
+        let rows: Vec<&OwnRow> = rows.into_iter().filter(|row| task.has_marked(row)).collect();
         for some in rows.chunks(ACTIONS_MAX / 2) {
             let planned: Vec<Planned> =
                 some.iter().flat_map(|row| self.without_mark(row, task)).collect();
@@ -74,6 +75,46 @@ impl Upkeep<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Takes back marks of a large deletion, with everything that they imply.
+    async fn unmark_large(&self, rows: &[&OwnRow], task: &Task) -> Result<(), Error> {
+        let mut transitions = vec![];
+        for row in rows {
+            transitions.extend(self.unmarked((*row).clone(), task).await?);
+        }
+        for some in self.batches(&transitions, 0) {
+            if let Outcome::Done = self.commit_transitions(some, &[]).await? {
+                continue;
+            }
+            for member in some {
+                self.unmark_one(&member.key, &task.id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back the marks of a deletion on one entity.
+    pub(crate) async fn unmark_one(&self, key: &EntityKey, task: &str) -> Result<(), Error> {
+        let task = &Task { id: task.to_owned() };
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(row) = self.reader().get_any(key).await? else { return Ok(()) };
+            let Some(unmarked) = self.unmarked(row, task).await? else { return Ok(()) };
+            if let Outcome::Done = self.commit_transitions(&[unmarked], &[]).await? {
+                return Ok(());
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// The same entity without the marks of a deletion; none if it has none.
+    async fn unmarked(&self, row: OwnRow, task: &Task) -> Result<Option<Transition>, Error> {
+        let left = row.pending.clone().without(&task.id);
+        if left == row.pending && !task.has_marked(&row) {
+            return Ok(None);
+        }
+        let deletion = row.deletion.clone().filter(|deletion| *deletion != task.id);
+        self.with_marks(row, Mark::Set(deletion, left)).await.map(Some)
     }
 
     fn without_mark(&self, row: &OwnRow, task: &Task) -> Vec<Planned> {

@@ -3,7 +3,7 @@
 use keyloom_model::attribute::OWNER;
 use keyloom_model::{EntityKey, Image, OwnRow, RowKey, UniqueId};
 use keyloom_query::DeletionState;
-use keyloom_store::{Check, Error as StoreError, OnFailure, SetChange, TransactAction};
+use keyloom_store::{Check, Error as StoreError, OnFailure, TransactAction};
 use keyloom_value::{Item, Value};
 
 use super::commit::{Outcome, commit};
@@ -13,8 +13,6 @@ use super::plan::{ACTIONS_MAX, Plan, Planned, Planner, as_read};
 use super::{ATTEMPTS_MAX, Cast, Intent, Ticket, Transition, Upkeep};
 use crate::error::Error;
 
-/// As many bytes as are put in one transaction, which can have 4 MB.
-const BYTES_MAX: usize = 3 * 1024 * 1024;
 /// How often in a row a guard may be met whose owner does not have the value any more.
 const OWNERLESS_MAX: usize = 8;
 
@@ -116,7 +114,7 @@ impl Upkeep<'_> {
             match self.turn_of(intent, before)? {
                 Turn::Changes(mut transition) => {
                     self.number(&mut transition).await?;
-                    cast.add(self.own_key(intent.key()), transition);
+                    cast.add(self.own_key(intent.key()), *transition);
                 }
                 Turn::Stays(row) => stays.extend(row),
             }
@@ -134,7 +132,7 @@ impl Upkeep<'_> {
         let answers: Vec<Option<&Image>> =
             executed.iter().map(|done| done.after.as_ref()).collect();
         let mut riders = effort.riders.clone();
-        riders.extend(self.receipt_of(effort.ticket.as_ref(), (&answers, None))?);
+        riders.extend(self.receipt_of(effort.ticket.as_ref(), &answers)?);
         if self.mark(&cast, effort).await?.is_again() {
             return Ok(None);
         }
@@ -156,7 +154,7 @@ impl Upkeep<'_> {
                 {
                     after.number = after.number.or(Some(number));
                 }
-                cast.add(self.own_key(intent.key()), transition);
+                cast.add(self.own_key(intent.key()), *transition);
             }
         }
         let expansion = self.expand(&mut cast, &mut effort).await?;
@@ -196,14 +194,8 @@ impl Upkeep<'_> {
             return Ok(true);
         }
         let plan = self.planner(&[]).plan(cast.transitions())?;
-        let put_bytes = |planned: &Planned| match &planned.action {
-            TransactAction::Put(put) => put.item.size(),
-            TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
-        };
-        let put_bytes = plan.actions.iter().map(put_bytes);
-        let bytes: usize = put_bytes.chain(plan.sets.iter().map(SetChange::bytes)).sum();
         let others = 1 + usize::from(effort.ticket.is_some()) + effort.riders.len();
-        Ok(plan.rows_max() + others <= ACTIONS_MAX && bytes < BYTES_MAX)
+        Ok(plan.fits(others))
     }
 
     /// A deletion that does not fit into one transaction. Nothing can be changed together with it.
@@ -323,8 +315,9 @@ impl Upkeep<'_> {
     pub(crate) async fn commit_transitions(
         &self,
         transitions: &[Transition],
+        void: &[String],
     ) -> Result<Outcome, Error> {
-        commit(self.store, self.planner(&[]).plan(transitions)?).await
+        commit(self.store, self.planner(void).plan(transitions)?).await
     }
 
     /// What an intent is about, as it is now: a row that is there to stay, or none. One that has
@@ -358,24 +351,49 @@ impl Upkeep<'_> {
     ) -> Result<Option<OwnRow>, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.reader().get_any(key).await? else { return Ok(None) };
-            let Some(task) = &row.deletion else { return Ok(Some(row)) };
-            let is_mine = effort.task.as_ref().is_some_and(|mine| mine.id == *task);
-            if is_mine || effort.void.contains(task) {
-                return Ok(Some(row));
-            }
-            match self.reader().deletion_state(task).await? {
-                None | Some(DeletionState::CalledOff) => effort.void.push(task.clone()),
+            let is_settled = |task: &String| {
+                let mine = effort.task.as_ref().map(|mine| &mine.id);
+                mine == Some(task) || effort.void.contains(task)
+            };
+            let Some(task) = row.deletion.clone().filter(|task| !is_settled(task)) else {
+                if self.finish_references(&row, effort).await? {
+                    return Ok(Some(row));
+                }
+                continue;
+            };
+            match self.reader().deletion_state(&task).await? {
+                None | Some(DeletionState::CalledOff) => effort.void.push(task),
                 Some(DeletionState::Marking) => {
-                    if self.call_off(task).await? {
-                        effort.void.push(task.clone());
+                    if self.call_off(&task).await? {
+                        effort.void.push(task);
                     }
                 }
-                Some(DeletionState::Clearing | DeletionState::Sweeping) => {
-                    Box::pin(self.resume(task)).await?;
-                }
+                Some(DeletionState::Sweeping) => Box::pin(self.resume(&task)).await?,
             }
         }
         Err(Error::Contended)
+    }
+
+    /// Clears the references of an entity that deletions have taken which have happened. False if
+    /// its row is to be read again. Deletions that have not happened are left alone: whoever writes
+    /// the entity keeps their marks on its references.
+    async fn finish_references(&self, row: &OwnRow, effort: &mut Effort) -> Result<bool, Error> {
+        for (_, deletion) in row.pending.fields() {
+            let mine = effort.task.as_ref().map(|mine| mine.id.as_str());
+            if mine == Some(deletion) || effort.void.iter().any(|void| void == deletion) {
+                continue;
+            }
+            match self.reader().deletion_state(deletion).await? {
+                None | Some(DeletionState::CalledOff) => effort.void.push(deletion.to_owned()),
+                Some(DeletionState::Marking) => {}
+                Some(DeletionState::Sweeping) => {
+                    let task = Task { id: deletion.to_owned() };
+                    self.clear(&task, &row.image.key).await?;
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// A unique value is taken. If its owner is only not gone yet, it goes now; otherwise that is

@@ -4,7 +4,7 @@ use keyloom_model::OwnRow;
 
 use super::{Finding, Problem, Remedy, Repair, Verifier};
 use crate::error::Error;
-use crate::upkeep::{Outcome, Transition};
+use crate::upkeep::{Mark, Outcome, Transition};
 
 impl Verifier<'_> {
     /// An entity without the number that it should have, or with that of another one.
@@ -56,7 +56,8 @@ impl Verifier<'_> {
         after.number = None;
         transition.after = Some(after);
         upkeep.number(&mut transition).await?;
-        match upkeep.commit_transitions(&[transition]).await? {
+        transition.mark = Mark::Keep;
+        match upkeep.commit_transitions(&[transition], &[]).await? {
             Outcome::Done => Ok(Remedy::Mended),
             Outcome::Changed | Outcome::Taken { .. } | Outcome::TargetGone { .. } => {
                 Ok(Remedy::Changed)

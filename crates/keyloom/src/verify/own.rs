@@ -1,5 +1,7 @@
 //! An entity's own row, and everything that it implies.
 
+use std::collections::BTreeSet;
+
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION};
 use keyloom_model::{EntityKey, FieldId, Link, OnDelete, OwnRow, Reason, Row, UniqueId};
 use keyloom_query::DeletionState;
@@ -127,30 +129,34 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A mark of a deletion that is not there.
+    /// Marks of deletions that are not there.
     async fn mark(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
-        let Some(task) = &own.deletion else { return Ok(()) };
-        let upkeep = self.upkeep();
-        match upkeep.reader().deletion_state(task).await {
-            Ok(None) => {}
-            // A state that cannot be read is a state.
-            Ok(Some(_)) | Err(keyloom_query::Error::Unreadable { .. }) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-        let again = upkeep.reader().get_any(&own.image.key).await?;
-        if again.is_none_or(|again| again.deletion != own.deletion) {
-            return Ok(());
-        }
-        let remedy = match self.repair {
-            Repair::No => Remedy::NotAsked,
-            Repair::Yes => {
-                let key = self.schema.layouts.current.own_key(&own.image.key).to_item();
-                let update = keyloom_value::Update::new().remove(Path::from(DELETION));
-                let update = keyloom_store::UpdateItem::new(&self.shared.table, key, update);
-                self.mend(vec![TransactAction::Update(update.when(as_read(own)))]).await?
+        let mut tasks: BTreeSet<String> = own.deletion.iter().cloned().collect();
+        tasks.extend(own.pending.deletions().into_iter().map(str::to_owned));
+        for task in tasks {
+            let upkeep = self.upkeep();
+            match upkeep.reader().deletion_state(&task).await {
+                Ok(None) => {}
+                // A state that cannot be read is a state.
+                Ok(Some(_)) | Err(keyloom_query::Error::Unreadable { .. }) => continue,
+                Err(error) => return Err(error.into()),
             }
-        };
-        findings.push(self.finding(Some(&own.image.key), Problem::LeftMark, remedy));
+            let again = upkeep.reader().get_any(&own.image.key).await?;
+            let is_same =
+                |again: OwnRow| again.deletion == own.deletion && again.pending == own.pending;
+            if !again.is_some_and(is_same) {
+                return Ok(());
+            }
+            let remedy = match self.repair {
+                Repair::No => Remedy::NotAsked,
+                Repair::Yes => match upkeep.unmark_one(&own.image.key, &task).await {
+                    Ok(()) => Remedy::Mended,
+                    Err(Error::Store(error)) => return Err(error.into()),
+                    Err(_) => Remedy::NeedsPerson,
+                },
+            };
+            findings.push(self.finding(Some(&own.image.key), Problem::LeftMark, remedy));
+        }
         Ok(())
     }
 

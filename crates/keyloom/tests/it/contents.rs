@@ -9,28 +9,11 @@ use keyloom_model::{
 };
 use keyloom_query::{Children, CursorKey, FamilyRequest, ListRequest, Reader};
 use keyloom_store::{Read, Scan, Store, TableName};
-use keyloom_value::{Item, KeyBytes, Name, Value};
+use keyloom_value::{Item, KeyBytes, Value};
 use pollster::block_on;
 
 /// The fields of every entity that is seen, by its kind and id.
 pub(crate) type Contents = BTreeMap<(String, String), Item>;
-
-/// Whether something is what was before or after, or what was before without some of the references
-/// that are gone after.
-pub(crate) fn is_between(found: &Contents, before: &Contents, after: &Contents) -> bool {
-    let nothing = Item::new();
-    if found == before || found == after {
-        return true;
-    }
-    found.keys().eq(before.keys())
-        && found.iter().zip(before.values()).all(|((key, fields), before)| {
-            let after = after.get(key).unwrap_or(&nothing);
-            let is_before =
-                |(name, value): (&Name, &Value)| before.get(name.as_str()) == Some(value);
-            let is_kept = |(name, value): (&Name, &Value)| fields.get(name.as_str()) == Some(value);
-            fields.iter().all(is_before) && after.iter().all(is_kept)
-        })
-}
 
 /// What is seen of a table under a layout, at a time. Of models without tenants.
 pub(crate) struct Look<'a> {

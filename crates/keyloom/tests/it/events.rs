@@ -119,7 +119,7 @@ fn a_deletion_at_length_is_one_event_of_everything_that_goes() {
     let start = block_on(db.newest_position()).unwrap();
     block_on(db.delete("room", "hall")).unwrap();
     let mut events = told(&db, &start);
-    // A note can lose both of its references, one after the other.
+    assert_eq!(events[0], "-room hall", "it is told when it happens, and what goes with it later");
     events.sort();
     let is_twice = |pair: &[String]| pair[0] == pair[1] && pair[0].starts_with('-');
     assert!(!events.windows(2).any(is_twice), "{events:?}");

@@ -12,6 +12,8 @@ pub const VERSION: &str = "V";
 pub const NUMBER: &str = "N";
 /// Of an entity's own row: the deletion that is about to take it. Nothing can refer to it any more.
 pub const DELETION: &str = "D";
+/// Of an entity's own row: what deletions that are too large for one transaction are about to take.
+pub const PENDING: &str = "P";
 /// Of a guard or a link: the partition key of the entity that it belongs to.
 pub const OWNER: &str = "O";
 /// Of a receipt: the second since 1970 after which it counts as gone, and the store removes it.

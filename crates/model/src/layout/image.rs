@@ -2,8 +2,8 @@
 
 use keyloom_value::{Item, Name, Number, Value};
 
-use super::attribute::{DELETION, NUMBER, PARTITION, REVISION, SORT, VERSION};
-use super::{EntityKey, Layout, RowName};
+use super::attribute::{DELETION, NUMBER, PARTITION, PENDING, REVISION, SORT, VERSION};
+use super::{EntityKey, Layout, Pending, RowName};
 use crate::model::{FieldId, FieldOrigin};
 
 /// One entity as it is at one moment.
@@ -29,6 +29,8 @@ pub struct OwnRow {
     pub revision: u32,
     /// The deletion that is about to take it, if there is one.
     pub deletion: Option<String>,
+    /// What deletions that are too large for one transaction are about to take from it.
+    pub pending: Pending,
 }
 
 /// A row is not what its key says it is.
@@ -114,12 +116,13 @@ struct Head {
     number: Option<u64>,
     revision: u32,
     deletion: Option<String>,
+    pending: Pending,
 }
 
 impl Head {
     fn with(self, fields: Item) -> OwnRow {
-        let Head { key, version, number, revision, deletion } = self;
-        OwnRow { image: Image { key, version, number, fields }, revision, deletion }
+        let Head { key, version, number, revision, deletion, pending } = self;
+        OwnRow { image: Image { key, version, number, fields }, revision, deletion, pending }
     }
 
     fn read(key: EntityKey, row: &Item) -> Result<Head, Unreadable> {
@@ -139,7 +142,8 @@ impl Head {
                 Some(number.and_then(|n| u64::try_from(n).ok()).ok_or(wrong(NUMBER))?)
             }
         };
-        Ok(Head { key, version, number, revision, deletion })
+        let pending = Pending::read(row.get(PENDING)).ok_or(wrong(PENDING))?;
+        Ok(Head { key, version, number, revision, deletion, pending })
     }
 }
 

@@ -18,6 +18,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::OWNER;
 use super::key::{SYSTEM, bytes, own_sort, push_tenant, words};
+use super::pending::PENDING_LIST;
 use super::rows::{NUMBERS, by_values, check_len, equality, push_key};
 use super::{Image, KeyTooLong, Layout, Reason, Row, RowKey, Slot};
 use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, TagCombination};
@@ -49,9 +50,9 @@ pub enum Group<'g> {
 }
 
 /// The beginnings of names.
-const LETTERS: [&str; 6] = ["a", "l", "f", "t", "k", "c"];
+const LETTERS: [&str; 7] = ["a", "l", "f", "t", "k", "c", PENDING_LIST];
 /// Those of groups that are together in a partition, where groups are rows.
-const TOGETHER: [&str; 3] = ["f", "t", "k"];
+const TOGETHER: [&str; 4] = ["f", "t", "k", PENDING_LIST];
 
 impl Entity {
     /// Whether entities of this kind are looked for by what they have in common, and numbered for
@@ -168,10 +169,7 @@ impl Layout {
     pub(super) fn entries(&self, image: &Image, owner: &Value) -> Result<Vec<Row>, KeyTooLong> {
         let Some(number) = self.number(image) else { return Ok(vec![]) };
         let entry = |name: KeyBytes| {
-            let (partition, sort) = entry_place(name.as_bytes());
-            let parts = |bytes| KeyBytes::decode(bytes).unwrap_or_default();
-            let sort = [parts(sort), vec![Value::from(number)]].concat();
-            let key = RowKey { partition: bytes(&parts(partition)), sort: bytes(&sort) };
+            let key = entry_row(name.as_bytes(), number);
             let what = || format!("a list of `{}`", self.model().entity(image.key.entity).name);
             check_len(&key.sort, RowKey::SORT_BYTES_MAX, what)?;
             let mut item = key.to_item();
@@ -229,6 +227,14 @@ pub fn entry_place(name: &[u8]) -> (&[u8], &[u8]) {
         last = rest;
     }
     name.split_at(name.len() - last.len())
+}
+
+/// Where the row is by which a number is in a group.
+pub(super) fn entry_row(name: &[u8], number: u64) -> RowKey {
+    let (partition, sort) = entry_place(name);
+    let parts = |bytes| KeyBytes::decode(bytes).unwrap_or_default();
+    let sort = [parts(sort), vec![Value::from(number)]].concat();
+    RowKey { partition: bytes(&parts(partition)), sort: bytes(&sort) }
 }
 
 /// A number as a sort key, or as the beginning of one.

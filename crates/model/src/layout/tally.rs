@@ -16,6 +16,7 @@ use keyloom_value::{Item, KeyBytes, Number, Score, Value};
 
 use super::attribute::COUNT;
 use super::key::{bytes, own_sort, push_tenant, words};
+use super::pending::PENDING_SCORE;
 use super::rows::{check_len, equality, passes, push_key};
 use super::{Image, KeyTooLong, Layout, RowKey, Slot};
 use crate::model::{Board, BoardId, Count, CountId, Entity, EntityId, FieldId, Ranking, Test};
@@ -35,6 +36,8 @@ pub enum Tally {
     Cell(RowKey),
     /// How many entities have a value that a board ranks. It is on the board with this score.
     Score(RowKey),
+    /// How much deletions are about to take of another number. There is no row for nothing.
+    Pending(RowKey),
 }
 
 /// Where a score is ranked.
@@ -54,7 +57,7 @@ impl Tally {
     /// Where it is.
     pub fn key(&self) -> &RowKey {
         match self {
-            Tally::Cell(key) | Tally::Score(key) => key,
+            Tally::Cell(key) | Tally::Score(key) | Tally::Pending(key) => key,
         }
     }
 
@@ -82,7 +85,7 @@ impl Tally {
                 let board = board_of(key).map(|(board, _)| board).unwrap_or_default();
                 steps(&partition_of(STEP, &board), &Number::from(number))
             }
-            Tally::Cell(_) | Tally::Score(_) => vec![],
+            Tally::Cell(_) | Tally::Score(_) | Tally::Pending(_) => vec![],
         }
     }
 
@@ -98,7 +101,7 @@ impl Tally {
     /// The most rows that adding to it touches.
     pub fn rows_max(&self) -> usize {
         match self {
-            Tally::Cell(_) => 1,
+            Tally::Cell(_) | Tally::Pending(_) => 1,
             Tally::Score(_) => SCORE_ROWS_MAX,
         }
     }
@@ -205,8 +208,17 @@ impl Layout {
         let mut boards = entity.boards.iter();
         let mut has_board = || boards.any(|board| Some(board.name.as_str()) == name.as_s());
         match letter.as_s()? {
-            COUNTED => entity.find_count(name.as_s()?).map(|_| Tally::Cell(key.clone())),
-            STEP => has_board().then(|| Tally::Cell(key.clone())),
+            COUNTED => {
+                entity.find_count(name.as_s()?)?;
+                let is_pending = Layout::takers_of_cell(key.sort.as_bytes()).is_some();
+                Some(if is_pending { Tally::Pending } else { Tally::Cell }(key.clone()))
+            }
+            STEP => {
+                let is_pending = Layout::takers_of_step(key.sort.as_bytes()).is_some();
+                let tally = if is_pending { Tally::Pending } else { Tally::Cell };
+                has_board().then(|| tally(key.clone()))
+            }
+            PENDING_SCORE => has_board().then(|| Tally::Pending(key.clone())),
             RANKED => has_board().then(|| Tally::Score(key.clone())),
             _ => None,
         }
@@ -295,6 +307,18 @@ impl Layout {
         self.layout_of(entity).slots.boards[board.index()].unwrap_or(RANKED_SLOT)
     }
 
+    /// Where a value stands on a board that ranks values, with a score.
+    pub fn score_place(
+        &self,
+        (id, field): (EntityId, FieldId),
+        score: &Number,
+        value: &Value,
+    ) -> KeyBytes {
+        let mut place = Score::new(score).into_key();
+        push_key(&mut place, &equality(self.model().entity(id), field, value));
+        place
+    }
+
     /// The beginning of the sort keys of all places with a score.
     pub fn score_prefix(score: &Number) -> KeyBytes {
         Score::new(score).into_key()
@@ -325,7 +349,8 @@ impl Layout {
     /// The score and what has it, of a place on a board.
     pub fn read_place(sort: &[u8]) -> Option<(Number, Value)> {
         let parts = KeyBytes::decode(sort).ok()?;
-        let [Value::N(score), value] = &parts[..] else { return None };
+        // What follows are deletions that are about to take it.
+        let [Value::N(score), value, ..] = &parts[..] else { return None };
         Some((Score::negated(score), value.clone()))
     }
 }
@@ -334,7 +359,7 @@ impl Layout {
 pub fn is_tally(partition: &[u8]) -> bool {
     let letter = KeyBytes::decode_part(partition).ok();
     letter.is_some_and(|(letter, _)| {
-        [COUNTED, STEP, RANKED].into_iter().any(|known| letter.as_s() == Some(known))
+        [COUNTED, STEP, RANKED, PENDING_SCORE].into_iter().any(|known| letter.as_s() == Some(known))
     })
 }
 
@@ -419,14 +444,14 @@ fn ranked_key(
 }
 
 /// The parts of a board's keys, without the letter, and the value that a row of it is of.
-fn board_of(ranked: &RowKey) -> Option<(Vec<Value>, Value)> {
+pub(super) fn board_of(ranked: &RowKey) -> Option<(Vec<Value>, Value)> {
     let mut parts = KeyBytes::decode(ranked.partition.as_bytes()).ok()?;
     let value = parts.pop()?;
     parts.drain(..1.min(parts.len()));
     Some((parts, value))
 }
 
-fn partition_of(letter: &str, board: &[Value]) -> KeyBytes {
+pub(super) fn partition_of(letter: &str, board: &[Value]) -> KeyBytes {
     let mut key = words(&[letter]);
     board.iter().for_each(|part| push_key(&mut key, part));
     key

@@ -165,7 +165,7 @@ fn who_is_not_seen_has_no_family_and_is_in_none() {
         };
         let some = |ids: &str| [Some(ids.to_owned()), Some(ids.to_owned())];
         let mut task = deletion_key("t").to_item();
-        for state in [DeletionState::Marking, DeletionState::Clearing, DeletionState::Sweeping] {
+        for state in [DeletionState::Marking, DeletionState::Sweeping] {
             task.insert(DeletionState::ATTRIBUTE, state.to_value());
             rig.put_row(task.clone());
             assert_eq!(
@@ -173,7 +173,7 @@ fn who_is_not_seen_has_no_family_and_is_in_none() {
                 [const { [None, None] }; 3]
             );
             match state {
-                DeletionState::Marking | DeletionState::CalledOff | DeletionState::Clearing => {
+                DeletionState::Marking | DeletionState::CalledOff => {
                     assert_eq!([children("ann"), children("bob")], [some("m2 m4"), some("of bob")]);
                 }
                 DeletionState::Sweeping => {

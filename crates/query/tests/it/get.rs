@@ -1,7 +1,7 @@
 //! Entities by key and by unique value; what refers to them; what has expired; what is seen.
 
 use keyloom_model::attribute::{OWNER, VERSION};
-use keyloom_model::{EntityKey, OwnRow, UniqueId};
+use keyloom_model::{EntityKey, OwnRow, Pending, UniqueId};
 use keyloom_query::{DeletionState, Error, deletion_key};
 use keyloom_store::Put;
 use keyloom_value::Value;
@@ -61,7 +61,7 @@ fn an_entity_is_got_as_it_was_put() {
         let ann = person(rig, "ann", Some(NOW_MS + 1));
         rig.put(&ann);
         let row = rig.reader().get(&ann.key).block_on().unwrap().unwrap();
-        assert_eq!(row, OwnRow { image: ann, revision: 1, deletion: None });
+        assert_eq!(row, OwnRow { image: ann, revision: 1, deletion: None, pending: Pending::NONE });
         for id in ["bob", "", "#", "\0", &"x".repeat(5_000)] {
             assert_eq!(rig.reader().get(&rig.key("person", id)).block_on().unwrap(), None);
         }
@@ -140,7 +140,7 @@ fn a_row_that_was_swept_while_it_was_read_is_not_seen() {
         rig.put_marked(&ann, "t");
         let read_before = rig.reader().get_any(&ann.key).block_on().unwrap().unwrap();
         rig.delete(&ann);
-        assert!(!rig.reader().is_visible(&read_before).block_on().unwrap());
+        assert_eq!(rig.reader().seen(read_before).block_on().unwrap(), None);
     });
 }
 

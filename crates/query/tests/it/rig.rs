@@ -156,7 +156,8 @@ impl Rig {
 
     /// Puts all rows of an entity, marked by a deletion.
     pub(crate) fn put_marked(&self, image: &Image, task: &str) {
-        for mut row in self.layout.rows(image).unwrap() {
+        let pending = keyloom_model::Pending::NONE.with_entity(task);
+        for mut row in self.layout.rows_with(image, &pending).unwrap() {
             row.item.insert(keyloom_model::attribute::DELETION, task);
             self.put_row(row.item);
         }

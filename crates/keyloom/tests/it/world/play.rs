@@ -24,7 +24,7 @@ pub(crate) struct World {
     /// Does the background work of the store.
     pub(crate) settle: Box<dyn Fn()>,
     /// Every version that there was.
-    versions: BTreeSet<String>,
+    versions: BTreeSet<(String, String)>,
 }
 
 /// Whether marks of deletions may be left, which mean nothing.
@@ -168,7 +168,9 @@ impl World {
             match &thing.version {
                 Some(version) => assert_eq!(*version, image.version, "nothing changed {key:?}"),
                 None => {
-                    let is_new = self.versions.insert(image.version.clone());
+                    // A large deletion gives the same one to everything that it clears.
+                    let version = (format!("{key:?}"), image.version.clone());
+                    let is_new = self.versions.insert(version);
                     assert!(is_new, "changed, and has a version of before: {row:?}");
                     thing.version = Some(image.version.clone());
                 }
@@ -208,7 +210,10 @@ impl World {
             thing.is_some_and(|thing| {
                 let is_version = match &thing.version {
                     Some(version) => *version == row.image.version,
-                    None => !self.versions.contains(&row.image.version),
+                    None => {
+                        let version = (format!("{:?}", self.key(row)), row.image.version.clone());
+                        !self.versions.contains(&version)
+                    }
                 };
                 is_version && thing.fields == row.image.fields
             })

@@ -52,7 +52,7 @@ pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item
             let under = Layout::new(layout.model().clone(), row.revision, &layout.slots());
             under.keeping(layout.matching())
         });
-        for row in under.rows(&row.image).expect("keys are short") {
+        for row in under.rows_with(&row.image, &row.pending).expect("keys are short") {
             let before = rows.insert(key(&row.item), row.item);
             assert_eq!(before, None, "no two entities imply one row");
         }
@@ -70,7 +70,8 @@ pub(crate) fn numbers(rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
 pub(crate) fn implied_numbers(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
     let (mut sums, mut steps) = (BTreeMap::<Tally, i64>::new(), vec![]);
     for row in own {
-        for tally in layout.tallies(&row.image).expect("keys are short") {
+        let taken = layout.pending_tallies(&row.image, &row.pending).expect("keys are short");
+        for tally in layout.tallies(&row.image).expect("keys are short").into_iter().chain(taken) {
             *sums.entry(tally).or_default() += 1;
         }
     }

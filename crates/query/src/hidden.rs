@@ -1,0 +1,165 @@
+//! Who has left the posting lists of a kind of entity although it is still in them: what a large
+//! deletion has taken is removed from them little by little. Whoever counts leaves it out.
+
+use std::collections::BTreeSet;
+
+use keyloom_model::{EntityId, Layout, attribute};
+use keyloom_store::{Direction, ListSets, Members};
+use keyloom_value::{KeyBytes, Name, Value};
+
+use crate::combine::{Batch, Combiner};
+use crate::fetch::unreadable;
+use crate::plan::Node;
+use crate::span::{Place, Span};
+use crate::visible::{Deletions, Verdict};
+use crate::{Budget, Effort, Error, Reader};
+
+/// As many posting lists of deletions as are looked for at once.
+const LISTS_MAX: u32 = 100;
+
+/// Members of posting lists that do not count.
+#[derive(Debug, Default)]
+pub(crate) struct Hidden {
+    /// Those of any list.
+    all: Members,
+    /// Those of lists that depend on a field.
+    by_field: Vec<(String, Members)>,
+}
+
+impl Hidden {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty() && self.by_field.is_empty()
+    }
+
+    /// Leaves those out that do not count as members of a posting list.
+    pub(crate) fn leave_out(
+        &self,
+        (layout, entity): (&Layout, EntityId),
+        name: &KeyBytes,
+        members: &mut Members,
+    ) {
+        members.and_not(&self.all);
+        for (field, hidden) in &self.by_field {
+            if layout.depends_on(entity, name.as_bytes(), field) {
+                members.and_not(hidden);
+            }
+        }
+    }
+}
+
+/// A posting list of what a deletion takes.
+struct PendingList {
+    name: KeyBytes,
+    deletion: String,
+    field: Option<String>,
+}
+
+impl Reader<'_> {
+    /// Who does not count among the entities of a kind. They are read before what they are left out
+    /// of: whoever is removed meanwhile counts neither way.
+    pub(crate) async fn hidden(
+        &self,
+        of: (EntityId, Option<&Value>),
+        (deletions, effort): (&mut Deletions, &mut Effort),
+    ) -> Result<Hidden, Error> {
+        let mut hidden = Hidden::default();
+        let lists = self.pending_lists(of, effort).await?;
+        if lists.is_empty() {
+            return Ok(hidden);
+        }
+        let named: BTreeSet<String> = lists.iter().map(|list| list.deletion.clone()).collect();
+        // What is learned here is true of all that is read from now on.
+        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, effort).await?;
+        for PendingList { name, deletion, field } in lists {
+            if !deletions.has_happened(&deletion) {
+                continue;
+            }
+            let members = self.all_members(name, effort).await?;
+            match field {
+                None => hidden.all.or(&members),
+                Some(field) => hidden.by_field.push((field, members)),
+            }
+        }
+        Ok(hidden)
+    }
+
+    async fn all_members(&self, name: KeyBytes, effort: &mut Effort) -> Result<Members, Error> {
+        let node = Node::Group { name, size: 0 };
+        let nobody = Hidden::default();
+        let mut combiner = Combiner {
+            reader: self,
+            direction: Direction::Forward,
+            budget: Budget { rows: u64::MAX, bytes: u64::MAX },
+            hidden: &nobody,
+            effort,
+        };
+        let (mut from, mut all) = (combiner.start(), Members::default());
+        loop {
+            let Batch { members, through, .. } = combiner.next(&node, from).await?;
+            all.or(&members);
+            match through.and_then(|through| combiner.after(through)) {
+                Some(next) => from = next,
+                None => return Ok(all),
+            }
+        }
+    }
+
+    /// The posting lists of deletions that take something from entities of a kind. One read if there
+    /// are none; where posting lists are sets, none.
+    async fn pending_lists(
+        &self,
+        (entity, tenant): (EntityId, Option<&Value>),
+        effort: &mut Effort,
+    ) -> Result<Vec<PendingList>, Error> {
+        let prefix = self.layout.pending_prefix(entity, tenant);
+        let mut lists = vec![];
+        let mut add = |part: &[u8]| {
+            let mut name = prefix.clone();
+            let value = KeyBytes::decode_part(part).ok().map(|(value, _)| value);
+            let read = Layout::read_pending_list(part).zip(value);
+            if let Some(((deletion, field), value)) = read
+                && name.push(&value).is_ok()
+            {
+                lists.push(PendingList { name, deletion, field });
+            }
+        };
+        if let Some(sets) =
+            self.store.sets().filter(|_| self.layout.matching() == keyloom_model::Matching::Sets)
+        {
+            let (table, prefix) = (self.table.clone(), prefix.as_bytes().to_vec());
+            let mut after = None;
+            loop {
+                let (table, prefix) = (table.clone(), prefix.clone());
+                let skip = prefix.len();
+                let list = ListSets { table, prefix, after, limit: LISTS_MAX };
+                let found = sets.list_sets(list).await?;
+                effort.rows += found.len() as u64;
+                for size in &found {
+                    add(size.set.as_bytes().get(skip..).unwrap_or_default());
+                }
+                match found.into_iter().nth(LISTS_MAX as usize - 1) {
+                    Some(last) => after = Some(last.set),
+                    None => return Ok(lists),
+                }
+            }
+        }
+        let sort = Name::from(attribute::SORT);
+        let partition = (Name::from(attribute::PARTITION), prefix.as_bytes());
+        let place = Place { index: None, partition, sort: sort.clone() };
+        let mut span = Span::new(None, None);
+        loop {
+            let page = self.page(&place, &span, Direction::Forward, 1).await?;
+            effort.rows += page.scanned;
+            effort.bytes += page.scanned_bytes;
+            let Some(row) = page.items.first() else { return Ok(lists) };
+            let wrong =
+                || unreadable(row, keyloom_model::Unreadable { attribute: attribute::SORT });
+            let key = row.get(sort.as_str()).and_then(Value::as_b).ok_or_else(wrong)?;
+            let rest = KeyBytes::skip_part(key).map_err(|_| wrong())?;
+            let part = &key[..key.len() - rest.len()];
+            add(part);
+            let Some(next) = KeyBytes::after_prefix(part) else { return Ok(lists) };
+            span = Span::new(Some(next), None);
+        }
+    }
+}
