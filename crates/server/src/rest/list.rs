@@ -42,7 +42,8 @@ pub(super) async fn ask(call: &Call, model: &Model, asked: &Asked) -> Result<Rep
                 false => None,
             };
             let Page { items, next, previous, .. } = query.read().await?;
-            if items.is_empty() && next.is_none() && previous.is_none() {
+            // Also if more follows: all of it may be going with what the path refers to.
+            if items.is_empty() {
                 check_path(call, model, in_path).await?;
             }
             page(call, entity, PageParts { items, next, previous, total }).await
