@@ -36,11 +36,11 @@ impl Damages {
         }
     }
 
-    /// Whether some place could not be read, for a reason that may have passed: redb would not read
-    /// it again.
-    pub(crate) fn may_pass(&self) -> bool {
+    /// The blocks that the disk could not read.
+    pub(crate) fn unread(&self) -> Vec<u64> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.values().any(|why| matches!(why, Unreadable::Io(_)))
+        let unread = found.iter().filter(|(_, why)| matches!(why, Unreadable::Io(_)));
+        unread.map(|(block, _)| *block).collect()
     }
 
     /// Runs something that reads or writes through redb. redb panics on pages that are damaged, or

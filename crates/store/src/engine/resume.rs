@@ -60,7 +60,7 @@ impl Retry {
 /// Whether something has failed that opening the files again may mend.
 fn is_due(shared: &Shared) -> bool {
     match shared.check() {
-        Ok(()) => shared.files().tree.file().damages().may_pass(),
+        Ok(()) => shared.files().tree.file().can_read_again(),
         Err(Error::WritesRefused(failure)) => failure.may_pass(),
         Err(_) => false,
     }

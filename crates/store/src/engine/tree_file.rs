@@ -195,6 +195,14 @@ impl TreeFile {
         check_in_place(self.inner.file.disk_file(), &self.inner.path)
     }
 
+    /// Whether blocks can be read now that the disk could not read before. redb does not ask for them
+    /// again.
+    pub(crate) fn can_read_again(&self) -> bool {
+        let mut block = [0; BLOCK as usize];
+        let unread = self.inner.damages.unread();
+        unread.into_iter().any(|number| self.inner.file.read(number, &mut block).is_ok())
+    }
+
     /// What could not be read.
     pub(crate) fn damages(&self) -> &Arc<Damages> {
         &self.inner.damages

