@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(crate) fn settle(shared: &Shared) -> Result<(), Error> {
     resume(shared)?;
     let files = shared.files();
-    files.tree.file().check_in_place().map_err(|error| shared.fail(error))?;
+    files.check_in_place().map_err(|error| shared.fail(error))?;
     shared.sync_log().map_err(|error| shared.fail(error))?;
     files.log.prepare_spare(shared.options.log_segment_bytes);
     while let Some(work) = next_work(&shared.view(), shared.options.clock.now())? {
@@ -98,7 +98,7 @@ pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
 fn one_round(shared: &Shared, stop: &Stop) -> Result<(), Error> {
     shared.check()?;
     let files = shared.files();
-    files.tree.file().check_in_place().map_err(|error| shared.fail(error))?;
+    files.check_in_place().map_err(|error| shared.fail(error))?;
     if shared.options.durability == Durability::Relaxed {
         shared.sync_log().map_err(|error| shared.fail(error))?;
     }

@@ -39,6 +39,13 @@ impl Files {
         Files { log, tree, synced, written: Mutex::new(written), checkpoints, in_tree }
     }
 
+    /// An error if a file that is written is no longer where the next process will look for it. To be
+    /// asked several times a second: with every commit it would cost a tenth of it.
+    pub(crate) fn check_in_place(&self) -> Result<(), Error> {
+        self.log.check_in_place()?;
+        self.tree.file().check_in_place()
+    }
+
     /// Says what a background sync has to sync.
     pub(crate) fn set_written(&self, written: (Arc<Segment>, CommitNo)) {
         *self.written.lock().unwrap_or_else(PoisonError::into_inner) = written;

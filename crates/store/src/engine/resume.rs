@@ -79,7 +79,7 @@ pub(crate) fn resume(shared: &Shared) -> Result<(), Error> {
 /// Opens the files of a store again. Runs on the committer's thread: nothing is written meanwhile.
 pub(crate) fn open_again(shared: &Shared) -> Result<LogWriter, Error> {
     let before = shared.files();
-    before.tree.file().check_in_place()?;
+    before.check_in_place()?;
     // Nothing of the old tree may reach the file any more.
     let cause = std::io::Error::other("the store is being opened again");
     let replaced = Failure { doing: "writing the tree", path: shared.directory.clone(), cause };

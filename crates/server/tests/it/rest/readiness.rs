@@ -67,8 +67,8 @@ fn a_server_whose_files_are_gone_does_not_ask_to_be_tried_again() {
     let is_segment = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "log");
     let segment = disk.files().into_iter().find(is_segment).unwrap();
     disk.remove(&segment).unwrap();
-    let refused = served.ask(&Ask::post("/tasks", &json!({"name": "a"})));
     assert!(engine.settle().is_err());
+    let refused = served.ask(&Ask::post("/tasks", &json!({"name": "a"})));
     for refused in [refused, served.ask(&Ask::get("/readyz"))] {
         assert_eq!(refused.outcome(), "503 writes-refused");
         assert_eq!(refused.header("retry-after"), None);

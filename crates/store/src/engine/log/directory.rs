@@ -128,6 +128,12 @@ impl LogDirectory {
         self.end.note(synced);
     }
 
+    /// An error if the segment that is being written is no longer in its place.
+    pub(crate) fn check_in_place(&self) -> Result<(), Error> {
+        let last = self.lock().last().cloned();
+        last.map_or(Ok(()), |last| last.check_in_place())
+    }
+
     pub(crate) fn segments(&self) -> Vec<Arc<Segment>> {
         self.lock().clone()
     }

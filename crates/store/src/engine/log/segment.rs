@@ -101,12 +101,15 @@ impl Segment {
         self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes everything written safe. An error also if the file is no longer where the next process
-    /// will look for it: what was written could not be found again.
+    /// Makes everything written safe.
     pub(crate) fn sync(&self) -> Result<(), Error> {
-        let file = self.file()?;
-        file.sync().map_err(io_error("syncing the log", &self.path))?;
-        check_in_place(&*file, &self.path)
+        self.file()?.sync().map_err(io_error("syncing the log", &self.path))
+    }
+
+    /// An error if the file is no longer where the next process will look for it: what is written
+    /// could not be found again.
+    pub(crate) fn check_in_place(&self) -> Result<(), Error> {
+        check_in_place(&*self.file()?, &self.path)
     }
 
     /// Remembers where a frame is and when its last commit happened.
