@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{DirectoryError, Disk, Error, Failure, OpenMode, Time};
+use crate::{DirectoryError, Disk, Error, OpenMode, Time};
 
 use super::directory::{Contents, DataDirectory, new_store};
 use super::format::{Commit, CommitNo};
-use super::io_error;
 use super::log::{LogDirectory, LogWalk, Scanned};
-use super::open::{Replay, last_applied, load};
+use super::open::{Replay, last_applied, load, open_tree};
+use super::options::{Background, Options};
 use super::tree::{Tree, TreeView, failed};
-use super::tree_file::{FlushBy, TreeFile};
 use super::view::View;
 
 /// Rows and bytes copied with one commit.
 const COPY_ROWS: usize = 5000;
 const COPY_BYTES: usize = 8 << 20;
-const READ_CACHE_BYTES: usize = 64 << 20;
+/// Memory for reading a backup.
+const READ_BYTES: usize = 64 << 20;
 
 /// A moment to go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub(crate) fn restore(
         return Err(DirectoryError::NoStore { directory: restore.backup.clone() }.into());
     };
     let (_backup_lock, _) = backup.lock()?;
-    let source = open_to_read(&backup, store)?;
+    let (source, _) = open_tree(&backup, store, &to_read(&disk))?;
     let target = DataDirectory::new(Arc::clone(&disk), &restore.target);
     let (_lock, contents) = target.lock()?;
     let rows = source.view()?;
@@ -125,16 +125,10 @@ fn check_untouched(backup: &DataDirectory, store: u64, commit: CommitNo) -> Resu
     Err(Error::Unsupported { what: "restoring a backup that was written to since it was made" })
 }
 
-/// A tree opened so that nothing is ever written to its file.
-fn open_to_read(directory: &DataDirectory, store: u64) -> Result<Tree, Error> {
-    let path = directory.tree();
-    let file = directory.disk.open(&path, OpenMode::Read);
-    let file = file.map_err(io_error("opening the backup's tree", &path))?;
-    let read_only = std::io::Error::from(std::io::ErrorKind::ReadOnlyFilesystem);
-    let failure = Failure { doing: "writing a backup", path: path.clone(), cause: read_only };
-    let failure = Some(Arc::new(failure));
-    let file = TreeFile::new(file, (&path, store), FlushBy::Caller, usize::MAX, failure)?;
-    Tree::open(file, READ_CACHE_BYTES)
+/// How the tree of a backup is opened: nothing is ever written to its file.
+fn to_read(disk: &Arc<dyn Disk>) -> Options {
+    let (disk, background) = (Arc::clone(disk), Background::Manual);
+    Options { read_only: true, memory_bytes: READ_BYTES, background, disk, ..Options::default() }
 }
 
 fn copy_rows(

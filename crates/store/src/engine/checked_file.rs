@@ -17,6 +17,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twox_hash::XxHash3_64;
@@ -43,10 +44,14 @@ pub(crate) struct CheckedFile {
     state: Mutex<State>,
 }
 
+/// The checksums of a group. That of a block is not changed while somebody may read the block, so
+/// nothing else needs to be ordered with it.
+type Checksums = Arc<[AtomicU64]>;
+
 #[derive(Debug, Default)]
 struct State {
     /// Checksums of groups, read when they are first needed: two thousandths of what is in use.
-    groups: HashMap<u64, Box<[u64]>>,
+    groups: HashMap<u64, Checksums>,
     /// Groups whose checksums were changed and not written yet.
     dirty: HashSet<u64>,
     header: Header,
@@ -125,16 +130,10 @@ impl CheckedFile {
             run.copy_from_slice(state.header.content.as_deref().unwrap_or(&[0; BLOCK as usize]));
             return Ok(());
         }
-        let blocks = run.len() as u64 / BLOCK;
         self.file.read_at(position(first) * BLOCK, run)?;
-        let state = self.group(first / GROUP)?;
-        let expected = state.groups.get(&(first / GROUP)).map(|checksums| {
-            let start = (first % GROUP) as usize;
-            checksums[start..start + blocks as usize].to_vec()
-        });
-        drop(state);
-        let expected = expected.unwrap_or_default().into_iter();
-        for ((number, block), expected) in (first..).zip(run.chunks(BLOCK as usize)).zip(expected) {
+        let checksums = self.group(first / GROUP)?;
+        for (number, block) in (first..).zip(run.chunks(BLOCK as usize)) {
+            let expected = checksums[(number % GROUP) as usize].load(Ordering::Relaxed);
             if checksum(self.store, number, block) != expected {
                 return Err(Unreadable::Damaged { offset: position(number) * BLOCK });
             }
@@ -160,14 +159,12 @@ impl CheckedFile {
 
     fn write_in_group(&self, first: u64, run: &[u8]) -> io::Result<()> {
         self.file.write_at(position(first) * BLOCK, run)?;
-        let group = first / GROUP;
-        let mut state = self.group(group)?;
-        state.dirty.insert(group);
-        if let Some(checksums) = state.groups.get_mut(&group) {
-            for (number, block) in (first..).zip(run.chunks(BLOCK as usize)) {
-                checksums[(number % GROUP) as usize] = checksum(self.store, number, block);
-            }
+        let checksums = self.group(first / GROUP)?;
+        for (number, block) in (first..).zip(run.chunks(BLOCK as usize)) {
+            let checksum = checksum(self.store, number, block);
+            checksums[(number % GROUP) as usize].store(checksum, Ordering::Relaxed);
         }
+        self.lock().dirty.insert(first / GROUP);
         Ok(())
     }
 
@@ -206,32 +203,26 @@ impl CheckedFile {
     fn write_checksums(&self) -> io::Result<()> {
         let dirty: Vec<u64> = self.lock().dirty.iter().copied().collect();
         for group in dirty {
-            let Some(bytes) = self.lock().groups.get(&group).map(|group| encode(group)) else {
-                continue;
-            };
+            let bytes = encode(&self.group(group)?);
             self.file.write_at(group_position(group) * BLOCK, &bytes)?;
             self.lock().dirty.remove(&group);
         }
         Ok(())
     }
 
-    /// The state, with the checksums of a group.
-    fn group(&self, group: u64) -> io::Result<MutexGuard<'_, State>> {
-        let state = self.lock();
-        if state.groups.contains_key(&group) {
-            return Ok(state);
+    /// The checksums of a group.
+    fn group(&self, group: u64) -> io::Result<Checksums> {
+        if let Some(checksums) = self.lock().groups.get(&group) {
+            return Ok(Arc::clone(checksums));
         }
-        drop(state);
         let mut bytes = [0; BLOCK as usize];
         match self.file.read_at(group_position(group) * BLOCK, &mut bytes) {
             // Nothing of this group was ever written.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
             read => read?,
         }
-        let mut state = self.lock();
         // Another reader may have been faster, and the writer has changed them since.
-        state.groups.entry(group).or_insert_with(|| decode(&bytes));
-        Ok(state)
+        Ok(Arc::clone(self.lock().groups.entry(group).or_insert_with(|| decode(&bytes))))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -296,13 +287,13 @@ fn checksum(store: u64, number: u64, block: &[u8]) -> u64 {
     (XxHash3_64::oneshot(block) ^ place).max(1)
 }
 
-fn encode(checksums: &[u64]) -> Vec<u8> {
-    checksums.iter().flat_map(|checksum| checksum.to_le_bytes()).collect()
+fn encode(checksums: &[AtomicU64]) -> Vec<u8> {
+    checksums.iter().flat_map(|checksum| checksum.load(Ordering::Relaxed).to_le_bytes()).collect()
 }
 
-fn decode(bytes: &[u8; BLOCK as usize]) -> Box<[u64]> {
+fn decode(bytes: &[u8; BLOCK as usize]) -> Checksums {
     let (checksums, _) = bytes.as_chunks::<8>();
-    checksums.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+    checksums.iter().map(|bytes| AtomicU64::new(u64::from_le_bytes(*bytes))).collect()
 }
 
 fn seal(content: &[u8], store: u64, sequence: u64) -> [u8; SEAL_LEN] {

@@ -92,14 +92,14 @@ pub(crate) fn open_files(
     let (applied, applied_at) = (end.applied, end.last_at);
     let bytes = options.log_segment_bytes;
     let active = Arc::clone(&end.segment);
-    let writer = LogWriter::new(Arc::clone(&log), end.segment, end.offset, applied.next(), bytes)?;
+    let writer = LogWriter::new(Arc::clone(&log), end.segment, end.offset, applied.next(), bytes);
     let view = View { tree: tree.view()?, catalog, applied, applied_at };
     let files = Files::new(log, tree, writer.synced(), (active, applied), in_tree);
     Ok(OpenedFiles { files, view, writer })
 }
 
 /// Opens the tree, for reading only if its file cannot be written.
-fn open_tree(
+pub(crate) fn open_tree(
     directory: &DataDirectory,
     store: u64,
     options: &Options,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::engine::format::{CommitNo, Frame};
-use crate::engine::{check_in_place, io_error};
-use crate::{DiskFile, Error, Time};
+use crate::engine::io_error;
+use crate::{Error, Time};
 
 use super::{LogDirectory, Segment};
 
@@ -14,8 +14,6 @@ use super::{LogDirectory, Segment};
 pub(crate) struct LogWriter {
     directory: Arc<LogDirectory>,
     active: Arc<Segment>,
-    /// The file of the active segment.
-    file: Arc<dyn DiskFile>,
     offset: u64,
     segment_bytes: u64,
     next: CommitNo,
@@ -33,10 +31,9 @@ impl LogWriter {
         offset: u64,
         next: CommitNo,
         segment_bytes: u64,
-    ) -> Result<LogWriter, Error> {
+    ) -> LogWriter {
         let synced = Arc::new(AtomicU64::new(next.0 - 1));
-        let (file, buffer) = (active.file()?, vec![]);
-        Ok(LogWriter { directory, active, file, offset, segment_bytes, next, buffer, synced })
+        LogWriter { directory, active, offset, segment_bytes, next, buffer: vec![], synced }
     }
 
     /// The number of the next commit.
@@ -71,7 +68,7 @@ impl LogWriter {
         if self.offset + bytes.len() as u64 > self.segment_bytes {
             self.rotate()?;
         }
-        let written = self.file.write_at(self.offset, &bytes);
+        let written = self.active.file()?.write_at(self.offset, &bytes);
         written.map_err(io_error("writing the log", &self.active.path))?;
         self.active.note_frame(self.next, self.offset, at);
         self.offset += bytes.len() as u64;
@@ -97,11 +94,10 @@ impl LogWriter {
     fn rotate(&mut self) -> Result<(), Error> {
         self.sync()?;
         // The next segment is created by its path, which must still be in our directory.
-        check_in_place(&*self.file, &self.active.path)?;
-        let cut = self.file.set_len(self.offset);
+        self.active.check_in_place()?;
+        let cut = self.active.file()?.set_len(self.offset);
         cut.map_err(io_error("ending a log segment", &self.active.path))?;
         let ended = std::mem::replace(&mut self.active, self.directory.add(self.next)?);
-        self.file = self.active.file()?;
         ended.close()?;
         self.offset = crate::engine::format::SegmentHeader::LEN as u64;
         Ok(())
