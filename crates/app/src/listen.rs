@@ -68,7 +68,7 @@ pub fn arguments(command: clap::Command, listen: &'static str, defaults: &Limits
                 .value_name("MIB")
                 .value_parser(value_parser!(u32).range(32..))
                 .default_value("1024")
-                .help("How much of them to keep at most, in MiB"),
+                .help("Maximum size of the kept changes, in MiB"),
         )
 }
 

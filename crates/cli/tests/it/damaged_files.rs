@@ -4,8 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::{Folder, app, told};
-use crate::wrong_directories::{copy, snapshot};
+use crate::wrong_directories::{Rig, copy, snapshot};
 
 /// Commands that only read.
 const READS: &[&[&str]] = &[
@@ -25,54 +24,25 @@ const WRITES: &[&[&str]] = &[
 
 const TASKS: usize = 300;
 
-struct Rig {
-    folder: Folder,
-    model: String,
-    lines: String,
+/// A directory `good` with tasks and a token.
+fn rig(name: &str) -> Rig {
+    let line = |n| {
+        let text = "wash up ".repeat(20);
+        format!(r#"{{"entity":"task","id":"t{n}","fields":{{"name":"{text}{n}"}}}}"#) + "\n"
+    };
+    let rig = Rig::with_lines(name, (0..TASKS).map(line).collect());
+    let (success, _, err) = rig.told(WRITES[1], &rig.folder.path("good"));
+    assert!(success, "{err}");
+    rig
 }
 
-impl Rig {
-    fn new(name: &str) -> Rig {
-        let folder = Folder::new(name);
-        let line = |n| {
-            let text = "wash up ".repeat(20);
-            format!(r#"{{"entity":"task","id":"t{n}","fields":{{"name":"{text}{n}"}}}}"#) + "\n"
-        };
-        let lines = folder.write("lines", (0..TASKS).map(line).collect::<String>());
-        let rig = Rig { folder, model: app("tasks"), lines };
-        let good = rig.folder.path("good");
-        for call in [WRITES[0], WRITES[1]] {
-            let (success, _, err) = rig.call(call, Path::new(&good));
-            assert!(success, "{err}");
-        }
-        rig
-    }
-
-    fn call(&self, call: &[&str], directory: &Path) -> (bool, String, String) {
-        let new = self.folder.path("new");
-        let _ = fs::remove_dir_all(&new);
-        let directory = directory.display().to_string();
-        let words: Vec<&str> = call
-            .iter()
-            .map(|word| match *word {
-                "MODEL" => self.model.as_str(),
-                "LINES" => self.lines.as_str(),
-                "DIR" => directory.as_str(),
-                "NEW" => new.as_str(),
-                word => word,
-            })
-            .collect();
-        told(&words)
-    }
-
-    /// Copies the good directory and damages a file of the copy.
-    fn damaged(&self, file: &Path, damage: impl FnOnce(&Path)) -> PathBuf {
-        let path = PathBuf::from(self.folder.path("damaged"));
-        let _ = fs::remove_dir_all(&path);
-        copy(Path::new(&self.folder.path("good")), &path);
-        damage(&path.join(file));
-        path
-    }
+/// Copies the good directory and damages a file of the copy.
+fn damaged(rig: &Rig, file: &Path, damage: impl FnOnce(&Path)) -> PathBuf {
+    let path = PathBuf::from(rig.folder.path("damaged"));
+    let _ = fs::remove_dir_all(&path);
+    copy(Path::new(&rig.folder.path("good")), &path);
+    damage(&path.join(file));
+    path
 }
 
 type Damage = Box<dyn Fn(&Path)>;
@@ -106,9 +76,10 @@ fn damages(len: usize) -> Vec<(String, Damage)> {
 
 #[test]
 fn every_command_says_what_is_wrong_with_a_damaged_file_or_works_rightly() {
-    let rig = Rig::new("damaged-files");
+    let rig = rig("damaged-files");
+    let told = |call: &[&str], directory: &Path| rig.told(call, directory.to_str().unwrap());
     let good = PathBuf::from(rig.folder.path("good"));
-    let expected: Vec<String> = READS.iter().map(|call| rig.call(call, &good).1).collect();
+    let expected: Vec<String> = READS.iter().map(|call| told(call, &good).1).collect();
     assert_eq!(expected[0].lines().count(), TASKS);
     let files = snapshot(&good).into_iter();
     let files: Vec<(PathBuf, usize)> = files
@@ -122,10 +93,10 @@ fn every_command_says_what_is_wrong_with_a_damaged_file_or_works_rightly() {
     for (file, len) in &files {
         for (what, damage) in damages(*len) {
             let what = format!("{} {what}", file.display());
-            let directory = rig.damaged(file, &damage);
+            let directory = damaged(&rig, file, &damage);
             let before = snapshot(&directory);
             for (call, expected) in READS.iter().zip(&expected) {
-                let (success, out, err) = rig.call(call, &directory);
+                let (success, out, err) = told(call, &directory);
                 assert!(!err.contains("panicked"), "{what}: {call:?}: {err}");
                 match success {
                     true => assert_eq!(&out, expected, "{what}: {call:?}"),
@@ -134,11 +105,11 @@ fn every_command_says_what_is_wrong_with_a_damaged_file_or_works_rightly() {
                 assert!(snapshot(&directory) == before, "{what}: {call:?} changes the directory");
             }
             for call in WRITES {
-                let directory = rig.damaged(file, &damage);
-                let (success, _, err) = rig.call(call, &directory);
+                let directory = damaged(&rig, file, &damage);
+                let (success, _, err) = told(call, &directory);
                 assert!(!err.contains("panicked"), "{what}: {call:?}: {err}");
                 let (success, out, err) = match success {
-                    true => rig.call(READS[0], &directory),
+                    true => told(READS[0], &directory),
                     false => (false, String::new(), err),
                 };
                 match success {

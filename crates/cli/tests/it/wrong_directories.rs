@@ -38,17 +38,22 @@ fn creates(call: &[&str]) -> bool {
     first || call.ends_with(&["--to", "DIR"]) || call[..2] == ["token", "create"]
 }
 
-struct Rig {
-    folder: Folder,
+pub(crate) struct Rig {
+    pub(crate) folder: Folder,
     model: String,
     lines: String,
 }
 
 impl Rig {
     fn new(name: &str) -> Rig {
-        let folder = Folder::new(name);
         let line = r#"{"entity":"task","id":"a","fields":{"name":"wash up"}}"#;
-        let lines = folder.write("lines", format!("{line}\n"));
+        Rig::with_lines(name, format!("{line}\n"))
+    }
+
+    /// Imports these lines into the directory `good`.
+    pub(crate) fn with_lines(name: &str, lines: String) -> Rig {
+        let folder = Folder::new(name);
+        let lines = folder.write("lines", lines);
         let rig = Rig { folder, model: app("tasks"), lines };
         let (success, _, err) =
             told(&["import", &rig.model, "--data", &rig.folder.path("good"), &rig.lines]);
@@ -56,8 +61,14 @@ impl Rig {
         rig
     }
 
-    /// Runs a call on a directory, for at most the time that a refusal takes.
+    /// Runs a call on a directory: whether it succeeds, and what it says.
     fn call(&self, call: &[&str], directory: &str) -> (bool, String) {
+        let (success, _, err) = self.told(call, directory);
+        (success, err)
+    }
+
+    /// The same, with the output first.
+    pub(crate) fn told(&self, call: &[&str], directory: &str) -> (bool, String, String) {
         let [good, new] = ["good", "new"].map(|name| self.folder.path(name));
         let oncall = app("oncall");
         let _ = fs::remove_dir_all(&new);
@@ -73,8 +84,7 @@ impl Rig {
                 word => word,
             })
             .collect();
-        let (success, _, err) = told(&words);
-        (success, err)
+        told(&words)
     }
 }
 

@@ -37,7 +37,8 @@ pub enum Next {
 
 impl Db {
     /// One bounded step of what is to be done: each consumer handles some events, some jobs that
-    /// are due are run, and large deletions are brought to their end that nobody is at. Any number of threads and processes can do this at once.
+    /// are due are run, and large deletions that no call carries on are finished. Any number of
+    /// threads and processes can do this at once.
     ///
     /// A future that is dropped leaves what was done; a job that was under way is taken over when
     /// its lease ends. On a store that processes share, call [`Db::heartbeat`] beside this.

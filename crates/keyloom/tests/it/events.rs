@@ -16,7 +16,7 @@ use pollster::block_on;
 use serde_json::json;
 
 use crate::crash::{ROOMS, large_family};
-use crate::rig::{assert_clean, each_store, open, open_at, reference_at};
+use crate::rig::{assert_clean, each_store, open, open_at, reference_at, settle};
 
 const NOTES: &str = r#"
 [entity.note]
@@ -62,21 +62,6 @@ fn copying(event: &Event) -> Result<Effects, Failure> {
     };
     let text = new.get("text").and_then(|text| text.as_s()).unwrap_or("");
     Ok(Effects::new().change(Change::put("copy", &event.id, &json!({ "text": text }))?))
-}
-
-/// Works until nothing is left to do, whatever time that takes.
-fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
-    for _ in 0..1_000 {
-        match block_on(db.work(handlers)).unwrap().next {
-            Next::Now => {}
-            Next::At(ms) => {
-                let now = clock.now().0;
-                clock.advance_ms(u64::try_from(ms).unwrap().saturating_sub(now).max(1));
-            }
-            Next::Idle => return,
-        }
-    }
-    panic!("there is always more to do");
 }
 
 fn copies(db: &Db) -> Vec<String> {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use keyloom::{Db, Options, Repair};
+use keyloom::events::{Handlers, Next};
+use keyloom::{Clock, Db, Options, Repair};
 use keyloom_store::{Background, Engine, Options as EngineOptions, Reference, Store};
 use keyloom_testkit::{ManualClock, SimDisk};
+use pollster::block_on;
 
 /// Runs a test on each store.
 pub(crate) fn each_store(test: impl Fn(Arc<dyn Store>)) {
@@ -72,4 +74,19 @@ pub(crate) fn assert_said(name: &str, said: &str) {
 pub(crate) fn assert_clean(db: &Db) {
     let found = pollster::block_on(findings(db));
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Works until nothing is left to do, whatever time that takes.
+pub(crate) fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
+    for _ in 0..1_000 {
+        match block_on(db.work(handlers)).unwrap().next {
+            Next::Now => {}
+            Next::At(ms) => {
+                let now = clock.now().0;
+                clock.advance_ms(u64::try_from(ms).unwrap().saturating_sub(now).max(1));
+            }
+            Next::Idle => return,
+        }
+    }
+    panic!("there is always more to do");
 }

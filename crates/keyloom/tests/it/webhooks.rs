@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use keyloom::events::{Deliver, Delivery, Effects, Failure, FeedStart, Handlers, Job, Next, Retry};
-use keyloom::{Change, Clock, Db};
+use keyloom::{Change, Db};
 use keyloom_store::{
     Background, Engine, Moment, Options as EngineOptions, Restore, Scan, Store, TableName,
 };
@@ -15,7 +15,7 @@ use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::{Value as Json, json};
 
-use crate::rig::{assert_clean, engine_at, engine_on, open_at, reference_at};
+use crate::rig::{assert_clean, engine_at, engine_on, open_at, reference_at, settle};
 
 const MODEL: &str = r#"
 [entity.page]
@@ -72,21 +72,6 @@ impl Receiver {
 
 fn posting(receiver: &Arc<Receiver>) -> Handlers {
     Handlers::new().webhooks(receiver.clone())
-}
-
-/// Works until nothing is left to do, whatever time that takes.
-fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
-    for _ in 0..2_000 {
-        match block_on(db.work(handlers)).unwrap().next {
-            Next::Now => {}
-            Next::At(ms) => {
-                let now = clock.now().0;
-                clock.advance_ms(u64::try_from(ms).unwrap().saturating_sub(now).max(1));
-            }
-            Next::Idle => return,
-        }
-    }
-    panic!("there is always more to do");
 }
 
 /// How many bytes all rows of the table take, and how many rows.
