@@ -5,23 +5,29 @@ use std::sync::Arc;
 
 use keyloom_store::{Engine, Options};
 
-/// What is done with existing data.
+/// What is done with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// It is only read: not a byte in the directory is changed.
     Read,
     /// It is also changed.
     Change,
+    /// It is changed, and created if there is none.
+    Create,
 }
 
-/// Opens the store in a directory, and never creates one.
+/// Opens the store in a directory.
 ///
 /// # Errors
 ///
-/// If there is no store in the directory, or it cannot be opened.
-pub fn open_existing(directory: &Path, used: Use) -> Result<Arc<Engine>, String> {
+/// If there is none and it is not to be created, or it cannot be opened.
+pub fn open(directory: &Path, used: Use) -> Result<Arc<Engine>, String> {
     let options = Options { read_only: used == Use::Read, ..Options::default() };
-    Engine::open_existing(directory, options).map(Arc::new).map_err(|error| error.to_string())
+    let opened = match used {
+        Use::Read | Use::Change => Engine::open_existing(directory, options),
+        Use::Create => Engine::open(directory, options),
+    };
+    opened.map(Arc::new).map_err(|error| error.to_string())
 }
 
 /// Opens the store in a directory, or creates one.

@@ -5,8 +5,9 @@
 //! [`Application::run`] makes a program of it. The binary `keyloom` uses the same pieces for models
 //! that need no code.
 //!
-//! This crate knows no commands other than serving, and decides nothing about data or HTTP: the
-//! crates `keyloom` and `keyloom-server` do.
+//! [`operations`] are what commands do with data. This crate knows no command lines but those of
+//! servers, shows nothing to people, and decides nothing about data or HTTP: the crates `keyloom` and
+//! `keyloom-server` do.
 
 mod admin_token;
 mod application;
@@ -17,6 +18,7 @@ pub mod directory;
 pub mod limits;
 pub mod listen;
 pub mod logging;
+pub mod operations;
 pub mod pages;
 pub mod panics;
 pub mod place;

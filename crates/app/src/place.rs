@@ -1,6 +1,6 @@
 //! Where the data of a command is: in a directory, or in a table of DynamoDB.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Arg, ArgGroup, ArgMatches, value_parser};
@@ -36,9 +36,9 @@ impl Place {
     /// # Errors
     ///
     /// If the model has errors or does not fit the data, or the store fails.
-    pub async fn database(self, model: &str) -> Result<Db, String> {
-        let options = keyloom::Options { table: self.table, ..keyloom::Options::default() };
-        let db = Db::open_with(model, self.store, options).await;
+    pub async fn database(&self, model: &str) -> Result<Db, String> {
+        let options = keyloom::Options { table: self.table.clone(), ..keyloom::Options::default() };
+        let db = Db::open_with(model, self.store.clone(), options).await;
         db.map_err(|error| error.to_string())
     }
 }
@@ -81,21 +81,23 @@ pub fn remote_arguments(command: clap::Command) -> clap::Command {
         .arg(of_dynamodb("profile", "NAME", "AWS profile to use"))
 }
 
-/// Opens the data that the arguments select, and never creates any.
+/// Opens the data that the arguments select. A table that does not exist is created only by a
+/// database that is opened in it.
 ///
 /// # Errors
 ///
-/// If it does not exist or cannot be opened.
-pub async fn open(arguments: &ArgMatches, used: Use) -> Result<Place, String> {
+/// If it does not exist and is not to be created, or cannot be opened.
+pub async fn open(arguments: &ArgMatches, used: Use) -> Result<Opened, String> {
     if let Some(directory) = arguments.get_one::<PathBuf>("data") {
-        let store = directory::open_existing(directory, used)?;
-        return Ok(Place { store, table: keyloom::Options::default().table });
+        return Ok(in_directory(directory, directory::open(directory, used)?));
     }
-    let place = open_remote(arguments).await?.ok_or("give --data or --dynamodb.")?;
-    let name = TableName::new(&place.table).map_err(|invalid| invalid.to_string())?;
-    // Opening a database creates its table if there is none.
-    place.store.describe_table(name).await.map_err(|error| error.to_string())?;
-    Ok(place)
+    let opened = open_remote(arguments).await?.ok_or("give --data or --dynamodb.")?;
+    if used != Use::Create {
+        let name = TableName::new(&opened.place.table).map_err(|invalid| invalid.to_string())?;
+        // Opening a database creates its table if there is none.
+        opened.place.store.describe_table(name).await.map_err(|error| error.to_string())?;
+    }
+    Ok(opened)
 }
 
 /// Opens the table or directory that the arguments select, or the default directory, and creates it
@@ -109,21 +111,23 @@ pub async fn open_or_create(
     default: PathBuf,
     options: Options,
 ) -> Result<Opened, String> {
-    if let Some(place) = open_remote(arguments).await? {
-        let name = format!("the table {}", place.table);
-        let flag = format!("--dynamodb {}", place.table);
-        return Ok(Opened { place, name, flag, engine: None });
+    if let Some(opened) = open_remote(arguments).await? {
+        return Ok(opened);
     }
     let data = arguments.get_one::<PathBuf>("data").cloned().unwrap_or(default);
-    let engine = directory::open_or_create(&data, options)?;
+    Ok(in_directory(&data, directory::open_or_create(&data, options)?))
+}
+
+fn in_directory(directory: &Path, engine: Arc<Engine>) -> Opened {
     let place = Place { store: engine.clone(), table: keyloom::Options::default().table };
-    let name = data.display().to_string();
-    Ok(Opened { place, flag: format!("--data {name}"), name, engine: Some(engine) })
+    let name = directory.display().to_string();
+    Opened { place, flag: format!("--data {name}"), name, engine: Some(engine) }
 }
 
 /// DynamoDB, if the arguments name a table there; the table need not exist yet.
-async fn open_remote(arguments: &ArgMatches) -> Result<Option<Place>, String> {
-    let text = |name| arguments.get_one::<String>(name).cloned();
+async fn open_remote(arguments: &ArgMatches) -> Result<Option<Opened>, String> {
+    // Some commands work on directories alone.
+    let text = |name| arguments.try_get_one::<String>(name).ok().flatten().cloned();
     let Some(table) = text("dynamodb") else { return Ok(None) };
     let options = RemoteOptions {
         region: text("region"),
@@ -132,5 +136,7 @@ async fn open_remote(arguments: &ArgMatches) -> Result<Option<Place>, String> {
         ..RemoteOptions::default()
     };
     let remote = Remote::connect(options).await.map_err(|error| error.to_string())?;
-    Ok(Some(Place { store: Arc::new(remote), table }))
+    let (name, flag) = (format!("the table {table}"), format!("--dynamodb {table}"));
+    let place = Place { store: Arc::new(remote), table };
+    Ok(Some(Opened { place, name, flag, engine: None }))
 }

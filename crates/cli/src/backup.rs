@@ -1,12 +1,12 @@
 //! `keyloom backup`: copies a data directory into another one.
 
 use clap::ArgMatches;
-use keyloom_app::directory::{Use, close, open_existing};
+use keyloom_app::operations::{Backup, call};
 
-use crate::command::{Command, json_argument, say};
-use crate::copy::{Target, target_argument, told};
-use crate::model_file::{data_argument, data_directory};
-use crate::progress::{ProgressBar, Step};
+use crate::command::{Command, absolute, json_argument, say};
+use crate::copy::{target, target_argument, told};
+use crate::model_file::data_argument;
+use crate::progress::ProgressBar;
 
 pub(crate) const COMMAND: Command = Command { name: "backup", describe, run };
 
@@ -31,15 +31,9 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let target = Target::named(arguments)?;
-    let engine = open_existing(data_directory(arguments)?, Use::Read)?;
+    let to = absolute(target(arguments)?)?;
     let mut bar = ProgressBar::new("rows");
-    let copied = target.create(|target| {
-        engine.backup(target, &mut |progress| {
-            bar.show(Step { count: progress.rows, ..Step::default() });
-        })
-    })?;
+    let copied = call(arguments, Backup { to }, None, &mut |told| bar.hear(told, say))?;
     drop(bar);
-    close(engine)?;
     say(&told(copied, arguments.get_flag("json")))
 }

@@ -1,7 +1,7 @@
 //! What a command is, and what all of them have in common.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, value_parser};
 use keyloom::{Number, Value};
@@ -31,6 +31,11 @@ pub(crate) fn output_argument() -> Arg {
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
         .help("Output file [default: stdout]")
+}
+
+/// A path that another process understands.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|error| format!("{} is no path: {error}.", path.display()))
 }
 
 /// A moment since 1970 as RFC 3339 writes it: what a field of the type `time` takes.

@@ -9,15 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::{Db, Entry, Existing};
 use keyloom_app::directory::{close, open_or_create};
+use keyloom_app::operations::{OnProblem, Produced, Talk, block_on, take_in};
 use keyloom_app::{Application, Parts, directory_of, listen, log, pages, serve_arguments};
-use keyloom_model::Layout;
 use keyloom_store::Options;
-use keyloom_value::Item;
 
-use crate::command::Command;
-use crate::import::{OnProblem, Produced, take_in};
-use crate::model_file::{ModelFile, block_on, database};
-use crate::progress::grouped;
+use crate::command::{Command, say};
+use crate::import::outcome;
+use crate::progress::{ProgressBar, grouped};
 use crate::run::PROGRAM;
 
 pub(crate) const COMMAND: Command = Command { name: "demo", describe, run };
@@ -149,11 +147,10 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
 impl Demo {
     /// Generates all samples that do not exist yet.
     fn fill(&self, directory: &Path, size: u64) -> Result<(), String> {
-        let file = ModelFile::of_text(self.application.name, self.application.model)?;
         let engine = open_or_create(directory, Options::default())?;
         block_on(async {
-            let db = database(&file, &engine).await?;
-            self.generate(&db, directory, size).await
+            let db = Db::open(self.application.model, engine.clone()).await;
+            self.generate(&db.map_err(|error| error.to_string())?, directory, size).await
         })?;
         close(engine)
     }
@@ -179,11 +176,13 @@ impl Demo {
                 })
             }),
         };
-        let layout = Layout::new(db.model(), 1, &Item::new());
         let options = (Existing::Replace, OnProblem::Stop);
-        let tally = take_in(db, &layout, produced, options).await?;
-        tally.outcome()?;
-        log(&format!("Generated {what} in {:.1} s.", tally.elapsed().as_secs_f64()));
+        let mut bar = ProgressBar::new("entities");
+        let mut tell = |told| bar.hear(told, say);
+        let tally = take_in(db, produced, options, &mut Talk::new(None, &mut tell)).await?;
+        drop(bar);
+        outcome(&tally)?;
+        log(&format!("Generated {what} in {:.1} s.", tally.milliseconds as f64 / 1000.0));
         Ok(())
     }
 }

@@ -2,12 +2,11 @@
 
 use clap::{Arg, ArgMatches};
 use keyloom::{Item, Value, json_to_item};
-use keyloom_app::directory::Use;
+use keyloom_app::operations::{Asked, Explain, call};
 use keyloom_app::place;
-use keyloom_server::{Rest, RestOptions};
 
 use crate::command::{Command, json_argument, say};
-use crate::model_file::{ModelFile, block_on};
+use crate::model_file::ModelFile;
 
 pub(crate) const COMMAND: Command = Command { name: "explain", describe, run };
 
@@ -39,18 +38,14 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let file = ModelFile::named(arguments)?;
-    let text = |name| arguments.get_one::<String>(name).map(String::as_str);
-    let explained = block_on(async {
-        let place = place::open(arguments, Use::Read).await?;
-        let tokens = place.tokens().await?;
-        let db = place.database(&file.text).await?;
-        let rest = Rest::new(db, tokens, vec![], RestOptions::default())?;
-        match (text("request"), text("change")) {
-            (_, Some(change)) => rest.explain_change(change, text("tenant")).await,
-            (request, None) => rest.explain(request.unwrap_or_default(), text("tenant")).await,
-        }
-    })?;
+    let model = ModelFile::named(arguments)?.text;
+    let text = |name| arguments.get_one::<String>(name).cloned();
+    let asked = match (text("request"), text("change")) {
+        (_, Some(change)) => Asked::Change(change),
+        (path, None) => Asked::Path(path.unwrap_or_default()),
+    };
+    let explain = Explain { model, asked, tenant: text("tenant") };
+    let explained = call(arguments, explain, None, &mut |_| Ok(()))?;
     if arguments.get_flag("json") {
         return say(&(explained + "\n"));
     }

@@ -5,12 +5,11 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches};
-use keyloom::Db;
-use keyloom_app::directory::{Use, close, open_existing};
+use keyloom_app::operations::{Export, call};
 
 use crate::command::{Command, output_argument};
-use crate::model_file::{ModelFile, block_on, data_argument, data_directory, database};
-use crate::progress::{ProgressBar, Step};
+use crate::model_file::{ModelFile, data_argument};
+use crate::progress::ProgressBar;
 
 pub(crate) const COMMAND: Command = Command { name: "export", describe, run };
 
@@ -47,33 +46,24 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let file = ModelFile::named(arguments)?;
-    let engine = open_existing(data_directory(arguments)?, Use::Read)?;
-    let kinds: Vec<&str> =
-        arguments.get_many::<String>("entity").unwrap_or_default().map(String::as_str).collect();
-    let output = arguments.get_one::<PathBuf>("output").map(PathBuf::as_path);
-    block_on(async {
-        let db = database(&file, &engine).await?;
-        export(&db, &kinds, output).await
-    })?;
-    close(engine)
-}
-
-async fn export(db: &Db, kinds: &[&str], output: Option<&Path>) -> Result<(), String> {
-    let mut export = db.export(kinds).await.map_err(|error| error.to_string())?;
-    let mut lines = open_output(output)?;
+    let model = ModelFile::named(arguments)?.text;
+    let kinds = arguments.get_many::<String>("entity").unwrap_or_default().cloned().collect();
+    let path = arguments.get_one::<PathBuf>("output").map(PathBuf::as_path);
+    // A file is created only when there is something to write.
+    let mut output = None::<Box<dyn Write>>;
     let mut bar = ProgressBar::new("entities");
-    let mut count = 0;
     let failed = |error: std::io::Error| format!("the lines cannot be written: {error}.");
-    while let Some(entries) = export.next().await.map_err(|error| error.to_string())? {
-        for entry in &entries {
-            writeln!(lines, "{}", entry.to_json()).map_err(failed)?;
-        }
-        count += entries.len() as u64;
-        let progress = export.progress();
-        bar.show(Step { count, done: progress.rows, total: Some(progress.rows_total) });
-    }
-    lines.flush().map_err(failed)
+    let export = Export { model, kinds };
+    call(arguments, export, None, &mut |told| {
+        bar.hear(told, |line| {
+            let lines = match &mut output {
+                Some(lines) => lines,
+                None => output.insert(open_output(path)?),
+            };
+            writeln!(lines, "{line}").map_err(failed)
+        })
+    })?;
+    output.map_or_else(|| open_output(path), Ok)?.flush().map_err(failed)
 }
 
 /// Standard output, or a file that was not there.

@@ -1,20 +1,16 @@
 //! `keyloom jobs`: what is to be done later, and what could not be done.
 
 use clap::{Arg, ArgMatches};
-use keyloom::events::FeedStart;
-use keyloom::{Db, Record, Value};
-use keyloom_app::directory::Use;
+use keyloom::{Item, Value, json_to_item};
+use keyloom_app::operations::{JobAction, Jobs, Told, call};
 use keyloom_app::place;
-use keyloom_model::FieldType;
 
 use crate::command::{Command, json_argument, say};
-use crate::model_file::{ModelFile, block_on};
+use crate::model_file::ModelFile;
 
 pub(crate) const COMMAND: Command = Command { name: "jobs", describe, run };
 
 const STATES: [&str; 6] = ["waiting", "queued", "running", "done", "failed", "canceled"];
-/// Read at a time.
-const PAGE: u32 = 1000;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,11 +25,7 @@ Examples:
 
   keyloom jobs resume model.toml --data ./data order.update
       Restart a consumer that has stopped because the log was trimmed past it, or because the
-      data was restored from a backup
-
-No other process may have the directory open. While a server runs, use its API as an admin:
-  curl -H 'Authorization: Bearer ...' 'URL/jobs/lists/by_status?status=failed'
-  curl -H 'Authorization: Bearer ...' -X POST URL/jobs/ID/replay";
+      data was restored from a backup";
 
 fn describe(command: clap::Command) -> clap::Command {
     let verb = |name: &'static str, about: &'static str| {
@@ -79,81 +71,61 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
             "the model has no jobs: `jobs = true` or an entry under `on` makes some.".into()
         );
     }
-    block_on(async {
-        let used = if matches!(verb, "list" | "show") { Use::Read } else { Use::Change };
-        let db = place::open(arguments, used).await?.database(&file.text).await?;
-        act(&db, verb, arguments).await
-    })
-}
-
-async fn act(db: &Db, verb: &str, arguments: &ArgMatches) -> Result<(), String> {
-    let told = |error: keyloom::Error| error.to_string();
-    let id = arguments.try_get_one::<String>("id").ok().flatten().map_or("", String::as_str);
-    match verb {
-        "list" => list(db, arguments).await,
-        "show" => {
-            let job = db.get("job", id).await.map_err(told)?;
-            let job = job.ok_or_else(|| format!("there is no job `{id}`: `jobs list` tells."))?;
-            say(&format!("{}\n", job.to_json()))
+    let action = action(verb, arguments);
+    let is_json = arguments.try_get_one::<bool>("json").ok().flatten().copied().unwrap_or(false);
+    let mut lines = vec![];
+    let jobs = Jobs { model: file.text, action };
+    let count = call(arguments, jobs, None, &mut |told| {
+        if let Told::Line(line) = told {
+            lines.push(line);
         }
-        "replay" if id.is_empty() => replay_all(db).await,
-        "replay" => db.replay(id).await.map_err(told).and_then(|_| say("It is run again.\n")),
-        "cancel" => db.cancel(id).await.map_err(told).and_then(|_| say("It is called off.\n")),
-        "resume" => resume(db, arguments).await,
-        _ => db.delete("job", id).await.map_err(told).and_then(|()| say("It is dropped.\n")),
+        Ok(())
+    })?;
+    match verb {
+        "list" if !is_json => say(&table(&lines, arguments)?),
+        "list" | "show" => say(&lines.iter().map(|line| format!("{line}\n")).collect::<String>()),
+        "replay" => say(&format!("Jobs queued again: {count}.\n")),
+        "cancel" => say("Canceled.\n"),
+        "resume" => say("Resumed.\n"),
+        _ => say("Deleted.\n"),
     }
 }
 
-async fn resume(db: &Db, arguments: &ArgMatches) -> Result<(), String> {
-    let text = |name| arguments.get_one::<String>(name).map_or("", String::as_str);
-    let from = if text("from") == "now" { FeedStart::Now } else { FeedStart::Oldest };
-    db.resume(text("consumer"), from).await.map_err(|error| error.to_string())?;
-    say("Resumed.\n")
+fn action(verb: &str, arguments: &ArgMatches) -> JobAction {
+    let text = |name| arguments.try_get_one::<String>(name).ok().flatten().cloned();
+    let id = text("id");
+    match (verb, id) {
+        ("list", _) => JobAction::List(text("status").unwrap_or_else(|| "failed".to_owned())),
+        ("replay", None) => JobAction::ReplayAll,
+        ("show", id) => JobAction::Show(id.unwrap_or_default()),
+        ("replay", Some(id)) => JobAction::Replay(id),
+        ("cancel", id) => JobAction::Cancel(id.unwrap_or_default()),
+        ("resume", _) => JobAction::Resume {
+            consumer: text("consumer").unwrap_or_default(),
+            from_now: text("from").as_deref() == Some("now"),
+        },
+        (_, id) => JobAction::Drop(id.unwrap_or_default()),
+    }
 }
 
-async fn list(db: &Db, arguments: &ArgMatches) -> Result<(), String> {
-    let status = arguments.get_one::<String>("status").map_or("failed", String::as_str);
-    let jobs = jobs(db, status).await?;
-    if arguments.get_flag("json") {
-        let lines: String = jobs.iter().map(|job| format!("{}\n", job.to_json())).collect();
-        return say(&lines);
+/// Jobs for a person.
+fn table(lines: &[String], arguments: &ArgMatches) -> Result<String, String> {
+    if lines.is_empty() {
+        let status = arguments.get_one::<String>("status").map_or("failed", String::as_str);
+        return Ok(format!("No job is {status}.\n"));
     }
-    if jobs.is_empty() {
-        return say(&format!("No job is {status}.\n"));
-    }
-    let text = |job: &Record, name: &str| match (name, job.get(name)) {
-        ("due", Some(due)) => FieldType::Time.show(due).as_s().unwrap_or_default().to_owned(),
-        (_, Some(Value::S(text))) => text.clone(),
-        (_, Some(Value::N(number))) => number.to_string(),
-        (_, _) => String::new(),
-    };
-    let line = |job: &Record| {
-        let (kind, due, attempts) = (text(job, "kind"), text(job, "due"), text(job, "attempts"));
-        format!("{:<34}  {kind:<20}  {due:<24}  {attempts:>8}  {}\n", job.id(), text(job, "error"))
+    let text = |job: &Item, name: &str| match job.get(name) {
+        Some(Value::S(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => String::new(),
     };
     let (id, kind, due, attempts) = ("id", "kind", "due", "attempts");
-    let head = format!("{id:<34}  {kind:<20}  {due:<24}  {attempts:>8}  error\n");
-    say(&jobs.iter().map(line).fold(head, |all, line| all + &line))
-}
-
-async fn replay_all(db: &Db) -> Result<(), String> {
-    let failed = jobs(db, "failed").await?;
-    for job in &failed {
-        db.replay(job.id()).await.map_err(|error| error.to_string())?;
+    let mut table = format!("{id:<34}  {kind:<20}  {due:<24}  {attempts:>8}  error\n");
+    for line in lines {
+        let job = json_to_item(line.as_bytes()).map_err(|error| error.to_string())?;
+        let [id, kind, due, attempts, error] =
+            ["id", "kind", "due", "attempts", "error"].map(|name| text(&job, name));
+        table += &format!("{id:<34}  {kind:<20}  {due:<24}  {attempts:>8}  {error}\n");
     }
-    say(&format!("{} are run again.\n", failed.len()))
-}
-
-/// All jobs in a state.
-async fn jobs(db: &Db, status: &str) -> Result<Vec<Record>, String> {
-    let mut query = db.list("job", "by_status").by("status", status).limit(PAGE);
-    let mut all = vec![];
-    loop {
-        let page = query.clone().read().await.map_err(|error| error.to_string())?;
-        all.extend(page.items);
-        match page.next {
-            Some(next) => query = query.after(&next),
-            None => return Ok(all),
-        }
-    }
+    Ok(table)
 }

@@ -2,12 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom::Db;
 use keyloom_model::{Model, ModelError, render};
-use keyloom_store::Engine;
 
 /// A model file that has no errors.
 pub(crate) struct ModelFile {
@@ -28,13 +25,6 @@ impl ModelFile {
     /// The model that [`ModelFile::argument`] names.
     pub(crate) fn named(arguments: &ArgMatches) -> Result<ModelFile, String> {
         ModelFile::read(arguments.get_one::<PathBuf>("model").ok_or("name a model file.")?)
-    }
-
-    /// A model that this program brings along.
-    pub(crate) fn of_text(name: &str, text: &str) -> Result<ModelFile, String> {
-        let model = keyloom_model::check(text).map_err(Unusable::Wrong);
-        let model = model.map_err(|unusable| unusable.told(Path::new(name)))?;
-        Ok(ModelFile { text: text.to_owned(), model })
     }
 
     pub(crate) fn read(path: &Path) -> Result<ModelFile, String> {
@@ -80,20 +70,4 @@ pub(crate) fn data_argument(help: &'static str) -> Arg {
         .value_parser(value_parser!(PathBuf))
         .required(true)
         .help(help)
-}
-
-/// The directory that [`data_argument`] names.
-pub(crate) fn data_directory(arguments: &ArgMatches) -> Result<&PathBuf, String> {
-    arguments.get_one::<PathBuf>("data").ok_or_else(|| "name a directory with --data.".to_owned())
-}
-
-/// The database of a model on a store.
-pub(crate) async fn database(file: &ModelFile, engine: &Arc<Engine>) -> Result<Db, String> {
-    Db::open(&file.text, engine.clone()).await.map_err(|error| error.to_string())
-}
-
-/// Runs a command that reads and writes a database.
-pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| format!("No runtime could be started: {error}."))?.block_on(future)
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressStyle};
+use keyloom_app::operations::{Progress, Told};
 
 /// How often a line is written where lines pile up, as in a log.
 const EVERY_LINE: Duration = Duration::from_secs(10);
@@ -19,17 +20,6 @@ pub(crate) struct ProgressBar {
     written: Instant,
 }
 
-/// How far something has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Step {
-    /// Things done.
-    pub(crate) count: u64,
-    /// Parts of the whole that are behind.
-    pub(crate) done: u64,
-    /// Parts of the whole, if it is known.
-    pub(crate) total: Option<u64>,
-}
-
 impl ProgressBar {
     /// A bar that counts things of a kind.
     pub(crate) fn new(unit: &'static str) -> ProgressBar {
@@ -37,37 +27,52 @@ impl ProgressBar {
         ProgressBar { bar, unit, written: Instant::now() }
     }
 
-    /// Shows a step, unless one was shown just now.
-    pub(crate) fn show(&mut self, step: Step) {
+    /// Shows what an operation tells; what belongs to its result goes elsewhere.
+    pub(crate) fn hear(
+        &mut self,
+        told: Told,
+        result: impl FnOnce(&str) -> Result<(), String>,
+    ) -> Result<(), String> {
+        match told {
+            Told::Progress(progress) => self.show(progress),
+            Told::Line(line) => return self.aside(|| result(&line)),
+            // That nobody reads it is no reason to stop.
+            Told::Problem(problem) => self.aside(|| drop(writeln!(std::io::stderr(), "{problem}"))),
+        }
+        Ok(())
+    }
+
+    /// Shows how far it has come, unless that was shown just now.
+    pub(crate) fn show(&mut self, progress: Progress) {
         if !self.bar.is_hidden() {
-            return self.draw(step);
+            return self.draw(progress);
         }
         if self.written.elapsed() >= EVERY_LINE {
             self.written = Instant::now();
             // That nobody sees it is no reason to stop.
-            let _ = writeln!(std::io::stderr(), "{}", line(step, self.unit, self.elapsed()));
+            let _ = writeln!(std::io::stderr(), "{}", line(progress, self.unit, self.elapsed()));
         }
     }
 
     /// Writes other text, above the bar.
-    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+    fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 
     /// How long it has taken.
-    pub(crate) fn elapsed(&self) -> Duration {
+    fn elapsed(&self) -> Duration {
         self.bar.elapsed()
     }
 
-    fn draw(&self, step: Step) {
-        if let Some(total) = step.total.filter(|total| *total > 0) {
+    fn draw(&self, progress: Progress) {
+        if let Some(total) = progress.total.filter(|total| *total > 0) {
             if self.bar.length().is_none() {
                 self.bar.set_style(style(STYLE));
             }
             self.bar.set_length(total);
-            self.bar.set_position(step.done.min(total));
+            self.bar.set_position(progress.done.min(total));
         }
-        self.bar.set_message(counted(step, self.unit, self.elapsed()));
+        self.bar.set_message(counted(progress, self.unit, self.elapsed()));
     }
 }
 
@@ -83,16 +88,16 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 /// Such as `1,000 rows  500/s`.
-fn counted(step: Step, unit: &str, elapsed: Duration) -> String {
-    let rate = grouped((step.count as f64 / elapsed.as_secs_f64().max(0.001)) as u64);
-    format!("{} {unit}  {rate}/s", grouped(step.count))
+fn counted(progress: Progress, unit: &str, elapsed: Duration) -> String {
+    let rate = grouped((progress.count as f64 / elapsed.as_secs_f64().max(0.001)) as u64);
+    format!("{} {unit}  {rate}/s", grouped(progress.count))
 }
 
 /// Such as `50 %  1,000 rows  500/s  0:02 left`.
-fn line(step: Step, unit: &str, elapsed: Duration) -> String {
-    let counted = counted(step, unit, elapsed);
-    let Some(total) = step.total.filter(|total| *total > 0) else { return counted };
-    let done = step.done.min(total);
+fn line(progress: Progress, unit: &str, elapsed: Duration) -> String {
+    let counted = counted(progress, unit, elapsed);
+    let Some(total) = progress.total.filter(|total| *total > 0) else { return counted };
+    let done = progress.done.min(total);
     let left = match done {
         0 => String::new(),
         done => {
@@ -115,16 +120,17 @@ mod tests {
 
     #[test]
     fn a_line_tells_percent_rate_and_time_left() {
-        let step = Step { count: 12_500, done: 25, total: Some(100) };
+        let progress = Progress { count: 12_500, done: 25, total: Some(100) };
         assert_eq!(
-            line(step, "entities", Duration::from_secs(25)),
+            line(progress, "entities", Duration::from_secs(25)),
             "25 %  12,500 entities  500/s  1:15 left"
         );
-        let unknown = Step { total: None, ..step };
+        let unknown = Progress { total: None, ..progress };
         assert_eq!(line(unknown, "rows", Duration::from_secs(1)), "12,500 rows  12,500/s");
-        let none = Step { count: 0, done: 0, total: Some(10) };
+        let none = Progress { count: 0, done: 0, total: Some(10) };
         assert_eq!(line(none, "rows", Duration::ZERO), "0 %  0 rows  0/s");
-        let all = line(Step { count: 1, done: 9, total: Some(8) }, "rows", Duration::from_secs(1));
+        let all =
+            line(Progress { count: 1, done: 9, total: Some(8) }, "rows", Duration::from_secs(1));
         assert_eq!(all, "100 %  1 rows  1/s  0:00 left");
     }
 

@@ -1,13 +1,15 @@
 //! `keyloom restore`: makes a data directory out of a backup, as it was at a moment.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, value_parser};
+use keyloom_app::operations::{Progress, create};
 use keyloom_store::{Engine, Moment, Options, Restore};
 
 use crate::command::{Command, json_argument, say, time};
-use crate::copy::{Target, target_argument, told};
-use crate::progress::{ProgressBar, Step};
+use crate::copy::{target, target_argument, told};
+use crate::progress::ProgressBar;
 
 pub(crate) const COMMAND: Command = Command { name: "restore", describe, run };
 
@@ -46,20 +48,21 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let target = Target::named(arguments)?;
+    let target = target(arguments)?;
     let path = |name| arguments.get_one::<PathBuf>(name);
     let backup = path("from").ok_or("name a backup with --from.")?.clone();
     let to = arguments.get_one::<Moment>("until").copied().unwrap_or(Moment::Latest);
     let log = path("log").cloned();
     let mut bar = ProgressBar::new("rows");
-    let restored = target.create(|target| {
+    let restored = create(target, |target| {
         let restore = Restore { backup, log, to, target: target.to_owned() };
-        Engine::restore(&restore, &Options::default(), &mut |progress| {
-            bar.show(Step { count: progress.rows, ..Step::default() });
+        Engine::restore(&restore, &Options::default(), &mut |copied| {
+            bar.show(Progress { count: copied.rows, ..Progress::default() });
+            ControlFlow::Continue(())
         })
     })?;
     drop(bar);
-    say(&told(restored, arguments.get_flag("json")))
+    say(&told(restored.into(), arguments.get_flag("json")))
 }
 
 fn moment(text: &str) -> Result<Moment, String> {

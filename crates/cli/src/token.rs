@@ -1,17 +1,12 @@
 //! `keyloom token`: who is let in to a server.
 
-use std::path::PathBuf;
-
 use clap::{Arg, ArgMatches};
-use keyloom::{SystemEntropy, Value};
-use keyloom_app::directory::Use;
+use keyloom::SystemEntropy;
+use keyloom_app::operations::{CreateToken, ListTokens, RevokeToken, call};
 use keyloom_app::place;
-use keyloom_model::FieldType;
-use keyloom_server::{AdminToken, Role, Token, TokenRequest, Tokens};
-use keyloom_store::{Options, Time};
+use keyloom_server::{AdminToken, Role};
 
 use crate::command::{Command, json_argument, say, time};
-use crate::model_file::block_on;
 
 pub(crate) const COMMAND: Command = Command { name: "token", describe, run };
 
@@ -68,7 +63,11 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     if verb == "generate" {
         return generate();
     }
-    block_on(act(verb, arguments))
+    match verb {
+        "create" => create(arguments),
+        "list" => list(arguments),
+        _ => revoke(arguments),
+    }
 }
 
 fn generate() -> Result<(), String> {
@@ -77,73 +76,52 @@ fn generate() -> Result<(), String> {
     say(&format!("{text}\n"))
 }
 
-async fn act(verb: &str, arguments: &ArgMatches) -> Result<(), String> {
-    if verb == "create" {
-        // What is wrong with the request is said before a directory is made.
-        let request = request(arguments)?;
-        let data = PathBuf::new();
-        let opened = place::open_or_create(arguments, data, Options::default()).await?;
-        return create(&opened.place.tokens().await?, request, arguments).await;
-    }
-    let used = if verb == "list" { Use::Read } else { Use::Change };
-    let tokens = place::open(arguments, used).await?.tokens().await?;
-    let Some(id) = arguments.try_get_one::<String>("id").ok().flatten() else {
-        return list(&tokens, arguments).await;
+fn create(arguments: &ArgMatches) -> Result<(), String> {
+    let text = |name: &str| arguments.get_one::<String>(name).cloned();
+    let expires = text("expires").map(|text| {
+        time(&text)
+            .ok_or_else(|| format!("invalid time `{text}`: write it as `2030-01-01T00:00:00Z`."))
+    });
+    let create = CreateToken {
+        role: text("role").ok_or("give --role.")?,
+        tenant: text("tenant"),
+        name: text("name").unwrap_or_default(),
+        expires: expires.transpose()?.map(|time| time.0),
     };
-    match tokens.revoke(id).await.map_err(|error| error.to_string())? {
+    // What is wrong with the request is said before a directory is made.
+    create.checked()?;
+    let token = call(arguments, create, None, &mut |_| Ok(()))?;
+    if arguments.get_flag("json") {
+        return say(&format!("{token}\n"));
+    }
+    let shown = |name: &str| token[name].as_str().unwrap_or_default();
+    let (text, id) = (shown("token"), shown("id"));
+    say(&format!("{text}\nStore it now: it is not shown again. Token id: {id}.\n"))
+}
+
+fn revoke(arguments: &ArgMatches) -> Result<(), String> {
+    let id = arguments.get_one::<String>("id").cloned().unwrap_or_default();
+    match call(arguments, RevokeToken { id: id.clone() }, None, &mut |_| Ok(()))? {
         true => say("Revoked.\n"),
         false => Err(format!("no token with the id `{id}`: run `keyloom token list`.")),
     }
 }
 
-fn request(arguments: &ArgMatches) -> Result<TokenRequest, String> {
-    let text = |name: &str| arguments.get_one::<String>(name).cloned();
-    let role = text("role").as_deref().and_then(Role::of_name).ok_or("give --role.")?;
-    let expires = text("expires");
-    let expires = expires.map(|text| {
-        time(&text)
-            .ok_or_else(|| format!("invalid time `{text}`: write it as `2030-01-01T00:00:00Z`."))
-    });
-    let expires = expires.transpose()?;
-    let name = text("name").unwrap_or_default();
-    let request = TokenRequest { role, tenant: text("tenant"), name, expires };
-    request.checked().map_err(str::to_owned)
-}
-
-async fn create(
-    tokens: &Tokens,
-    request: TokenRequest,
-    arguments: &ArgMatches,
-) -> Result<(), String> {
-    let made = tokens.create(request).await.map_err(|error| error.to_string())?;
-    let (token, text) = made;
+fn list(arguments: &ArgMatches) -> Result<(), String> {
+    let all = call(arguments, ListTokens {}, None, &mut |_| Ok(()))?;
     if arguments.get_flag("json") {
-        let mut shown = token.to_json();
-        shown["token"] = text.into();
-        return say(&format!("{shown}\n"));
+        return say(&all.iter().map(|token| format!("{token}\n")).collect::<String>());
     }
-    say(&format!("{text}\nStore it now: it is not shown again. Token id: {}.\n", token.id))
-}
-
-async fn list(tokens: &Tokens, arguments: &ArgMatches) -> Result<(), String> {
-    let all = tokens.list().await.map_err(|error| error.to_string())?;
-    if arguments.get_flag("json") {
-        let lines: String = all.iter().map(|token| format!("{}\n", token.to_json())).collect();
-        return say(&lines);
-    }
-    let line = |token: &Token| {
-        let (tenant, role) = (token.tenant.as_deref().unwrap_or("(all)"), token.role.name());
-        let expires = token.expires.map_or_else(|| "never".to_owned(), shown);
-        let Token { id, name, created, .. } = token;
-        format!("{id}  {role:<6}  {tenant:<16}  {}  {expires:<24}  {name}\n", shown(*created))
+    let line = |token: &serde_json::Value| {
+        let [id, role, created, name] =
+            ["id", "role", "created", "name"].map(|name| token[name].as_str().unwrap_or_default());
+        let tenant = token["tenant"].as_str().unwrap_or("(all)");
+        let expires = token["expires"].as_str().unwrap_or("never");
+        format!("{id}  {role:<6}  {tenant:<16}  {created:<24}  {expires:<24}  {name}\n")
     };
     let head = format!(
         "{:<16}  {:<6}  {:<16}  {:<24}  {:<24}  {}\n",
         "id", "role", "tenant", "created", "expires", "name"
     );
     say(&(head + &all.iter().map(line).collect::<String>()))
-}
-
-fn shown(time: Time) -> String {
-    FieldType::Time.show(&Value::from(time.0)).as_s().unwrap_or_default().to_owned()
 }

@@ -1,13 +1,13 @@
 //! `keyloom verify`: computes every row of a database anew and compares.
 
 use clap::{Arg, ArgAction, ArgMatches};
-use keyloom::{Db, Finding, Item, Remedy, Repair, Value, item_to_json};
-use keyloom_app::directory::Use;
+use keyloom::{Item, Value, item_to_json, json_to_item};
+use keyloom_app::operations::{Verified, Verify, call};
 use keyloom_app::place;
 
 use crate::command::{Command, json_argument, say};
-use crate::model_file::{ModelFile, block_on};
-use crate::progress::{ProgressBar, Step};
+use crate::model_file::ModelFile;
+use crate::progress::ProgressBar;
 
 pub(crate) const COMMAND: Command = Command { name: "verify", describe, run };
 
@@ -41,82 +41,34 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let file = ModelFile::named(arguments)?;
-    let repair = if arguments.get_flag("repair") { Repair::Yes } else { Repair::No };
-    let is_json = arguments.get_flag("json");
-    let verified = block_on(async {
-        let used = if repair == Repair::Yes { Use::Change } else { Use::Read };
-        let db = place::open(arguments, used).await?.database(&file.text).await?;
-        verify(&db, repair, is_json).await
+    let model = ModelFile::named(arguments)?.text;
+    let [repair, is_json] = ["repair", "json"].map(|flag| arguments.get_flag(flag));
+    let mut bar = ProgressBar::new("rows");
+    let verified = call(arguments, Verify { model, repair }, None, &mut |told| {
+        bar.hear(told, |finding| say(&finding_told(finding, is_json)))
     })?;
-    say(&verified.told(is_json))?;
+    drop(bar);
+    say(&told(verified, is_json))?;
     match (verified.left, repair) {
         (0, _) => Ok(()),
-        (_, Repair::No) => {
+        (_, false) => {
             Err("rows differ from what the model says: see above, or --repair.".to_owned())
         }
-        (_, Repair::Yes) => {
-            Err("something is left that could not be mended: see above.".to_owned())
-        }
+        (_, true) => Err("something is left that could not be mended: see above.".to_owned()),
     }
 }
 
-#[derive(Default)]
-struct Verified {
-    rows: u64,
-    mended: u64,
-    left: u64,
+fn told(verified: Verified, is_json: bool) -> String {
+    let Verified { rows, mended, left } = verified;
+    if is_json {
+        let item = [("rows", rows), ("mended", mended), ("left", left)];
+        return item_to_json(&Item::from(item.map(|(name, n)| (name, Value::from(n))))) + "\n";
+    }
+    format!("{rows} rows verified: {mended} mended, {left} left.\n")
 }
 
-impl Verified {
-    fn told(&self, is_json: bool) -> String {
-        let Verified { rows, mended, left } = *self;
-        if is_json {
-            let item = [("rows", rows), ("mended", mended), ("left", left)];
-            return item_to_json(&Item::from(item.map(|(name, n)| (name, Value::from(n))))) + "\n";
-        }
-        format!("{rows} rows verified: {mended} mended, {left} left.\n")
-    }
-}
-
-async fn verify(db: &Db, repair: Repair, is_json: bool) -> Result<Verified, String> {
-    let mut bar = ProgressBar::new("rows");
-    let (mut from, mut verified) = (None::<String>, Verified::default());
-    loop {
-        let page = db.verify_page(repair, from.as_deref()).await;
-        let page = page.map_err(|error| error.to_string())?;
-        for finding in &page.findings {
-            bar.aside(|| say(&told(finding, is_json)))?;
-            match finding.remedy {
-                Remedy::Mended => verified.mended += 1,
-                Remedy::NotAsked | Remedy::NeedsPerson | Remedy::Changed => verified.left += 1,
-            }
-        }
-        let (rows, total) = (page.progress.rows, page.progress.rows_total);
-        bar.show(Step { count: rows, done: rows, total: Some(total) });
-        verified.rows = rows.max(verified.rows);
-        match page.next {
-            None => return Ok(verified),
-            next => from = next,
-        }
-    }
-}
-
-fn told(finding: &Finding, is_json: bool) -> String {
-    if !is_json {
-        return format!("{finding}\n");
-    }
-    let remedy = match finding.remedy {
-        Remedy::Mended => "mended",
-        Remedy::NotAsked => "not asked",
-        Remedy::NeedsPerson => "needs a person",
-        Remedy::Changed => "changed meanwhile",
-    };
-    let item = Item::from([
-        ("entity", Value::from(finding.entity.as_str())),
-        ("id", Value::from(finding.id.as_str())),
-        ("remedy", Value::from(remedy)),
-        ("said", Value::from(finding.to_string())),
-    ]);
-    item_to_json(&item) + "\n"
+fn finding_told(finding: &str, is_json: bool) -> String {
+    let item = json_to_item(finding.as_bytes()).ok().filter(|_| !is_json);
+    let said = item.and_then(|item| item.get("said").and_then(Value::as_s).map(str::to_owned));
+    said.unwrap_or_else(|| finding.to_owned()) + "\n"
 }

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tour shows what happens")]
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -42,7 +43,7 @@ fn tour(directory: &Path) -> Result<(), Box<dyn Error>> {
     read_tasks(&engine, &tasks)?;
     println!("\nA backup, one more change, and back to the moment before it:");
     let backup = directory.join("backup");
-    let copied = engine.backup(&backup, &mut |_| {})?;
+    let copied = engine.backup(&backup, &mut |_| ControlFlow::Continue(()))?;
     println!("  {} rows copied, up to commit {}", copied.rows, copied.commit);
     let late = Item::from([("id", Value::from("late")), ("owner", Value::from("ada"))]);
     engine.put(Put::new(&tasks, late)).block_on()?;
@@ -50,7 +51,7 @@ fn tour(directory: &Path) -> Result<(), Box<dyn Error>> {
     let target = directory.join("restored");
     let log = Some(directory.join("data"));
     let restore = Restore { backup, log, to: Moment::Commit(before), target: target.clone() };
-    Engine::restore(&restore, &Options::default(), &mut |_| {})?;
+    Engine::restore(&restore, &Options::default(), &mut |_| ControlFlow::Continue(()))?;
     let restored = Engine::open(&target, Options::default())?;
     let (now, then) = (items(&engine, &tasks)?, items(&restored, &tasks)?);
     println!("  {now} tasks now, {then} at commit {before}");

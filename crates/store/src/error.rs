@@ -108,6 +108,9 @@ pub enum Error {
         /// What.
         what: &'static str,
     },
+    /// Whoever was told of the progress did not want it to go on. Nothing is left of it.
+    #[error("It was stopped before its end.")]
+    Stopped,
     /// The engine takes no writes since something failed; reads go on. If the cause can pass
     /// ([`Failure::may_pass`]), writing resumes when it has passed, otherwise after the next open.
     /// Whether the writes in flight at that moment are kept shows then.

@@ -34,13 +34,13 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     assert!(success && out.lines().count() == 3, "{out}");
     assert!(out.contains("the post office is closed"), "{out}");
     assert!(jobs(&["show", "a"]).1.contains("\"status\":\"failed\""));
-    assert_eq!(jobs(&["replay", "a"]).1, "It is run again.\n");
+    assert_eq!(jobs(&["replay", "a"]).1, "Jobs queued again: 1.\n");
     let (success, _, err) = jobs(&["replay", "a"]);
     assert!(!success && err.contains("waiting"), "{err}");
-    assert_eq!(jobs(&["cancel", "a"]).1, "It is called off.\n");
-    assert_eq!(jobs(&["drop", "a"]).1, "It is dropped.\n");
+    assert_eq!(jobs(&["cancel", "a"]).1, "Canceled.\n");
+    assert_eq!(jobs(&["drop", "a"]).1, "Deleted.\n");
     assert!(!jobs(&["show", "a"]).0);
-    assert_eq!(jobs(&["replay", "--all"]).1, "1 are run again.\n");
+    assert_eq!(jobs(&["replay", "--all"]).1, "Jobs queued again: 1.\n");
     assert_eq!(jobs(&["list"]).1, "No job is failed.\n");
     assert_eq!(jobs(&["list", "--status", "waiting", "--json"]).1.lines().count(), 1);
 }

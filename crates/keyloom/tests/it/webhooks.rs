@@ -2,6 +2,7 @@
 //! ids that no other event has.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -311,8 +312,8 @@ fn ids_are_of_one_event_alone_in_all_databases_and_after_a_restore() {
     let db = block_on(open_at(MODEL, engine.clone(), &clock));
     block_on(db.create("page", &json!({ "id": "old" }))).unwrap();
     settle(&db, &posting(&Arc::default()), &clock);
-    engine.backup("/backup", &mut |_| {}).unwrap();
-    Engine::restore(&restore, &options, &mut |_| {}).unwrap();
+    engine.backup("/backup", &mut |_| ControlFlow::Continue(())).unwrap();
+    Engine::restore(&restore, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let restored = Arc::new(Engine::open(Path::new("/restored"), options).unwrap());
     for store in [engine as Arc<dyn Store>, restored] {
         clock.advance_ms(1);

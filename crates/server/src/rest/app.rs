@@ -81,7 +81,7 @@ impl Rest {
     /// of a route; or if there is no operation of a name that is to be closed.
     pub fn new(
         db: Db,
-        tokens: Tokens,
+        tokens: impl Into<Arc<Tokens>>,
         own: Vec<OwnRoute>,
         mut options: RestOptions,
     ) -> Result<Rest, String> {
@@ -120,7 +120,7 @@ impl Rest {
             news: Arc::new(News::new(db.clone())),
             db,
             model,
-            tokens,
+            tokens: tokens.into(),
             options,
             own,
             operations,

@@ -42,7 +42,7 @@ use crate::http::request_id::RequestIds;
 pub(crate) struct RestService {
     pub(super) db: Db,
     pub(super) model: Model,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: Arc<Tokens>,
     pub(super) options: RestOptions,
     pub(super) own: Vec<OwnRoute>,
     pub(super) operations: Vec<Operation>,

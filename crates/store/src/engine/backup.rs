@@ -1,5 +1,6 @@
 //! Backups, and going back to a moment.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,8 +56,8 @@ pub struct CopyProgress {
     pub at: Time,
 }
 
-/// Is told how far a copy has come, every few thousand rows.
-pub type OnProgress<'a> = &'a mut dyn FnMut(CopyProgress);
+/// Is told how far a copy has come, every few thousand rows, and says whether it goes on.
+pub type OnProgress<'a> = &'a mut dyn FnMut(CopyProgress) -> ControlFlow<()>;
 
 /// Copies a moment of a store into an empty directory, which can be opened like any other.
 pub(crate) fn backup(
@@ -155,9 +156,16 @@ fn copy_rows(
             Ok(())
         })?;
         progress.rows += count as u64;
-        on_progress(*progress);
+        tell(on_progress, *progress)?;
     }
     Ok(())
+}
+
+fn tell(on_progress: OnProgress<'_>, progress: CopyProgress) -> Result<(), Error> {
+    match on_progress(progress) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Stopped),
+    }
 }
 
 /// Replays a log up to a moment; returns the last commit replayed. A time before the backup's own
@@ -185,7 +193,7 @@ fn replay_until(
         }
         replay.apply(&mut commits)?;
         *progress = CopyProgress { commit: replay.applied.0, at: replay.last_at, ..*progress };
-        on_progress(*progress);
+        tell(on_progress, *progress)?;
     }
     if is_reached(to, &replay) {
         return Ok(replay.applied);

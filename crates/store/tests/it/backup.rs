@@ -1,6 +1,7 @@
 //! Backups: a copy is exactly one moment, made beside writers or with the power going, and is
 //! nothing or all of it, never a part.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -112,7 +113,12 @@ fn copies_report_their_progress_ascending_up_to_what_they_made() {
     let (engine, clock) = large_store(&disk);
     let copied_at = clock.now();
     let mut reports = Vec::new();
-    let made = engine.backup(COPY, &mut |report| reports.push(report)).unwrap();
+    let made = engine
+        .backup(COPY, &mut |report| {
+            reports.push(report);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
     check_reports(&reports, made);
     assert_eq!((made.commit, made.at), (121, copied_at));
     clock.advance_ms(5000);
@@ -124,8 +130,11 @@ fn copies_report_their_progress_ascending_up_to_what_they_made() {
         to: Moment::Latest,
         target: BACK.into(),
     };
-    let made =
-        Engine::restore(&all, &repeatable(&disk), &mut |report| reports.push(report)).unwrap();
+    let made = Engine::restore(&all, &repeatable(&disk), &mut |report| {
+        reports.push(report);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     check_reports(&reports, made);
     assert_eq!((made.commit, made.at), (171, clock.now()));
     let restored = Engine::open(BACK, repeatable(&disk)).unwrap();
@@ -272,7 +281,8 @@ fn copy_beside_writers(disk: &SimDisk, engine: &Engine, written: &AtomicU64) {
             to: Moment::Latest,
             target: back.as_str().into(),
         };
-        let made = Engine::restore(&restore, &repeatable(disk), &mut |_| {}).unwrap();
+        let made = Engine::restore(&restore, &repeatable(disk), &mut |_| ControlFlow::Continue(()))
+            .unwrap();
         assert!(made.commit >= commit);
         assert!(whole_pairs(disk, &back) >= later, "what was acknowledged is not restored");
     }

@@ -1,6 +1,7 @@
 //! What tests of backups and of restoring share: engines anywhere on a disk, random histories, and
 //! a store with a backup in its middle.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use keyloom_store::{CopyProgress, Engine, Error, Moment, Options, Restore, Store, Time};
@@ -91,7 +92,7 @@ pub(crate) fn assert_same(found: &[(Op, Outcome)], expected: &[(Op, Outcome)], w
 
 /// Backs up a store into a directory.
 pub(crate) fn copy(engine: &Engine, target: &str) -> Result<CopyProgress, Error> {
-    engine.backup(target, &mut |_| {})
+    engine.backup(target, &mut |_| ControlFlow::Continue(()))
 }
 
 /// Restores the backup in `/copy` with the log of the store, into a directory.
@@ -108,7 +109,7 @@ pub(crate) fn restore_of(
 ) -> Result<CopyProgress, Error> {
     let log = Some(DIRECTORY.into());
     let restore = Restore { backup: backup.into(), log, to, target: target.into() };
-    Engine::restore(&restore, &repeatable(disk), &mut |_| {})
+    Engine::restore(&restore, &repeatable(disk), &mut |_| ControlFlow::Continue(()))
 }
 
 /// A disk with a store, closed: a table and some items, a backup of it, and as many items since,

@@ -2,6 +2,7 @@
 //! format file, and the `log` folder of any other program.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use keyloom_store::{DirectoryError, Disk, Engine, Error, Moment, OpenMode, Restore};
@@ -37,7 +38,7 @@ fn attempts(disk: &SimDisk) -> Vec<Result<(), Error>> {
     let restore = |from: &str, to: &str| {
         let [backup, target] = [from, to].map(PathBuf::from);
         let restore = Restore { backup, log: None, to: Moment::Latest, target };
-        Engine::restore(&restore, &repeatable(disk), &mut |_| {}).map(drop)
+        Engine::restore(&restore, &repeatable(disk), &mut |_| ControlFlow::Continue(())).map(drop)
     };
     vec![
         open(disk).map(drop),

@@ -1,6 +1,7 @@
 //! Filling an index of a table in use, a step at a time: it answers nothing until it is whole, and
 //! then it is what a rebuild would make it, whatever was written, dropped or cut off meanwhile.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -252,7 +253,7 @@ fn half_filled() -> SimDisk {
 
 /// How many rows the tree has, of every kind.
 fn rows(engine: &Engine, place: &str) -> u64 {
-    engine.backup(place, &mut |_| {}).unwrap().rows
+    engine.backup(place, &mut |_| ControlFlow::Continue(())).unwrap().rows
 }
 
 #[test]
@@ -298,7 +299,7 @@ fn a_table_dropped_while_an_index_is_filled_leaves_nothing_and_can_be_made_again
 fn a_copy_made_while_an_index_is_filled_goes_on_filling_it() {
     let disk = half_filled();
     let engine = open(&disk).unwrap();
-    let copied = engine.backup("/copy", &mut |_| {}).unwrap();
+    let copied = engine.backup("/copy", &mut |_| ControlFlow::Continue(())).unwrap();
     let mut random = Random::new(3);
     (0..20).for_each(|_| write_something(&engine, &mut random).unwrap());
     engine.settle().unwrap();
@@ -308,7 +309,7 @@ fn a_copy_made_while_an_index_is_filled_goes_on_filling_it() {
         let target = format!("/commit-{commit}");
         let (to, log) = (Moment::Commit(commit), Some(DIRECTORY.into()));
         let restore = Restore { backup: "/copy".into(), log, to, target: target.clone().into() };
-        Engine::restore(&restore, &repeatable(&disk), &mut |_| {}).unwrap();
+        Engine::restore(&restore, &repeatable(&disk), &mut |_| ControlFlow::Continue(())).unwrap();
         let restored = Engine::open(target, repeatable(&disk)).unwrap();
         restored.settle().unwrap();
         check_index(&restored);

@@ -59,6 +59,7 @@ fn others() -> Vec<Error> {
         Error::ChangesGone { oldest: SeqNo(7) },
         Error::ChangesAhead { newest: SeqNo(7) },
         Error::Unsupported { what: "holding a moment" },
+        Error::Stopped,
         Error::WritesRefused(failure()),
         Error::Damaged(Arc::new(damage)),
         DirectoryError::Locked { directory: PathBuf::from("data") }.into(),

@@ -2,6 +2,7 @@
 //! damaged or of another history is refused.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -111,7 +112,9 @@ fn the_latest_moment_is_all_of_the_log_or_the_backup_itself_without_one() {
     assert_eq!(made.commit, last.commit);
     let without_log =
         Restore { backup: COPY.into(), log: None, to: Moment::Latest, target: "/alone".into() };
-    let made = Engine::restore(&without_log, &repeatable(&disk), &mut |_| {}).unwrap();
+    let made =
+        Engine::restore(&without_log, &repeatable(&disk), &mut |_| ControlFlow::Continue(()))
+            .unwrap();
     assert_eq!(made.commit, first.commit);
     assert_same(&contents(&Life::open(&disk, "/alone", first.at)), &first.contents, "the backup");
 }
@@ -224,13 +227,13 @@ fn a_restored_store_takes_writes_reopens_and_can_be_backed_up_and_restored_again
     assert_eq!(copy(&engine, "/again").unwrap().commit, 18);
     put(&engine, &plain, 2000).unwrap();
     let restored = again("/third", Moment::Commit(19));
-    Engine::restore(&restored, &repeatable(&disk), &mut |_| {}).unwrap();
+    Engine::restore(&restored, &repeatable(&disk), &mut |_| ControlFlow::Continue(())).unwrap();
     let third = Engine::open("/third", repeatable(&disk)).unwrap();
     assert_eq!(count(&third, &plain), 18);
     assert!(has(&third, &plain, 2000));
     // The store that was restored from has commits of these numbers too, and they are others.
     let mixed = Restore { log: Some(DIRECTORY.into()), ..again("/mixed", Moment::Latest) };
-    let mixed = Engine::restore(&mixed, &repeatable(&disk), &mut |_| {});
+    let mixed = Engine::restore(&mixed, &repeatable(&disk), &mut |_| ControlFlow::Continue(()));
     assert!(matches!(mixed, Err(Error::Damaged(_))), "{mixed:?}");
 }
 
@@ -290,7 +293,7 @@ fn a_log_that_is_trimmed_while_it_is_opened_is_restored_from_if_enough_is_left()
             to: Moment::Latest,
             target: BACK.into(),
         };
-        let outcome = Engine::restore(&restore, &options, &mut |_| {});
+        let outcome = Engine::restore(&restore, &options, &mut |_| ControlFlow::Continue(()));
         let oldest: u64 = log[trimmed].file_stem().unwrap().to_str().unwrap().parse().unwrap();
         match oldest <= 102 {
             true => assert_eq!(outcome.unwrap().commit, 201),

@@ -1,5 +1,6 @@
 //! Faults that were once there. Each test tells how it showed.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
@@ -58,7 +59,7 @@ fn damaged_middle(disk: &SimDisk) -> TableName {
     spec.feed = Feed::Images;
     engine.create_table(spec).block_on().unwrap();
     put(&engine, &plain, 0).unwrap();
-    let copied = engine.backup("/backup", &mut |_| {}).unwrap();
+    let copied = engine.backup("/backup", &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((copied.commit, copied.at), (2, ManualClock::START));
     (1..200).for_each(|id| put(&engine, &plain, id).unwrap());
     engine.close().unwrap();
@@ -96,7 +97,9 @@ fn the_feed_and_restoring_do_not_read_past_damage() {
         to: Moment::Latest,
         target: "/restored".into(),
     };
-    let error = Engine::restore(&restore, &small_segments(&disk), &mut |_| {}).unwrap_err();
+    let error =
+        Engine::restore(&restore, &small_segments(&disk), &mut |_| ControlFlow::Continue(()))
+            .unwrap_err();
     assert!(matches!(error, Error::Damaged(_)), "{error}");
 }
 

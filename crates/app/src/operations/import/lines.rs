@@ -4,6 +4,8 @@ use std::io::{BufRead, Read};
 
 use keyloom::{Entry, Error};
 
+use crate::operations::Input;
+
 use super::producer::{NobodyListens, Numbered, Producer};
 use super::tally::Problem;
 
@@ -11,18 +13,8 @@ use super::tally::Problem;
 /// for one.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// Where lines come from.
-pub(super) struct Source {
-    pub(super) lines: Box<dyn BufRead + Send>,
-    /// How many bytes there are, if that is known.
-    pub(super) bytes: Option<u64>,
-}
-
 /// Reads all lines and sends what is in them, until nobody listens.
-pub(super) fn read(
-    mut lines: Box<dyn BufRead + Send>,
-    to: &mut Producer,
-) -> Result<(), NobodyListens> {
+pub(super) fn read(mut lines: Input, to: &mut Producer) -> Result<(), NobodyListens> {
     let (mut text, mut line) = (Vec::new(), 0);
     loop {
         line += 1;

@@ -87,7 +87,7 @@ impl Batch {
 }
 
 /// Where entries go to, one after the other.
-pub(crate) struct Producer {
+pub struct Producer {
     batches: Batches,
     batch: Batch,
     to: SyncSender<Work>,
@@ -97,7 +97,7 @@ pub(crate) struct Producer {
 
 /// Whoever took entries in does not want any more.
 #[derive(Debug)]
-pub(crate) struct NobodyListens;
+pub struct NobodyListens;
 
 impl Producer {
     pub(super) fn new(layout: &Layout, to: SyncSender<Work>) -> Producer {
@@ -105,7 +105,11 @@ impl Producer {
     }
 
     /// An entry that was made, and how many were made before.
-    pub(crate) fn add(&mut self, entry: Entry, before: u64) -> Result<(), NobodyListens> {
+    ///
+    /// # Errors
+    ///
+    /// If no more are wanted.
+    pub fn add(&mut self, entry: Entry, before: u64) -> Result<(), NobodyListens> {
         self.done = before;
         let bytes = entry.fields.size();
         self.entry(Numbered { line: before + 1, bytes, entry })

@@ -2,13 +2,14 @@
 //! order, so a line can refer to any line before it, and groups them into few syncs.
 
 use std::collections::VecDeque;
-use std::io::Write;
+use std::time::Instant;
 
 use keyloom::{Db, Entry, Error, Existing, Imported, TenantProblem};
 use keyloom_model::Layout;
+use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-use crate::progress::{ProgressBar, Step};
+use crate::operations::{Progress, Talk};
 
 use super::deferred::{Component, Deferred};
 use super::producer::{Batch, Batches, Numbered, Work};
@@ -18,8 +19,9 @@ use super::tally::{Problem, Tally};
 const IN_FLIGHT_MAX: usize = 64;
 
 /// What a line does that cannot be imported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnProblem {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnProblem {
     /// It ends the import.
     Stop,
     /// It is told.
@@ -33,7 +35,7 @@ enum Stage {
     Deferred,
 }
 
-pub(super) struct Pipeline {
+pub(super) struct Pipeline<'a, 't> {
     db: Db,
     existing: Existing,
     on_problem: OnProblem,
@@ -41,7 +43,8 @@ pub(super) struct Pipeline {
     deferred: Deferred,
     stage: Stage,
     tally: Tally,
-    bar: ProgressBar,
+    talk: &'a mut Talk<'t>,
+    started: Instant,
     bytes_total: Option<u64>,
 }
 
@@ -62,14 +65,14 @@ struct Sent {
     answer: JoinHandle<Result<Vec<Imported>, Error>>,
 }
 
-impl Pipeline {
+impl<'a, 't> Pipeline<'a, 't> {
     pub(super) fn new(
         db: Db,
         existing: Existing,
         on_problem: OnProblem,
         bytes_total: Option<u64>,
-        bar: ProgressBar,
-    ) -> Pipeline {
+        talk: &'a mut Talk<'t>,
+    ) -> Pipeline<'a, 't> {
         Pipeline {
             db,
             existing,
@@ -78,7 +81,8 @@ impl Pipeline {
             deferred: Deferred::default(),
             stage: Stage::Lines,
             tally: Tally::default(),
-            bar,
+            talk,
+            started: Instant::now(),
             bytes_total,
         }
     }
@@ -129,7 +133,7 @@ impl Pipeline {
             self.push(Work::Batch(rest, self.bytes_total.unwrap_or_default())).await?;
         }
         self.drain().await?;
-        self.tally.elapsed = self.bar.elapsed();
+        self.tally.milliseconds = self.started.elapsed().as_millis() as u64;
         Ok(self.tally)
     }
 
@@ -167,15 +171,11 @@ impl Pipeline {
     async fn end_oldest(&mut self) -> Result<(), String> {
         match self.in_flight.pop_front() {
             None => Ok(()),
-            Some(InFlight::Bad(problem)) => {
-                self.tell(problem);
-                Ok(())
-            }
+            Some(InFlight::Bad(problem)) => self.tell(problem),
             Some(InFlight::Batch { sent, bytes_read }) => {
                 self.end_batch(sent).await?;
                 let (count, total) = (self.tally.imported(), self.bytes_total);
-                self.bar.show(Step { count, done: bytes_read, total });
-                Ok(())
+                self.talk.progress(Progress { count, done: bytes_read, total })
             }
             Some(InFlight::Circle(sent)) => self.end_circle(sent).await,
         }
@@ -228,7 +228,7 @@ impl Pipeline {
                 "The entry and {others} others refer to each other, so they are imported together \
                  or not at all: {error}"
             );
-            self.tell(Problem { line, reason });
+            self.tell(Problem { line, reason })?;
         }
         Ok(())
     }
@@ -238,20 +238,17 @@ impl Pipeline {
             return self.deferred.add(entry);
         }
         let reason = reason(&error);
-        self.tell(Problem { line: entry.line, reason });
-        Ok(())
+        self.tell(Problem { line: entry.line, reason })
     }
 
     /// Tells a problem, unless one before it has ended the import.
-    fn tell(&mut self, problem: Problem) {
+    fn tell(&mut self, problem: Problem) -> Result<(), String> {
         if self.is_stopped() {
-            return;
+            return Ok(());
         }
-        self.bar.aside(|| {
-            // That nobody reads it is no reason to stop.
-            let _ = writeln!(std::io::stderr(), "line {}: {}", problem.line, problem.reason);
-        });
+        self.talk.problem(format!("line {}: {}", problem.line, problem.reason))?;
         self.tally.add(problem);
+        Ok(())
     }
 }
 

@@ -1,0 +1,56 @@
+//! What an import has done.
+
+use keyloom::Imported;
+use serde::{Deserialize, Serialize};
+
+/// As many problems as are kept; all of them are told.
+const PROBLEMS_MAX: usize = 1000;
+
+/// A line that was not imported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Which one, from 1 on.
+    pub line: u64,
+    /// Why.
+    pub reason: String,
+}
+
+/// How many entries became what.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Entities that were not there.
+    pub created: u64,
+    /// Entities that were there with the same fields.
+    pub unchanged: u64,
+    /// Entities that were there with other fields.
+    pub replaced: u64,
+    /// Entries that were refused.
+    pub not_imported: u64,
+    /// Why, for the first of them.
+    pub problems: Vec<Problem>,
+    /// How long it took.
+    pub milliseconds: u64,
+}
+
+impl Tally {
+    pub(super) fn count(&mut self, imported: &[Imported]) {
+        for one in imported {
+            match one {
+                Imported::Created => self.created += 1,
+                Imported::Unchanged => self.unchanged += 1,
+                Imported::Replaced => self.replaced += 1,
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, problem: Problem) {
+        self.not_imported += 1;
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        }
+    }
+
+    pub(super) fn imported(&self) -> u64 {
+        self.created + self.unchanged + self.replaced
+    }
+}
