@@ -241,6 +241,8 @@ const DEVELOPMENT: &[&str] = &[
     "rustls",
     "serde",
     "serde_json",
+    // The runtime of clients.
+    "tokio",
     // To look at the log.
     "tracing-subscriber",
 ];
