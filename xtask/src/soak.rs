@@ -69,6 +69,7 @@ impl Draw {
             variable("KEYLOOM_SEED", &fresh),
             variable("PROPTEST_CASES", &|| "1000".to_owned()),
             variable("ONCALL_SEEDS", &|| "10000".to_owned()),
+            variable("KEYLOOM_KILLS", &|| "500".to_owned()),
         ];
         Draw { variables }
     }

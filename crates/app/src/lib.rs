@@ -22,8 +22,10 @@ pub mod operations;
 pub mod pages;
 pub mod panics;
 pub mod place;
+pub mod reload;
 mod serve;
 mod settings;
+pub mod socket;
 mod worker;
 
 pub use application::{Application, Parts, exit};

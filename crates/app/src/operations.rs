@@ -8,6 +8,7 @@ mod explain;
 mod export;
 mod import;
 mod jobs;
+mod status;
 mod talk;
 mod tokens;
 mod verify;
@@ -19,13 +20,14 @@ use crate::directory::Use;
 
 pub use backup::{Backup, Copied, create};
 pub use call::{block_on, call};
-pub use data::Data;
+pub use data::{About, Data};
 pub use explain::{Asked, Explain};
 pub use export::Export;
 pub use import::{
     Import, NobodyListens, OnProblem, Problem, Produce, Produced, Producer, Tally, take_in,
 };
 pub use jobs::{JobAction, Jobs};
+pub use status::{Status, StatusAnswer};
 pub use talk::{Input, Progress, Talk, Told};
 pub use tokens::{CreateToken, ListTokens, RevokeToken};
 pub use verify::{Verified, Verify};

@@ -59,7 +59,7 @@ pub struct Opened {
 pub fn arguments(command: clap::Command) -> clap::Command {
     let data = Arg::new("data").long("data").value_name("DIR");
     let data = data.value_parser(value_parser!(PathBuf));
-    let data = data.help("Data directory; no other process may have it open");
+    let data = data.help("Data directory; a server that has it open runs the command");
     remote_arguments(command.arg(data))
         .group(ArgGroup::new("place").args(["data", "dynamodb"]).required(true))
 }

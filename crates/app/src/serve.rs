@@ -11,9 +11,11 @@ use keyloom_server::{Limits, Rest, RestOptions};
 use crate::application::Parts;
 use crate::console::print;
 use crate::directory::close;
+use crate::operations::{About, Data};
 use crate::place::{self, Opened};
+use crate::reload::Hangup;
 use crate::worker::Workers;
-use crate::{admin_token, listen, logging, pages};
+use crate::{admin_token, listen, logging, pages, socket};
 
 /// A document has at most 320 KiB, and a transaction 100 of them that fit into 4 MB.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -67,13 +69,14 @@ pub fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
 
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
     logging::start(arguments);
+    let hangup = Hangup::catch()?;
     // A malformed token and a taken port are noticed before anything is created.
     let admin = admin_token::named(served.program, arguments)?;
     let reserved = listen::reserve(arguments)?;
     let (default, options) = (served.default_directory, listen::options(arguments));
     let opened = place::open_or_create(arguments, default, options).await?;
     let Opened { place, name, flag, engine } = opened;
-    let tokens = place.tokens().await?;
+    let tokens = Arc::new(place.tokens().await?);
     admin_token::ensure(&tokens, admin.as_ref()).await?;
     let db = place.database(served.model).await?;
     let is_open = tokens.is_open();
@@ -86,7 +89,7 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let pages = [pages, pages::named(arguments)?].concat();
     let options =
         RestOptions { name: served.name.to_owned(), closed, pages, engine: engine.clone() };
-    let rest = Rest::new(db.clone(), tokens, routes, options)?;
+    let rest = Rest::new(db.clone(), tokens.clone(), routes, options)?;
     let greeting = rest.greeting();
     let config = listen::config(arguments, default_limits())?;
     if is_open && !config.listen.ip().is_loopback() {
@@ -104,7 +107,23 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
         Some(handlers) => Some(Workers::start(&db, handlers).await),
         None => None,
     };
-    drop(db);
+    let reloading = {
+        let (reload, tokens, arguments) = (server.reload(), tokens.clone(), arguments.clone());
+        let (reload, program) = (Arc::new(reload), served.program.to_owned());
+        hangup.reload(move || {
+            let (reload, tokens) = (reload.clone(), tokens.clone());
+            let admin = admin_token::named(&program, &arguments);
+            async move {
+                reload().map_err(|error| error.to_string())?;
+                tokens.reload().await.map_err(|error| error.to_string())?;
+                admin_token::ensure(&tokens, admin?.as_ref()).await
+            }
+        })
+    };
+    let socket = engine.as_ref().and_then(|engine| {
+        let about = About::new(served.name, &url);
+        socket::listen(engine, Data::Served { db, tokens, engine: engine.clone(), about })
+    });
     let stop = listen::stop_signal()?;
     print(&format!("Serving {} from {name} on {url}", served.name));
     if is_open {
@@ -112,6 +131,10 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     }
     print(&greeting.replace("URL", &url));
     server.run(stop).await;
+    reloading.abort();
+    if let Some(socket) = socket {
+        socket.stop().await;
+    }
     chores.abort();
     deletions.abort();
     // It holds the database, which must be dropped before the engine closes.

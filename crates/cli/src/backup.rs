@@ -24,7 +24,7 @@ Examples:
 fn describe(command: clap::Command) -> clap::Command {
     command
         .about("Copy a data directory")
-        .arg(data_argument("Data directory; no other process may have it open"))
+        .arg(data_argument("Data directory; a server that has it open runs the command"))
         .arg(target_argument())
         .arg(json_argument())
         .after_help(EXAMPLES)

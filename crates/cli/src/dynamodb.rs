@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom_app::directory::{close, open_or_create};
-use keyloom_app::{listen, logging, print};
+use keyloom_app::operations::{About, Data};
+use keyloom_app::reload::Hangup;
+use keyloom_app::{listen, logging, print, socket};
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
 use keyloom_server::{Credentials, DynamoDb, Limits};
 use keyloom_store::SystemClock;
@@ -27,7 +29,8 @@ Examples:
       has the format of ~/.aws/credentials
 
 Every option is also an environment variable: --max-body is KEYLOOM_MAX_BODY.
-Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress.";
+Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress. SIGHUP makes it read the
+certificate and the credentials again.";
 
 fn describe(command: clap::Command) -> clap::Command {
     let path = |name: &'static str, value: &'static str| {
@@ -57,6 +60,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
 
 async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     logging::start(arguments);
+    let hangup = Hangup::catch()?;
     let data = arguments.get_one::<PathBuf>("data").ok_or("give --data.")?;
     let credentials = credentials(arguments)?;
     let is_open = credentials.is_none();
@@ -66,16 +70,35 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     let region = arguments.get_one::<String>("region").cloned().unwrap_or_default();
     let options = EndpointOptions { region, ..EndpointOptions::default() };
     let endpoint = Endpoint::new(engine.clone(), options);
-    let app = DynamoDb::new(endpoint, credentials, Arc::new(SystemClock)).measuring(&engine);
+    let app =
+        DynamoDb::new(endpoint, credentials.clone(), Arc::new(SystemClock)).measuring(&engine);
     let config = listen::config(arguments, Limits::default())?;
     drop(reserved);
     let (server, url) = listen::bind(config, app.into()).await?;
+    let (reload, arguments) = (Arc::new(server.reload()), arguments.clone());
+    let reloading = hangup.reload(move || {
+        let (reload, old, new) =
+            (reload.clone(), credentials.clone(), self::credentials(&arguments));
+        async move {
+            reload().map_err(|error| error.to_string())?;
+            if let (Some(old), Some(new)) = (old, new?) {
+                old.replace(&new);
+            }
+            Ok(())
+        }
+    });
+    let about = About::new("DynamoDB", &url);
+    let socket = socket::listen(&engine, Data::Tables { engine: engine.clone(), about });
     let stop = listen::stop_signal()?;
     print(&format!("Listening on {url}"));
     if is_open {
         print("No --credentials: any signature is accepted, from this machine only.");
     }
     server.run(stop).await;
+    reloading.abort();
+    if let Some(socket) = socket {
+        socket.stop().await;
+    }
     print("Stopped.");
     close(engine)
 }

@@ -33,7 +33,7 @@ fn describe(command: clap::Command) -> clap::Command {
     command
         .about("Export entities as JSON Lines")
         .arg(ModelFile::argument())
-        .arg(data_argument("Data directory; no other process may have it open"))
+        .arg(data_argument("Data directory; a server that has it open runs the command"))
         .arg(output_argument())
         .arg(
             Arg::new("entity")

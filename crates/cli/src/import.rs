@@ -30,7 +30,10 @@ fn describe(command: clap::Command) -> clap::Command {
     command
         .about("Import entities from JSON Lines")
         .arg(ModelFile::argument())
-        .arg(data_argument("Data directory, created if missing"))
+        .arg(data_argument(
+            "Data directory, created if missing; a server that has it open runs the\n\
+             command",
+        ))
         .arg(
             Arg::new("file")
                 .value_name("FILE")

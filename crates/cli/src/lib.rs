@@ -22,6 +22,7 @@ mod progress;
 mod restore;
 mod run;
 mod serve;
+mod status;
 mod token;
 mod verify;
 mod webhooks;

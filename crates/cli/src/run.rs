@@ -7,7 +7,7 @@ use keyloom_app::{Environment, exit};
 use crate::command::Command;
 use crate::{
     backup, chart, check, completions, demo, dynamodb, explain, export, health, import, jobs,
-    restore, serve, token, verify,
+    restore, serve, status, token, verify,
 };
 
 /// Every command, in the order in which `--help` lists them: from the model to serving it, to what
@@ -19,6 +19,7 @@ const COMMANDS: &[Command] = &[
     demo::COMMAND,
     token::COMMAND,
     jobs::COMMAND,
+    status::COMMAND,
     health::COMMAND,
     dynamodb::COMMAND,
     import::COMMAND,

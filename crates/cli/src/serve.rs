@@ -33,7 +33,9 @@ Examples:
       Store the data in a DynamoDB table, created if missing
 
 Every option is also an environment variable: --max-body is KEYLOOM_MAX_BODY.
-Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress.";
+Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress. SIGHUP makes it read the
+certificate and the admin token again. While it runs, commands such as `keyloom backup --data DIR` work
+through the private socket in the data directory.";
 
 fn describe(command: clap::Command) -> clap::Command {
     let command = command.about("Serve a model over HTTP, with an API reference at /docs");

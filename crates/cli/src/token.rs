@@ -24,7 +24,7 @@ Examples:
   keyloom token list --data ./data
   keyloom token revoke --data ./data ID
 
-No other process may have the directory open. While a server runs, use its API as an admin:
+A server that has the directory open knows of it at once. Admins can also use its API:
   curl -H 'Authorization: Bearer ...' URL/tokens --json '{\"name\": \"shop\", \"role\": \"writer\"}'";
 
 fn describe(command: clap::Command) -> clap::Command {

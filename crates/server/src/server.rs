@@ -12,14 +12,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 
 use crate::app::Face;
 use crate::http::connection::{self, Stop};
 use crate::http::edge::{Edge, Origin};
 use crate::http::layers;
 use crate::race::{Either, race};
-use crate::{App, Config, Limits, ServerError, tls};
+use crate::tls::Certificate;
+use crate::{App, Config, Limits, ServerError};
 
 /// How long to wait when the system has no connection to give, as when too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -33,7 +33,7 @@ pub struct Server {
     router: Router,
     face: Arc<dyn Face>,
     edge: Arc<Edge>,
-    tls: Option<TlsAcceptor>,
+    certificate: Option<Arc<Certificate>>,
 }
 
 impl Server {
@@ -48,7 +48,7 @@ impl Server {
         if app.face.is_open() && !address.ip().is_loopback() {
             return Err(ServerError::Open { address });
         }
-        let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
+        let certificate = config.tls.as_ref().map(Certificate::load).transpose()?.map(Arc::new);
         let origins = config.cors_origins.iter().map(|origin| cors_origin(origin));
         let origins = origins.collect::<Result<Vec<_>, _>>()?;
         let failed = |cause| ServerError::Listen { address, cause };
@@ -57,12 +57,19 @@ impl Server {
         let face = app.face.clone();
         let router = layers::around(app, &origins);
         let edge = Arc::new(Edge::new(within_handles(config.limits)));
-        Ok(Server { listener, address, router, face, edge, tls })
+        Ok(Server { listener, address, router, face, edge, certificate })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What reads the files of TLS again, while the server runs. Files that cannot be used are an
+    /// error and change nothing.
+    pub fn reload(&self) -> impl Fn() -> Result<(), ServerError> + Send + Sync + use<> {
+        let certificate = self.certificate.clone();
+        move || certificate.as_ref().map_or(Ok(()), |certificate| certificate.reload())
     }
 
     /// Serves until `stop` is ready; then answers what is under way, within the time that the
@@ -105,7 +112,8 @@ impl Server {
         client: SocketAddr,
         stopped: watch::Receiver<Stop>,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let (router, tls, edge) = (self.router.clone(), self.tls.clone(), self.edge.clone());
+        let (router, edge) = (self.router.clone(), self.edge.clone());
+        let tls = self.certificate.as_ref().map(|certificate| certificate.acceptor());
         async move {
             // A client that is not admitted finds the connection closed, and can try again.
             let Some(place) = edge.connections.admit(client.ip()).await else { return };

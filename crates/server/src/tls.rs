@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
@@ -12,8 +12,32 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{ServerError, TlsFiles};
 
-/// What accepts connections with the certificate of the files.
-pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ServerError> {
+/// A certificate that can be renewed while it is in use.
+pub(crate) struct Certificate {
+    files: TlsFiles,
+    acceptor: RwLock<TlsAcceptor>,
+}
+
+impl Certificate {
+    /// The certificate of the files.
+    pub(crate) fn load(files: &TlsFiles) -> Result<Certificate, ServerError> {
+        Ok(Certificate { files: files.clone(), acceptor: RwLock::new(acceptor(files)?) })
+    }
+
+    /// What accepts connections with it.
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        self.acceptor.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the files again, for connections from now on. Files that cannot be used change nothing.
+    pub(crate) fn reload(&self) -> Result<(), ServerError> {
+        let acceptor = acceptor(&self.files)?;
+        *self.acceptor.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
+        Ok(())
+    }
+}
+
+fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ServerError> {
     let certificates = CertificateDer::pem_file_iter(&files.certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| refused(&files.certificate, error))?;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 pub enum DirectoryError {
     /// The data directory is open in another process.
     #[error(
-        "The data directory {} is open in another process. Stop that process first.",
+        "The data directory {} is open in another process, which takes no commands \
+         through a socket in it. Stop that process first.",
         .directory.display()
     )]
     Locked {

@@ -1,12 +1,14 @@
 //! Running an operation on the data that a command names.
 
+use std::path::PathBuf;
+
 use clap::ArgMatches;
 
 use super::{Data, Input, Operation, Talk, Told};
-use crate::directory;
 use crate::place::{self, Opened};
+use crate::{directory, socket};
 
-/// Runs an operation on the data that the arguments select.
+/// Runs an operation on the data that the arguments select: by the server that has it open, or here.
 ///
 /// # Errors
 ///
@@ -17,6 +19,10 @@ pub fn call<O: Operation>(
     input: Option<Input>,
     tell: &mut dyn FnMut(Told) -> Result<(), String>,
 ) -> Result<O::Answer, String> {
+    let directory = arguments.get_one::<PathBuf>("data");
+    if let Some(server) = directory.map(|path| socket::connect(path)).transpose()?.flatten() {
+        return socket::ask(&server, &operation, input, tell);
+    }
     block_on(async {
         let Opened { place, engine, .. } = place::open(arguments, operation.used()).await?;
         let data = Data::Opened { place, engine: engine.clone() };

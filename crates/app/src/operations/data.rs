@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use keyloom::Db;
+use keyloom::{Clock, Db, SystemClock};
 use keyloom_server::Tokens;
 use keyloom_store::Engine;
+use serde::{Deserialize, Serialize};
 
 use crate::place::Place;
 
@@ -26,9 +27,37 @@ pub enum Data {
         tokens: Arc<Tokens>,
         /// What keeps it.
         engine: Arc<Engine>,
+        /// Which server.
+        about: About,
     },
     /// A server serves its tables, by no model.
-    Tables(Arc<Engine>),
+    Tables {
+        /// What keeps them.
+        engine: Arc<Engine>,
+        /// Which server.
+        about: About,
+    },
+}
+
+/// What a server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// What it serves.
+    pub name: String,
+    /// Where.
+    pub url: String,
+    /// Since when, in milliseconds since 1970.
+    pub since: u64,
+    /// The number of its process.
+    pub process: u32,
+}
+
+impl About {
+    /// A server of this process that starts now.
+    pub fn new(name: &str, url: &str) -> About {
+        let (name, url) = (name.to_owned(), url.to_owned());
+        About { name, url, since: SystemClock.now().0, process: std::process::id() }
+    }
 }
 
 impl Data {
@@ -42,7 +71,7 @@ impl Data {
                                        name the one that it serves, or restart it with this one."
                     .to_owned()),
             },
-            Data::Tables(_) => Err(NO_MODEL.to_owned()),
+            Data::Tables { .. } => Err(NO_MODEL.to_owned()),
         }
     }
 
@@ -51,7 +80,15 @@ impl Data {
         match self {
             Data::Opened { place, .. } => place.tokens().await.map(Arc::new),
             Data::Served { tokens, .. } => Ok(tokens.clone()),
-            Data::Tables(_) => Err(NO_MODEL.to_owned()),
+            Data::Tables { .. } => Err(NO_MODEL.to_owned()),
+        }
+    }
+
+    /// The server that has it open.
+    pub(super) fn about(&self) -> Option<&About> {
+        match self {
+            Data::Opened { .. } => None,
+            Data::Served { about, .. } | Data::Tables { about, .. } => Some(about),
         }
     }
 
@@ -61,7 +98,7 @@ impl Data {
             Data::Opened { engine, .. } => {
                 engine.as_ref().ok_or_else(|| "this works on data directories only.".to_owned())
             }
-            Data::Served { engine, .. } | Data::Tables(engine) => Ok(engine),
+            Data::Served { engine, .. } | Data::Tables { engine, .. } => Ok(engine),
         }
     }
 }

@@ -20,6 +20,7 @@ mod kill;
 mod killed_import;
 mod models;
 mod once;
+mod online;
 mod openapi;
 mod process;
 mod readme;

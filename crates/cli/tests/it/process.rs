@@ -60,6 +60,10 @@ impl Served {
         (Served { child, url, directory }, lines)
     }
 
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// The head and the body of what a path is answered with.
     pub(crate) fn get(&self, path: &str, headers: &str) -> (String, String) {
         let host = self.url.strip_prefix("http://").unwrap();
@@ -123,6 +127,11 @@ impl Serving {
         let url = greeting.lines().next().and_then(|line| line.split(" on ").last());
         let url = url.expect("it says where it listens").to_owned();
         Serving { child, url, greeting }
+    }
+
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Ends it without asking.

@@ -13,7 +13,7 @@ use crate::process::{Folder, app, told};
 const WITHOUT_DATA: &[&str] = &["check", "chart", "completions", "health"];
 
 /// Every other command, with `DIR` for the directory and `NEW` for one that does not exist.
-const CALLS: &[&[&str]] = &[
+pub(crate) const CALLS: &[&[&str]] = &[
     &["serve", "MODEL", "--data", "DIR", "--listen", "127.0.0.1:0"],
     &["demo", "tasks", "--data", "DIR", "--listen", "127.0.0.1:0", "--size", "10"],
     &["dynamodb", "--data", "DIR", "--listen", "127.0.0.1:0"],
@@ -21,6 +21,7 @@ const CALLS: &[&[&str]] = &[
     &["token", "create", "--data", "DIR", "--role", "admin"],
     &["token", "list", "--data", "DIR"],
     &["token", "revoke", "--data", "DIR", "0000"],
+    &["status", "--data", "DIR"],
     &["jobs", "list", "ONCALL", "--data", "DIR"],
     &["export", "MODEL", "--data", "DIR"],
     &["verify", "MODEL", "--data", "DIR"],
@@ -45,7 +46,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    fn new(name: &str) -> Rig {
+    pub(crate) fn new(name: &str) -> Rig {
         let line = r#"{"entity":"task","id":"a","fields":{"name":"wash up"}}"#;
         Rig::with_lines(name, format!("{line}\n"))
     }

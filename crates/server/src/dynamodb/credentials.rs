@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-/// Access keys with their secrets.
+type Secrets = BTreeMap<String, String>;
+
+/// Access keys with their secrets. All clones have the same, also after they were replaced.
 #[derive(Clone, Default)]
 pub struct Credentials {
-    secrets: BTreeMap<String, String>,
+    secrets: Arc<RwLock<Secrets>>,
 }
 
 /// Why a file of credentials cannot be used.
@@ -35,7 +38,7 @@ impl Credentials {
     ///
     /// The first line that cannot be understood, a key without its secret, or no key at all.
     pub fn parse(text: &str) -> Result<Credentials, CredentialsError> {
-        let mut credentials = Credentials::default();
+        let mut secrets = Secrets::new();
         let (mut key, mut secret) = (None, None);
         let mut last = 0;
         for (index, line) in text.lines().map(str::trim).enumerate() {
@@ -45,7 +48,7 @@ impl Credentials {
                 continue;
             }
             if line.starts_with('[') {
-                credentials.add(last, key.take(), secret.take())?;
+                add(&mut secrets, last, (key.take(), secret.take()))?;
                 continue;
             }
             let Some((name, value)) = line.split_once('=') else {
@@ -62,37 +65,46 @@ impl Credentials {
                 _ => {}
             }
         }
-        credentials.add(last, key, secret)?;
-        if credentials.secrets.is_empty() {
+        add(&mut secrets, last, (key, secret))?;
+        if secrets.is_empty() {
             return Err(CredentialsError { line: last, why: "the file has no keys" });
         }
-        Ok(credentials)
+        Ok(Credentials { secrets: Arc::new(RwLock::new(secrets)) })
+    }
+
+    /// From now on, these are the others instead.
+    pub fn replace(&self, others: &Credentials) {
+        let others = others.read().clone();
+        *self.secrets.write().unwrap_or_else(PoisonError::into_inner) = others;
     }
 
     /// The secret of a key.
-    pub(super) fn secret(&self, key: &str) -> Option<&str> {
-        self.secrets.get(key).map(String::as_str)
+    pub(super) fn secret(&self, key: &str) -> Option<String> {
+        self.read().get(key).cloned()
     }
 
-    fn add(
-        &mut self,
-        line: usize,
-        key: Option<String>,
-        secret: Option<String>,
-    ) -> Result<(), CredentialsError> {
-        match (key, secret) {
-            (None, None) => Ok(()),
-            (Some(key), Some(secret)) => {
-                self.secrets.insert(key, secret);
-                Ok(())
-            }
-            (Some(_), None) => Err(CredentialsError {
-                line,
-                why: "the profile before has no aws_secret_access_key",
-            }),
-            (None, Some(_)) => {
-                Err(CredentialsError { line, why: "the profile before has no aws_access_key_id" })
-            }
+    fn read(&self) -> RwLockReadGuard<'_, Secrets> {
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds what a profile says.
+fn add(
+    secrets: &mut Secrets,
+    line: usize,
+    (key, secret): (Option<String>, Option<String>),
+) -> Result<(), CredentialsError> {
+    match (key, secret) {
+        (None, None) => Ok(()),
+        (Some(key), Some(secret)) => {
+            secrets.insert(key, secret);
+            Ok(())
+        }
+        (Some(_), None) => {
+            Err(CredentialsError { line, why: "the profile before has no aws_secret_access_key" })
+        }
+        (None, Some(_)) => {
+            Err(CredentialsError { line, why: "the profile before has no aws_access_key_id" })
         }
     }
 }
@@ -100,7 +112,7 @@ impl Credentials {
 /// Keys only: a secret must not get into a log.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.secrets.keys()).finish()
+        f.debug_set().entries(self.read().keys()).finish()
     }
 }
 
@@ -113,9 +125,16 @@ mod tests {
         let good = "# mine\n[default]\naws_access_key_id = A\naws_secret_access_key= s=1 \n\n\
                     [two]\nregion = x\naws_secret_access_key=t\naws_access_key_id=B\n";
         let credentials = Credentials::parse(good).unwrap();
-        assert_eq!((credentials.secret("A"), credentials.secret("B")), (Some("s=1"), Some("t")));
+        assert_eq!(
+            ["A", "B"].map(|key| credentials.secret(key)),
+            [Some("s=1".to_owned()), Some("t".to_owned())]
+        );
         assert_eq!(credentials.secret("C"), None);
         assert_eq!(format!("{credentials:?}"), r#"{"A", "B"}"#);
+        let used = credentials.clone();
+        let other = "aws_access_key_id = C\naws_secret_access_key = u";
+        credentials.replace(&Credentials::parse(other).unwrap());
+        assert_eq!((used.secret("A"), used.secret("C")), (None, Some("u".to_owned())));
         let bad = [
             ("", 0, "the file has no keys"),
             ("[a]\nhello", 2, "it is neither `[profile]` nor `name = value`"),

@@ -67,7 +67,7 @@ pub(super) fn verify(
     let hash = hex(digest(&SHA256, canonical.as_bytes()).as_ref());
     let to_sign = format!("{ALGORITHM}\n{time}\n{scope}\n{hash}");
     let secret = credentials.secret(key).ok_or_else(unrecognized)?;
-    let signing = signing_key(secret, date, region);
+    let signing = signing_key(&secret, date, region);
     hmac::verify(&signing, to_sign.as_bytes(), signature).map_err(|_| {
         invalid(
             "The request signature we calculated does not match the signature you provided. Check \

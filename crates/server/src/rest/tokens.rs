@@ -54,6 +54,19 @@ impl Tokens {
         Ok(tokens)
     }
 
+    /// Looks again whether there are tokens: another process may have made the first one.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn reload(&self) -> Result<(), Error> {
+        // Never opens the door: what was revoked last leaves it closed, too.
+        if !self.rows().await?.is_empty() {
+            self.is_open.store(false, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
     /// Whether anybody is let in.
     pub fn is_open(&self) -> bool {
         self.is_open.load(Ordering::SeqCst)

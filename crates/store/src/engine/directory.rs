@@ -4,6 +4,7 @@
 //! format               text: what this is, the version of the format, the number of the store
 //! tree.redb            the tree
 //! log/                 the log's segments
+//! socket               only while a server has it open: of the server, not of the engine
 //! keyloom-unfinished   only while the directory is being created: the number of the store
 //! ```
 //!

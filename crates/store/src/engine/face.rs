@@ -104,6 +104,11 @@ impl Engine {
         Ok(engine)
     }
 
+    /// The directory that it was opened in.
+    pub fn directory(&self) -> &Path {
+        &self.shared.directory
+    }
+
     /// Brings everything to the disk and closes the store.
     pub fn close(mut self) -> Result<(), Error> {
         let checkpointed = match self.shared.options.read_only {

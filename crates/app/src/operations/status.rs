@@ -1,0 +1,61 @@
+//! How a data directory is doing.
+
+use serde::{Deserialize, Serialize};
+
+use super::{About, Data, Operation, Talk};
+use crate::directory::Use;
+
+/// Tells how a data directory is doing.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Status {}
+
+/// How a data directory is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusAnswer {
+    /// The version of the program that has it open.
+    pub version: String,
+    /// The server that has it open.
+    pub server: Option<About>,
+    /// The last commit that readers see.
+    pub commit: u64,
+    /// The last commit that is safe on disk.
+    pub synced: u64,
+    /// The last commit that the tree on disk has.
+    pub checkpointed: u64,
+    /// The oldest commit in the log.
+    pub oldest: u64,
+    /// Bytes of the tree.
+    pub tree_bytes: u64,
+    /// Bytes of the log.
+    pub log_bytes: u64,
+    /// Files of the log.
+    pub log_segments: u64,
+    /// Why no writes are taken, if that is so.
+    pub failure: Option<String>,
+}
+
+impl Operation for Status {
+    const NAME: &'static str = "status";
+    type Answer = StatusAnswer;
+
+    fn used(&self) -> Use {
+        Use::Read
+    }
+
+    async fn run(self, data: &Data, _: &mut Talk<'_>) -> Result<StatusAnswer, String> {
+        let status = data.engine()?.status().map_err(|error| error.to_string())?;
+        Ok(StatusAnswer {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            server: data.about().cloned(),
+            commit: status.commit,
+            synced: status.synced,
+            checkpointed: status.checkpointed,
+            oldest: status.oldest,
+            tree_bytes: status.tree_bytes,
+            log_bytes: status.log_bytes,
+            log_segments: status.log_segments as u64,
+            // A command that only reads takes no writes, and that is no failure.
+            failure: data.about().and(status.failure).map(|failure| failure.to_string()),
+        })
+    }
+}

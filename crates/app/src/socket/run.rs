@@ -1,0 +1,54 @@
+//! Running what was asked for.
+
+use serde_json::Value as Json;
+
+use super::message::Request;
+use crate::operations::{
+    Backup, CreateToken, Data, Explain, Export, Import, Jobs, ListTokens, Operation, RevokeToken,
+    Status, Talk, Verify, block_on,
+};
+
+type Run = fn(Json, &Data, &mut Talk<'_>) -> Result<Json, String>;
+
+/// All operations, by their names.
+const OPERATIONS: &[(&str, Run)] = &[
+    (Backup::NAME, run_one::<Backup>),
+    (CreateToken::NAME, run_one::<CreateToken>),
+    (Explain::NAME, run_one::<Explain>),
+    (Export::NAME, run_one::<Export>),
+    (Import::NAME, run_one::<Import>),
+    (Jobs::NAME, run_one::<Jobs>),
+    (ListTokens::NAME, run_one::<ListTokens>),
+    (RevokeToken::NAME, run_one::<RevokeToken>),
+    (Status::NAME, run_one::<Status>),
+    (Verify::NAME, run_one::<Verify>),
+];
+
+pub(super) fn run(request: Request, data: &Data, talk: &mut Talk<'_>) -> Result<Json, String> {
+    let ours = env!("CARGO_PKG_VERSION");
+    if request.version != ours {
+        return Err(format!(
+            "the server that has the data open is of version {ours}, and this command of {}: use \
+             the command of that version.",
+            request.version
+        ));
+    }
+    let run = OPERATIONS.iter().find(|(name, _)| *name == request.name);
+    let (_, run) = run.ok_or_else(|| format!("the server knows no `{}`.", request.name))?;
+    run(request.operation, data, talk)
+}
+
+fn run_one<O: Operation>(
+    operation: Json,
+    data: &Data,
+    talk: &mut Talk<'_>,
+) -> Result<Json, String> {
+    let operation: O = serde_json::from_value(operation).map_err(|error| not_understood(&error))?;
+    // On a runtime of its own: it must not hold up those who serve.
+    let answer = block_on(operation.run(data, talk))?;
+    serde_json::to_value(answer).map_err(|error| error.to_string())
+}
+
+pub(super) fn not_understood(error: &dyn std::error::Error) -> String {
+    format!("the server does not understand the command: {error}.")
+}

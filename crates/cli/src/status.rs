@@ -1,0 +1,72 @@
+//! `keyloom status`: how a data directory is doing, and who serves it.
+
+use clap::ArgMatches;
+use indicatif::HumanBytes;
+use keyloom_app::operations::{Status, StatusAnswer, call};
+use keyloom_model::FieldType;
+use keyloom_value::Value;
+
+use crate::command::{Command, json_argument, say};
+use crate::model_file::data_argument;
+use crate::progress::grouped;
+
+pub(crate) const COMMAND: Command = Command { name: "status", describe, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  keyloom status --data ./data
+      Print which server has the directory open, whether it accepts writes, and what it takes on disk
+
+  keyloom status --data ./data --json";
+
+fn describe(command: clap::Command) -> clap::Command {
+    command
+        .about("Show how a data directory is doing")
+        .arg(data_argument("Data directory"))
+        .arg(json_argument())
+        .after_help(EXAMPLES)
+}
+
+fn run(arguments: &ArgMatches) -> Result<(), String> {
+    let status = call(arguments, Status {}, None, &mut |_| Ok(()))?;
+    if arguments.get_flag("json") {
+        let json = serde_json::to_string(&status).map_err(|error| error.to_string())?;
+        return say(&(json + "\n"));
+    }
+    say(&table(&status))
+}
+
+fn table(status: &StatusAnswer) -> String {
+    let server = match &status.server {
+        None => "none".to_owned(),
+        Some(about) => {
+            let since = FieldType::Time.show(&Value::from(about.since));
+            format!(
+                "{} on {}, process {}, since {}",
+                about.name,
+                about.url,
+                about.process,
+                since.as_s().unwrap_or_default()
+            )
+        }
+    };
+    let writes = match (&status.failure, &status.server) {
+        (Some(failure), _) => format!("refused: {failure}"),
+        (None, Some(_)) => "accepted".to_owned(),
+        (None, None) => "the directory is not open".to_owned(),
+    };
+    let [commit, synced, checkpointed, oldest] =
+        [status.commit, status.synced, status.checkpointed, status.oldest].map(grouped);
+    let [tree, log] =
+        [status.tree_bytes, status.log_bytes].map(|bytes| HumanBytes(bytes).to_string());
+    let segments = status.log_segments;
+    format!(
+        "version    {}\n\
+         server     {server}\n\
+         writes     {writes}\n\
+         commits    {commit}; synced up to {synced}, in the tree up to {checkpointed}\n\
+         changes    kept from commit {oldest} on\n\
+         disk       tree {tree}, log {log} in {segments} files\n",
+        status.version
+    )
+}
