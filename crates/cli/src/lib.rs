@@ -21,8 +21,10 @@ mod model_file;
 mod progress;
 mod restore;
 mod run;
+mod scrub;
 mod serve;
 mod token;
+mod tree_damage;
 mod verify;
 mod webhooks;
 

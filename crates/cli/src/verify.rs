@@ -1,5 +1,7 @@
 //! `keyloom verify`: computes every row of a database anew and compares.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::{Db, Finding, Item, Remedy, Repair, Value, item_to_json};
 use keyloom_app::directory::Use;
@@ -8,6 +10,7 @@ use keyloom_app::place;
 use crate::command::{Command, json_argument, say};
 use crate::model_file::{ModelFile, block_on};
 use crate::progress::{ProgressBar, Step};
+use crate::tree_damage::{backup, backup_argument, explain, rebuild_if_damaged};
 
 pub(crate) const COMMAND: Command = Command { name: "verify", describe, run };
 
@@ -18,6 +21,9 @@ Examples:
 
   keyloom verify apps/kitchen/model.toml --data ./data --repair
       Repair what can be repaired; exit with 1 if anything remains
+
+  keyloom verify apps/kitchen/model.toml --data ./data --repair --from ./backup-monday
+      Also rebuild a damaged tree from a backup and the log, if the log alone does not suffice
 
   keyloom verify apps/kitchen/model.toml --data ./data --json
       Print one JSON line for each difference, and a summary line
@@ -35,6 +41,11 @@ fn describe(command: clap::Command) -> clap::Command {
                 .action(ArgAction::SetTrue)
                 .help("Repair what can be repaired automatically"),
         )
+        .arg(
+            backup_argument("Backup to rebuild a damaged tree from, with the log since")
+                .requires("repair")
+                .conflicts_with("dynamodb"),
+        )
         .arg(json_argument())
         .after_help(EXAMPLES);
     place::arguments(command)
@@ -44,10 +55,18 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let file = ModelFile::named(arguments)?;
     let repair = if arguments.get_flag("repair") { Repair::Yes } else { Repair::No };
     let is_json = arguments.get_flag("json");
+    let directory = arguments.get_one::<PathBuf>("data");
+    if let (Repair::Yes, Some(directory)) = (repair, directory) {
+        rebuild_if_damaged(directory, backup(arguments), is_json)?;
+    }
     let verified = block_on(async {
         let used = if repair == Repair::Yes { Use::Change } else { Use::Read };
         let db = place::open(arguments, used).await?.database(&file.text).await?;
         verify(&db, repair, is_json).await
+    });
+    let verified = verified.map_err(|error| match directory {
+        Some(directory) => explain(error, directory, &repair_command(arguments, directory)),
+        None => error,
     })?;
     say(&verified.told(is_json))?;
     match (verified.left, repair) {
@@ -59,6 +78,13 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
             Err("something is left that could not be mended: see above.".to_owned())
         }
     }
+}
+
+/// The command that repairs what this one reports.
+fn repair_command(arguments: &ArgMatches, directory: &Path) -> String {
+    let model = arguments.get_one::<PathBuf>("model").cloned().unwrap_or_default();
+    let (model, directory) = (model.display(), directory.display());
+    format!("keyloom verify {model} --data {directory} --repair [--from BACKUP]")
 }
 
 #[derive(Default)]

@@ -25,9 +25,10 @@ use super::open::{IfMissing, open};
 use super::options::{Background, Options};
 use super::prepared::Prepared;
 use super::queue::{Done, Task, Work, Write};
+use super::scrub::{Scrub, Scrubbed};
 use super::shared::Shared;
 use super::view::View;
-use super::{feed, io_error, reply, walk};
+use super::{feed, io_error, rebuild, reply, scrub, walk};
 
 /// A store in a directory.
 ///
@@ -167,6 +168,54 @@ impl Engine {
     ) -> Result<CopyProgress, Error> {
         let disk = Arc::clone(&options.disk);
         backup::restore(restore, disk, options.clock.now(), on_progress)
+    }
+
+    /// Rebuilds the tree of a directory whose tree is damaged, and which nobody has open: from the
+    /// log if that reaches back to the first commit, otherwise from a backup and the log. Every row
+    /// is then what it was at the last commit. Nothing is read of the old tree, which is replaced
+    /// when the new one is complete; until then the disk needs room for both.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackupNeeded`] if the log does not suffice and there is no backup,
+    /// [`Error::WrongBackup`] if the log does not continue after the backup, [`Error::Damaged`] if
+    /// the log or the backup is damaged too. Nothing was changed then.
+    pub fn rebuild(
+        directory: impl AsRef<Path>,
+        backup: Option<&Path>,
+        options: &Options,
+        on_progress: OnProgress<'_>,
+    ) -> Result<CopyProgress, Error> {
+        rebuild::rebuild(directory.as_ref(), backup, options, on_progress)
+    }
+
+    /// Verifies what is on disk, while the store is in use: the blocks of the tree, the frames of the
+    /// log, and if asked for every row. Nothing is repaired.
+    pub fn scrub(
+        &self,
+        scrub: &Scrub,
+        on_progress: &mut dyn FnMut(&Scrubbed),
+    ) -> Result<Scrubbed, Error> {
+        scrub::scrub_open(&self.shared, scrub, on_progress)
+    }
+
+    /// Verifies the files of a directory that nobody has open, also if it is damaged so that it cannot
+    /// be opened. Rows are compared only if it can be. Nothing in the directory is changed.
+    pub fn scrub_directory(
+        directory: impl AsRef<Path>,
+        scrub: &Scrub,
+        options: &Options,
+        on_progress: &mut dyn FnMut(&Scrubbed),
+    ) -> Result<Scrubbed, Error> {
+        let (directory, options) = (directory.as_ref(), options.clone());
+        let found = scrub::scrub_closed(directory, scrub, &options, on_progress)?;
+        match scrub {
+            Scrub::Rows { .. } if found.findings == 0 => {
+                let options = Options { read_only: true, ..options };
+                Engine::open_existing(directory, options)?.scrub(scrub, on_progress)
+            }
+            Scrub::Tree | Scrub::Files | Scrub::Rows { .. } => Ok(found),
+        }
     }
 
     fn spawn(
