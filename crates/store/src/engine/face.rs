@@ -11,10 +11,10 @@ use keyloom_value::Item;
 
 use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Delete, Error, Get,
-    ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName, SetPart,
-    SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, TransactGet,
-    TransactWrite, UpdateItem,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
+    Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName,
+    SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, Time,
+    TransactGet, TransactWrite, UpdateItem,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -69,6 +69,14 @@ pub struct Status {
     pub syncs: u64,
     /// How long all of them took together.
     pub sync_time: Duration,
+    /// Blocks of the tree that were verified in the background since it was opened.
+    pub scrubbed_blocks: u64,
+    /// When everything was last verified, if that has happened since it was opened.
+    pub scrubbed_at: Option<Time>,
+    /// Damaged places of its files that were found so, up to 1,000.
+    pub damages: u64,
+    /// The one found last.
+    pub last_damage: Option<Arc<Damage>>,
     /// Why no more writes are taken, if that is so.
     pub failure: Option<Error>,
 }
@@ -128,6 +136,7 @@ impl Engine {
     /// How the engine is doing.
     pub fn status(&self) -> Result<Status, Error> {
         let (commit, files) = (self.shared.view().applied, self.shared.files());
+        let (damages, last_damage) = self.shared.scrub.found();
         Ok(Status {
             commit: commit.0,
             synced: files.synced.load(Ordering::Acquire),
@@ -141,6 +150,10 @@ impl Engine {
             commits: commit.0.saturating_sub(self.shared.opened_at.0),
             syncs: self.shared.meters.syncs(),
             sync_time: self.shared.meters.sync_time(),
+            scrubbed_blocks: self.shared.scrub.blocks(),
+            scrubbed_at: self.shared.scrub.completed_at(),
+            damages,
+            last_damage,
             failure: self.shared.check().err(),
         })
     }

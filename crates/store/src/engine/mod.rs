@@ -6,6 +6,7 @@
 
 mod alter;
 mod apply;
+mod background_scrub;
 mod backup;
 mod catalog;
 mod checked_file;

@@ -143,9 +143,15 @@ fn scrub_tree(
         damaged.iter().for_each(|(offset, why)| found.add(damage_of(path, *offset, why)));
         on_progress(found);
         if blocks == 0 {
-            return Ok(());
+            break;
         }
     }
+    if found.blocks == 0 && found.findings == 0 {
+        found.tree_damages += 1;
+        let what = "the tree was cut off behind its header".to_owned();
+        found.add(Damage { file: path.to_owned(), offset: 4 * BLOCK, what });
+    }
+    Ok(())
 }
 
 /// Blocks that were cut off have no checksums either, but without them the tree does not open.
@@ -202,7 +208,7 @@ fn scrub_log(
 }
 
 /// Whether the segment has not been trimmed meanwhile.
-fn is_kept(log: &LogDirectory, segment: &Arc<Segment>) -> bool {
+pub(crate) fn is_kept(log: &LogDirectory, segment: &Arc<Segment>) -> bool {
     log.segments().iter().any(|kept| kept.first == segment.first)
 }
 

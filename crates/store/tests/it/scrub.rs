@@ -101,6 +101,17 @@ fn damage_since_the_store_was_opened_is_found_while_it_is_open() {
 }
 
 #[test]
+fn a_disk_that_cannot_be_read_is_a_finding() {
+    let disk = rich_store(Log::Whole);
+    let engine = open(&disk).unwrap();
+    disk.set_unreadable(true);
+    let found = engine.scrub(&Scrub::Files, &mut |_| {}).unwrap();
+    assert!(found.tree_damages > 0 && found.findings > found.tree_damages, "{found:?}");
+    let told = found.damages[0].to_string();
+    assert!(told.contains("cannot be read"), "{told}");
+}
+
+#[test]
 fn every_changed_byte_of_the_log_is_found() {
     let whole = rich_store(Log::Whole);
     let logs: Vec<PathBuf> =
