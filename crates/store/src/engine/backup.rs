@@ -227,6 +227,7 @@ pub(crate) fn replay_until(
             }
         }
         replay.apply(&mut commits)?;
+        replay.tree.check_written()?;
         *progress = CopyProgress { commit: replay.applied.0, at: replay.last_at, ..*progress };
         on_progress(*progress);
     }

@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Damage, Direction, Error, ListSets, Members, ReadSet, SetName, TableName, Time};
+use crate::{
+    Damage, Direction, DirectoryError, Error, ListSets, Members, ReadSet, SetName, TableName, Time,
+};
 
 use super::backup::{CopyProgress, Moment, replay_until};
 use super::directory::DataDirectory;
@@ -24,6 +26,8 @@ use super::shared::Shared;
 use super::tree::{Rows, Tree};
 use super::view::View;
 
+/// The tree to compare with.
+const SCRATCH: &str = "scrub.redb";
 /// Rows between two reports of progress.
 const REPORT_ROWS: u64 = 1000;
 /// Names of sets read at once, and chunks of one.
@@ -44,10 +48,14 @@ pub(crate) fn compare(
     let disk = &shared.options.disk;
     let directory = DataDirectory::new(Arc::clone(disk), scratch);
     disk.create_directory(scratch).map_err(io_error("creating a directory", scratch))?;
-    let path = directory.tree();
+    let names = disk.list(scratch).map_err(io_error("listing a directory", scratch))?;
+    if let Some(found) = names.into_iter().next() {
+        return Err(DirectoryError::Foreign { directory: scratch.to_owned(), found }.into());
+    }
+    let path = scratch.join(SCRATCH);
     let compared = directory.write_tree(&path, shared.store, |tree| {
-        let view = build(shared, backup, tree)?;
-        Comparison::new(shared, &view.0, &view.1).run(found, on_progress)
+        let (store, built) = build(shared, backup, tree)?;
+        Comparison::new(shared, &store, &built).run(found, on_progress)
     });
     let removed = disk.remove(&path).map_err(io_error("removing a file", &path));
     compared.and(removed)

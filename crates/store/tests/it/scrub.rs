@@ -101,6 +101,16 @@ fn damage_since_the_store_was_opened_is_found_while_it_is_open() {
 }
 
 #[test]
+fn nothing_is_rebuilt_in_a_directory_that_is_in_use() {
+    let disk = rich_store(Log::Whole);
+    let files = disk.files();
+    let level = Scrub::Rows { backup: None, scratch: COPY.into() };
+    let error = Engine::scrub_directory(DIRECTORY, &level, &repeatable(&disk), &mut |_| {});
+    assert!(error.unwrap_err().to_string().contains(COPY));
+    assert_eq!(disk.files(), files);
+}
+
+#[test]
 fn a_disk_that_cannot_be_read_is_a_finding() {
     let disk = rich_store(Log::Whole);
     let engine = open(&disk).unwrap();
