@@ -12,6 +12,7 @@
 mod admin_token;
 mod application;
 mod console;
+mod damage;
 mod environment;
 // Public modules, so that `place::open` and `listen::bind` say what they open and bind.
 pub mod directory;
@@ -30,6 +31,7 @@ mod worker;
 
 pub use application::{Application, Parts, exit};
 pub use console::{log, print};
+pub use damage::DamageWatch;
 pub use environment::Environment;
 pub use serve::{Served, directory_of, serve, serve_arguments};
 pub use settings::{Setting, Settings, Takes, secret};

@@ -8,6 +8,7 @@ mod explain;
 mod export;
 mod import;
 mod jobs;
+mod scrub;
 mod status;
 mod talk;
 mod tokens;
@@ -27,6 +28,7 @@ pub use import::{
     Import, NobodyListens, OnProblem, Problem, Produce, Produced, Producer, Tally, take_in,
 };
 pub use jobs::{JobAction, Jobs};
+pub use scrub::{CompareRows, Found, Scrub, Scrubbed};
 pub use status::{Status, StatusAnswer};
 pub use talk::{Input, Progress, Talk, Told};
 pub use tokens::{CreateToken, ListTokens, RevokeToken};

@@ -10,6 +10,7 @@ use keyloom_server::{Limits, Rest, RestOptions};
 
 use crate::application::Parts;
 use crate::console::print;
+use crate::damage::DamageWatch;
 use crate::directory::close;
 use crate::operations::{About, Data};
 use crate::place::{self, Opened};
@@ -76,6 +77,7 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let (default, options) = (served.default_directory, listen::options(arguments));
     let opened = place::open_or_create(arguments, default, options).await?;
     let Opened { place, name, flag, engine } = opened;
+    let _watch = engine.as_ref().map(DamageWatch::start);
     let tokens = Arc::new(place.tokens().await?);
     admin_token::ensure(&tokens, admin.as_ref()).await?;
     let db = place.database(served.model).await?;

@@ -14,5 +14,6 @@ mod listener;
 mod message;
 mod run;
 
+pub use client::is_served;
 pub(crate) use client::{ask, connect};
 pub use listener::{Listener, listen};

@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use keyloom_app::directory::{close, open_or_create};
 use keyloom_app::operations::{About, Data};
 use keyloom_app::reload::Hangup;
-use keyloom_app::{listen, logging, print, socket};
+use keyloom_app::{DamageWatch, listen, logging, print, socket};
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
 use keyloom_server::{Credentials, DynamoDb, Limits};
 use keyloom_store::SystemClock;
@@ -67,6 +67,7 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     // A taken port is noticed before anything is created.
     let reserved = listen::reserve(arguments)?;
     let engine = open_or_create(data, listen::options(arguments))?;
+    let _watch = DamageWatch::start(&engine);
     let region = arguments.get_one::<String>("region").cloned().unwrap_or_default();
     let options = EndpointOptions { region, ..EndpointOptions::default() };
     let endpoint = Endpoint::new(engine.clone(), options);

@@ -21,9 +21,11 @@ mod model_file;
 mod progress;
 mod restore;
 mod run;
+mod scrub;
 mod serve;
 mod status;
 mod token;
+mod tree_damage;
 mod verify;
 mod webhooks;
 

@@ -7,7 +7,7 @@ use keyloom_app::{Environment, exit};
 use crate::command::Command;
 use crate::{
     backup, chart, check, completions, demo, dynamodb, explain, export, health, import, jobs,
-    restore, serve, status, token, verify,
+    restore, scrub, serve, status, token, verify,
 };
 
 /// Every command, in the order in which `--help` lists them: from the model to serving it, to what
@@ -25,6 +25,7 @@ const COMMANDS: &[Command] = &[
     import::COMMAND,
     export::COMMAND,
     verify::COMMAND,
+    scrub::COMMAND,
     explain::COMMAND,
     backup::COMMAND,
     restore::COMMAND,

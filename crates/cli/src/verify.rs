@@ -1,13 +1,16 @@
 //! `keyloom verify`: computes every row of a database anew and compares.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::{Item, Value, item_to_json, json_to_item};
 use keyloom_app::operations::{Verified, Verify, call};
-use keyloom_app::place;
+use keyloom_app::{place, socket};
 
 use crate::command::{Command, json_argument, say};
 use crate::model_file::ModelFile;
 use crate::progress::ProgressBar;
+use crate::tree_damage::{backup, backup_argument, explain, rebuild_if_damaged};
 
 pub(crate) const COMMAND: Command = Command { name: "verify", describe, run };
 
@@ -18,6 +21,9 @@ Examples:
 
   keyloom verify apps/kitchen/model.toml --data ./data --repair
       Repair what can be repaired; exit with 1 if anything remains
+
+  keyloom verify apps/kitchen/model.toml --data ./data --repair --from ./backup-monday
+      Also rebuild a damaged tree from a backup and the log, if the log alone does not suffice
 
   keyloom verify apps/kitchen/model.toml --data ./data --json
       Print one JSON line for each difference, and a summary line
@@ -35,6 +41,11 @@ fn describe(command: clap::Command) -> clap::Command {
                 .action(ArgAction::SetTrue)
                 .help("Repair what can be repaired automatically"),
         )
+        .arg(
+            backup_argument("Backup to rebuild a damaged tree from, with the log since")
+                .requires("repair")
+                .conflicts_with("dynamodb"),
+        )
         .arg(json_argument())
         .after_help(EXAMPLES);
     place::arguments(command)
@@ -43,9 +54,19 @@ fn describe(command: clap::Command) -> clap::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let model = ModelFile::named(arguments)?.text;
     let [repair, is_json] = ["repair", "json"].map(|flag| arguments.get_flag(flag));
+    // What a server has open, it has verified when it opened it, and only it may change.
+    let directory = arguments.get_one::<PathBuf>("data").map(PathBuf::as_path);
+    let directory = directory.filter(|directory| !socket::is_served(directory));
+    if let (true, Some(directory)) = (repair, directory) {
+        rebuild_if_damaged(directory, backup(arguments), is_json)?;
+    }
     let mut bar = ProgressBar::new("rows");
     let verified = call(arguments, Verify { model, repair }, None, &mut |told| {
         bar.hear(told, |finding| say(&finding_told(finding, is_json)))
+    });
+    let verified = verified.map_err(|error| match directory {
+        Some(directory) => explain(error, directory, &repair_command(arguments, directory)),
+        None => error,
     })?;
     drop(bar);
     say(&told(verified, is_json))?;
@@ -56,6 +77,13 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         }
         (_, true) => Err("something is left that could not be mended: see above.".to_owned()),
     }
+}
+
+/// The command that repairs what this one reports.
+fn repair_command(arguments: &ArgMatches, directory: &Path) -> String {
+    let model = arguments.get_one::<PathBuf>("model").cloned().unwrap_or_default();
+    let (model, directory) = (model.display(), directory.display());
+    format!("keyloom verify {model} --data {directory} --repair [--from BACKUP]")
 }
 
 fn told(verified: Verified, is_json: bool) -> String {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyloom_value::Item;
 
 use crate::directory_error::DirectoryError;
-use crate::{IndexName, Invalid, SeqNo, TableName};
+use crate::{IndexName, Invalid, SeqNo, TableName, Time};
 
 /// Why a store did not do what it was asked.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -101,6 +101,26 @@ pub enum Error {
         oldest: u64,
         /// The last one.
         latest: u64,
+    },
+    /// The tree cannot be rebuilt from the log alone: its first commits are no longer kept.
+    #[error(
+        "The log begins with commit {oldest}, so the tree cannot be rebuilt from it alone: \
+         use a backup of this store that includes commit {}.",
+        .oldest.saturating_sub(1)
+    )]
+    BackupNeeded {
+        /// The first commit of the log.
+        oldest: u64,
+        /// When it happened. A backup that was made since will do.
+        since: Time,
+    },
+    /// A backup is of no use for rebuilding the tree.
+    #[error("The backup {} does not belong to this store's log: {why}.", .backup.display())]
+    WrongBackup {
+        /// The backup.
+        backup: PathBuf,
+        /// What does not fit, and what to do.
+        why: String,
     },
     /// The store cannot do this at all.
     #[error("This store cannot do this: {what}.")]
@@ -196,7 +216,7 @@ impl Failure {
 }
 
 /// Bytes on disk that are not what was written.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The file {} is damaged at byte {offset}: {what}", .file.display())]
 pub struct Damage {
     /// The file.

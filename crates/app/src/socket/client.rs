@@ -29,6 +29,11 @@ pub(crate) fn connect(directory: &Path) -> Result<Option<UnixStream>, String> {
     }
 }
 
+/// Whether a server has a data directory open.
+pub fn is_served(directory: &Path) -> bool {
+    connect(directory).is_ok_and(|server| server.is_some())
+}
+
 /// Has a server run an operation.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::message::Request;
 use crate::operations::{
     Backup, CreateToken, Data, Explain, Export, Import, Jobs, ListTokens, Operation, RevokeToken,
-    Status, Talk, Verify, block_on,
+    Scrub, Status, Talk, Verify, block_on,
 };
 
 type Run = fn(Json, &Data, &mut Talk<'_>) -> Result<Json, String>;
@@ -20,6 +20,7 @@ const OPERATIONS: &[(&str, Run)] = &[
     (Jobs::NAME, run_one::<Jobs>),
     (ListTokens::NAME, run_one::<ListTokens>),
     (RevokeToken::NAME, run_one::<RevokeToken>),
+    (Scrub::NAME, run_one::<Scrub>),
     (Status::NAME, run_one::<Status>),
     (Verify::NAME, run_one::<Verify>),
 ];

@@ -13,6 +13,7 @@ const READS: &[&[&str]] = &[
     &["token", "list", "--data", "DIR"],
     &["explain", "MODEL", "--data", "DIR", "/tasks"],
     &["backup", "--data", "DIR", "--to", "NEW"],
+    &["scrub", "--data", "DIR"],
 ];
 
 /// Commands that write, and leave what [`READS`] tell of the tasks as it is.

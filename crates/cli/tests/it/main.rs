@@ -25,6 +25,7 @@ mod openapi;
 mod process;
 mod readme;
 mod remote;
+mod repair;
 mod round_trip;
 mod sdk_for_rust;
 mod services;

@@ -26,6 +26,7 @@ pub(crate) const CALLS: &[&[&str]] = &[
     &["export", "MODEL", "--data", "DIR"],
     &["verify", "MODEL", "--data", "DIR"],
     &["verify", "MODEL", "--data", "DIR", "--repair"],
+    &["scrub", "--data", "DIR"],
     &["explain", "MODEL", "--data", "DIR", "/tasks"],
     &["backup", "--data", "DIR", "--to", "NEW"],
     &["backup", "--data", "GOOD", "--to", "DIR"],

@@ -42,7 +42,7 @@ impl Collector for EngineMetrics {
 
 type Figures<T, const N: usize> = [(&'static str, &'static str, T); N];
 
-fn gauges(status: &Status) -> Figures<f64, 6> {
+fn gauges(status: &Status) -> Figures<f64, 8> {
     [
         ("engine_log_bytes", "Size of the log", status.log_bytes as f64),
         ("engine_log_segments", "Files of the log", status.log_segments as f64),
@@ -58,6 +58,16 @@ fn gauges(status: &Status) -> Figures<f64, 6> {
             status.commit.saturating_sub(status.checkpointed) as f64,
         ),
         (
+            "engine_damages",
+            "Damaged places in the files that scrubbing found",
+            status.damages as f64,
+        ),
+        (
+            "engine_scrub_completed_seconds",
+            "When scrubbing last verified everything, in seconds since 1970; 0 if it has not yet",
+            status.scrubbed_at.map_or(0.0, |at| at.0 as f64 / 1000.0),
+        ),
+        (
             "engine_is_writable",
             "0 if a failure keeps the engine from writing",
             f64::from(u8::from(status.failure.is_none())),
@@ -65,11 +75,16 @@ fn gauges(status: &Status) -> Figures<f64, 6> {
     ]
 }
 
-fn counters(status: &Status) -> Figures<u64, 3> {
+fn counters(status: &Status) -> Figures<u64, 4> {
     [
         ("engine_commits", "Commits", status.commits),
         ("engine_commit_groups", "Groups of commits, each logged with one sync", status.groups),
         ("engine_syncs", "Syncs of the log", status.syncs),
+        (
+            "engine_scrubbed_blocks",
+            "Blocks of the tree that scrubbing verified",
+            status.scrubbed_blocks,
+        ),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Backups, and going back to a moment.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use crate::{DirectoryError, Disk, Error, OpenMode, Time};
 
 use super::directory::{Contents, DataDirectory, new_store};
-use super::format::{Commit, CommitNo};
+use super::format::{Commit, CommitNo, Effect};
+use super::go_on;
 use super::log::{LogDirectory, LogWalk, Scanned};
 use super::open::{Replay, last_applied, load, open_tree};
 use super::options::{Background, Options};
@@ -84,21 +86,13 @@ pub(crate) fn restore(
     now: Time,
     on_progress: OnProgress<'_>,
 ) -> Result<CopyProgress, Error> {
-    let backup = DataDirectory::new(Arc::clone(&disk), &restore.backup);
-    let Contents::Store(store) = backup.contents()? else {
-        return Err(DirectoryError::NoStore { directory: restore.backup.clone() }.into());
-    };
-    let (_backup_lock, _) = backup.lock()?;
-    let (source, _) = open_tree(&backup, store, &to_read(&disk))?;
+    let backup = OpenBackup::open(&disk, &restore.backup)?;
     let target = DataDirectory::new(Arc::clone(&disk), &restore.target);
     let (_lock, contents) = target.lock()?;
-    let rows = source.view()?;
-    let (commit, at) = last_applied(&rows)?;
-    check_untouched(&backup, store, commit)?;
-    let mut progress = CopyProgress { rows: 0, commit: commit.0, at };
+    let mut progress = CopyProgress { rows: 0, commit: backup.commit.0, at: backup.at };
     // A number of its own: from here on this store and the one backed up differ.
     target.create(contents, new_store(&restore.target, now), |tree| {
-        copy_rows(&rows, tree, &mut progress, on_progress)?;
+        copy_rows(&backup.rows, tree, &mut progress, on_progress)?;
         let (mut catalog, applied, last_at) = load(tree)?;
         let replay = Replay { tree, catalog: &mut catalog, applied, last_at };
         let Some(log) = &restore.log else {
@@ -106,10 +100,58 @@ pub(crate) fn restore(
             return if is_reached(restore.to, &replay) { Ok(applied) } else { Err(gone) };
         };
         let log = DataDirectory::new(Arc::clone(&disk), log).log();
-        let log = LogDirectory::open(Arc::clone(&disk), log, store, OpenMode::Read)?;
+        let log = LogDirectory::open(Arc::clone(&disk), log, backup.store, OpenMode::Read)?;
         replay_until(replay, &log, restore.to, &mut progress, on_progress)
     })?;
     Ok(progress)
+}
+
+/// A backup that is being read. Nothing is ever written to it.
+pub(crate) struct OpenBackup {
+    pub(crate) path: PathBuf,
+    pub(crate) store: u64,
+    pub(crate) rows: TreeView,
+    /// The last commit that it includes, and when that happened.
+    pub(crate) commit: CommitNo,
+    pub(crate) at: Time,
+    tree: Tree,
+    _lock: Box<dyn Send + Sync>,
+}
+
+impl OpenBackup {
+    /// Opens a backup that was not written to since it was made.
+    pub(crate) fn open(disk: &Arc<dyn Disk>, path: &Path) -> Result<OpenBackup, Error> {
+        let backup = DataDirectory::new(Arc::clone(disk), path);
+        let Contents::Store(store) = backup.contents()? else {
+            return Err(DirectoryError::NoStore { directory: path.to_owned() }.into());
+        };
+        let (lock, _) = backup.lock()?;
+        let (tree, _) = open_tree(&backup, store, &to_read(disk))?;
+        let rows = tree.view()?;
+        let (commit, at) = last_applied(&rows)?;
+        check_untouched(&backup, store, commit)?;
+        Ok(OpenBackup { path: path.to_owned(), store, rows, commit, at, tree, _lock: lock })
+    }
+
+    /// Whether its rows are what a commit made them that is its last one, or may be.
+    pub(crate) fn has_last(&self, commit: &Commit) -> Result<bool, Error> {
+        let (catalog, _, _) = load(&self.tree)?;
+        let mut rows = BTreeMap::new();
+        for effect in &commit.effects {
+            if let Effect::Row(row) = effect
+                && let Some(table) = catalog.by_id(row.table)
+            {
+                rows.insert(table.space.row(&row.key), row.new.as_deref());
+            }
+        }
+        for (row, expected) in rows {
+            let found = self.rows.get(&row)?;
+            if found.as_ref().map(|found| found.value()) != expected {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// An error if the backup was opened and written to: it has commits of its own since, with the
@@ -132,7 +174,8 @@ fn to_read(disk: &Arc<dyn Disk>) -> Options {
     Options { read_only: true, memory_bytes: READ_BYTES, background, disk, ..Options::default() }
 }
 
-fn copy_rows(
+/// Copies all rows of a moment into a tree.
+pub(crate) fn copy_rows(
     from: &TreeView,
     to: &Tree,
     progress: &mut CopyProgress,
@@ -155,22 +198,16 @@ fn copy_rows(
             }
             Ok(())
         })?;
+        to.check_written()?;
         progress.rows += count as u64;
-        tell(on_progress, *progress)?;
+        go_on(on_progress(*progress))?;
     }
     Ok(())
 }
 
-fn tell(on_progress: OnProgress<'_>, progress: CopyProgress) -> Result<(), Error> {
-    match on_progress(progress) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Stopped),
-    }
-}
-
 /// Replays a log up to a moment; returns the last commit replayed. A time before the backup's own
 /// last commit is not to be had.
-fn replay_until(
+pub(crate) fn replay_until(
     mut replay: Replay<'_>,
     log: &LogDirectory,
     to: Moment,
@@ -192,8 +229,9 @@ fn replay_until(
             }
         }
         replay.apply(&mut commits)?;
+        replay.tree.check_written()?;
         *progress = CopyProgress { commit: replay.applied.0, at: replay.last_at, ..*progress };
-        tell(on_progress, *progress)?;
+        go_on(on_progress(*progress))?;
     }
     if is_reached(to, &replay) {
         return Ok(replay.applied);

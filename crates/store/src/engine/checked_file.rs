@@ -8,9 +8,12 @@
 //! block 517      checksums of the next 512 blocks, and so on
 //! ```
 //!
-//! redb writes a block only while nothing on disk refers to it, so a crash can leave a block and its
-//! checksum apart only where nobody reads. Block 0 alone is written in place. It therefore has two
-//! copies; the one that was synced last is never overwritten, and the other one follows it.
+//! redb writes a block only while nothing on disk refers to it, so a crash can tear blocks only where
+//! nobody reads. Block 0 alone is written in place. It therefore has two copies; the one that was
+//! synced last is never overwritten, and the other one follows it.
+//!
+//! A torn block must not look damaged to a scrub, which reads every block. So each is announced
+//! before it is written: its checksum says that it is being written until it is on disk.
 //!
 //! A checksum depends on the store and on the number of its block, so a block of another file, or
 //! one that was written to the wrong place, does not pass.
@@ -32,6 +35,10 @@ const GROUP: u64 = BLOCK / 8;
 const HEADER_BLOCKS: u64 = 4;
 const SEAL_MAGIC: &[u8; 16] = b"KEYLOOM TREE 5\n\0";
 const SEAL_LEN: usize = 40;
+/// In place of a checksum: the block was never written and has zeros.
+const NEVER_WRITTEN: u64 = 0;
+/// In place of a checksum: the block may hold anything, and nothing refers to it.
+const BEING_WRITTEN: u64 = 1;
 
 /// Longest run of blocks written with one call.
 const RUN_BYTES_MAX: usize = 1 << 20;
@@ -69,6 +76,14 @@ struct Header {
     is_written: bool,
 }
 
+/// What verifying blocks found.
+#[derive(Debug)]
+pub(crate) struct Verified {
+    pub(crate) blocks: u64,
+    /// By the offset in the file.
+    pub(crate) damaged: Vec<(u64, Unreadable)>,
+}
+
 /// Why a block cannot be read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
@@ -94,6 +109,11 @@ impl CheckedFile {
         Ok(CheckedFile { file, store, state: Mutex::new(state) })
     }
 
+    /// A file that is only verified: its header may be damaged too.
+    pub(crate) fn to_verify(file: Arc<dyn DiskFile>, store: u64) -> CheckedFile {
+        CheckedFile { file, store, state: Mutex::default() }
+    }
+
     pub(crate) fn disk_file(&self) -> &dyn DiskFile {
         &*self.file
     }
@@ -106,8 +126,55 @@ impl CheckedFile {
 
     /// Gives the file room for so many bytes of the tree.
     pub(crate) fn set_len(&self, len: u64) -> io::Result<()> {
-        let blocks = len.div_ceil(BLOCK);
+        let (blocks_before, blocks) = (self.len()? / BLOCK, len.div_ceil(BLOCK));
+        self.forget_from(blocks_before.min(blocks));
+        if blocks > blocks_before {
+            self.clear_checksums(blocks_before)?;
+        }
         self.file.set_len((HEADER_BLOCKS + blocks + blocks.div_ceil(GROUP)) * BLOCK)
+    }
+
+    /// Forgets the checksums of groups that begin at a block or after it: the file has them no more.
+    fn forget_from(&self, number: u64) {
+        let mut state = self.lock();
+        state.groups.retain(|group, _| group * GROUP < number);
+        state.dirty.retain(|group| group * GROUP < number);
+    }
+
+    /// Blocks from here on, up to the end of the group, were cut off and come back as zeros.
+    fn clear_checksums(&self, from: u64) -> io::Result<()> {
+        if from.is_multiple_of(GROUP) {
+            return Ok(());
+        }
+        let cut = (from..(from / GROUP + 1) * GROUP).map(|number| (number, NEVER_WRITTEN));
+        self.mark(cut)
+    }
+
+    /// Says which blocks are about to be written, and makes that safe.
+    pub(crate) fn announce(&self, blocks: impl Iterator<Item = u64>) -> io::Result<()> {
+        self.mark(blocks.filter(|number| *number > 0).map(|number| (number, BEING_WRITTEN)))
+    }
+
+    /// Puts marks in the place of checksums, and makes them safe.
+    fn mark(&self, marks: impl Iterator<Item = (u64, u64)>) -> io::Result<()> {
+        let (mut changed, is_synced) = (false, self.lock().dirty.is_empty());
+        for (number, mark) in marks {
+            let checksums = self.group(number / GROUP)?;
+            let checksum = &checksums[(number % GROUP) as usize];
+            if checksum.load(Ordering::Relaxed) != mark {
+                self.lock().dirty.insert(number / GROUP);
+                checksum.store(mark, Ordering::Relaxed);
+                changed = true;
+            }
+        }
+        match (changed, is_synced) {
+            (false, _) => Ok(()),
+            (true, false) => self.sync_checksums(),
+            (true, true) => {
+                self.write_checksums()?;
+                self.file.sync()
+            }
+        }
     }
 
     /// Reads whole blocks that follow each other.
@@ -141,6 +208,80 @@ impl CheckedFile {
         Ok(())
     }
 
+    /// Whether the disk has a copy of the header that is whole.
+    pub(crate) fn verify_header(&self) -> Result<(), Unreadable> {
+        read_header(&*self.file, self.store).map(drop)
+    }
+
+    /// Reads blocks from the disk, up to the end of their group at most, while others may be written.
+    /// Returns how many it read, and what is damaged, by the offset in the file.
+    pub(crate) fn verify(&self, first: u64, count: u64) -> io::Result<Verified> {
+        let end = (first + count).min((first / GROUP + 1) * GROUP).min(self.len()? / BLOCK);
+        let mut verified = Verified { blocks: end.saturating_sub(first), damaged: vec![] };
+        if verified.blocks == 0 {
+            return Ok(verified);
+        }
+        let group = first / GROUP;
+        // Once for the group, however it is divided.
+        if first.is_multiple_of(GROUP)
+            && let Err(why) = try_thrice(|| self.verify_checksums(group))
+        {
+            verified.damaged.push((group_position(group) * BLOCK, why));
+        }
+        let Ok(checksums) = self.checksums_now(group) else { return Ok(verified) };
+        let mut run = vec![0; (verified.blocks * BLOCK) as usize];
+        let is_read = self.file.read_at(position(first) * BLOCK, &mut run).is_ok();
+        for (number, block) in (first..end).zip(run.chunks(BLOCK as usize)) {
+            // The header has a place of its own.
+            if number == 0 || is_read && self.is_as_written(number, block, &checksums) {
+                continue;
+            }
+            if let Err(why) = try_thrice(|| self.verify_block(number)) {
+                verified.damaged.push((position(number) * BLOCK, why));
+            }
+        }
+        Ok(verified)
+    }
+
+    /// Whether the checksums on disk are those in memory, unless they are about to be written.
+    fn verify_checksums(&self, group: u64) -> Result<(), Unreadable> {
+        let on_disk = self.read_checksums(group)?;
+        let state = self.lock();
+        let Some(known) = state.groups.get(&group) else { return Ok(()) };
+        match state.dirty.contains(&group) || encode(known) == on_disk {
+            true => Ok(()),
+            false => Err(Unreadable::Damaged { offset: group_position(group) * BLOCK }),
+        }
+    }
+
+    fn verify_block(&self, number: u64) -> Result<(), Unreadable> {
+        let mut block = [0; BLOCK as usize];
+        match self.file.read_at(position(number) * BLOCK, &mut block) {
+            // It was cut off meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            read => read?,
+        }
+        match self.is_as_written(number, &block, &self.checksums_now(number / GROUP)?) {
+            true => Ok(()),
+            false => Err(Unreadable::Damaged { offset: position(number) * BLOCK }),
+        }
+    }
+
+    /// Whether a block is what its checksum says, or nothing is known about it.
+    fn is_as_written(&self, number: u64, block: &[u8], checksums: &Checksums) -> bool {
+        match checksums[(number % GROUP) as usize].load(Ordering::Relaxed) {
+            BEING_WRITTEN => true,
+            NEVER_WRITTEN => block.iter().all(|byte| *byte == 0),
+            expected => checksum(self.store, number, block) == expected,
+        }
+    }
+
+    /// The checksums of a group, which are not kept: a scrub reads those of the whole file.
+    fn checksums_now(&self, group: u64) -> io::Result<Checksums> {
+        let known = self.lock().groups.get(&group).cloned();
+        known.map_or_else(|| Ok(decode(&self.read_checksums(group)?)), Ok)
+    }
+
     /// Writes blocks that follow each other. They are safe after [`CheckedFile::sync`].
     pub(crate) fn write_run(&self, first: u64, bytes: &[u8]) -> io::Result<()> {
         let mut number = first;
@@ -160,11 +301,11 @@ impl CheckedFile {
     fn write_in_group(&self, first: u64, run: &[u8]) -> io::Result<()> {
         self.file.write_at(position(first) * BLOCK, run)?;
         let checksums = self.group(first / GROUP)?;
+        self.lock().dirty.insert(first / GROUP);
         for (number, block) in (first..).zip(run.chunks(BLOCK as usize)) {
             let checksum = checksum(self.store, number, block);
             checksums[(number % GROUP) as usize].store(checksum, Ordering::Relaxed);
         }
-        self.lock().dirty.insert(first / GROUP);
         Ok(())
     }
 
@@ -180,10 +321,25 @@ impl CheckedFile {
         self.file.write_at(copy * 2 * BLOCK, &bytes)
     }
 
+    /// Makes everything written safe, apart from its checksums.
+    pub(crate) fn sync_blocks(&self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    /// Makes everything written safe, then its checksums: one that is on disk has its block there.
+    fn sync_checksums(&self) -> io::Result<()> {
+        self.file.sync()?;
+        self.write_checksums()?;
+        self.file.sync()
+    }
+
     /// Makes everything written safe, together with its checksums.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.write_checksums()?;
-        self.file.sync()?;
+        let has_checksums = !self.lock().dirty.is_empty();
+        match has_checksums {
+            true => self.sync_checksums()?,
+            false => self.file.sync()?,
+        }
         let mut state = self.lock();
         let header = &mut state.header;
         if !std::mem::take(&mut header.is_written) {
@@ -215,14 +371,19 @@ impl CheckedFile {
         if let Some(checksums) = self.lock().groups.get(&group) {
             return Ok(Arc::clone(checksums));
         }
+        let bytes = self.read_checksums(group)?;
+        // Another reader may have been faster, and the writer has changed them since.
+        Ok(Arc::clone(self.lock().groups.entry(group).or_insert_with(|| decode(&bytes))))
+    }
+
+    fn read_checksums(&self, group: u64) -> io::Result<[u8; BLOCK as usize]> {
         let mut bytes = [0; BLOCK as usize];
         match self.file.read_at(group_position(group) * BLOCK, &mut bytes) {
             // Nothing of this group was ever written.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
             read => read?,
         }
-        // Another reader may have been faster, and the writer has changed them since.
-        Ok(Arc::clone(self.lock().groups.entry(group).or_insert_with(|| decode(&bytes))))
+        Ok(bytes)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -264,6 +425,11 @@ pub(crate) fn write_runs<'a>(
     file.write_run(first, &run)
 }
 
+/// A block that is being written looks damaged for a moment, and a disk may do better the next time.
+fn try_thrice(verify: impl Fn() -> Result<(), Unreadable>) -> Result<(), Unreadable> {
+    verify().or_else(|_| verify()).or_else(|_| verify())
+}
+
 /// How many bytes can be read or written at once: block 0 by itself, others up to the next block of
 /// checksums.
 fn run_bytes(first: u64, len: usize) -> usize {
@@ -281,10 +447,10 @@ fn group_position(group: u64) -> u64 {
     HEADER_BLOCKS + group * (GROUP + 1)
 }
 
-/// Never zero, which stands for a block that was never written.
+/// Never one of the marks that stand in the place of a checksum.
 fn checksum(store: u64, number: u64, block: &[u8]) -> u64 {
     let place = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ store.rotate_left(32);
-    (XxHash3_64::oneshot(block) ^ place).max(1)
+    (XxHash3_64::oneshot(block) ^ place).max(BEING_WRITTEN + 1)
 }
 
 fn encode(checksums: &[AtomicU64]) -> Vec<u8> {

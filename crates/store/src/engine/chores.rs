@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::{Error, Time};
 
+use super::background_scrub::ROUND_BYTES;
 use super::derive::expired_rows;
 use super::format::SystemKey;
 use super::options::Durability;
@@ -29,6 +30,7 @@ pub(crate) fn settle(shared: &Shared) -> Result<(), Error> {
         reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
     }
     shared.trim_log()?;
+    shared.scrub.round(shared, u64::MAX);
     Ok(())
 }
 
@@ -92,6 +94,7 @@ pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
         shared.drop_retired();
         // What keeps a chore from being done keeps writes from being done, and they report it.
         let _ = one_round(shared, stop);
+        shared.scrub.round(shared, ROUND_BYTES);
     }
 }
 

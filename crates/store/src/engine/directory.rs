@@ -6,6 +6,7 @@
 //! log/                 the log's segments
 //! socket               only while a server has it open: of the server, not of the engine
 //! keyloom-unfinished   only while the directory is being created: the number of the store
+//! tree.redb.new        only while the tree is being rebuilt: the one that will replace it
 //! ```
 //!
 //! Creating a store writes the unfinished file first and the format file last. So a directory with
@@ -32,6 +33,7 @@ const UNFINISHED: &str = "keyloom-unfinished";
 const LOCK: &str = "lock";
 const LOG: &str = "log";
 const TREE: &str = "tree.redb";
+const TREE_NEW: &str = "tree.redb.new";
 
 /// Memory for creating a directory.
 const MAKING_BYTES: usize = 64 << 20;
@@ -188,20 +190,60 @@ impl DataDirectory {
         fill: impl FnOnce(&Tree) -> Result<CommitNo, Error>,
     ) -> Result<(), Error> {
         self.write_text(UNFINISHED, &unfinished_text(store))?;
-        let tree_path = self.tree();
-        let file = self.disk.open(&tree_path, OpenMode::Create);
-        let file = file.map_err(io_error("creating the tree", &tree_path))?;
-        let at = (tree_path.as_path(), store);
-        let file = TreeFile::new(file, at, FlushBy::Caller, MAKING_BYTES, None)?;
-        let tree = Tree::open(file, MAKING_BYTES)?;
-        let applied = fill(&tree)?;
-        tree.close()?;
+        let applied = self.write_tree(&self.tree(), store, fill)?;
         let log = self.log();
         self.disk.create_directory(&log).map_err(io_error("creating the log", &log))?;
         let log = LogDirectory::open(Arc::clone(&self.disk), log, store, OpenMode::ReadWrite)?;
         log.add(applied.next())?;
         self.write_format(store)?;
         self.remove_mark()
+    }
+
+    /// Writes a new tree, and makes it safe. Its name is not safe yet.
+    pub(crate) fn write_tree<T>(
+        &self,
+        path: &Path,
+        store: u64,
+        fill: impl FnOnce(&Tree) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let file = self.disk.open(path, OpenMode::Create);
+        let file = file.map_err(io_error("creating the tree", path))?;
+        let file = TreeFile::new(file, (path, store), FlushBy::Caller, MAKING_BYTES, None)?;
+        let tree = Tree::open(file, MAKING_BYTES)?;
+        let filled = fill(&tree)?;
+        tree.close()?;
+        Ok(filled)
+    }
+
+    /// Writes a new tree beside the one there is, and puts it in its place with one rename: whenever
+    /// the power goes, one of the two is there, and whole.
+    pub(crate) fn replace_tree<T>(
+        &self,
+        store: u64,
+        fill: impl FnOnce(&Tree) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.remove_new_tree()?;
+        let (new, path) = (self.path.join(TREE_NEW), self.tree());
+        let written = self.write_tree(&new, store, fill);
+        let filled = written.inspect_err(|_| {
+            // What cannot be removed now is removed when the store is opened.
+            let _ = self.remove_new_tree();
+        })?;
+        let renamed = self.disk.rename(&new, &path);
+        let renamed = renamed.and_then(|()| self.disk.sync_directory(&self.path));
+        renamed.map_err(io_error("replacing the tree", &path))?;
+        Ok(filled)
+    }
+
+    /// Removes a tree that was never completed.
+    pub(crate) fn remove_new_tree(&self) -> Result<(), Error> {
+        let path = self.path.join(TREE_NEW);
+        match self.disk.remove(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(io_error("removing an unfinished file", &path)(error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     fn write_format(&self, store: u64) -> Result<(), Error> {

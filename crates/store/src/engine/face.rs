@@ -11,10 +11,10 @@ use keyloom_value::Item;
 
 use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Delete, Error, Get,
-    ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName, SetPart,
-    SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, TransactGet,
-    TransactWrite, UpdateItem,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
+    Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName,
+    SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, Time,
+    TransactGet, TransactWrite, UpdateItem,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -25,9 +25,10 @@ use super::open::{IfMissing, open};
 use super::options::{Background, Options};
 use super::prepared::Prepared;
 use super::queue::{Done, Task, Work, Write};
+use super::scrub::{OnScrub, Scrub, Scrubbed};
 use super::shared::Shared;
 use super::view::View;
-use super::{feed, io_error, reply, walk};
+use super::{feed, io_error, rebuild, reply, scrub, walk};
 
 /// A store in a directory.
 ///
@@ -68,6 +69,14 @@ pub struct Status {
     pub syncs: u64,
     /// How long all of them took together.
     pub sync_time: Duration,
+    /// Blocks of the tree that were verified in the background since it was opened.
+    pub scrubbed_blocks: u64,
+    /// When everything was last verified, if that has happened since it was opened.
+    pub scrubbed_at: Option<Time>,
+    /// Damaged places of its files that were found so, up to 1,000.
+    pub damages: u64,
+    /// The one found last.
+    pub last_damage: Option<Arc<Damage>>,
     /// Why no more writes are taken, if that is so.
     pub failure: Option<Error>,
 }
@@ -132,6 +141,7 @@ impl Engine {
     /// How the engine is doing.
     pub fn status(&self) -> Result<Status, Error> {
         let (commit, files) = (self.shared.view().applied, self.shared.files());
+        let (damages, last_damage) = self.shared.scrub.found();
         Ok(Status {
             commit: commit.0,
             synced: files.synced.load(Ordering::Acquire),
@@ -145,6 +155,10 @@ impl Engine {
             commits: commit.0.saturating_sub(self.shared.opened_at.0),
             syncs: self.shared.meters.syncs(),
             sync_time: self.shared.meters.sync_time(),
+            scrubbed_blocks: self.shared.scrub.blocks(),
+            scrubbed_at: self.shared.scrub.completed_at(),
+            damages,
+            last_damage,
             failure: self.shared.check().err(),
         })
     }
@@ -172,6 +186,50 @@ impl Engine {
     ) -> Result<CopyProgress, Error> {
         let disk = Arc::clone(&options.disk);
         backup::restore(restore, disk, options.clock.now(), on_progress)
+    }
+
+    /// Rebuilds the tree of a directory whose tree is damaged, and which nobody has open: from the
+    /// log if that reaches back to the first commit, otherwise from a backup and the log. Every row
+    /// is then what it was at the last commit. Nothing is read of the old tree, which is replaced
+    /// when the new one is complete; until then the disk needs room for both.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackupNeeded`] if the log does not suffice and there is no backup,
+    /// [`Error::WrongBackup`] if the log does not continue after the backup, [`Error::Damaged`] if
+    /// the log or the backup is damaged too. Nothing was changed then.
+    pub fn rebuild(
+        directory: impl AsRef<Path>,
+        backup: Option<&Path>,
+        options: &Options,
+        on_progress: OnProgress<'_>,
+    ) -> Result<CopyProgress, Error> {
+        rebuild::rebuild(directory.as_ref(), backup, options, on_progress)
+    }
+
+    /// Verifies what is on disk, while the store is in use: the blocks of the tree, the frames of the
+    /// log, and if asked for every row. Nothing is repaired.
+    pub fn scrub(&self, scrub: &Scrub, on_progress: OnScrub<'_>) -> Result<Scrubbed, Error> {
+        scrub::scrub_open(&self.shared, scrub, on_progress)
+    }
+
+    /// Verifies the files of a directory that nobody has open, also if it is damaged so that it cannot
+    /// be opened. Rows are compared only if it can be. Nothing in the directory is changed.
+    pub fn scrub_directory(
+        directory: impl AsRef<Path>,
+        scrub: &Scrub,
+        options: &Options,
+        on_progress: OnScrub<'_>,
+    ) -> Result<Scrubbed, Error> {
+        let (directory, options) = (directory.as_ref(), options.clone());
+        let found = scrub::scrub_closed(directory, scrub, &options, on_progress)?;
+        match scrub {
+            Scrub::Rows { .. } if found.findings == 0 => {
+                let options = Options { read_only: true, ..options };
+                Engine::open_existing(directory, options)?.scrub(scrub, on_progress)
+            }
+            Scrub::Tree | Scrub::Files | Scrub::Rows { .. } => Ok(found),
+        }
     }
 
     fn spawn(

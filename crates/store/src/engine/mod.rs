@@ -6,6 +6,7 @@
 
 mod alter;
 mod apply;
+mod background_scrub;
 mod backup;
 mod catalog;
 mod checked_file;
@@ -13,6 +14,7 @@ mod chores;
 mod column_apply;
 mod column_read;
 mod committer;
+mod compare;
 mod damages;
 mod derive;
 mod directory;
@@ -30,9 +32,11 @@ mod options;
 mod prepared;
 mod queue;
 mod read;
+mod rebuild;
 mod reply;
 mod report;
 mod resume;
+mod scrub;
 mod set_apply;
 mod set_read;
 mod shared;
@@ -44,5 +48,6 @@ mod walk;
 pub use backup::{CopyProgress, Moment, OnProgress, Restore};
 pub use face::{Engine, Status};
 pub use options::{Background, Durability, Options};
+pub use scrub::{OnScrub, Scrub, Scrubbed};
 
-use report::{check_in_place, damaged, io_error, malformed_row};
+use report::{check_in_place, damaged, go_on, io_error, malformed_row};

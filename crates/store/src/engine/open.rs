@@ -71,12 +71,13 @@ pub(crate) fn open_files(
     let (tree, mode) = open_tree(directory, store, options)?;
     if mode == OpenMode::ReadWrite {
         directory.remove_mark()?;
+        directory.remove_new_tree()?;
     }
     let log = LogDirectory::open(Arc::clone(&options.disk), directory.log(), store, mode)?;
     let log = Arc::new(log);
     let (mut catalog, in_tree, last_at) = load(&tree)?;
     let replay = Replay { tree: &tree, catalog: &mut catalog, applied: in_tree, last_at };
-    let mut end = replay.run(&log, in_tree)?;
+    let mut end = replay.run(&log, in_tree, &mut |_, _| Ok(()))?;
     if mode == OpenMode::ReadWrite {
         match log.rewrite_last(&end.segment, end.offset) {
             Ok(segment) => {
@@ -192,8 +193,14 @@ pub(crate) struct LogEnd {
 }
 
 impl Replay<'_> {
-    /// Replays everything after `in_tree` and finds the end of the log.
-    fn run(mut self, log: &LogDirectory, in_tree: CommitNo) -> Result<LogEnd, Error> {
+    /// Replays everything after `in_tree` and finds the end of the log. Calls `on_applied` every
+    /// thousand commits with the last one and its time.
+    pub(crate) fn run(
+        mut self,
+        log: &LogDirectory,
+        in_tree: CommitNo,
+        on_applied: &mut dyn FnMut(CommitNo, Time) -> Result<(), Error>,
+    ) -> Result<LogEnd, Error> {
         let Some(mut walk) = LogWalk::from_commit(&log.segments(), in_tree.next())? else {
             let what = format!("the log lacks commit {}: restore from a backup", in_tree.0 + 1);
             return Err(damaged(&log.path, 0, &what));
@@ -203,6 +210,7 @@ impl Replay<'_> {
             self.collect(&frame, &mut pending)?;
             if pending.len() >= REPLAY_COMMITS {
                 self.apply(&mut pending)?;
+                on_applied(self.applied, self.last_at)?;
             }
         }
         self.apply(&mut pending)?;

@@ -1,5 +1,6 @@
 //! Saying what went wrong with a file.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,4 +30,12 @@ pub(super) fn damaged(file: &Path, offset: u64, what: &str) -> Error {
 /// A row of the tree that no writer wrote.
 pub(super) fn malformed_row(tree: &Path, why: Malformed) -> Error {
     damaged(tree, 0, &format!("a row is not what was written: {why}"))
+}
+
+/// An error if whoever was told of the progress does not want it to go on.
+pub(super) fn go_on(told: ControlFlow<()>) -> Result<(), Error> {
+    match told {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Stopped),
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::{Error, Failure, Time};
 
+use super::background_scrub::BackgroundScrub;
 use super::directory::DataDirectory;
 use super::files::Files;
 use super::format::CommitNo;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     retired: Mutex<Option<(Arc<Files>, Time)>>,
     failure: Mutex<Option<Arc<Failure>>>,
     pub(crate) meters: Meters,
+    pub(crate) scrub: BackgroundScrub,
     /// Held for as long as anything above it lives.
     _lock: Box<dyn Send + Sync>,
 }
@@ -60,6 +62,7 @@ impl Shared {
             current: RwLock::new(Current { view: Arc::new(view), files: Arc::new(files) }),
             retired: Mutex::default(),
             meters: Meters::default(),
+            scrub: BackgroundScrub::default(),
             _lock: lock,
         }
     }

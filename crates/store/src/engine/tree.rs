@@ -113,6 +113,12 @@ impl Tree {
         })
     }
 
+    /// An error if the file cannot be written. Rows then stay in memory, which may be too little for
+    /// many of them.
+    pub(crate) fn check_written(&self) -> Result<(), Error> {
+        self.file.failure().map_or(Ok(()), |failure| Err(Error::WritesRefused(failure)))
+    }
+
     /// Brings everything to the disk and closes the file.
     pub(crate) fn close(mut self) -> Result<(), Error> {
         self.checkpoint()?;

@@ -203,6 +203,11 @@ impl TreeFile {
         unread.into_iter().any(|number| self.inner.file.read(number, &mut block).is_ok())
     }
 
+    /// The file on disk, to be verified.
+    pub(crate) fn checked(&self) -> &CheckedFile {
+        &self.inner.file
+    }
+
     /// What could not be read.
     pub(crate) fn damages(&self) -> &Arc<Damages> {
         &self.inner.damages
@@ -447,21 +452,32 @@ impl Inner {
                 self.file.set_len(len).map_err(fail("changing the length of the tree"))?;
             }
         }
-        let mut unsynced = 0;
         let runs = blocks.iter().map(|(number, block)| (*number, &**block));
-        let written = write_runs(&self.file, runs, |bytes| {
-            unsynced += bytes;
-            if unsynced >= SYNC_EVERY_BYTES {
-                unsynced = 0;
-                self.file.sync()?;
-            }
-            Ok(())
-        });
-        written.map_err(fail("writing the tree"))?;
-        if sync {
+        let (header, others): (Vec<_>, Vec<_>) = runs.partition(|(number, _)| *number == 0);
+        self.write_blocks(&others).map_err(fail("writing the tree"))?;
+        let has_header = !header.is_empty();
+        // The header refers to blocks only once they can be read.
+        if !others.is_empty() && (sync || has_header) {
+            self.file.sync().map_err(fail("syncing the tree"))?;
+        }
+        write_runs(&self.file, header.into_iter(), |_| Ok(())).map_err(fail("writing the tree"))?;
+        if sync && (has_header || others.is_empty()) {
             self.file.sync().map_err(fail("syncing the tree"))?;
         }
         self.file.len().map_err(fail("measuring the tree"))
+    }
+
+    fn write_blocks(&self, blocks: &[(u64, &[u8])]) -> io::Result<()> {
+        self.file.announce(blocks.iter().map(|(number, _)| *number))?;
+        let mut unsynced = 0;
+        write_runs(&self.file, blocks.iter().copied(), |bytes| {
+            unsynced += bytes;
+            if unsynced >= SYNC_EVERY_BYTES {
+                unsynced = 0;
+                self.file.sync_blocks()?;
+            }
+            Ok(())
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod background_scrub;
 mod backup;
 mod canary;
 mod columns;
@@ -21,10 +22,13 @@ mod messages;
 mod moments;
 mod reach;
 mod readers;
+mod rebuild;
 mod redb_crash;
 mod regressions;
 mod retention;
+mod rich;
 mod rig;
+mod scrub;
 mod sets;
 mod slices;
 mod subjects;

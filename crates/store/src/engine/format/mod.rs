@@ -20,7 +20,7 @@ pub(crate) use column::{Block, BlockMut, ColumnRows, block_of};
 pub(crate) use commit::{Commit, CommitNo, Effect, RowEffect, SetEffect};
 pub(crate) use frame::{Frame, FrameHeader, SegmentHeader};
 pub(crate) use item::{NameCache, decode_item, encode_item, encode_size, is_size_alone, item_size};
-pub(crate) use row_key::{SpaceId, SystemKey};
+pub(crate) use row_key::{RowKind, SpaceId, SystemKey};
 pub(crate) use set::{Chunk, ChunkNo, Delta, SMALL_MAX, SetId, SetRecord, SetRows};
 pub(crate) use table::{BuildState, Derived, DerivedKind, TableId, TableRecord};
 pub(crate) use version::FORMAT_VERSION;

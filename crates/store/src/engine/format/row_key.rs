@@ -56,9 +56,22 @@ pub(crate) enum SystemKey {
     TokenExpiry(u64, String),
 }
 
+/// What a row of the engine itself is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    Dead,
+    Stats(SpaceId),
+    Token,
+    /// Forgotten at this time.
+    TokenExpiry(u64),
+    Other,
+}
+
 impl SystemKey {
     const TABLE: u8 = 3;
     const DEAD: u8 = 4;
+    const STATS: u8 = 5;
+    const TOKEN: u8 = 6;
     const TOKEN_EXPIRY: u8 = 7;
 
     pub(crate) fn row(&self) -> Vec<u8> {
@@ -75,11 +88,11 @@ impl SystemKey {
                 row.extend_from_slice(&space.0.to_be_bytes());
             }
             SystemKey::Stats(space) => {
-                row.push(5);
+                row.push(Self::STATS);
                 row.extend_from_slice(&space.0.to_be_bytes());
             }
             SystemKey::Token(token) => {
-                row.push(6);
+                row.push(Self::TOKEN);
                 row.extend_from_slice(token.as_bytes());
             }
             SystemKey::TokenExpiry(at, token) => {
@@ -89,6 +102,21 @@ impl SystemKey {
             }
         }
         row
+    }
+
+    /// What a row is about; none if it is not one of the engine itself.
+    pub(crate) fn kind(row: &[u8]) -> Option<RowKind> {
+        let mut reader = Reader::new(row);
+        if reader.u32().ok()? != SpaceId::SYSTEM.0 {
+            return None;
+        }
+        Some(match reader.u8().ok()? {
+            Self::DEAD => RowKind::Dead,
+            Self::STATS => RowKind::Stats(SpaceId(reader.u32().ok()?)),
+            Self::TOKEN => RowKind::Token,
+            Self::TOKEN_EXPIRY => RowKind::TokenExpiry(reader.u64().ok()?),
+            _ => RowKind::Other,
+        })
     }
 
     /// The range of all table records.

@@ -70,6 +70,18 @@ impl Segment {
         Ok(Segment::new(header, path, disk, file))
     }
 
+    /// An error if the header on disk is no longer what it was.
+    pub(crate) fn verify_header(&self) -> Result<(), Error> {
+        let mut bytes = [0; SegmentHeader::LEN];
+        let read = self.file()?.read_at(0, &mut bytes);
+        read.map_err(io_error("reading a log segment", &self.path))?;
+        let known = SegmentHeader { store: self.store, previous: self.previous, first: self.first };
+        match bytes[..] == known.encode()[..] {
+            true => Ok(()),
+            false => Err(damaged(&self.path, 0, "the segment's header is not what was written")),
+        }
+    }
+
     /// The file: the one it has, or one that is opened for whoever asks.
     pub(crate) fn file(&self) -> Result<Arc<dyn DiskFile>, Error> {
         match self.handle() {

@@ -1,0 +1,53 @@
+//! Damage that the engine finds in the background, in the log of the program.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use keyloom_store::{Engine, Status};
+use tokio::task::JoinHandle;
+
+/// How often to look for it.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Watches an engine until it is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct DamageWatch(JoinHandle<()>);
+
+impl DamageWatch {
+    /// Starts watching. Whoever closes the engine does not wait for this.
+    pub fn start(engine: &Arc<Engine>) -> DamageWatch {
+        DamageWatch(tokio::spawn(watch(Arc::downgrade(engine))))
+    }
+}
+
+impl Drop for DamageWatch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn watch(engine: Weak<Engine>) {
+    let mut known = 0;
+    while let Some(engine) = engine.upgrade() {
+        let status = engine.status();
+        drop(engine);
+        if let Ok(status) = status {
+            log_new(&status, known);
+            known = status.damages;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Logs damage if there is more than before.
+fn log_new(status: &Status, known: u64) {
+    if let Some(damage) = status.last_damage.as_deref().filter(|_| status.damages > known) {
+        tracing::error!(
+            %damage,
+            damages = status.damages,
+            "the data directory is damaged: stop the server, run `keyloom scrub` to see where, and \
+             `keyloom verify --repair` to repair it"
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! The scrub that never ends: it verifies the blocks of the tree and the closed segments of the log,
+//! a little at a time, all of them once a day. It holds no view and no lock that others wait for.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{Damage, Error, Time};
+
+use super::checked_file::BLOCK;
+use super::files::Files;
+use super::format::CommitNo;
+use super::log::{FrameScan, Segment};
+use super::scrub::{RUN_BLOCKS, damage_of, is_kept};
+use super::shared::Shared;
+
+/// How long a pass takes, unless there is too much for the rate.
+const PASS_MILLIS: u64 = 24 * 60 * 60 * 1000;
+/// What is read in one round of the background thread, of which there are 20 a second: 5 MiB/s.
+pub(crate) const ROUND_BYTES: u64 = 256 << 10;
+/// Places that are told apart: enough to see how bad it is.
+const PLACES_MAX: usize = 1000;
+
+/// The scrub of a store, and what it found since the store was opened.
+#[derive(Debug, Default)]
+pub(crate) struct BackgroundScrub {
+    pass: Mutex<Option<Pass>>,
+    blocks: AtomicU64,
+    /// When the last complete pass ended, in milliseconds; 0 if there was none.
+    completed_at: AtomicU64,
+    found: Mutex<Found>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    places: BTreeSet<(PathBuf, u64)>,
+    last: Option<Arc<Damage>>,
+}
+
+#[derive(Debug)]
+struct Pass {
+    started: Time,
+    done_bytes: u64,
+    at: At,
+}
+
+/// Where a pass has come to.
+#[derive(Debug)]
+enum At {
+    /// At this block of the tree.
+    Tree(u64),
+    /// Before the first closed segment that begins with this commit or a later one.
+    Log(CommitNo),
+    /// In a segment.
+    Segment(FrameScan),
+    /// At the end, until the next pass begins.
+    End,
+}
+
+impl BackgroundScrub {
+    /// Verifies what is due now, about so many bytes at most.
+    pub(crate) fn round(&self, shared: &Shared, bytes_max: u64) {
+        let now = shared.options.clock.now();
+        let files = shared.files();
+        let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
+        let pass = pass.get_or_insert_with(|| Pass::starting(now));
+        let elapsed = now.0.saturating_sub(pass.started.0);
+        if elapsed >= PASS_MILLIS && matches!(pass.at, At::End) {
+            *pass = Pass::starting(now);
+            return;
+        }
+        let due_bytes = pass.due_bytes(&files, elapsed);
+        let mut read_bytes = 0;
+        while read_bytes < bytes_max && pass.done_bytes < due_bytes {
+            let Some(bytes) = self.step(pass, &files, shared) else {
+                pass.at = At::End;
+                self.completed_at.store(now.0.max(1), Ordering::Relaxed);
+                return;
+            };
+            pass.done_bytes += bytes;
+            read_bytes += bytes;
+        }
+    }
+
+    /// Verifies some more; returns how much it read, or none at the end.
+    fn step(&self, pass: &mut Pass, files: &Files, shared: &Shared) -> Option<u64> {
+        let at = std::mem::replace(&mut pass.at, At::End);
+        let (at, bytes) = match at {
+            At::Tree(number) => self.step_tree(number, files, shared),
+            At::Log(first) => (At::Segment(self.open_segment(first, files)?), 0),
+            At::Segment(scan) => self.step_segment(scan, files),
+            At::End => return None,
+        };
+        pass.at = at;
+        Some(bytes)
+    }
+
+    fn step_tree(&self, number: u64, files: &Files, shared: &Shared) -> (At, u64) {
+        let (file, path) = (files.tree.file().checked(), shared.data_directory().tree());
+        if number == 0
+            && let Err(why) = file.verify_header()
+        {
+            self.note(damage_of(&path, 0, &why));
+        }
+        match file.verify(number, RUN_BLOCKS) {
+            Ok(verified) if verified.blocks > 0 => {
+                for (offset, why) in &verified.damaged {
+                    self.note(damage_of(&path, *offset, why));
+                }
+                self.blocks.fetch_add(verified.blocks, Ordering::Relaxed);
+                (At::Tree(number + verified.blocks), verified.blocks * BLOCK)
+            }
+            // A file that cannot even be measured is noticed by those who read it.
+            Ok(_) | Err(_) => (At::Log(CommitNo::NONE), 0),
+        }
+    }
+
+    /// The first closed segment from a commit on that can be read.
+    fn open_segment(&self, first: CommitNo, files: &Files) -> Option<FrameScan> {
+        let segments = files.log.segments();
+        let (_, closed) = segments.split_last()?;
+        let mut closed = closed.iter().filter(|segment| segment.first >= first);
+        closed.find_map(|segment| {
+            let opened = segment.verify_header().and_then(|()| FrameScan::new(segment));
+            opened.map_err(|error| self.note_of_log(error, segment, files)).ok()
+        })
+    }
+
+    fn step_segment(&self, mut scan: FrameScan, files: &Files) -> (At, u64) {
+        let segment = Arc::clone(scan.segment());
+        let before = scan.offset();
+        let next = At::Log(segment.first.next());
+        match scan.next() {
+            Ok(Some(frame)) => {
+                let bytes = scan.offset() - before;
+                match frame.commits() {
+                    Ok(_) => (At::Segment(scan), bytes),
+                    Err(error) => {
+                        self.note_of_log(error, &segment, files);
+                        (next, bytes)
+                    }
+                }
+            }
+            Ok(None) => {
+                let follower =
+                    files.log.segments().into_iter().find(|other| other.first > segment.first);
+                if follower.is_some_and(|follower| follower.first != scan.expected()) {
+                    self.note_of_log(scan.hole(), &segment, files);
+                }
+                (next, 0)
+            }
+            Err(error) => {
+                self.note_of_log(error, &segment, files);
+                (next, 0)
+            }
+        }
+    }
+
+    /// Notes what is wrong with a segment, unless it has been trimmed meanwhile.
+    fn note_of_log(&self, error: Error, segment: &Arc<Segment>, files: &Files) {
+        if !is_kept(&files.log, segment) {
+            return;
+        }
+        self.note(match error {
+            Error::Damaged(damage) => (*damage).clone(),
+            other => {
+                let what = format!("a segment of the log cannot be read ({other})");
+                Damage { file: segment.path.clone(), offset: 0, what }
+            }
+        });
+    }
+
+    fn note(&self, damage: Damage) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (damage.file.clone(), damage.offset);
+        if found.places.len() < PLACES_MAX && found.places.insert(place) {
+            found.last = Some(Arc::new(damage));
+        }
+    }
+
+    /// Blocks of the tree verified since the store was opened.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.blocks.load(Ordering::Relaxed)
+    }
+
+    /// When the last complete pass ended.
+    pub(crate) fn completed_at(&self) -> Option<Time> {
+        let at = self.completed_at.load(Ordering::Relaxed);
+        (at > 0).then_some(Time(at))
+    }
+
+    /// How many damaged places there are, and the one found last.
+    pub(crate) fn found(&self) -> (u64, Option<Arc<Damage>>) {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        (found.places.len() as u64, found.last.clone())
+    }
+}
+
+impl Pass {
+    fn starting(started: Time) -> Pass {
+        Pass { started, done_bytes: 0, at: At::Tree(0) }
+    }
+
+    /// How many bytes should have been verified by now, so that all of them are in time.
+    fn due_bytes(&self, files: &Files, elapsed_millis: u64) -> u64 {
+        if elapsed_millis >= PASS_MILLIS {
+            return u64::MAX;
+        }
+        let log_bytes = files.log.bytes().unwrap_or(0);
+        let total = u128::from(files.tree.file().bytes() + log_bytes);
+        let due = total * u128::from(elapsed_millis) / u128::from(PASS_MILLIS);
+        // Whole runs: a disk is woken up for something.
+        u64::try_from(due).unwrap_or(u64::MAX) / (RUN_BLOCKS * BLOCK) * (RUN_BLOCKS * BLOCK)
+    }
+}

@@ -1,0 +1,251 @@
+//! Verifying what is on disk: every block of the tree, every frame of the log, and at the deepest
+//! level every row against a tree that is built from a backup and the log. The store may be open and
+//! written to meanwhile. Nothing is repaired here.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::{Damage, DirectoryError, Error, OpenMode};
+
+use super::checked_file::{BLOCK, CheckedFile, Unreadable, Verified};
+use super::compare;
+use super::directory::{Contents, DataDirectory};
+use super::format::CommitNo;
+use super::log::{FrameScan, LogDirectory, Segment};
+use super::open::{load, open_tree};
+use super::options::Options;
+use super::shared::Shared;
+use super::{go_on, io_error};
+
+/// Blocks read at once.
+pub(crate) const RUN_BLOCKS: u64 = 64;
+/// Findings that are kept: enough to see how bad it is.
+const FINDINGS_MAX: usize = 1000;
+
+/// What to verify.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scrub {
+    /// The checksum of every block of the tree.
+    Tree,
+    /// The same, and every frame of the log.
+    Files,
+    /// The same, and every row: it is compared with a tree that is built from the log, or from a
+    /// backup and the log.
+    Rows {
+        /// A backup of the store. Needed if the log does not reach back to the first commit.
+        backup: Option<PathBuf>,
+        /// A directory to build the tree in. It must be empty or not exist, and needs as much space
+        /// as the tree.
+        scratch: PathBuf,
+    },
+}
+
+/// How far a scrub has come, or what it found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Scrubbed {
+    /// Blocks of the tree verified.
+    pub blocks: u64,
+    /// Blocks that it has.
+    pub blocks_total: u64,
+    /// Frames of the log verified.
+    pub frames: u64,
+    /// Rows compared.
+    pub rows: u64,
+    /// How many blocks of the tree are damaged, or its header.
+    pub tree_damages: u64,
+    /// How many places or rows are not what was written.
+    pub findings: u64,
+    /// The first 1,000 of them. Rows that differ are at offset 0 of the tree.
+    pub damages: Vec<Damage>,
+}
+
+/// Is told how far a scrub has come, every few blocks, frames or rows, and says whether it goes on.
+pub type OnScrub<'a> = &'a mut dyn FnMut(&Scrubbed) -> ControlFlow<()>;
+
+/// Verifies a store that is open.
+pub(crate) fn scrub_open(
+    shared: &Shared,
+    scrub: &Scrub,
+    on_progress: OnScrub<'_>,
+) -> Result<Scrubbed, Error> {
+    let mut found = Scrubbed::default();
+    let files = shared.files();
+    let tree = shared.data_directory().tree();
+    scrub_tree(files.tree.file().checked(), &tree, &mut found, on_progress)?;
+    if *scrub != Scrub::Tree {
+        let synced = CommitNo(files.synced.load(std::sync::atomic::Ordering::Acquire));
+        scrub_log(&files.log, synced, &mut found, on_progress)?;
+    }
+    // Files that are damaged cannot be compared, and it is known already.
+    if let (Scrub::Rows { backup, scratch }, 0) = (scrub, found.findings) {
+        compare::compare(shared, backup.as_deref(), scratch, &mut found, on_progress)?;
+    }
+    Ok(found)
+}
+
+/// Verifies the files of a store that cannot be opened.
+pub(crate) fn scrub_closed(
+    path: &Path,
+    scrub: &Scrub,
+    options: &Options,
+    on_progress: OnScrub<'_>,
+) -> Result<Scrubbed, Error> {
+    let directory = DataDirectory::new(Arc::clone(&options.disk), path);
+    let Contents::Store(store) = directory.contents()? else {
+        return Err(DirectoryError::NoStore { directory: path.to_owned() }.into());
+    };
+    let (_lock, _) = directory.lock()?;
+    let mut found = Scrubbed::default();
+    let tree = directory.tree();
+    match directory.disk.open(&tree, OpenMode::Read) {
+        Ok(file) => {
+            scrub_tree(&CheckedFile::to_verify(file, store), &tree, &mut found, on_progress)?;
+            if found.findings == 0 {
+                check_opens(&directory, store, options, &mut found)?;
+            }
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            found.tree_damages += 1;
+            found.add(Damage { file: tree, offset: 0, what: "the tree is missing".to_owned() });
+        }
+        Err(error) => return Err(io_error("opening the tree", &tree)(error)),
+    }
+    if *scrub != Scrub::Tree {
+        let disk = Arc::clone(&directory.disk);
+        match LogDirectory::open(disk, directory.log(), store, OpenMode::Read) {
+            Ok(log) => scrub_log(&log, CommitNo::NONE, &mut found, on_progress)?,
+            Err(Error::Damaged(damage)) => found.add((*damage).clone()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+fn scrub_tree(
+    file: &CheckedFile,
+    path: &Path,
+    found: &mut Scrubbed,
+    on_progress: OnScrub<'_>,
+) -> Result<(), Error> {
+    if let Err(why) = file.verify_header() {
+        found.tree_damages += 1;
+        found.add(damage_of(path, 0, &why));
+    }
+    loop {
+        let len = file.len().map_err(io_error("measuring the tree", path))?;
+        found.blocks_total = len / BLOCK;
+        let verified = file.verify(found.blocks, RUN_BLOCKS);
+        let Verified { blocks, damaged } =
+            verified.map_err(io_error("verifying the tree", path))?;
+        found.blocks += blocks;
+        found.tree_damages += damaged.len() as u64;
+        damaged.iter().for_each(|(offset, why)| found.add(damage_of(path, *offset, why)));
+        go_on(on_progress(found))?;
+        if blocks == 0 {
+            break;
+        }
+    }
+    if found.blocks == 0 && found.findings == 0 {
+        found.tree_damages += 1;
+        let what = "the tree was cut off behind its header".to_owned();
+        found.add(Damage { file: path.to_owned(), offset: 4 * BLOCK, what });
+    }
+    Ok(())
+}
+
+/// Blocks that were cut off have no checksums either, but without them the tree does not open.
+fn check_opens(
+    directory: &DataDirectory,
+    store: u64,
+    options: &Options,
+    found: &mut Scrubbed,
+) -> Result<(), Error> {
+    let options = Options { read_only: true, ..options.clone() };
+    match open_tree(directory, store, &options).and_then(|(tree, _)| load(&tree)) {
+        Ok(_) => Ok(()),
+        Err(Error::Damaged(damage)) => {
+            found.tree_damages += 1;
+            found.add((*damage).clone());
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Verifies the log, which must reach at least this commit; if there is none, nobody writes to it.
+fn scrub_log(
+    log: &LogDirectory,
+    synced: CommitNo,
+    found: &mut Scrubbed,
+    on_progress: OnScrub<'_>,
+) -> Result<(), Error> {
+    let segments = log.segments();
+    for (place, segment) in segments.iter().enumerate() {
+        let next = segments.get(place + 1).map(|next| next.first);
+        let outcome = scrub_segment(segment, next.unwrap_or(synced.next()), &mut || {
+            found.frames += 1;
+            go_on(on_progress(found))
+        });
+        // What comes after the commits known to be safe may be being written.
+        let is_end = next.is_none() && synced == CommitNo::NONE;
+        let outcome = outcome.and_then(|scan| match is_end {
+            true => scan.check_tail().and(log.check_end(CommitNo(scan.expected().0 - 1))),
+            false => Ok(()),
+        });
+        match outcome {
+            Ok(()) => {}
+            Err(Error::Stopped) => return Err(Error::Stopped),
+            Err(_) if !is_kept(log, segment) => {}
+            Err(Error::Damaged(damage)) => found.add((*damage).clone()),
+            Err(Error::Io(failure)) => {
+                let what = format!("the log cannot be read: {}", failure.cause);
+                found.add(Damage { file: failure.path.clone(), offset: 0, what });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the segment has not been trimmed meanwhile.
+pub(crate) fn is_kept(log: &LogDirectory, segment: &Arc<Segment>) -> bool {
+    log.segments().iter().any(|kept| kept.first == segment.first)
+}
+
+/// Reads the frames of a segment. An error if they do not reach a commit.
+fn scrub_segment(
+    segment: &Arc<Segment>,
+    until: CommitNo,
+    on_frame: &mut dyn FnMut() -> Result<(), Error>,
+) -> Result<FrameScan, Error> {
+    // The header was verified when the store was opened, and may be damaged since.
+    segment.verify_header()?;
+    let mut scan = FrameScan::new(segment)?;
+    while let Some(frame) = scan.next()? {
+        drop(frame.commits()?);
+        on_frame()?;
+    }
+    if scan.expected() < until { Err(scan.hole()) } else { Ok(scan) }
+}
+
+impl Scrubbed {
+    pub(crate) fn add(&mut self, damage: Damage) {
+        self.findings += 1;
+        if self.damages.len() < FINDINGS_MAX {
+            self.damages.push(damage);
+        }
+    }
+}
+
+pub(crate) fn damage_of(path: &Path, offset: u64, why: &Unreadable) -> Damage {
+    let what = match why {
+        Unreadable::Io(error) => format!("a block cannot be read ({error})"),
+        Unreadable::Damaged { offset: 0 } => {
+            "the tree's header is damaged, or it is of another store".to_owned()
+        }
+        Unreadable::Damaged { .. } => "a block does not match its checksum".to_owned(),
+    };
+    Damage { file: path.to_owned(), offset, what }
+}
