@@ -96,8 +96,9 @@ fn a_tree_whose_log_is_too_short_is_rebuilt_from_a_backup_of_the_same_store() {
     assert!(success && out.contains("Tree rebuilt"), "{out}{err}");
     assert_eq!(rig.told(EXPORT, &directory).1, tasks);
     assert_eq!(rig.told(&["token", "list", "--data", "DIR"], &directory).1, tokens);
-    let from = [SCRUB, &["--from", &path("second"), "--scratch", &path("scratch")]].concat();
+    let [second, scratch] = ["second", "scratch"].map(path);
+    let from = [SCRUB, &["--from", &second, "--scratch", &scratch]].concat();
     let (success, out, err) = rig.told(&from, &directory);
     assert!(success && out.contains("0 findings"), "{out}{err}");
-    assert!(!Path::new(&path("scratch")).exists());
+    assert!(!Path::new(&scratch).exists());
 }
