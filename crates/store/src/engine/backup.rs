@@ -89,6 +89,7 @@ pub(crate) fn restore(
     let backup = OpenBackup::open(&disk, &restore.backup)?;
     let target = DataDirectory::new(Arc::clone(&disk), &restore.target);
     let (_lock, contents) = target.lock()?;
+    backup.check_untouched()?;
     let mut progress = CopyProgress { rows: 0, commit: backup.commit.0, at: backup.at };
     // A number of its own: from here on this store and the one backed up differ.
     target.create(contents, new_store(&restore.target, now), |tree| {
@@ -108,7 +109,7 @@ pub(crate) fn restore(
 
 /// A backup that is being read. Nothing is ever written to it.
 pub(crate) struct OpenBackup {
-    pub(crate) path: PathBuf,
+    pub(crate) directory: DataDirectory,
     pub(crate) store: u64,
     pub(crate) rows: TreeView,
     /// The last commit that it includes, and when that happened.
@@ -119,18 +120,31 @@ pub(crate) struct OpenBackup {
 }
 
 impl OpenBackup {
-    /// Opens a backup that was not written to since it was made.
     pub(crate) fn open(disk: &Arc<dyn Disk>, path: &Path) -> Result<OpenBackup, Error> {
-        let backup = DataDirectory::new(Arc::clone(disk), path);
-        let Contents::Store(store) = backup.contents()? else {
+        let directory = DataDirectory::new(Arc::clone(disk), path);
+        let Contents::Store(store) = directory.contents()? else {
             return Err(DirectoryError::NoStore { directory: path.to_owned() }.into());
         };
-        let (lock, _) = backup.lock()?;
-        let (tree, _) = open_tree(&backup, store, &to_read(disk))?;
+        let (lock, _) = directory.lock()?;
+        let (tree, _) = open_tree(&directory, store, &to_read(disk))?;
         let rows = tree.view()?;
         let (commit, at) = last_applied(&rows)?;
-        check_untouched(&backup, store, commit)?;
-        Ok(OpenBackup { path: path.to_owned(), store, rows, commit, at, tree, _lock: lock })
+        Ok(OpenBackup { directory, store, rows, commit, at, tree, _lock: lock })
+    }
+
+    /// An error if the backup was opened and written to: it has commits of its own since, with the
+    /// numbers of other commits in the log that it would be brought forward with.
+    pub(crate) fn check_untouched(&self) -> Result<(), Error> {
+        let (disk, path) = (Arc::clone(&self.directory.disk), self.directory.log());
+        let log = LogDirectory::open(disk, path, self.store, OpenMode::Read)?;
+        let next = self.commit.next();
+        if let Some(mut walk) = LogWalk::from_commit(&log.segments(), next)?
+            && log.oldest() == Some(next)
+            && walk.next()?.is_none()
+        {
+            return Ok(());
+        }
+        Err(Error::Unsupported { what: "restoring a backup that was written to since it was made" })
     }
 
     /// Whether its rows are what a commit made them that is its last one, or may be.
@@ -152,20 +166,6 @@ impl OpenBackup {
         }
         Ok(true)
     }
-}
-
-/// An error if the backup was opened and written to: it has commits of its own since, with the
-/// numbers of other commits in the log that it would be brought forward with.
-fn check_untouched(backup: &DataDirectory, store: u64, commit: CommitNo) -> Result<(), Error> {
-    let log = LogDirectory::open(Arc::clone(&backup.disk), backup.log(), store, OpenMode::Read)?;
-    let is_next = log.oldest() == Some(commit.next());
-    if let Some(mut walk) = LogWalk::from_commit(&log.segments(), commit.next())?
-        && is_next
-        && walk.next()?.is_none()
-    {
-        return Ok(());
-    }
-    Err(Error::Unsupported { what: "restoring a backup that was written to since it was made" })
 }
 
 /// How the tree of a backup is opened: nothing is ever written to its file.

@@ -77,6 +77,7 @@ impl<'a> Sources<'a> {
     ) -> Result<Sources<'a>, Error> {
         let backup = backup.map(|path| OpenBackup::open(disk, path)).transpose()?;
         if let Some(backup) = &backup {
+            backup.check_untouched()?;
             check_continues(backup, log)?;
         }
         let oldest = log.oldest().unwrap_or(CommitNo::NONE.next());
@@ -132,7 +133,8 @@ impl<'a> Sources<'a> {
 
 /// An error if the log does not continue the history that the backup is a moment of.
 fn check_continues(backup: &OpenBackup, log: &LogDirectory) -> Result<(), Error> {
-    let wrong = |why: String| Err(Error::WrongBackup { backup: backup.path.clone(), why });
+    let wrong =
+        |why: String| Err(Error::WrongBackup { backup: backup.directory.path.clone(), why });
     if backup.store != log.store {
         return wrong("it is a backup of another store".to_owned());
     }

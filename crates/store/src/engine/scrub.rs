@@ -76,7 +76,7 @@ pub(crate) fn scrub_open(
     scrub_tree(files.tree.file().checked(), &tree, &mut found, on_progress)?;
     if *scrub != Scrub::Tree {
         let synced = CommitNo(files.synced.load(std::sync::atomic::Ordering::Acquire));
-        scrub_log(&files.log, synced, &mut found, on_progress)?;
+        scrub_log(&files.log, End::AtLeast(synced), &mut found, on_progress)?;
     }
     // Files that are damaged cannot be compared, and it is known already.
     if let (Scrub::Rows { backup, scratch }, 0) = (scrub, found.findings) {
@@ -99,11 +99,12 @@ pub(crate) fn scrub_closed(
     let (_lock, _) = directory.lock()?;
     let mut found = Scrubbed::default();
     let tree = directory.tree();
+    let mut in_tree = CommitNo::NONE;
     match directory.disk.open(&tree, OpenMode::Read) {
         Ok(file) => {
             scrub_tree(&CheckedFile::to_verify(file, store), &tree, &mut found, on_progress)?;
             if found.findings == 0 {
-                check_opens(&directory, store, options, &mut found)?;
+                in_tree = find_last(&directory, store, options, &mut found)?;
             }
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -115,7 +116,7 @@ pub(crate) fn scrub_closed(
     if *scrub != Scrub::Tree {
         let disk = Arc::clone(&directory.disk);
         match LogDirectory::open(disk, directory.log(), store, OpenMode::Read) {
-            Ok(log) => scrub_log(&log, CommitNo::NONE, &mut found, on_progress)?,
+            Ok(log) => scrub_log(&log, End::After(in_tree), &mut found, on_progress)?,
             Err(Error::Damaged(damage)) => found.add((*damage).clone()),
             Err(error) => return Err(error),
         }
@@ -155,44 +156,58 @@ fn scrub_tree(
     Ok(())
 }
 
-/// Blocks that were cut off have no checksums either, but without them the tree does not open.
-fn check_opens(
+/// The last commit that a tree has. Blocks that were cut off have no checksums either, but without them
+/// it does not open.
+fn find_last(
     directory: &DataDirectory,
     store: u64,
     options: &Options,
     found: &mut Scrubbed,
-) -> Result<(), Error> {
+) -> Result<CommitNo, Error> {
     let options = Options { read_only: true, ..options.clone() };
     match open_tree(directory, store, &options).and_then(|(tree, _)| load(&tree)) {
-        Ok(_) => Ok(()),
+        Ok((_, applied, _)) => Ok(applied),
         Err(Error::Damaged(damage)) => {
             found.tree_damages += 1;
             found.add((*damage).clone());
-            Ok(())
+            Ok(CommitNo::NONE)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Verifies the log, which must reach at least this commit; if there is none, nobody writes to it.
+/// Where a log must end.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// At this commit or later: somebody is writing.
+    AtLeast(CommitNo),
+    /// The same, and at nothing that was ever synced.
+    After(CommitNo),
+}
+
 fn scrub_log(
     log: &LogDirectory,
-    synced: CommitNo,
+    end: End,
     found: &mut Scrubbed,
     on_progress: OnScrub<'_>,
 ) -> Result<(), Error> {
+    let (End::AtLeast(last) | End::After(last)) = end;
     let segments = log.segments();
+    if segments.is_empty() {
+        let what = "the log has no segments".to_owned();
+        found.add(Damage { file: log.path.clone(), offset: 0, what });
+    }
     for (place, segment) in segments.iter().enumerate() {
         let next = segments.get(place + 1).map(|next| next.first);
-        let outcome = scrub_segment(segment, next.unwrap_or(synced.next()), &mut || {
+        let outcome = scrub_segment(segment, next.unwrap_or(last.next()), &mut || {
             found.frames += 1;
             go_on(on_progress(found))
         });
-        // What comes after the commits known to be safe may be being written.
-        let is_end = next.is_none() && synced == CommitNo::NONE;
-        let outcome = outcome.and_then(|scan| match is_end {
-            true => scan.check_tail().and(log.check_end(CommitNo(scan.expected().0 - 1))),
-            false => Ok(()),
+        let outcome = outcome.and_then(|scan| match (next, end) {
+            (None, End::After(_)) => {
+                scan.check_tail().and(log.check_end(CommitNo(scan.expected().0 - 1)))
+            }
+            (None, End::AtLeast(_)) | (Some(_), _) => Ok(()),
         });
         match outcome {
             Ok(()) => {}

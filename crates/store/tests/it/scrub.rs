@@ -105,6 +105,16 @@ fn damage_since_the_store_was_opened_is_found_while_it_is_open() {
 }
 
 #[test]
+fn a_log_without_segments_is_a_finding() {
+    let disk = rich_store(Log::Whole);
+    for path in segments(&disk).iter().filter(|path| path.starts_with(DIRECTORY)) {
+        Disk::remove(&disk, path).unwrap();
+    }
+    let found = scrub(&disk, &Scrub::Files);
+    assert_eq!((found.tree_damages, found.findings), (0, 1), "{found:?}");
+}
+
+#[test]
 fn nothing_is_rebuilt_in_a_directory_that_is_in_use() {
     let disk = rich_store(Log::Whole);
     let files = disk.files();
