@@ -42,11 +42,16 @@ impl Collector for EngineMetrics {
 
 type Figures<T, const N: usize> = [(&'static str, &'static str, T); N];
 
-fn gauges(status: &Status) -> Figures<f64, 6> {
+fn gauges(status: &Status) -> Figures<f64, 7> {
     [
         ("engine_log_bytes", "Size of the log", status.log_bytes as f64),
         ("engine_log_segments", "Files of the log", status.log_segments as f64),
         ("engine_tree_bytes", "Size of the tree", status.tree_bytes as f64),
+        (
+            "engine_tree_live_bytes",
+            "Size that the tree would have without gaps, estimated",
+            status.tree_live_bytes as f64,
+        ),
         (
             "engine_unwritten_bytes",
             "Bytes of the tree that wait to be written to its file",

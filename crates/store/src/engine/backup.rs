@@ -10,7 +10,7 @@ use super::format::{Commit, CommitNo};
 use super::log::{LogDirectory, LogWalk, Scanned};
 use super::open::{Replay, last_applied, load, open_tree};
 use super::options::{Background, Options};
-use super::tree::{Tree, TreeView, failed};
+use super::tree::{Tree, TreeView, everything, failed};
 use super::view::View;
 
 /// Rows and bytes copied with one commit.
@@ -137,8 +137,7 @@ fn copy_rows(
     progress: &mut CopyProgress,
     on_progress: OnProgress<'_>,
 ) -> Result<(), Error> {
-    let everything = (Vec::new(), vec![0xff; 5]);
-    let mut rows = from.range(&everything)?.peekable();
+    let mut rows = from.range(&everything())?.peekable();
     while rows.peek().is_some() {
         let (mut count, mut bytes) = (0, 0);
         to.write(|target| {

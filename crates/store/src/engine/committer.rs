@@ -6,8 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use redb::ReadableTable;
-
 use crate::{Error, Failure, TableName, Time, validate};
 
 use super::alter::{altered, created};
@@ -18,8 +16,9 @@ use super::log::LogWriter;
 use super::options::{Background, Durability};
 use super::queue::{Done, Job, Reply, Task, Work, Write};
 use super::resume;
+use super::rows_mut::RowsMut;
 use super::shared::Shared;
-use super::tree::{RowsMut, failed};
+use super::tree::failed;
 use super::view::View;
 
 /// A group takes no more writes once its items have so many bytes.

@@ -58,6 +58,9 @@ pub struct Status {
     pub log_segments: usize,
     /// Bytes of the tree.
     pub tree_bytes: u64,
+    /// Bytes that the rows in it would take without gaps, about. What is left could be returned to
+    /// the system.
+    pub tree_live_bytes: u64,
     /// Bytes of the tree that wait to be written to its file.
     pub unwritten_bytes: usize,
     /// Groups of commits since it was opened; each is logged with one sync.
@@ -135,6 +138,7 @@ impl Engine {
             log_bytes: files.log.bytes()?,
             log_segments: files.log.segments().len(),
             tree_bytes: files.tree.file().bytes(),
+            tree_live_bytes: files.tree.live_bytes(),
             unwritten_bytes: files.tree.file().waiting_bytes(),
             groups: self.shared.meters.groups(),
             commits: commit.0.saturating_sub(self.shared.opened_at.0),

@@ -33,6 +33,7 @@ mod read;
 mod reply;
 mod report;
 mod resume;
+mod rows_mut;
 mod set_apply;
 mod set_read;
 mod shared;
