@@ -42,7 +42,7 @@ impl Collector for EngineMetrics {
 
 type Figures<T, const N: usize> = [(&'static str, &'static str, T); N];
 
-fn gauges(status: &Status) -> Figures<f64, 7> {
+fn gauges(status: &Status) -> Figures<f64, 8> {
     [
         ("engine_log_bytes", "Size of the log", status.log_bytes as f64),
         ("engine_log_segments", "Files of the log", status.log_segments as f64),
@@ -51,6 +51,11 @@ fn gauges(status: &Status) -> Figures<f64, 7> {
             "engine_tree_live_bytes",
             "Size that the tree would have without gaps, estimated",
             status.tree_live_bytes as f64,
+        ),
+        (
+            "engine_tree_retired_bytes",
+            "Size of trees that compaction has replaced and somebody still reads",
+            status.retired_bytes as f64,
         ),
         (
             "engine_unwritten_bytes",
@@ -70,11 +75,13 @@ fn gauges(status: &Status) -> Figures<f64, 7> {
     ]
 }
 
-fn counters(status: &Status) -> Figures<u64, 3> {
+fn counters(status: &Status) -> Figures<u64, 5> {
     [
         ("engine_commits", "Commits", status.commits),
         ("engine_commit_groups", "Groups of commits, each logged with one sync", status.groups),
         ("engine_syncs", "Syncs of the log", status.syncs),
+        ("engine_compactions", "Compactions", status.compactions),
+        ("engine_compactions_failed", "Failed compactions", status.compactions_failed),
     ]
 }
 

@@ -13,6 +13,7 @@ mod chores;
 mod column_apply;
 mod column_read;
 mod committer;
+mod compact;
 mod damages;
 mod derive;
 mod directory;
@@ -43,6 +44,7 @@ mod view;
 mod walk;
 
 pub use backup::{CopyProgress, Moment, OnProgress, Restore};
+pub use compact::Compaction;
 pub use face::{Engine, Status};
 pub use options::{Background, Durability, Options};
 

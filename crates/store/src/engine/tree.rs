@@ -36,12 +36,15 @@ pub(crate) struct Tree {
     file: TreeFile,
     /// What the rows take, as the last write left them.
     live_bytes: AtomicU64,
+    /// Every view has one.
+    viewed: Arc<()>,
 }
 
 /// The tree at one moment.
 pub(crate) struct TreeView {
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
     damages: Arc<Damages>,
+    _viewing: Arc<()>,
 }
 
 /// Rows in the order of their keys.
@@ -60,7 +63,8 @@ impl Tree {
             let made = builder.create_with_backend(file.backend());
             made.map_err(|error| failed(damages.path(), error))
         })?;
-        let tree = Tree { database: Some(database), file, live_bytes: AtomicU64::new(0) };
+        let (live_bytes, viewed) = (AtomicU64::new(0), Arc::new(()));
+        let tree = Tree { database: Some(database), file, live_bytes, viewed };
         // Reading a table that was never made is an error; an empty one is not.
         tree.write(|_| Ok(()))?;
         tree.live_bytes.store(tree.count_live_bytes()?, Ordering::Relaxed);
@@ -85,6 +89,11 @@ impl Tree {
             counted += row_bytes(row.value(), value.value());
         }
         Ok(counted)
+    }
+
+    /// Whether anybody has a view of it.
+    pub(crate) fn is_viewed(&self) -> bool {
+        Arc::strong_count(&self.viewed) > 1
     }
 
     /// Bytes that the rows would take in a tree without gaps, about.
@@ -171,7 +180,8 @@ impl Tree {
             let begun = self.database.as_ref().ok_or(Error::Closed)?.begin_read();
             let transaction = begun.map_err(|error| failed(self.path(), error))?;
             let rows = transaction.open_table(ROWS).map_err(|error| failed(self.path(), error))?;
-            Ok(TreeView { rows, damages: Arc::clone(self.file.damages()) })
+            let damages = Arc::clone(self.file.damages());
+            Ok(TreeView { rows, damages, _viewing: Arc::clone(&self.viewed) })
         })
     }
 }

@@ -5,6 +5,7 @@
 mod backup;
 mod canary;
 mod columns;
+mod compaction;
 mod conformance;
 mod copies;
 mod crash;
