@@ -50,7 +50,7 @@ const RETIRED_MAX: usize = 4;
 /// How far a compaction has come, or what it has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
-    /// Bytes of the tree's file before.
+    /// Bytes that the tree's file took on the disk before.
     pub before_bytes: u64,
     /// Bytes that its rows take without gaps, about. The disk must have as many free.
     pub needed_bytes: u64,
@@ -58,7 +58,7 @@ pub struct Compaction {
     pub copied_bytes: u64,
     /// Rows copied.
     pub rows: u64,
-    /// Bytes of the tree's file now.
+    /// Bytes that it takes now.
     pub after_bytes: u64,
 }
 
@@ -110,13 +110,15 @@ impl Compactions {
     }
 }
 
-/// Whether so much of the tree's file is unused that a compaction should start by itself.
+/// Whether so much of the tree's file is unused that a compaction should start by itself. Any tree
+/// that is written to grows to one and a half times its rows, because pages fill unevenly, and two
+/// checkpoints, whose old pages are kept until the next: a copy would not stay smaller.
 pub(crate) fn is_due(shared: &Shared) -> bool {
     let files = shared.files();
-    let bytes = files.tree.file().bytes();
-    let unused = bytes.saturating_sub(files.tree.live_bytes());
-    unused >= shared.options.compact_from_bytes
-        && unused >= bytes / 2
+    let (bytes, live) = (files.tree.file().bytes(), files.tree.live_bytes());
+    let usual = live / 2 * 3 + 2 * shared.options.checkpoint_bytes() as u64;
+    bytes >= usual.saturating_add(shared.options.compact_from_bytes)
+        && bytes / 2 >= live
         && shared.compactions.may_start(shared.options.clock.now())
         && shared.retired_trees() < RETIRED_MAX
         && shared.check().is_ok()

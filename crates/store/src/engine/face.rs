@@ -57,7 +57,7 @@ pub struct Status {
     pub log_bytes: u64,
     /// Files of the log.
     pub log_segments: usize,
-    /// Bytes of the tree.
+    /// Bytes that the tree's file takes on the disk.
     pub tree_bytes: u64,
     /// Bytes that the rows in it would take without gaps, about. What is left could be returned to
     /// the system.

@@ -39,8 +39,8 @@ pub struct Options {
     /// How large the log may grow, whatever its age. What the tree does not have yet is always
     /// kept.
     pub keep_log_bytes: u64,
-    /// How much must be unused in the tree's file, beside at least half of it, for a compaction to
-    /// start by itself.
+    /// A compaction starts by itself when at least half of the tree's file is unused, and so much more
+    /// than a tree in use needs anyway.
     pub compact_from_bytes: u64,
     /// Whether nothing in the directory is ever changed: what the tree lacks is replayed in memory, and
     /// writes are refused. Needs no free space.
