@@ -173,6 +173,7 @@ fn attempt(
     candidate.catch_up(shared, &mut pace)?;
     let replaced = reply::wait(shared.queue.submit(Work::Alone(Task::ReplaceTree(candidate))));
     replaced.ok_or(Error::Closed)??;
+    shared.sync_replaced_tree()?;
     progress.after_bytes = shared.files().tree.file().bytes();
     on_progress(progress);
     Ok(progress)

@@ -123,24 +123,30 @@ impl Shared {
         *self.lock_failure() = None;
     }
 
-    /// Puts a new tree in the place of the one in use, on disk and here. If that fails before the tree
-    /// on disk is replaced, nothing has changed. Views of the old tree can be read until they end.
+    /// Puts a new tree in the place of the one in use, on disk and here. If that fails, nothing has
+    /// changed. Views of the old tree can be read until they end. Until the names are synced, a crash
+    /// can bring the old tree back, so the log keeps what that lacks.
     pub(crate) fn replace_tree(&self, files: Files, view: View) -> Result<(), Error> {
         let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = self.data_directory();
         directory.install_new_tree()?;
-        let synced = directory.sync_own_names();
         let old = self.set_current(files, view, None);
+        self.keep_log(old.in_tree());
         let cause = std::io::Error::other("the tree was replaced by a compacted one");
         let replaced = Failure { doing: "writing the tree", path: directory.tree(), cause };
         old.tree.file().refuse(&Arc::new(replaced));
-        match synced {
-            Ok(()) => self.log_needed_by_old.store(u64::MAX, Ordering::Release),
-            Err(error) => {
-                self.log_needed_by_old.fetch_min(old.in_tree().0, Ordering::AcqRel);
-                return Err(self.fail(error));
-            }
+        Ok(())
+    }
+
+    /// Makes the name of a tree that has replaced another one safe. Writers need not wait for it.
+    pub(crate) fn sync_replaced_tree(&self) -> Result<(), Error> {
+        if let Err(error) = self.data_directory().sync_own_names() {
+            // Nobody knows which tree the name will lead to after a crash.
+            let needed_from = self.log_needed_from.load(Ordering::Acquire);
+            self.log_needed_by_old.fetch_min(needed_from, Ordering::AcqRel);
+            return Err(self.fail(error));
         }
+        self.log_needed_by_old.store(u64::MAX, Ordering::Release);
         Ok(())
     }
 
