@@ -27,6 +27,7 @@ mod remote;
 mod round_trip;
 mod sdk_for_rust;
 mod services;
+mod small_disk;
 mod tokens;
 
 /// The library's random histories, to be played on the remote store.
