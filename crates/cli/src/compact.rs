@@ -1,5 +1,7 @@
 //! `keyloom compact`: returns unused space of a data directory to the system.
 
+use std::io::Write;
+
 use clap::ArgMatches;
 use indicatif::BinaryBytes;
 use keyloom::{Item, Value, item_to_json};
@@ -42,7 +44,9 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let mut is_first = true;
     let compacted = engine.compact(&mut |step| {
         if std::mem::take(&mut is_first) {
-            bar.aside(|| eprintln!("Needs {} of free disk space.", BinaryBytes(step.needed_bytes)));
+            let needed = BinaryBytes(step.needed_bytes);
+            // That nobody sees it is no reason to stop.
+            let _ = bar.aside(|| writeln!(std::io::stderr(), "Needs {needed} of free disk space."));
         }
         let (count, done) = (step.rows, step.copied_bytes);
         bar.show(Step { count, done, total: Some(step.needed_bytes) });

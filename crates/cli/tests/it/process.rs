@@ -125,6 +125,11 @@ impl Serving {
         Serving { child, url, greeting }
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it without asking.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
