@@ -22,7 +22,10 @@ pub enum Use {
 ///
 /// If there is none and it is not to be created, or it cannot be opened.
 pub fn open(directory: &Path, used: Use) -> Result<Arc<Engine>, String> {
-    let options = Options { read_only: used == Use::Read, ..Options::default() };
+    // A command compacts only if that is what it is for.
+    let compact_from_bytes = u64::MAX;
+    let read_only = used == Use::Read;
+    let options = Options { read_only, compact_from_bytes, ..Options::default() };
     let opened = match used {
         Use::Read | Use::Change => Engine::open_existing(directory, options),
         Use::Create => Engine::open(directory, options),

@@ -3,6 +3,7 @@
 
 mod backup;
 mod call;
+mod compact;
 mod data;
 mod explain;
 mod export;
@@ -21,6 +22,7 @@ use crate::directory::Use;
 
 pub use backup::{Backup, Copied, create};
 pub use call::{block_on, call};
+pub use compact::{Compact, Compacted};
 pub use data::{About, Data};
 pub use explain::{Asked, Explain};
 pub use export::Export;

@@ -8,6 +8,7 @@ mod backup;
 mod chart;
 mod check;
 mod command;
+mod compact;
 mod completions;
 mod copy;
 mod demo;

@@ -6,8 +6,8 @@ use keyloom_app::{Environment, exit};
 
 use crate::command::Command;
 use crate::{
-    backup, chart, check, completions, demo, dynamodb, explain, export, health, import, jobs,
-    restore, scrub, serve, status, token, verify,
+    backup, chart, check, compact, completions, demo, dynamodb, explain, export, health, import,
+    jobs, restore, scrub, serve, status, token, verify,
 };
 
 /// Every command, in the order in which `--help` lists them: from the model to serving it, to what
@@ -29,6 +29,7 @@ const COMMANDS: &[Command] = &[
     explain::COMMAND,
     backup::COMMAND,
     restore::COMMAND,
+    compact::COMMAND,
     completions::COMMAND,
 ];
 

@@ -48,6 +48,10 @@ pub enum OpenMode {
 pub trait DiskFile: Send + Sync + fmt::Debug {
     /// How many bytes it has.
     fn len(&self) -> io::Result<u64>;
+    /// How many bytes of the disk it takes: fewer than it has where nothing was ever written.
+    fn allocated_bytes(&self) -> io::Result<u64> {
+        self.len()
+    }
     /// Fills the buffer from the offset on; `UnexpectedEof` if the file ends before.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
     /// Writes all bytes at the offset, making the file longer where need be, with zeros in a gap.

@@ -126,6 +126,12 @@ impl DiskFile for RealFile {
         Ok(self.0.metadata()?.len())
     }
 
+    #[cfg(unix)]
+    fn allocated_bytes(&self) -> io::Result<u64> {
+        // In units of 512 bytes, whatever the blocks of the file system are.
+        Ok(std::os::unix::fs::MetadataExt::blocks(&self.0.metadata()?) * 512)
+    }
+
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         read_exact_at(&self.0, offset, buffer)
     }

@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 
 use super::message::Request;
 use crate::operations::{
-    Backup, CreateToken, Data, Explain, Export, Import, Jobs, ListTokens, Operation, RevokeToken,
-    Scrub, Status, Talk, Verify, block_on,
+    Backup, Compact, CreateToken, Data, Explain, Export, Import, Jobs, ListTokens, Operation,
+    RevokeToken, Scrub, Status, Talk, Verify, block_on,
 };
 
 type Run = fn(Json, &Data, &mut Talk<'_>) -> Result<Json, String>;
@@ -13,6 +13,7 @@ type Run = fn(Json, &Data, &mut Talk<'_>) -> Result<Json, String>;
 /// All operations, by their names.
 const OPERATIONS: &[(&str, Run)] = &[
     (Backup::NAME, run_one::<Backup>),
+    (Compact::NAME, run_one::<Compact>),
     (CreateToken::NAME, run_one::<CreateToken>),
     (Explain::NAME, run_one::<Explain>),
     (Export::NAME, run_one::<Export>),

@@ -46,6 +46,24 @@ fn at(answer: &str) -> String {
 }
 
 #[test]
+fn compacting_returns_space_and_changes_no_data() {
+    let notes = Notes::new("compacted");
+    let ids: Vec<String> = (0..300).map(|id| format!("n{id:03}")).collect();
+    notes.add(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let before = notes.of(&notes.data);
+    let (success, out, err) = told(&["compact", "--data", &notes.data, "--json"]);
+    assert!(success && err.contains("of free disk space"), "{err}");
+    let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let bytes = |name: &str| answer[name].as_u64().unwrap();
+    assert!(bytes("rows") >= 300 && bytes("after_bytes") <= bytes("before_bytes"), "{out}");
+    let (success, out, _) = told(&["compact", "--data", &notes.data]);
+    assert!(success && out.contains(" before, ") && out.ends_with(" after.\n"), "{out}");
+    assert_eq!(notes.of(&notes.data), before);
+    let (success, _, err) = told(&["compact", "--data", &notes.folder.path("missing")]);
+    assert!(!success && !err.contains("panicked"), "{err}");
+}
+
+#[test]
 fn a_backup_is_restored_as_it_is_and_to_a_moment() {
     let notes = Notes::new("copied");
     let [backup, later] = ["backup", "later"].map(|name| notes.folder.path(name));

@@ -29,6 +29,7 @@ mod repair;
 mod round_trip;
 mod sdk_for_rust;
 mod services;
+mod small_disk;
 mod tokens;
 
 /// The library's random histories, to be played on the remote store.

@@ -211,7 +211,7 @@ fn a_server_stops_although_commands_are_under_way() {
 }
 
 fn hang_up(serving: &Serving) {
-    let process = serving.process().to_string();
+    let process = serving.id().to_string();
     assert!(Command::new("kill").args(["-HUP", &process]).status().unwrap().success());
 }
 

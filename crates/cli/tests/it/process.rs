@@ -130,7 +130,7 @@ impl Serving {
     }
 
     /// The number of its process.
-    pub(crate) fn process(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 

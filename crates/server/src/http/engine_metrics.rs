@@ -42,11 +42,21 @@ impl Collector for EngineMetrics {
 
 type Figures<T, const N: usize> = [(&'static str, &'static str, T); N];
 
-fn gauges(status: &Status) -> Figures<f64, 8> {
+fn gauges(status: &Status) -> Figures<f64, 10> {
     [
         ("engine_log_bytes", "Size of the log", status.log_bytes as f64),
         ("engine_log_segments", "Files of the log", status.log_segments as f64),
         ("engine_tree_bytes", "Size of the tree", status.tree_bytes as f64),
+        (
+            "engine_tree_live_bytes",
+            "Size that the tree would have without gaps, estimated",
+            status.tree_live_bytes as f64,
+        ),
+        (
+            "engine_tree_retired_bytes",
+            "Size of trees that compaction has replaced and somebody still reads",
+            status.retired_bytes as f64,
+        ),
         (
             "engine_unwritten_bytes",
             "Bytes of the tree that wait to be written to its file",
@@ -75,7 +85,7 @@ fn gauges(status: &Status) -> Figures<f64, 8> {
     ]
 }
 
-fn counters(status: &Status) -> Figures<u64, 4> {
+fn counters(status: &Status) -> Figures<u64, 6> {
     [
         ("engine_commits", "Commits", status.commits),
         ("engine_commit_groups", "Groups of commits, each logged with one sync", status.groups),
@@ -85,6 +95,8 @@ fn counters(status: &Status) -> Figures<u64, 4> {
             "Blocks of the tree that scrubbing verified",
             status.scrubbed_blocks,
         ),
+        ("engine_compactions", "Compactions", status.compactions),
+        ("engine_compactions_failed", "Failed compactions", status.compactions_failed),
     ]
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use keyloom_value::Item;
-use redb::ReadableTable;
 
 use crate::{Error, Time};
 
@@ -16,8 +15,9 @@ use super::format::{
     BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Malformed, NameCache, Reader,
     RowEffect, SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item, item_size,
 };
+use super::rows_mut::RowsMut;
 use super::set_apply::SetChanges;
-use super::tree::{RowsMut, failed};
+use super::tree::failed;
 use super::{damaged, malformed_row};
 
 /// An item before and after a write, when the writer has them at hand.

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use crate::{DirectoryError, Disk, Error, OpenMode, Time};
 
 use super::directory::{Contents, DataDirectory, new_store};
-use super::format::{Commit, CommitNo, Effect};
+use super::format::{Commit, CommitNo, Effect, SystemKey};
 use super::go_on;
 use super::log::{LogDirectory, LogWalk, Scanned};
 use super::open::{Replay, last_applied, load, open_tree};
 use super::options::{Background, Options};
-use super::tree::{Tree, TreeView, failed};
+use super::tree::{Tree, TreeView, everything, failed};
 use super::view::View;
 
 /// Rows and bytes copied with one commit.
@@ -73,7 +73,7 @@ pub(crate) fn backup(
     let (_lock, contents) = target.lock()?;
     let mut progress = CopyProgress { rows: 0, commit: view.applied.0, at: view.applied_at };
     target.create(contents, store, |tree| {
-        copy_rows(&view.tree, tree, &mut progress, on_progress)?;
+        copy_counted(&view.tree, tree, &mut progress, on_progress)?;
         Ok(view.applied)
     })?;
     Ok(progress)
@@ -93,7 +93,7 @@ pub(crate) fn restore(
     let mut progress = CopyProgress { rows: 0, commit: backup.commit.0, at: backup.at };
     // A number of its own: from here on this store and the one backed up differ.
     target.create(contents, new_store(&restore.target, now), |tree| {
-        copy_rows(&backup.rows, tree, &mut progress, on_progress)?;
+        copy_counted(&backup.rows, tree, &mut progress, on_progress)?;
         let (mut catalog, applied, last_at) = load(tree)?;
         let replay = Replay { tree, catalog: &mut catalog, applied, last_at };
         let Some(log) = &restore.log else {
@@ -175,32 +175,51 @@ fn to_read(disk: &Arc<dyn Disk>) -> Options {
 }
 
 /// Copies all rows of a moment into a tree.
-pub(crate) fn copy_rows(
+pub(crate) fn copy_counted(
     from: &TreeView,
     to: &Tree,
     progress: &mut CopyProgress,
     on_progress: OnProgress<'_>,
 ) -> Result<(), Error> {
-    let everything = (Vec::new(), vec![0xff; 5]);
-    let mut rows = from.range(&everything)?.peekable();
+    copy_rows(from, to, COPY_BYTES, &mut |rows| {
+        progress.rows = rows;
+        go_on(on_progress(*progress))
+    })
+}
+
+/// Copies all rows into an empty tree. Calls `between` with the number of rows so far, after every few
+/// thousand of them or so many bytes; an error ends it.
+pub(crate) fn copy_rows(
+    from: &TreeView,
+    to: &Tree,
+    bytes_max: usize,
+    between: &mut dyn FnMut(u64) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let live_bytes = SystemKey::LiveBytes.row();
+    let mut rows = from.range(&everything())?.peekable();
+    let mut copied = 0;
     while rows.peek().is_some() {
         let (mut count, mut bytes) = (0, 0);
         to.write(|target| {
             while count < COPY_ROWS
-                && bytes < COPY_BYTES
+                && bytes < bytes_max
                 && let Some(entry) = rows.next()
             {
                 let (row, value) = entry?;
-                let copied = target.insert(row.value(), value.value());
-                copied.map_err(|error| failed(to.path(), error))?;
                 count += 1;
                 bytes += value.value().len();
+                // The copy counts for itself.
+                if row.value() != live_bytes {
+                    let inserted = target.insert(row.value(), value.value());
+                    inserted.map_err(|error| failed(to.path(), error))?;
+                }
             }
             Ok(())
         })?;
+        // What cannot be written stays in memory; there is no point in more of it.
         to.check_written()?;
-        progress.rows += count as u64;
-        go_on(on_progress(*progress))?;
+        copied += count as u64;
+        between(copied)?;
     }
     Ok(())
 }

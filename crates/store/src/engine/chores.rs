@@ -1,11 +1,14 @@
 //! Work that no request waits for: finding it, and the thread that does it.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use crate::{Error, Time};
 
 use super::background_scrub::ROUND_BYTES;
+use super::compact;
 use super::derive::expired_rows;
 use super::format::SystemKey;
 use super::options::Durability;
@@ -20,14 +23,18 @@ use super::view::View;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Does everything there is to do now; returns when nothing is left.
-pub(crate) fn settle(shared: &Shared) -> Result<(), Error> {
+pub(crate) fn settle(shared: &Shared, stop: &Stop) -> Result<(), Error> {
     resume(shared)?;
-    let files = shared.files();
-    files.check_in_place().map_err(|error| shared.fail(error))?;
+    shared.drop_retired();
+    shared.check_in_place()?;
     shared.sync_log().map_err(|error| shared.fail(error))?;
-    files.log.prepare_spare(shared.options.log_segment_bytes);
+    shared.files().log.prepare_spare(shared.options.log_segment_bytes);
     while let Some(work) = next_work(&shared.view(), shared.options.clock.now())? {
         reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
+    }
+    if compact::is_due(shared) {
+        // If it fails, everything is as it was.
+        let _ = compact::compact(shared, stop, &mut |_| ControlFlow::Continue(()));
     }
     shared.trim_log()?;
     shared.scrub.round(shared, u64::MAX);
@@ -79,7 +86,7 @@ impl Stop {
     }
 
     /// Waits a while; true if it is time to stop.
-    fn wait(&self, timeout: Duration) -> bool {
+    pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = self.changed.wait_timeout_while(stopped, timeout, |stopped| !*stopped);
         *wait.unwrap_or_else(PoisonError::into_inner).0
@@ -89,23 +96,35 @@ impl Stop {
 /// Works until it is told to stop.
 pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
     let mut retry = Retry::default();
-    while !stop.wait(LOOK_EVERY) {
-        retry.round(shared);
-        shared.drop_retired();
-        // What keeps a chore from being done keeps writes from being done, and they report it.
-        let _ = one_round(shared, stop);
-        shared.scrub.round(shared, ROUND_BYTES);
-    }
+    thread::scope(|scope| {
+        let mut compaction: Option<ScopedJoinHandle<'_, ()>> = None;
+        while !stop.wait(LOOK_EVERY) {
+            retry.round(shared);
+            shared.drop_retired();
+            // What keeps a chore from being done keeps writes from being done, and they report it.
+            let _ = one_round(shared, stop);
+            shared.scrub.round(shared, ROUND_BYTES);
+            // It takes minutes, in which other chores are due.
+            if compaction.as_ref().is_none_or(ScopedJoinHandle::is_finished)
+                && compact::is_due(shared)
+            {
+                let thread = thread::Builder::new().name("keyloom-compact".to_owned());
+                // If it fails, everything is as it was, and it is counted.
+                let run =
+                    || drop(compact::compact(shared, stop, &mut |_| ControlFlow::Continue(())));
+                compaction = thread.spawn_scoped(scope, run).ok();
+            }
+        }
+    });
 }
 
 fn one_round(shared: &Shared, stop: &Stop) -> Result<(), Error> {
     shared.check()?;
-    let files = shared.files();
-    files.check_in_place().map_err(|error| shared.fail(error))?;
+    shared.check_in_place()?;
     if shared.options.durability == Durability::Relaxed {
         shared.sync_log().map_err(|error| shared.fail(error))?;
     }
-    files.log.prepare_spare(shared.options.log_segment_bytes);
+    shared.files().log.prepare_spare(shared.options.log_segment_bytes);
     while let Some(work) = next_work(&shared.view(), shared.options.clock.now())? {
         reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
         // There may be work for minutes, and the promise is about a tenth of a second.

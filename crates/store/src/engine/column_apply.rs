@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use keyloom_value::Item;
-use redb::ReadableTable;
 
 use crate::column::cell_of;
 use crate::{ColumnSpec, ColumnValue, Error};
 
 use super::format::{BlockMut, ColumnRows, SpaceId, block_of};
 use super::malformed_row;
-use super::tree::{RowsMut, failed};
+use super::rows_mut::RowsMut;
+use super::tree::failed;
 
 /// Changes that wait: of each block, what becomes of its ordinals, in the order in which it happened.
 #[derive(Debug, Default)]

@@ -6,20 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use redb::ReadableTable;
-
 use crate::{Error, Failure, TableName, Time, validate};
 
 use super::alter::{altered, created};
 use super::apply::Apply;
+use super::compact::Candidate;
 use super::format::{BuildState, Commit, CommitNo, Effect, SpaceId, SystemKey, TableId};
 use super::group::{Group, Planned};
 use super::log::LogWriter;
 use super::options::{Background, Durability};
 use super::queue::{Done, Job, Reply, Task, Work, Write};
 use super::resume;
+use super::rows_mut::RowsMut;
 use super::shared::Shared;
-use super::tree::{RowsMut, failed};
+use super::tree::failed;
 use super::view::View;
 
 /// A group takes no more writes once its items have so many bytes.
@@ -118,6 +118,7 @@ impl Committer {
         self.shared.check()?;
         match task {
             Task::Resume => Ok(Done::Nothing),
+            Task::ReplaceTree(candidate) => self.replace_tree(*candidate).map(|()| Done::Nothing),
             Task::CreateTable(spec) => {
                 validate::table_spec(&spec)?;
                 let view = self.shared.view();
@@ -172,6 +173,14 @@ impl Committer {
         let writer = resume::open_again(&self.shared)?;
         self.log = writer;
         self.last_at = self.last_at.max(self.shared.view().applied_at);
+        self.since_checkpoint = SinceCheckpoint::default();
+        Ok(())
+    }
+
+    /// Goes on with a compacted tree.
+    fn replace_tree(&mut self, candidate: Candidate) -> Result<(), Error> {
+        self.log.sync().map_err(|error| self.shared.fail(error))?;
+        candidate.replace(&self.shared, self.log.active())?;
         self.since_checkpoint = SinceCheckpoint::default();
         Ok(())
     }

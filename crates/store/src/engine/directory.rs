@@ -3,15 +3,18 @@
 //! ```text
 //! format               text: what this is, the version of the format, the number of the store
 //! tree.redb            the tree
+//! tree.new             only while a tree is being made that will replace it
 //! log/                 the log's segments
 //! socket               only while a server has it open: of the server, not of the engine
 //! keyloom-unfinished   only while the directory is being created: the number of the store
-//! tree.redb.new        only while the tree is being rebuilt: the one that will replace it
 //! ```
 //!
 //! Creating a store writes the unfinished file first and the format file last. So a directory with
 //! the first and without the second holds no data and may be cleared; any other directory without a
 //! format file belongs to somebody else, or has lost a file, and is never touched.
+//!
+//! A new tree takes the name of the old one when it is complete and on disk. A crash before that leaves
+//! a `tree.new`, which the next opening removes.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -33,7 +36,7 @@ const UNFINISHED: &str = "keyloom-unfinished";
 const LOCK: &str = "lock";
 const LOG: &str = "log";
 const TREE: &str = "tree.redb";
-const TREE_NEW: &str = "tree.redb.new";
+const TREE_NEW: &str = "tree.new";
 
 /// Memory for creating a directory.
 const MAKING_BYTES: usize = 64 << 20;
@@ -67,6 +70,49 @@ impl DataDirectory {
 
     pub(crate) fn tree(&self) -> PathBuf {
         self.path.join(TREE)
+    }
+
+    /// Where a tree is made that will replace the tree.
+    pub(crate) fn new_tree(&self) -> PathBuf {
+        self.path.join(TREE_NEW)
+    }
+
+    /// Creates the file of a tree that will replace the tree.
+    pub(crate) fn create_new_tree(&self) -> Result<Arc<dyn DiskFile>, Error> {
+        self.remove_new_tree()?;
+        let path = self.new_tree();
+        let file = self.disk.open(&path, OpenMode::Create);
+        file.map_err(io_error("creating a new tree", &path))
+    }
+
+    /// Removes the file of a tree that did not replace the tree.
+    pub(crate) fn remove_new_tree(&self) -> Result<(), Error> {
+        let path = self.new_tree();
+        match self.disk.remove(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(io_error("removing an unfinished tree", &path)(error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Puts the new tree in the place of the tree. Not safe before the names are synced.
+    pub(crate) fn install_new_tree(&self) -> Result<(), Error> {
+        let renamed = self.disk.rename(&self.new_tree(), &self.tree());
+        renamed.map_err(io_error("putting a new tree in its place", &self.new_tree()))
+    }
+
+    /// Makes the names in the directory safe.
+    pub(crate) fn sync_own_names(&self) -> Result<(), Error> {
+        self.sync_names(&self.path)
+    }
+
+    /// Removes what an earlier process left unfinished, and makes safe what it has renamed: it may have
+    /// ended before it came to that.
+    pub(crate) fn settle_names(&self) -> Result<(), Error> {
+        self.remove_mark()?;
+        self.remove_new_tree()?;
+        self.sync_own_names()
     }
 
     /// Locks the directory for this process, creating it if need be, and says what it holds.
@@ -223,27 +269,14 @@ impl DataDirectory {
         fill: impl FnOnce(&Tree) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.remove_new_tree()?;
-        let (new, path) = (self.path.join(TREE_NEW), self.tree());
-        let written = self.write_tree(&new, store, fill);
+        let written = self.write_tree(&self.new_tree(), store, fill);
         let filled = written.inspect_err(|_| {
             // What cannot be removed now is removed when the store is opened.
             let _ = self.remove_new_tree();
         })?;
-        let renamed = self.disk.rename(&new, &path);
-        let renamed = renamed.and_then(|()| self.disk.sync_directory(&self.path));
-        renamed.map_err(io_error("replacing the tree", &path))?;
+        self.install_new_tree()?;
+        self.sync_own_names()?;
         Ok(filled)
-    }
-
-    /// Removes a tree that was never completed.
-    pub(crate) fn remove_new_tree(&self) -> Result<(), Error> {
-        let path = self.path.join(TREE_NEW);
-        match self.disk.remove(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(io_error("removing an unfinished file", &path)(error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
     }
 
     fn write_format(&self, store: u64) -> Result<(), Error> {

@@ -20,6 +20,7 @@ use crate::{
 use super::backup::{self, CopyProgress, OnProgress, Restore};
 use super::chores::{self, Stop};
 use super::committer::Committer;
+use super::compact::{Compaction, OnCompaction};
 use super::format::CommitNo;
 use super::open::{IfMissing, open};
 use super::options::{Background, Options};
@@ -28,7 +29,7 @@ use super::queue::{Done, Task, Work, Write};
 use super::scrub::{OnScrub, Scrub, Scrubbed};
 use super::shared::Shared;
 use super::view::View;
-use super::{feed, io_error, rebuild, reply, scrub, walk};
+use super::{compact, feed, io_error, rebuild, reply, scrub, walk};
 
 /// A store in a directory.
 ///
@@ -57,8 +58,13 @@ pub struct Status {
     pub log_bytes: u64,
     /// Files of the log.
     pub log_segments: usize,
-    /// Bytes of the tree.
+    /// Bytes that the tree's file takes on the disk.
     pub tree_bytes: u64,
+    /// Bytes that the rows in it would take without gaps, about. What is left could be returned to
+    /// the system.
+    pub tree_live_bytes: u64,
+    /// Bytes of trees that compaction has replaced and somebody still reads.
+    pub retired_bytes: u64,
     /// Bytes of the tree that wait to be written to its file.
     pub unwritten_bytes: usize,
     /// Groups of commits since it was opened; each is logged with one sync.
@@ -77,6 +83,10 @@ pub struct Status {
     pub damages: u64,
     /// The one found last.
     pub last_damage: Option<Arc<Damage>>,
+    /// Compactions since it was opened.
+    pub compactions: u64,
+    /// Compactions that failed and changed nothing.
+    pub compactions_failed: u64,
     /// Why no more writes are taken, if that is so.
     pub failure: Option<Error>,
 }
@@ -135,13 +145,21 @@ impl Engine {
 
     /// Does all background work there is: fills indexes, removes what has expired, trims the log.
     pub fn settle(&self) -> Result<(), Error> {
-        chores::settle(&self.shared)
+        chores::settle(&self.shared, &self.stop)
+    }
+
+    /// Copies the tree into a file without gaps while the store is in use, so that what deletions have
+    /// freed goes back to the system. Needs room for the copy. If it fails, everything is as before.
+    /// Happens by itself when there is much to return ([`Options::compact_from_bytes`]).
+    pub fn compact(&self, on_progress: OnCompaction<'_>) -> Result<Compaction, Error> {
+        compact::compact(&self.shared, &self.stop, on_progress)
     }
 
     /// How the engine is doing.
     pub fn status(&self) -> Result<Status, Error> {
         let (commit, files) = (self.shared.view().applied, self.shared.files());
         let (damages, last_damage) = self.shared.scrub.found();
+        let (compactions, compactions_failed) = self.shared.compactions.counts();
         Ok(Status {
             commit: commit.0,
             synced: files.synced.load(Ordering::Acquire),
@@ -150,6 +168,8 @@ impl Engine {
             log_bytes: files.log.bytes()?,
             log_segments: files.log.segments().len(),
             tree_bytes: files.tree.file().bytes(),
+            tree_live_bytes: files.tree.live_bytes(),
+            retired_bytes: self.shared.retired_bytes(),
             unwritten_bytes: files.tree.file().waiting_bytes(),
             groups: self.shared.meters.groups(),
             commits: commit.0.saturating_sub(self.shared.opened_at.0),
@@ -159,6 +179,8 @@ impl Engine {
             scrubbed_at: self.shared.scrub.completed_at(),
             damages,
             last_damage,
+            compactions,
+            compactions_failed,
             failure: self.shared.check().err(),
         })
     }

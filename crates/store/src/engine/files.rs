@@ -69,9 +69,15 @@ impl Files {
         CommitNo(self.in_tree.load(Ordering::Acquire))
     }
 
-    /// Removes what of the log need not be kept.
-    pub(crate) fn trim_log(&self, keep: Retention, now: Time) -> Result<u64, Error> {
-        self.log.trim(self.in_tree(), keep, now)
+    /// Removes what of the log need not be kept: nothing after `needed_from`, nor what the tree on disk
+    /// lacks.
+    pub(crate) fn trim_log(
+        &self,
+        needed_from: CommitNo,
+        keep: Retention,
+        now: Time,
+    ) -> Result<u64, Error> {
+        self.log.trim(self.in_tree().min(needed_from), keep, now)
     }
 
     /// Makes what the log has been given safe, from outside the committer.

@@ -70,8 +70,7 @@ pub(crate) fn open_files(
 ) -> Result<OpenedFiles, Error> {
     let (tree, mode) = open_tree(directory, store, options)?;
     if mode == OpenMode::ReadWrite {
-        directory.remove_mark()?;
-        directory.remove_new_tree()?;
+        directory.settle_names()?;
     }
     let log = LogDirectory::open(Arc::clone(&options.disk), directory.log(), store, mode)?;
     let log = Arc::new(log);
@@ -135,7 +134,7 @@ pub(crate) fn open_tree(
     Ok((Tree::open(file, options.cache_bytes())?, mode))
 }
 
-fn tree_file(
+pub(crate) fn tree_file(
     file: Arc<dyn DiskFile>,
     (path, store): (&Path, u64),
     options: &Options,
@@ -226,6 +225,28 @@ impl Replay<'_> {
             applied: self.applied,
             last_at: self.last_at,
         })
+    }
+
+    /// Replays everything after the last one applied up to a commit that is in the log, which may be
+    /// being written behind it.
+    pub(crate) fn run_until(&mut self, log: &LogDirectory, last: CommitNo) -> Result<(), Error> {
+        let first = self.applied.next();
+        if last < first {
+            return Ok(());
+        }
+        let Some(mut walk) = LogWalk::from_commit(&log.segments(), first)? else {
+            let what = format!("the log lacks commit {}", first.0);
+            return Err(damaged(&log.path, 0, &what));
+        };
+        let mut pending: Vec<Commit> = Vec::new();
+        while walk.position().expected() <= last {
+            let Some(frame) = walk.next()? else { return Err(walk.position().hole()) };
+            self.collect(&frame, &mut pending)?;
+            if pending.len() >= REPLAY_COMMITS {
+                self.apply(&mut pending)?;
+            }
+        }
+        self.apply(&mut pending)
     }
 
     /// Adds a frame's commits to those that wait, without those that the tree has.

@@ -39,6 +39,9 @@ pub struct Options {
     /// How large the log may grow, whatever its age. What the tree does not have yet is always
     /// kept.
     pub keep_log_bytes: u64,
+    /// A compaction starts by itself when at least half of the tree's file is unused, and so much more
+    /// than a tree in use needs anyway.
+    pub compact_from_bytes: u64,
     /// Whether nothing in the directory is ever changed: what the tree lacks is replayed in memory, and
     /// writes are refused. Needs no free space.
     pub read_only: bool,
@@ -58,6 +61,7 @@ impl Default for Options {
             log_segment_bytes: 16 << 20,
             keep_log_secs: 24 * 60 * 60,
             keep_log_bytes: 1 << 30,
+            compact_from_bytes: 64 << 20,
             read_only: false,
             background: Background::Threads,
             clock: Arc::new(SystemClock),

@@ -8,6 +8,7 @@ use crate::{
     Alteration, BatchWrite, Delete, Error, Put, TableDescription, TableName, TableSpec, UpdateItem,
 };
 
+use super::compact::Candidate;
 use super::format::{SpaceId, TableId};
 use super::prepared::Prepared;
 use super::reply::{self, Receiver, Sender};
@@ -49,6 +50,8 @@ pub(crate) enum Task {
     Checkpoint,
     /// Opens the files again after a fault.
     Resume,
+    /// Puts a compacted tree in the place of the tree.
+    ReplaceTree(Box<Candidate>),
 }
 
 /// What came of it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::{DirectoryError, Disk, Error, Failure, OpenMode};
 
-use super::backup::{CopyProgress, OnProgress, OpenBackup, copy_rows};
+use super::backup::{CopyProgress, OnProgress, OpenBackup, copy_counted};
 use super::directory::{Contents, DataDirectory};
 use super::format::CommitNo;
 use super::go_on;
@@ -104,7 +104,7 @@ impl<'a> Sources<'a> {
         match (source, &self.backup) {
             (Source::Backup, Some(backup)) => {
                 (progress.commit, progress.at) = (backup.commit.0, backup.at);
-                copy_rows(&backup.rows, tree, progress, on_progress)
+                copy_counted(&backup.rows, tree, progress, on_progress)
             }
             (Source::Backup, None) | (Source::Log, _) => Ok(()),
         }

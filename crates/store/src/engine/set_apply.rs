@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use redb::ReadableTable;
-
 use crate::{Error, Membership};
 
 use super::format::{
@@ -13,7 +11,8 @@ use super::format::{
     SpaceId,
 };
 use super::malformed_row;
-use super::tree::{RowsMut, failed};
+use super::rows_mut::RowsMut;
+use super::tree::failed;
 
 /// Changes that wait, of each set of each space.
 #[derive(Debug, Default)]

@@ -1,11 +1,13 @@
 //! What the engine's threads share.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::{Error, Failure, Time};
 
 use super::background_scrub::BackgroundScrub;
+use super::compact::Compactions;
 use super::directory::DataDirectory;
 use super::files::Files;
 use super::format::CommitNo;
@@ -15,7 +17,7 @@ use super::options::Options;
 use super::queue::Queue;
 use super::view::View;
 
-/// How long files that were replaced are kept for those who still read them.
+/// How long files that were opened again are kept for those who still read them.
 const RETIRED_MILLIS: u64 = 60_000;
 
 /// What the engine's threads share.
@@ -28,14 +30,29 @@ pub(crate) struct Shared {
     pub(crate) opened_at: CommitNo,
     pub(crate) queue: Queue,
     current: RwLock<Current>,
-    /// The files before the last time that they were opened again, and when that was. Views of them
-    /// can be read for as long as they are there.
-    retired: Mutex<Option<(Arc<Files>, Time)>>,
+    /// Files that were replaced. Views of them can be read for as long as they are there.
+    retired: Mutex<Vec<Retired>>,
+    /// Held while the files are looked for by their names or the log is trimmed, and while a tree is
+    /// replaced: neither may see half of that.
+    upkeep: Mutex<()>,
+    /// What follows this commit is kept in the log, for a compaction.
+    log_needed_from: AtomicU64,
+    /// The same for a tree that was replaced, and whose name may come back after a crash: the sync of
+    /// the names has failed.
+    log_needed_by_old: AtomicU64,
+    pub(crate) compactions: Compactions,
     failure: Mutex<Option<Arc<Failure>>>,
     pub(crate) meters: Meters,
     pub(crate) scrub: BackgroundScrub,
     /// Held for as long as anything above it lives.
     _lock: Box<dyn Send + Sync>,
+}
+
+/// Files that were replaced.
+struct Retired {
+    files: Arc<Files>,
+    /// When they go even if somebody reads them: what they were opened from is being overwritten.
+    until: Option<Time>,
 }
 
 /// What is replaced while the store is open.
@@ -61,6 +78,10 @@ impl Shared {
             failure: Mutex::new(files.tree.file().failure()),
             current: RwLock::new(Current { view: Arc::new(view), files: Arc::new(files) }),
             retired: Mutex::default(),
+            upkeep: Mutex::default(),
+            log_needed_from: AtomicU64::new(u64::MAX),
+            log_needed_by_old: AtomicU64::new(u64::MAX),
+            compactions: Compactions::default(),
             meters: Meters::default(),
             scrub: BackgroundScrub::default(),
             _lock: lock,
@@ -81,6 +102,12 @@ impl Shared {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner).files)
     }
 
+    /// Both, as they belong together.
+    pub(crate) fn current(&self) -> (Arc<Files>, Arc<View>) {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        (Arc::clone(&current.files), Arc::clone(&current.view))
+    }
+
     /// Makes a newer moment the one that readers see.
     pub(crate) fn publish(&self, view: View) {
         let view = Arc::new(view);
@@ -94,22 +121,84 @@ impl Shared {
 
     /// Goes on with files that were opened again.
     pub(crate) fn replace(&self, files: Files, view: View) {
+        let until = Time(self.options.clock.now().0.saturating_add(RETIRED_MILLIS));
+        self.set_current(files, view, Some(until));
+        *self.lock_failure() = None;
+    }
+
+    /// Puts a new tree in the place of the one in use, on disk and here. If that fails, nothing has
+    /// changed. Views of the old tree can be read until they end. Until the names are synced, a crash
+    /// can bring the old tree back, so the log keeps what that lacks.
+    pub(crate) fn replace_tree(&self, files: Files, view: View) -> Result<(), Error> {
+        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = self.data_directory();
+        directory.install_new_tree()?;
+        let old = self.set_current(files, view, None);
+        self.keep_log(old.in_tree());
+        let cause = std::io::Error::other("the tree was replaced by a compacted one");
+        let replaced = Failure { doing: "writing the tree", path: directory.tree(), cause };
+        old.tree.file().refuse(&Arc::new(replaced));
+        Ok(())
+    }
+
+    /// Makes the name of a tree that has replaced another one safe. Writers need not wait for it.
+    pub(crate) fn sync_replaced_tree(&self) -> Result<(), Error> {
+        if let Err(error) = self.data_directory().sync_own_names() {
+            // Nobody knows which tree the name will lead to after a crash.
+            let needed_from = self.log_needed_from.load(Ordering::Acquire);
+            self.log_needed_by_old.fetch_min(needed_from, Ordering::AcqRel);
+            return Err(self.fail(error));
+        }
+        self.log_needed_by_old.store(u64::MAX, Ordering::Release);
+        Ok(())
+    }
+
+    /// Returns the files until now.
+    fn set_current(&self, files: Files, view: View, until: Option<Time>) -> Arc<Files> {
         let current = Current { view: Arc::new(view), files: Arc::new(files) };
         let before = {
             let mut now = self.current.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *now, current)
         };
-        let retired = (before.files, self.options.clock.now());
-        let older = self.lock_retired().replace(retired);
-        drop((before.view, older));
-        *self.lock_failure() = None;
+        self.lock_retired().push(Retired { files: Arc::clone(&before.files), until });
+        before.files
     }
 
-    /// Lets go of files that were replaced long enough ago.
+    /// Lets go of files that were replaced and that nobody reads, or that must go.
     pub(crate) fn drop_retired(&self) {
         let now = self.options.clock.now();
-        let gone = self.lock_retired().take_if(|(_, at)| at.0 + RETIRED_MILLIS < now.0);
+        let is_due = |retired: &mut Retired| {
+            !retired.files.tree.is_viewed() || retired.until.is_some_and(|until| until < now)
+        };
+        let gone: Vec<Retired> = self.lock_retired().extract_if(.., is_due).collect();
+        // Closing a tree is work; those who replace one need not wait for it.
         drop(gone);
+    }
+
+    /// How many trees were replaced and are still read.
+    pub(crate) fn retired_trees(&self) -> usize {
+        self.lock_retired().len()
+    }
+
+    /// How many bytes they have.
+    pub(crate) fn retired_bytes(&self) -> u64 {
+        self.lock_retired().iter().map(|retired| retired.files.tree.file().bytes()).sum()
+    }
+
+    /// An error if a file that is written is no longer where the next process will look for it.
+    pub(crate) fn check_in_place(&self) -> Result<(), Error> {
+        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+        self.files().check_in_place().map_err(|error| self.fail(error))
+    }
+
+    /// Keeps in the log what follows a commit.
+    pub(crate) fn keep_log(&self, from: CommitNo) {
+        self.log_needed_from.fetch_min(from.0, Ordering::AcqRel);
+    }
+
+    /// Lets the log go again.
+    pub(crate) fn release_log(&self) {
+        self.log_needed_from.store(u64::MAX, Ordering::Release);
     }
 
     /// An error if something has failed and no more writes are taken.
@@ -145,7 +234,11 @@ impl Shared {
             millis: self.options.keep_log_secs.saturating_mul(1000),
             bytes: self.options.keep_log_bytes,
         };
-        self.files().trim_log(keep, self.options.clock.now())
+        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+        let needed_by = [&self.log_needed_from, &self.log_needed_by_old];
+        let needed_from = needed_by.map(|commit| CommitNo(commit.load(Ordering::Acquire)));
+        let needed_from = needed_from[0].min(needed_from[1]);
+        self.files().trim_log(needed_from, keep, self.options.clock.now())
     }
 
     /// Makes what the log has been given safe, from outside the committer.
@@ -157,7 +250,7 @@ impl Shared {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_retired(&self) -> MutexGuard<'_, Option<(Arc<Files>, Time)>> {
+    fn lock_retired(&self) -> MutexGuard<'_, Vec<Retired>> {
         self.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use redb::{
     Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition,
@@ -12,6 +13,8 @@ use redb::{
 use crate::{Damage, Error, Failure};
 
 use super::damages::Damages;
+use super::format::{Reader, SystemKey};
+use super::rows_mut::{RowsMut, row_bytes};
 use super::tree_file::TreeFile;
 
 const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
@@ -22,9 +25,6 @@ pub(crate) type RowGuard<'a> = redb::AccessGuard<'a, &'static [u8]>;
 /// A row: its key and its value.
 pub(crate) type Row<'a> = (RowGuard<'a>, RowGuard<'a>);
 
-/// The rows as a write sees them.
-pub(crate) type RowsMut<'txn> = redb::Table<'txn, &'static [u8], &'static [u8]>;
-
 /// A range of row keys: from the first, included, to the second, not included.
 pub(crate) type RowRange = (Vec<u8>, Vec<u8>);
 
@@ -34,12 +34,17 @@ pub(crate) struct Tree {
     /// file goes.
     database: Option<Database>,
     file: TreeFile,
+    /// What the rows take, as the last write left them.
+    live_bytes: AtomicU64,
+    /// Every view has one.
+    viewed: Arc<()>,
 }
 
 /// The tree at one moment.
 pub(crate) struct TreeView {
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
     damages: Arc<Damages>,
+    _viewing: Arc<()>,
 }
 
 /// Rows in the order of their keys.
@@ -58,10 +63,42 @@ impl Tree {
             let made = builder.create_with_backend(file.backend());
             made.map_err(|error| failed(damages.path(), error))
         })?;
-        let tree = Tree { database: Some(database), file };
+        let (live_bytes, viewed) = (AtomicU64::new(0), Arc::new(()));
+        let tree = Tree { database: Some(database), file, live_bytes, viewed };
         // Reading a table that was never made is an error; an empty one is not.
         tree.write(|_| Ok(()))?;
+        tree.live_bytes.store(tree.count_live_bytes()?, Ordering::Relaxed);
         Ok(tree)
+    }
+
+    /// What the rows take, as it was counted with every write. Trees that were written before that
+    /// are counted once, unless they are only read.
+    fn count_live_bytes(&self) -> Result<u64, Error> {
+        let view = self.view()?;
+        if let Some(row) = view.get(&SystemKey::LiveBytes.row())?
+            && let Ok(counted) = Reader::new(row.value()).u64()
+        {
+            return Ok(counted);
+        }
+        if self.file.failure().is_some() {
+            return Ok(self.file.bytes());
+        }
+        let mut counted = 0;
+        for entry in view.range(&everything())? {
+            let (row, value) = entry?;
+            counted += row_bytes(row.value(), value.value());
+        }
+        Ok(counted)
+    }
+
+    /// Whether anybody has a view of it.
+    pub(crate) fn is_viewed(&self) -> bool {
+        Arc::strong_count(&self.viewed) > 1
+    }
+
+    /// Bytes that the rows would take in a tree without gaps, about.
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.live_bytes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn file(&self) -> &TreeFile {
@@ -81,12 +118,22 @@ impl Tree {
         &self,
         change: impl FnOnce(&mut RowsMut<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.transact(|transaction| {
+        let (outcome, live_bytes) = self.transact(|transaction| {
             let set = transaction.set_durability(Durability::None);
             set.map_err(|error| failed(self.path(), error))?;
-            let mut rows = transaction.open_table(ROWS).map_err(|e| failed(self.path(), e))?;
-            change(&mut rows)
-        })
+            let rows = transaction.open_table(ROWS).map_err(|e| failed(self.path(), e))?;
+            let mut rows = RowsMut::new(rows);
+            let outcome = change(&mut rows)?;
+            let live_bytes = self.live_bytes().saturating_add_signed(rows.grown());
+            if rows.grown() != 0 {
+                let row = SystemKey::LiveBytes.row();
+                let noted = rows.insert_count(&row, &live_bytes.to_be_bytes());
+                noted.map_err(|error| failed(self.path(), error))?;
+            }
+            Ok((outcome, live_bytes))
+        })?;
+        self.live_bytes.store(live_bytes, Ordering::Relaxed);
+        Ok(outcome)
     }
 
     /// Starts bringing everything written so far to the disk. Returns the number of syncs of the
@@ -116,7 +163,7 @@ impl Tree {
     /// An error if the file cannot be written. Rows then stay in memory, which may be too little for
     /// many of them.
     pub(crate) fn check_written(&self) -> Result<(), Error> {
-        self.file.failure().map_or(Ok(()), |failure| Err(Error::WritesRefused(failure)))
+        self.file.failure().map_or(Ok(()), |failure| Err(Error::Io(failure)))
     }
 
     /// Brings everything to the disk and closes the file.
@@ -139,7 +186,8 @@ impl Tree {
             let begun = self.database.as_ref().ok_or(Error::Closed)?.begin_read();
             let transaction = begun.map_err(|error| failed(self.path(), error))?;
             let rows = transaction.open_table(ROWS).map_err(|error| failed(self.path(), error))?;
-            Ok(TreeView { rows, damages: Arc::clone(self.file.damages()) })
+            let damages = Arc::clone(self.file.damages());
+            Ok(TreeView { rows, damages, _viewing: Arc::clone(&self.viewed) })
         })
     }
 }
@@ -201,6 +249,11 @@ impl DoubleEndedIterator for Rows<'_> {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.step(DoubleEndedIterator::next_back)
     }
+}
+
+/// The range of all rows.
+pub(crate) fn everything() -> RowRange {
+    (Vec::new(), vec![0xff; 5])
 }
 
 /// What an error of redb means.

@@ -156,9 +156,11 @@ impl TreeFile {
         self.inner.lock().flushed
     }
 
-    /// Bytes of the file once all of it is written.
+    /// Bytes that the file takes on the disk. redb makes it longer ahead of time; what was never
+    /// written takes no room.
     pub(crate) fn bytes(&self) -> u64 {
-        self.inner.lock().len
+        let allocated = self.inner.file.disk_file().allocated_bytes();
+        allocated.unwrap_or_else(|_| self.inner.lock().len)
     }
 
     /// Bytes that wait for the flusher.

@@ -6,6 +6,7 @@ mod background_scrub;
 mod backup;
 mod canary;
 mod columns;
+mod compaction;
 mod conformance;
 mod copies;
 mod crash;

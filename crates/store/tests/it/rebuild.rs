@@ -114,7 +114,7 @@ fn a_crash_at_every_sync_of_rebuilding_leaves_the_old_tree_or_the_new_one() {
                 outcomes[usize::from(found.findings == 0)] += 1;
                 drop(open(&survived).expect("it opens before as after"));
                 let files = survived.files();
-                assert!(!files.contains(&in_data("tree.redb.new")), "{files:?}");
+                assert!(!files.contains(&in_data("tree.new")), "{files:?}");
                 if found.findings > 0 {
                     rebuild(&survived, backup).unwrap();
                 }

@@ -54,6 +54,8 @@ pub(crate) enum SystemKey {
     Token(String),
     /// Tokens in the order in which they are forgotten.
     TokenExpiry(u64, String),
+    /// Bytes that all rows take, about.
+    LiveBytes,
 }
 
 /// What a row of the engine itself is about.
@@ -100,6 +102,7 @@ impl SystemKey {
                 row.extend_from_slice(&at.to_be_bytes());
                 row.extend_from_slice(token.as_bytes());
             }
+            SystemKey::LiveBytes => row.push(8),
         }
         row
     }

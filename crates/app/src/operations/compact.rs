@@ -1,0 +1,46 @@
+//! Returning unused space of a data directory.
+
+use std::ops::ControlFlow;
+
+use keyloom_store::Compaction;
+use serde::{Deserialize, Serialize};
+
+use super::{Data, Operation, Progress, Talk};
+use crate::directory::Use;
+
+/// Copies the tree into a file without gaps. Tells first how much space that needs.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Compact {}
+
+/// What a compaction has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compacted {
+    /// Bytes that the tree took before.
+    pub before_bytes: u64,
+    /// Bytes that it takes now.
+    pub after_bytes: u64,
+    /// Rows that it has.
+    pub rows: u64,
+}
+
+impl Operation for Compact {
+    const NAME: &'static str = "compact";
+    type Answer = Compacted;
+
+    fn used(&self) -> Use {
+        Use::Change
+    }
+
+    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Compacted, String> {
+        let mut heard = Ok(());
+        let compacted = data.engine()?.compact(&mut |step| {
+            let Compaction { rows, copied_bytes, needed_bytes, .. } = step;
+            let progress = Progress { count: rows, done: copied_bytes, total: Some(needed_bytes) };
+            heard = talk.progress(progress);
+            if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        let compacted = compacted.map_err(|error| format!("{error} Nothing was changed."));
+        let Compaction { before_bytes, after_bytes, rows, .. } = heard.and(compacted)?;
+        Ok(Compacted { before_bytes, after_bytes, rows })
+    }
+}
