@@ -24,6 +24,7 @@ mod interleavings;
 mod jobs;
 mod json;
 mod kitchen;
+mod large_counts;
 mod large_deletions;
 mod last_pages;
 mod matching;
