@@ -10,6 +10,7 @@
 
 mod admin_token;
 mod application;
+mod chores;
 mod console;
 mod environment;
 // Public modules, so that `place::open` and `listen::bind` say what they open and bind.

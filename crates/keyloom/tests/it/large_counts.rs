@@ -104,7 +104,7 @@ fn numbers_that_several_reads_bring_are_as_before_or_as_after() {
                     break 'deletion;
                 }
             };
-            looks.push((step % 2 == 0).then(|| block_on(board(&pair.quick))));
+            looks.push(step.is_multiple_of(2).then(|| block_on(board(&pair.quick))));
             looks.push(Some(counts));
         }
     }

@@ -192,7 +192,6 @@ fn run(count: u32, play: impl Fn((&str, &str), u64) -> Option<()>) {
         seen.set(seen.get() + usize::from(play((&model, &target), seed).is_some()));
     });
     assert!(seen.get() > 0, "there was no large deletion");
-    println!("{} large deletions", seen.get());
 }
 
 /// Every third one without sets and adding.

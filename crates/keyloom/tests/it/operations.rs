@@ -128,7 +128,10 @@ fn a_large_deletion_and_expiry_tell_how_far_they_have_come() {
         of_kind.map(|operation| (operation.of.as_str(), operation.done, operation.total)).collect()
     };
     let found: Vec<(&str, u64, Option<u64>)> = of(OperationKind::Deletion);
-    assert!(found.contains(&("session/s0", 41, None)), "{found:?}");
+    let is_known = |(of, done, total): &(&str, u64, Option<u64>)| {
+        *of == "session/s0" && (1..=42).contains(done) && total.is_none()
+    };
+    assert!(!found.is_empty() && found.iter().all(is_known), "{found:?}");
     let found: Vec<(&str, u64, Option<u64>)> = of(OperationKind::Clearing);
     assert_eq!(found.first(), Some(&("session/s0", 0, Some(42))));
     assert!(found.is_sorted_by_key(|(_, done, _)| done), "{found:?}");
