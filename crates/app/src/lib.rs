@@ -11,6 +11,7 @@
 
 mod admin_token;
 mod application;
+mod chores;
 mod console;
 mod damage;
 mod environment;

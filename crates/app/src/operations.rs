@@ -31,7 +31,7 @@ pub use import::{
 };
 pub use jobs::{JobAction, Jobs};
 pub use scrub::{CompareRows, Found, Scrub, Scrubbed};
-pub use status::{Status, StatusAnswer};
+pub use status::{Status, StatusAnswer, Work};
 pub use talk::{Input, Progress, Talk, Told};
 pub use tokens::{CreateToken, ListTokens, RevokeToken};
 pub use verify::{Verified, Verify};

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use clap::{Arg, ArgMatches, value_parser};
-use keyloom::Db;
-use keyloom_server::{Limits, Rest, RestOptions};
+use keyloom_server::{Limits, Rest, RestOptions, Server, Tokens};
+use tokio::task::JoinHandle;
 
 use crate::application::Parts;
+use crate::chores::Chores;
 use crate::console::print;
 use crate::damage::DamageWatch;
 use crate::directory::close;
@@ -20,14 +20,6 @@ use crate::{admin_token, listen, logging, pages, socket};
 
 /// A document has at most 320 KiB, and a transaction 100 of them that fit into 4 MB.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// How often to look for large deletions whose clients have gone, which reads nothing if there can be
-/// none.
-const DELETIONS_EVERY: Duration = Duration::from_millis(250);
-const DELETIONS_AFTER_ERROR: Duration = Duration::from_secs(5);
-/// How often expired entities are removed.
-const EXPIRE_EVERY: Duration = Duration::from_secs(30);
-/// How many at a time.
-const EXPIRE_LIMIT: u32 = 1000;
 
 /// A model to serve.
 #[derive(Debug)]
@@ -81,9 +73,10 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let tokens = Arc::new(place.tokens().await?);
     admin_token::ensure(&tokens, admin.as_ref()).await?;
     let db = place.database(served.model).await?;
+    // Whoever closes the engine must be the last who has it.
+    drop(place);
     let is_open = tokens.is_open();
-    let chores = tokio::spawn(chores(db.clone()));
-    let deletions = tokio::spawn(go_on_with_deletions(db.clone()));
+    let chores = Chores::start(&db);
     let Parts { routes, closed, handlers, pages } = served.parts;
     if let Some(handlers) = &handlers {
         handlers.check(&db).map_err(|error| error.to_string())?;
@@ -109,19 +102,7 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
         Some(handlers) => Some(Workers::start(&db, handlers).await),
         None => None,
     };
-    let reloading = {
-        let (reload, tokens, arguments) = (server.reload(), tokens.clone(), arguments.clone());
-        let (reload, program) = (Arc::new(reload), served.program.to_owned());
-        hangup.reload(move || {
-            let (reload, tokens) = (reload.clone(), tokens.clone());
-            let admin = admin_token::named(&program, &arguments);
-            async move {
-                reload().map_err(|error| error.to_string())?;
-                tokens.reload().await.map_err(|error| error.to_string())?;
-                admin_token::ensure(&tokens, admin?.as_ref()).await
-            }
-        })
-    };
+    let reloading = reload(hangup, &server, &tokens, (served.program, arguments));
     let socket = engine.as_ref().and_then(|engine| {
         let about = About::new(served.name, &url);
         socket::listen(engine, Data::Served { db, tokens, engine: engine.clone(), about })
@@ -137,11 +118,9 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     if let Some(socket) = socket {
         socket.stop().await;
     }
-    chores.abort();
-    deletions.abort();
-    // It holds the database, which must be dropped before the engine closes.
-    let _ = chores.await;
-    let _ = deletions.await;
+    // They hold the database, which must be dropped before the engine closes.
+    let _ = reloading.await;
+    chores.stop().await;
     if let Some(workers) = workers {
         workers.stop().await;
     }
@@ -149,42 +128,29 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     engine.map_or(Ok(()), close)
 }
 
+/// Reads the certificate and the tokens again whenever the process is told to.
+fn reload(
+    hangup: Hangup,
+    server: &Server,
+    tokens: &Arc<Tokens>,
+    (program, arguments): (&str, &ArgMatches),
+) -> JoinHandle<()> {
+    let (certificate, tokens) = (Arc::new(server.reload()), tokens.clone());
+    let (program, arguments) = (program.to_owned(), arguments.clone());
+    hangup.reload(move || {
+        let (certificate, tokens) = (certificate.clone(), tokens.clone());
+        let admin = admin_token::named(&program, &arguments);
+        async move {
+            certificate().map_err(|error| error.to_string())?;
+            tokens.reload().await.map_err(|error| error.to_string())?;
+            admin_token::ensure(&tokens, admin?.as_ref()).await
+        }
+    })
+}
+
 /// The default data directory of a model.
 pub fn directory_of(name: &str) -> PathBuf {
     PathBuf::from(format!("{name}-data"))
-}
-
-/// Background work of every server: rows that a changed model needs, and expiry.
-async fn chores(db: Db) {
-    if db.is_backfill_pending() {
-        print(
-            "Rebuilding index rows for the changed model; affected lists return 503 until it is done.",
-        );
-        match db.backfill(|_| {}).await {
-            Ok(()) => print("Index rows rebuilt."),
-            Err(error) => tracing::error!(%error, "cannot rebuild index rows"),
-        }
-    }
-    loop {
-        if let Err(error) = db.expire(EXPIRE_LIMIT).await {
-            tracing::error!(%error, "cannot remove expired entities");
-        }
-        tokio::time::sleep(EXPIRE_EVERY).await;
-    }
-}
-
-/// Large deletions go on when their clients have gone.
-async fn go_on_with_deletions(db: Db) {
-    loop {
-        let rest = match db.resume_deletions().await {
-            Ok(_) => DELETIONS_EVERY,
-            Err(error) => {
-                tracing::error!(%error, "cannot go on with deletions, retrying");
-                DELETIONS_AFTER_ERROR
-            }
-        };
-        tokio::time::sleep(rest).await;
-    }
 }
 
 fn default_limits() -> Limits {

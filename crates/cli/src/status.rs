@@ -2,7 +2,7 @@
 
 use clap::ArgMatches;
 use indicatif::HumanBytes;
-use keyloom_app::operations::{Status, StatusAnswer, call};
+use keyloom_app::operations::{Status, StatusAnswer, Work, call};
 use keyloom_model::FieldType;
 use keyloom_value::Value;
 
@@ -57,8 +57,8 @@ fn table(status: &StatusAnswer) -> String {
     };
     let [commit, synced, checkpointed, oldest] =
         [status.commit, status.synced, status.checkpointed, status.oldest].map(grouped);
-    let [tree, log] =
-        [status.tree_bytes, status.log_bytes].map(|bytes| HumanBytes(bytes).to_string());
+    let [tree, live, log] =
+        [status.tree_bytes, status.live_bytes, status.log_bytes].map(HumanBytes);
     let segments = status.log_segments;
     format!(
         "version    {}\n\
@@ -66,7 +66,21 @@ fn table(status: &StatusAnswer) -> String {
          writes     {writes}\n\
          commits    {commit}; synced up to {synced}, in the tree up to {checkpointed}\n\
          changes    kept from commit {oldest} on\n\
-         disk       tree {tree}, log {log} in {segments} files\n",
-        status.version
-    )
+         disk       tree {tree}, of which rows take {live}; log {log} in {segments} files\n\
+         damage     {}\n",
+        status.version,
+        match status.damages {
+            0 => "none found".to_owned(),
+            places => format!("{} places: run `keyloom scrub`", grouped(places)),
+        }
+    ) + &status.background.iter().map(work).collect::<String>()
+}
+
+/// Such as `background clearing folder/42: 300 of 3,000, since …`.
+fn work(work: &Work) -> String {
+    let Work { kind, of, done, total, since } = work;
+    let total = total.map(|total| format!(" of {}", grouped(total))).unwrap_or_default();
+    let since = FieldType::Time.show(&Value::from(*since));
+    let (done, since) = (grouped(*done), since.as_s().unwrap_or_default());
+    format!("background {kind} {of}: {done}{total}, since {since}\n")
 }

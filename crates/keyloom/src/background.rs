@@ -1,8 +1,13 @@
 //! Long work that goes on when nobody waits for it: deletions that are too large for one
-//! transaction. The call that begins one also brings it to its end; if it is dropped, or its process
-//! dies, whoever runs [`Db::work`] goes on with it, or calls it off if it has not happened.
+//! transaction, rows that are written anew, what has expired. All of it is kept in the table, so
+//! whoever comes next goes on: a deletion in its record, a backfill in the row of the model, and what
+//! has expired in the index of times. `Operation` says how far each has come.
+//!
+//! The call that begins a deletion also brings it to its end; if it is dropped, or its process dies,
+//! whoever runs [`Db::work`] goes on with it, or calls it off if it has not happened.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use keyloom_model::attribute::{PARTITION, SORT};
@@ -13,7 +18,9 @@ use keyloom_value::{Item, KeyBytes, KeyCondition, Number, Value};
 use crate::answer::Answer;
 use crate::db::Db;
 use crate::error::Error;
-use crate::upkeep::LEFT;
+use crate::schema::{Schema, Stored};
+use crate::stamp::time_ms;
+use crate::upkeep::{LEFT, TOTAL};
 
 /// How often the deletions of other processes are looked at.
 const LOOK_MS: i64 = 5_000;
@@ -21,19 +28,96 @@ const LOOK_MS: i64 = 5_000;
 /// that began it counts as gone: it is written with every mark.
 const SILENT_MS: i64 = 30_000;
 
-/// A deletion that is too large for one transaction, and not at its end.
+/// Long work that is under way, and how far it has come: plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct DeletionProgress {
-    /// The kind of entity that is deleted.
-    pub entity: String,
-    /// Its id.
-    pub id: String,
-    /// Whether it has happened. Then everything it takes is gone for readers; before, nothing is.
-    pub has_happened: bool,
-    /// How many entities are still to be removed, and references to be cleared. Before it has
-    /// happened: how many were found so far.
-    pub left: u64,
+pub struct Operation {
+    /// What is done.
+    pub kind: OperationKind,
+    /// What it is done to: the kind and the id of the entity that is deleted, as in `folder/42`; the
+    /// kind of entities that expire; `model` of a backfill.
+    pub of: String,
+    /// How many entities, or rows of the table, are done.
+    pub done: u64,
+    /// How many there are, if that is known; of rows of the table, about.
+    pub total: Option<u64>,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: i64,
+}
+
+/// What a background operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum OperationKind {
+    /// A deletion that is too large for one transaction looks for what goes with its entity. It has
+    /// not happened yet: nothing is changed for readers.
+    Deletion,
+    /// Such a deletion has happened, everything it takes is gone for readers, and is being removed.
+    Clearing,
+    /// Rows are written anew because the model was changed.
+    Backfill,
+    /// Entities are deleted whose time has come.
+    Expiry,
+}
+
+impl OperationKind {
+    /// Every kind.
+    pub const ALL: [OperationKind; 4] = [
+        OperationKind::Deletion,
+        OperationKind::Clearing,
+        OperationKind::Backfill,
+        OperationKind::Expiry,
+    ];
+}
+
+impl fmt::Display for OperationKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            OperationKind::Deletion => "deletion",
+            OperationKind::Clearing => "clearing",
+            OperationKind::Backfill => "backfill",
+            OperationKind::Expiry => "expiry",
+        })
+    }
+}
+
+/// Operations that calls of this process are at and that no row tells of.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(Mutex<BTreeMap<u64, Operation>>);
+
+/// A call is at an operation until this is dropped.
+pub(crate) struct Call<'c> {
+    calls: &'c Calls,
+    number: u64,
+}
+
+impl Calls {
+    pub(crate) fn begin(&self, kind: OperationKind, of: &str, since_ms: i64) -> Call<'_> {
+        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = calls.last_key_value().map_or(0, |(last, _)| last + 1);
+        let of = of.to_owned();
+        calls.insert(number, Operation { kind, of, done: 0, total: None, since_ms });
+        Call { calls: self, number }
+    }
+
+    fn all(&self) -> Vec<Operation> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}
+
+impl Call<'_> {
+    pub(crate) fn is_done(&self, count: u64) {
+        let mut calls = self.calls.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(operation) = calls.get_mut(&self.number) {
+            operation.done += count;
+        }
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.calls.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+    }
 }
 
 /// What a process remembers of deletions that others have begun.
@@ -53,34 +137,68 @@ struct Record {
     deletion: String,
     state: Option<DeletionState>,
     left: u64,
+    /// How many were marked.
+    total: u64,
     row: Item,
 }
 
 impl Db {
-    /// The deletions that are under way, of all processes: those that are too large for one
-    /// transaction.
+    /// The long work that is under way: deletions that are too large for one transaction and
+    /// backfills, of all processes; expiry, of this one. One read, and two more while rows are being
+    /// written anew.
     ///
     /// # Errors
     ///
     /// If the store fails.
-    pub fn deletions(&self) -> Answer<'_, Vec<DeletionProgress>> {
+    pub fn operations(&self) -> Answer<'_, Vec<Operation>> {
         Box::pin(async move {
             let schema = self.shared.schema();
-            let upkeep = self.shared.upkeep(&schema);
-            let mut all = vec![];
-            for record in self.deletion_records().await? {
-                let Record { state, left, row, .. } = record;
-                let Some(root) = upkeep.roots_of(&row).into_iter().next() else { continue };
-                let has_happened = match state {
-                    Some(DeletionState::Sweeping) => true,
-                    Some(DeletionState::Marking) if row.contains(LEFT) => false,
-                    Some(DeletionState::Marking | DeletionState::CalledOff) | None => continue,
-                };
-                let entity = schema.model().entity(root.entity).name.clone();
-                all.push(DeletionProgress { entity, id: root.id, has_happened, left });
-            }
+            let records = self.deletion_records().await?;
+            let mut all: Vec<Operation> =
+                records.iter().filter_map(|record| self.operation_of(&schema, record)).collect();
+            all.extend(self.backfill_operation(&schema).await?);
+            all.extend(self.shared.calls.all());
             Ok(all)
         })
+    }
+
+    /// A large deletion that is under way.
+    fn operation_of(&self, schema: &Schema, record: &Record) -> Option<Operation> {
+        let Record { deletion, state, left, total, row } = record;
+        let root = self.shared.upkeep(schema).roots_of(row).into_iter().next()?;
+        let (kind, done, total) = match state {
+            Some(DeletionState::Sweeping) => {
+                (OperationKind::Clearing, total.saturating_sub(*left), Some(*total))
+            }
+            Some(DeletionState::Marking) if row.contains(LEFT) => {
+                (OperationKind::Deletion, *left, None)
+            }
+            Some(DeletionState::Marking | DeletionState::CalledOff) | None => return None,
+        };
+        let of = format!("{}/{}", schema.model().entity(root.entity).name, root.id);
+        Some(Operation { kind, of, done, total, since_ms: time_ms(deletion).unwrap_or(0) })
+    }
+
+    /// The backfill, if rows must be written anew.
+    async fn backfill_operation(&self, schema: &Schema) -> Result<Option<Operation>, Error> {
+        if schema.pending.is_empty() {
+            return Ok(None);
+        }
+        let (store, table) = (&*self.shared.store, &self.shared.table);
+        let stored = Stored::load(store, table).await?;
+        let current = stored.as_ref().and_then(Stored::current);
+        let Some(revision) = current.filter(|revision| !revision.pending.is_empty()) else {
+            return Ok(None);
+        };
+        let done = revision.progress.done;
+        let rows = store.describe_table(table.clone()).await?.items;
+        Ok(Some(Operation {
+            kind: OperationKind::Backfill,
+            of: "model".to_owned(),
+            done,
+            total: Some(rows.max(done)),
+            since_ms: revision.since_ms,
+        }))
     }
 
     /// Goes on with deletions that have happened and that nobody is removing, and calls those off
@@ -171,9 +289,12 @@ impl Record {
     fn read(row: Item) -> Option<Record> {
         let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
         let deletion = sort.first()?.as_s()?.to_owned();
-        let left = row.get(LEFT).and_then(Value::as_n).and_then(Number::to_i64);
-        let left = left.and_then(|left| u64::try_from(left).ok()).unwrap_or(0);
-        Some(Record { deletion, state: DeletionState::read(&row).ok(), left, row })
+        let number = |name| {
+            let number = row.get(name).and_then(Value::as_n).and_then(Number::to_i64);
+            number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
+        };
+        let (left, total) = (number(LEFT), number(TOTAL));
+        Some(Record { deletion, state: DeletionState::read(&row).ok(), left, total, row })
     }
 }
 

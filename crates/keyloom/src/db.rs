@@ -10,7 +10,7 @@ use keyloom_store::{Clock, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
-use crate::background::Others;
+use crate::background::{Calls, Others};
 use crate::error::{Error, TenantProblem};
 use crate::events::Heart;
 use crate::explain::Watch;
@@ -80,6 +80,8 @@ pub(crate) struct Shared {
     pub(crate) running: Running,
     /// The deletions that other processes are at.
     pub(crate) others: Others,
+    /// Other long work that calls are at.
+    pub(crate) calls: Calls,
     pub(crate) cursor_key: CursorKey,
     /// Whether jobs of workers that are gone were released since the store was opened.
     pub(crate) are_orphans_released: AtomicBool,
@@ -163,6 +165,7 @@ impl Db {
                 numbers: Numbers::default(),
                 running: Running::default(),
                 others: Others::default(),
+                calls: Calls::default(),
                 are_orphans_released: AtomicBool::new(false),
                 heart: Heart::default(),
                 imports_are_new: AtomicBool::new(true),

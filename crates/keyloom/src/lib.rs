@@ -129,7 +129,7 @@ mod verify;
 
 pub use answer::Answer;
 pub use backfill::Progress;
-pub use background::DeletionProgress;
+pub use background::{Operation, OperationKind};
 pub use board::{BoardPage, BoardQuery};
 pub use change::Change;
 pub use count::{CountQuery, Counts};

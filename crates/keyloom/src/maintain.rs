@@ -1,6 +1,7 @@
 //! What is to be done from time to time: entities that have expired are deleted.
 
 use crate::answer::Answer;
+use crate::background::OperationKind;
 use crate::db::Db;
 use crate::error::Error;
 use crate::upkeep::Intent;
@@ -12,6 +13,7 @@ impl Db {
     /// Deletes entities whose time has come, at most `limit` of them, with everything that goes
     /// with them; returns how many. They are not seen by readers in any case; this frees their
     /// space and clears what refers to them. One that a reference holds stays until that is gone.
+    /// Whoever drops the future, or is killed, stops it; the next call goes on with what is left.
     ///
     /// # Errors
     ///
@@ -21,14 +23,22 @@ impl Db {
             let schema = self.shared.schema();
             let upkeep = self.shared.upkeep(&schema);
             let mut count = 0;
-            for (entity, _) in schema.model().entities() {
+            for (entity, declared) in schema.model().entities() {
+                if declared.expires.is_none() {
+                    continue;
+                }
+                let since_ms = self.shared.now_ms();
+                let call = self.shared.calls.begin(OperationKind::Expiry, &declared.name, since_ms);
                 let mut after = None;
                 while count < limit {
                     let page = EXPIRED_PAGE.min(limit - count);
                     let page = upkeep.reader().expired(entity, after.as_deref(), page).await?;
                     for key in page.keys {
                         match upkeep.execute(&[Intent::Expire { key }]).await {
-                            Ok(_) => count += 1,
+                            Ok(_) => {
+                                call.is_done(1);
+                                count += 1;
+                            }
                             // It stays; those after it can go.
                             Err(Error::InUse { .. }) => {}
                             Err(error) => return Err(error),

@@ -82,6 +82,16 @@ pub(crate) fn text(number: u128) -> String {
     (0..LEN).map(digit).collect()
 }
 
+/// When a stamp was made, in milliseconds since 1970; none if it is no stamp.
+pub(crate) fn time_ms(stamp: &str) -> Option<i64> {
+    let digit = |byte: u8| ALPHABET.iter().position(|known| *known == byte);
+    let digits = stamp.bytes().map(digit).collect::<Option<Vec<usize>>>()?;
+    let number = digits
+        .iter()
+        .try_fold(0_u128, |number, digit| number.checked_mul(32)?.checked_add(*digit as u128))?;
+    i64::try_from(number >> RANDOM_BITS).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use keyloom_testkit::ManualClock;
@@ -108,6 +118,16 @@ mod tests {
         all.extend((0..1000).map(|_| stamps.next().expect("a stamp")));
         assert!(all.is_sorted_by(|left, right| left < right));
         assert!(all.iter().all(|stamp| stamp.len() == 26));
+    }
+
+    #[test]
+    fn a_stamp_tells_its_time() {
+        let clock = Arc::new(ManualClock::default());
+        clock.advance_ms(12_345);
+        let now = i64::try_from(clock.now().0).ok();
+        let stamps = Stamps::new(clock, Arc::new(Highest));
+        assert_eq!(time_ms(&stamps.next().expect("a stamp")), now);
+        assert_eq!(time_ms("no stamp!"), None);
     }
 
     #[test]

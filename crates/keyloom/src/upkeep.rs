@@ -22,7 +22,7 @@ pub(crate) use intent::Intent;
 pub(crate) use plan::{ACTIONS_MAX, Planned, as_read};
 pub(crate) use receipt::{Done, Receipt, Ticket};
 pub(crate) use running::Running;
-pub(crate) use sweep::{LEFT, ROOT};
+pub(crate) use sweep::{LEFT, ROOT, TOTAL};
 pub(crate) use tallies::{add_all, add_steps, rewrite};
 pub(crate) use transition::{Mark, References, Transition};
 pub(crate) use write::Effort;

@@ -4,27 +4,25 @@
 //! what has them. A rank is added up from the steps of the board, which are few for any score.
 //!
 //! What a large deletion has taken is left out (`visible.rs`): places and steps say which deletions
-//! take them; of scores, rows beside the board say how much is taken.
+//! take them; of scores, rows beside the board say how much is taken (`taken.rs`).
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{
-    BoardId, EntityId, EntityKey, Layout, Ranking, RowKey, Slot, Tally, Unreadable,
-};
+use keyloom_model::{BoardId, EntityId, EntityKey, Layout, Ranking, RowKey, Slot, Unreadable};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
-use crate::fetch::{RawKey, unreadable};
+use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant, check_value, check_values};
 use crate::span::{Place, Span};
+use crate::taken::{Scores, TakenScore, TakenScores, number};
 use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{CursorKey, Effort, Error, Reader, RequestError};
 
 /// How many steps are read at once; hardly any score has more before it.
 const PAGE_STEPS: usize = 256;
-/// As many scores of a board that deletions take from are corrected while they are being removed;
-/// if there are more, scores and ranks follow the removal.
-const AFFECTED_MAX: usize = 1_000;
+/// How many places more are read at once if some are left out.
+const PAGE_PLACES: usize = 1_000;
 
 /// Which board to read, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,15 +69,23 @@ struct Standing {
     of: Value,
 }
 
-/// A score from which deletions have taken something that is not removed yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Affected {
-    /// The value that has it.
-    of: Value,
-    /// As the board has it.
-    stored: i64,
-    /// What is left of it.
-    left: i64,
+/// What is asked of a board.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    /// As many as are wanted, the first ones or those after a place.
+    Page(Option<&'a [u8]>),
+    /// One alone.
+    One(&'a Value),
+    /// One, and who is around it.
+    Around(&'a Value),
+}
+
+/// What a board answers.
+struct Found {
+    ranked: Vec<Ranked>,
+    /// The last place, if others follow.
+    next: Option<Vec<u8>>,
+    read: Effort,
 }
 
 /// A board that is being read.
@@ -90,7 +96,7 @@ struct Walk<'w> {
     places: Option<KeyBytes>,
     slot: Slot,
     deletions: &'w mut Deletions,
-    affected: Vec<Affected>,
+    taken: TakenScores,
     /// Whether something was read before it was known that a deletion has taken it.
     is_stale: bool,
     read: Effort,
@@ -109,24 +115,12 @@ impl Reader<'_> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<BoardPage, Error> {
-        let mut deletions = Deletions::default();
-        for _ in 0..ATTEMPTS_MAX {
-            let mut walk = self.walk(request, &mut deletions).await?;
-            let partition = walk.places.as_ref().map_or(&[][..], KeyBytes::as_bytes);
-            let fingerprint = Fingerprint::of_board(partition, &walk.ranked_by());
-            let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
-            let limit = request.limit as usize;
-            let mut found = walk.standings(after.as_deref(), Direction::Forward, limit + 1).await?;
-            let has_more = found.len() > limit;
-            found.truncate(limit);
-            let next = found.last().filter(|_| has_more);
-            let next = next.map(|last| cursors.seal(&fingerprint, &last.position));
-            let ranked = walk.ranked(found, cursor.is_none()).await?;
-            if walk.is_valid().await? {
-                return Ok(BoardPage { ranked, next, read: walk.read });
-            }
-        }
-        Err(Error::Unanswered { rows: 1 })
+        let partition = self.places(request)?.map(KeyBytes::into_vec).unwrap_or_default();
+        let fingerprint = Fingerprint::of_board(&partition, &self.ranked_by(request));
+        let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
+        let found = self.ask_board(request, Asked::Page(after.as_deref())).await?;
+        let next = found.next.map(|position| cursors.seal(&fingerprint, &position));
+        Ok(BoardPage { ranked: found.ranked, next, read: found.read })
     }
 
     /// One on a board: a value, or an entity by its id. None if it is not on it.
@@ -139,16 +133,7 @@ impl Reader<'_> {
         request: &BoardRequest,
         of: &Value,
     ) -> Result<Option<Ranked>, Error> {
-        let mut deletions = Deletions::default();
-        for _ in 0..ATTEMPTS_MAX {
-            let mut walk = self.walk(request, &mut deletions).await?;
-            let own = walk.standing(of).await?;
-            let ranked = walk.ranked(own.into_iter().collect(), false).await?.pop();
-            if walk.is_valid().await? {
-                return Ok(ranked);
-            }
-        }
-        Err(Error::Unanswered { rows: 1 })
+        Ok(self.ask_board(request, Asked::One(of)).await?.ranked.pop())
     }
 
     /// One on a board with those before and after it. None if it is not on it.
@@ -161,23 +146,40 @@ impl Reader<'_> {
         request: &BoardRequest,
         of: &Value,
     ) -> Result<Option<Vec<Ranked>>, Error> {
+        let ranked = self.ask_board(request, Asked::Around(of)).await?.ranked;
+        Ok(Some(ranked).filter(|ranked| !ranked.is_empty()))
+    }
+
+    /// The same answer as if no deletion had come between.
+    async fn ask_board(&self, request: &BoardRequest, asked: Asked<'_>) -> Result<Found, Error> {
         let mut deletions = Deletions::default();
         for _ in 0..ATTEMPTS_MAX {
             let mut walk = self.walk(request, &mut deletions).await?;
-            let mut around = None;
-            if let Some(own) = walk.standing(of).await? {
-                let (at, limit) = (own.position.clone(), request.limit as usize);
-                let mut all = walk.standings(Some(&at), Direction::Backward, limit).await?;
-                all.reverse();
-                all.push(own);
-                all.extend(walk.standings(Some(&at), Direction::Forward, limit).await?);
-                around = Some(walk.ranked(all, false).await?);
-            }
+            let (ranked, next) = walk.answer(asked).await?;
             if walk.is_valid().await? {
-                return Ok(around);
+                return Ok(Found { ranked, next, read: walk.read });
             }
         }
         Err(Error::Unanswered { rows: 1 })
+    }
+
+    /// The partition of the places of a board; none if it does not fit into a key.
+    fn places(&self, request: &BoardRequest) -> Result<Option<KeyBytes>, Error> {
+        let BoardRequest { entity: id, board, tenant, by, limit } = request;
+        check_limit(*limit)?;
+        check_tenant(self.layout, *id, tenant.as_ref())?;
+        let entity = self.layout.model().entity(*id);
+        let declared = entity.board(*board);
+        check_values(entity, || format!("The board `{}`", declared.name), &declared.by, by)?;
+        Ok(self.layout.board_partition((*id, *board), tenant.as_ref(), by).ok())
+    }
+
+    fn ranked_by(&self, request: &BoardRequest) -> String {
+        let entity = self.layout.model().entity(request.entity);
+        match entity.board(request.board).ranking {
+            Ranking::Count(field) => format!("of {}", entity.field(field).name),
+            Ranking::Field(field) => format!("rank {}", entity.field(field).name),
+        }
     }
 
     async fn walk<'w>(
@@ -185,18 +187,12 @@ impl Reader<'_> {
         request: &'w BoardRequest,
         deletions: &'w mut Deletions,
     ) -> Result<Walk<'w>, Error> {
-        let BoardRequest { entity: id, board, tenant, by, limit } = request;
-        check_limit(*limit)?;
-        check_tenant(self.layout, *id, tenant.as_ref())?;
-        let entity = self.layout.model().entity(*id);
-        let declared = entity.board(*board);
-        check_values(entity, || format!("The board `{}`", declared.name), &declared.by, by)?;
-        let places = self.layout.board_partition((*id, *board), tenant.as_ref(), by).ok();
-        let slot = self.layout.board_slot(*id, *board);
-        let (affected, is_stale, read) = (vec![], false, Effort::default());
+        let places = self.places(request)?;
+        let slot = self.layout.board_slot(request.entity, request.board);
+        let (taken, is_stale, read) = (TakenScores::default(), false, Effort::default());
         let mut walk =
-            Walk { reader: self, request, places, slot, deletions, affected, is_stale, read };
-        walk.affected = walk.find_affected().await?;
+            Walk { reader: self, request, places, slot, deletions, taken, is_stale, read };
+        walk.taken = walk.find_taken().await?;
         Ok(walk)
     }
 }
@@ -207,11 +203,31 @@ impl Walk<'_> {
         entity.board(self.request.board).ranking
     }
 
-    fn ranked_by(&self) -> String {
-        let entity = self.reader.layout.model().entity(self.request.entity);
-        match self.ranking() {
-            Ranking::Count(field) => format!("of {}", entity.field(field).name),
-            Ranking::Field(field) => format!("rank {}", entity.field(field).name),
+    /// What is asked, and the last place of a page that others follow. Around one that is not on the
+    /// board is nobody.
+    async fn answer(&mut self, asked: Asked<'_>) -> Result<(Vec<Ranked>, Option<Vec<u8>>), Error> {
+        let limit = self.request.limit as usize;
+        match asked {
+            Asked::Page(after) => {
+                let mut found = self.standings(after, Direction::Forward, limit + 1).await?;
+                let has_more = found.len() > limit;
+                found.truncate(limit);
+                let next = found.last().filter(|_| has_more).map(|last| last.position.clone());
+                Ok((self.ranked(found, after.is_none()).await?, next))
+            }
+            Asked::One(of) => {
+                let own = self.standing(of).await?;
+                Ok((self.ranked(own.into_iter().collect(), false).await?, None))
+            }
+            Asked::Around(of) => {
+                let Some(own) = self.standing(of).await? else { return Ok((vec![], None)) };
+                let at = own.position.clone();
+                let mut all = self.standings(Some(&at), Direction::Backward, limit).await?;
+                all.reverse();
+                all.push(own);
+                all.extend(self.standings(Some(&at), Direction::Forward, limit).await?);
+                Ok((self.ranked(all, false).await?, None))
+            }
         }
     }
 
@@ -229,36 +245,37 @@ impl Walk<'_> {
             partition: (self.slot.partition(), places.as_bytes()),
             sort: self.slot.sort(),
         };
-        let (mut found, mut at) =
-            (self.affected_beyond(after, direction), after.map(<[u8]>::to_vec));
-        let affected = found.len();
+        let (mut found, mut at) = (vec![], after.map(<[u8]>::to_vec));
         loop {
             let span = self.span(at.as_deref(), direction);
-            // The one that it goes on from may be met again.
-            let wanted = limit + affected + 1 - found.len();
+            // The one that it goes on from may be met again, and so may what is left out.
+            let wanted = limit + 1 - found.len() + self.taken.len().min(PAGE_PLACES);
             let page = self.reader.page(&place, &span, direction, wanted).await?;
             self.read.rows += page.scanned;
             self.read.bytes += page.scanned_bytes;
             let last = page.items.last().map(|row| self.position(row)).transpose()?;
             for row in &page.items {
-                let taken = self.is_taken(&Layout::takers_of_place(&self.position(row)?)).await?;
+                let is_taken =
+                    self.is_taken(&Layout::takers_of_place(&self.position(row)?)).await?;
                 let standing = self.read_standing(row)?;
                 let is_new = Some(standing.position.as_slice()) != after;
-                if is_new && !taken && !self.is_affected(&standing.of) {
+                if is_new && !is_taken && self.taken.at(&standing.position).is_none() {
                     found.push(standing);
                 }
             }
             let is_all = page.last_key.is_none() || last.is_none() || last == at;
-            if is_all || found.len() >= limit + affected {
-                found.sort_by(|left, right| match direction {
-                    Direction::Forward => left.position.cmp(&right.position),
-                    Direction::Backward => right.position.cmp(&left.position),
-                });
-                found.truncate(limit);
-                return Ok(found);
+            if is_all || found.len() >= limit {
+                break;
             }
             at = last;
         }
+        found.extend(self.taken_beyond(after, direction));
+        found.sort_by(|left, right| match direction {
+            Direction::Forward => left.position.cmp(&right.position),
+            Direction::Backward => right.position.cmp(&left.position),
+        });
+        found.truncate(limit);
+        Ok(found)
     }
 
     fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
@@ -283,16 +300,12 @@ impl Walk<'_> {
         if self.is_stale || verdict == Verdict::ReadAgain {
             return Ok(false);
         }
-        Ok(self.affected.is_empty() || self.find_affected().await? == self.affected)
-    }
-
-    fn is_affected(&self, of: &Value) -> bool {
-        self.affected.iter().any(|affected| affected.of == *of)
+        Ok(self.taken.is_empty() || self.find_taken().await? == self.taken)
     }
 
     /// The places of scores as deletions leave them, after one.
-    fn affected_beyond(&self, at: Option<&[u8]>, direction: Direction) -> Vec<Standing> {
-        let places = self.affected.iter().filter_map(|affected| self.place_of(affected));
+    fn taken_beyond(&self, at: Option<&[u8]>, direction: Direction) -> Vec<Standing> {
+        let places = self.taken.iter().filter_map(|taken| self.place_of(taken));
         let is_beyond = |standing: &Standing| match (at, direction) {
             (None, _) => true,
             (Some(at), Direction::Forward) => standing.position.as_slice() > at,
@@ -301,78 +314,24 @@ impl Walk<'_> {
         places.filter(is_beyond).collect()
     }
 
-    fn place_of(&self, affected: &Affected) -> Option<Standing> {
+    fn place_of(&self, taken: &TakenScore) -> Option<Standing> {
         let Ranking::Count(field) = self.ranking() else { return None };
-        let score = Number::from(affected.left);
+        let score = Number::from(taken.left);
         let position =
-            self.reader.layout.score_place((self.request.entity, field), &score, &affected.of);
-        let (position, of) = (position.into_vec(), affected.of.clone());
-        (affected.left > 0).then_some(Standing { position, score, of })
+            self.reader.layout.score_place((self.request.entity, field), &score, &taken.of);
+        let (position, of) = (position.into_vec(), taken.of.clone());
+        (taken.left > 0).then_some(Standing { position, score, of })
     }
 
     /// The scores from which deletions have taken something, with what is left of them.
-    async fn find_affected(&mut self) -> Result<Vec<Affected>, Error> {
-        let (Ranking::Count(field), Some(places)) = (self.ranking(), self.places.clone()) else {
-            return Ok(vec![]);
+    async fn find_taken(&mut self) -> Result<TakenScores, Error> {
+        let (Ranking::Count(field), Some(places)) = (self.ranking(), &self.places) else {
+            return Ok(TakenScores::default());
         };
-        let pending = self.pending_scores(&places).await?;
         let BoardRequest { entity, board, tenant, by, .. } = self.request;
-        let layout = self.reader.layout;
-        let mut affected = vec![];
-        // How much a score is and how much of it is taken is read at one moment.
-        for (of, keys) in pending {
-            let of = layout.from_key(*entity, field, &of);
-            let owner = (tenant.as_ref(), by.as_slice());
-            let Ok(score) = layout.ranked_key((*entity, *board), owner, (field, &of)) else {
-                continue;
-            };
-            let mut all = vec![RawKey::from(&score)];
-            all.extend(keys);
-            let rows = self.reader.rows(&all, &mut self.read).await?;
-            let numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
-            let numbers = numbers.collect::<Result<Vec<i64>, Error>>()?;
-            let (stored, taken) = numbers
-                .split_first()
-                .map_or((0, 0), |(stored, taken)| (*stored, taken.iter().sum::<i64>()));
-            if taken != 0 {
-                affected.push(Affected { of, stored, left: stored - taken });
-            }
-        }
-        Ok(affected)
-    }
-
-    /// For each value, the rows that say how much deletions that have happened take of its score.
-    async fn pending_scores(
-        &mut self,
-        places: &KeyBytes,
-    ) -> Result<Vec<(Value, Vec<RawKey>)>, Error> {
-        let partition = Layout::pending_scores(places);
-        let partition = (PARTITION.into(), partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
-        let limit = AFFECTED_MAX + 1;
-        let all = Span::new(None, None);
-        let page = self.reader.page(&place, &all, Direction::Forward, limit).await?;
-        self.read.rows += page.scanned;
-        self.read.bytes += page.scanned_bytes;
-        let mut scores: Vec<(Value, Vec<RawKey>)> = vec![];
-        if page.items.len() > AFFECTED_MAX || page.last_key.is_some() {
-            return Ok(scores);
-        }
-        for row in &page.items {
-            let wrong = || unreadable(row, Unreadable { attribute: SORT });
-            let key = RawKey::of(row).ok_or_else(wrong)?;
-            let (of, takers) = Layout::read_pending_score(&key.sort).ok_or_else(wrong)?;
-            // What is learned here is true of the scores, which are read later.
-            let is_stale = self.is_stale;
-            let is_taken = self.is_taken(&takers).await?;
-            self.is_stale = is_stale;
-            match scores.last_mut().filter(|(last, _)| *last == of) {
-                _ if !is_taken => {}
-                Some((_, keys)) => keys.push(key),
-                None => scores.push((of, vec![key])),
-            }
-        }
-        Ok(scores)
+        let owner = (tenant.as_ref(), by.as_slice());
+        let scores = Scores { of: (*entity, *board), field, owner, places };
+        self.reader.taken_scores(&scores, (self.deletions, &mut self.read)).await
     }
 
     /// What is left of the board after a place, or at it. A value that nobody has any more is not
@@ -405,8 +364,8 @@ impl Walk<'_> {
     async fn standing(&mut self, of: &Value) -> Result<Option<Standing>, Error> {
         let Some(places) = self.places.clone() else { return Ok(None) };
         let Some(key) = self.key_of(of)? else { return Ok(None) };
-        if let Some(affected) = self.affected.iter().find(|affected| affected.of == *of) {
-            return Ok(self.place_of(affected));
+        if let Some(taken) = self.taken_from(of) {
+            return Ok(self.place_of(taken));
         }
         let Some(row) = self.reader.row(&key).await? else { return Ok(None) };
         self.read.rows += 1;
@@ -422,6 +381,14 @@ impl Walk<'_> {
             Ranking::Field(_) => !self.is_taken(&takers).await?,
         };
         Ok(Some(standing).filter(|_| is_on_it))
+    }
+
+    /// What is left of the score of a value from which deletions have taken something.
+    fn taken_from(&self, of: &Value) -> Option<&TakenScore> {
+        let Ranking::Count(field) = self.ranking() else { return None };
+        let entity = self.request.entity;
+        let place = self.reader.layout.score_place((entity, field), &Number::ZERO, of);
+        self.taken.at(place.as_bytes())
     }
 
     /// The row of one; none if it does not fit into a key.
@@ -490,10 +457,10 @@ impl Walk<'_> {
                 }
                 let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
                 let Some(last) = last else { break };
-                span = span.after(last, Direction::Forward);
+                span = span.past(last);
             }
         }
-        let sum = sum + self.correction(|of| Number::from(of) > *score);
+        let sum = sum + self.taken.correction(|of| of > score);
         Ok(u64::try_from(sum).unwrap_or(0))
     }
 
@@ -511,7 +478,7 @@ impl Walk<'_> {
         for row in &page.items {
             equals += self.step_of(row).await?;
         }
-        equals += self.correction(|of| Number::from(of) == *score);
+        equals += self.taken.correction(|of| of == score);
         Ok(u64::try_from(equals).unwrap_or(0))
     }
 
@@ -524,24 +491,10 @@ impl Walk<'_> {
             Some(takers) => Ok(if self.is_taken(&takers).await? { -number } else { 0 }),
         }
     }
-
-    /// How many more scores pass a test as deletions leave them than as the board has them.
-    fn correction(&self, passes: impl Fn(i64) -> bool) -> i64 {
-        let by = |affected: &Affected| {
-            let now = affected.left > 0 && passes(affected.left);
-            i64::from(now) - i64::from(passes(affected.stored))
-        };
-        self.affected.iter().map(by).sum()
-    }
 }
 
 /// A place without the deletions that take it.
 fn place_alone(sort: &[u8]) -> Option<&[u8]> {
     let rest = KeyBytes::skip_part(sort).and_then(KeyBytes::skip_part).ok()?;
     sort.get(..sort.len() - rest.len())
-}
-
-fn number(row: &Item) -> Result<i64, Error> {
-    let wrong = || unreadable(row, Unreadable { attribute: keyloom_model::attribute::COUNT });
-    Tally::number(row).ok_or_else(wrong)
 }

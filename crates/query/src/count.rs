@@ -1,6 +1,8 @@
 //! Numbers of a count: how many entities there are, of all or of those with some values, in one
 //! number or for each value.
 
+use std::collections::BTreeSet;
+
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{CountId, EntityId, FieldId, Layout, Tally, Unreadable};
 use keyloom_store::Direction;
@@ -45,6 +47,9 @@ pub struct CountPage {
     pub next: Option<String>,
     /// What was read for it.
     pub read: Effort,
+    /// Whether deletions take from these numbers and more than one read brought them: then a number
+    /// is what it was at one moment only if all of them were of one.
+    pub is_torn: bool,
 }
 
 /// A number of a count.
@@ -74,6 +79,9 @@ struct Sums {
     /// The one that may have more rows.
     open: Option<Sum>,
     read: Effort,
+    pages: usize,
+    /// Whether deletions take from some of them.
+    has_takers: bool,
 }
 
 struct Sum {
@@ -120,7 +128,8 @@ impl Reader<'_> {
         if request.split.is_empty() && sums.done.is_empty() {
             sums.done.push(CountNumber { values: vec![], count: 0 });
         }
-        Ok(CountPage { numbers: sums.done, next, read: sums.read })
+        let is_torn = sums.pages > 1 && sums.has_takers;
+        Ok(CountPage { numbers: sums.done, next, read: sums.read, is_torn })
     }
 
     fn question<'q>(&self, request: &'q CountRequest) -> Result<Question<'q>, Error> {
@@ -181,7 +190,10 @@ impl Reader<'_> {
             let page = self.page(place, &span, Direction::Forward, PAGE_ROWS).await?;
             sums.read.rows += page.scanned;
             sums.read.bytes += page.scanned_bytes;
-            let takers = page.items.iter().filter_map(takers_of).flatten().collect();
+            let takers: BTreeSet<String> =
+                page.items.iter().filter_map(takers_of).flatten().collect();
+            sums.pages += 1;
+            sums.has_takers |= !takers.is_empty();
             if self.learn(takers, deletions, &mut sums.read).await? == Verdict::ReadAgain {
                 return Ok(None);
             }
@@ -211,7 +223,7 @@ impl Reader<'_> {
             if sums.read.rows >= Budget::STANDARD.rows && sums.passed.is_some() {
                 return Ok(Some((sums, false)));
             }
-            span = span.after(last, Direction::Forward);
+            span = span.past(last);
         }
     }
 

@@ -105,6 +105,7 @@ mod range;
 mod reader;
 mod request_error;
 mod span;
+mod taken;
 mod values;
 mod visible;
 

@@ -70,6 +70,15 @@ impl Span {
         self.beyond(&Cut::behind(position.to_vec(), direction), direction)
     }
 
+    /// What is left of it after a key, forward. Unlike [`Span::after`], it has keys that begin with
+    /// this one: with a number stands how much deletions take of it.
+    pub(crate) fn past(self, key: &[u8]) -> Span {
+        if key.len() >= RowKey::SORT_BYTES_MAX {
+            return self.after(key, Direction::Forward);
+        }
+        Span { from: Some([key, &[0]].concat()), ..self }.settled()
+    }
+
     /// What of it lies beyond a cut.
     pub(crate) fn beyond(self, cut: &Cut, direction: Direction) -> Span {
         let end = match cut.side {

@@ -88,8 +88,8 @@ pub use column::{Cell, ColumnPart, ColumnSpec, ColumnValue, ReadColumn};
 pub use directory_error::DirectoryError;
 pub use disk::{Disk, DiskFile, OpenMode};
 pub use engine::{
-    Background, Compaction, CopyProgress, Durability, Engine, Moment, OnCompaction, OnProgress,
-    OnScrub, Options, Restore, Scrub, Scrubbed, Status,
+    Background, Compaction, CopyProgress, Durability, Engine, Moment, OnProgress, Options, Restore,
+    Scrub, Scrubbed, Status,
 };
 pub use error::{CancelReason, Damage, Error, Failure, Refusal};
 pub use invalid::Invalid;

@@ -84,6 +84,14 @@ impl Data {
         }
     }
 
+    /// The database that is served.
+    pub(super) fn served(&self) -> Option<&Db> {
+        match self {
+            Data::Served { db, .. } => Some(db),
+            Data::Opened { .. } | Data::Tables { .. } => None,
+        }
+    }
+
     /// The server that has it open.
     pub(super) fn about(&self) -> Option<&About> {
         match self {

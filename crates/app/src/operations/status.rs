@@ -30,8 +30,29 @@ pub struct StatusAnswer {
     pub log_bytes: u64,
     /// Files of the log.
     pub log_segments: u64,
+    /// Bytes of the tree that rows take.
+    pub live_bytes: u64,
+    /// Damaged places that the background scrub has found since the directory was opened.
+    pub damages: u64,
     /// Why no writes are taken, if that is so.
     pub failure: Option<String>,
+    /// Long work that is under way, if a model is served.
+    pub background: Vec<Work>,
+}
+
+/// Long work that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// What is done.
+    pub kind: String,
+    /// What it is done to.
+    pub of: String,
+    /// How many entities or rows are done.
+    pub done: u64,
+    /// How many there are, if that is known.
+    pub total: Option<u64>,
+    /// Since when, in milliseconds since 1970.
+    pub since: i64,
 }
 
 impl Operation for Status {
@@ -43,6 +64,10 @@ impl Operation for Status {
     }
 
     async fn run(self, data: &Data, _: &mut Talk<'_>) -> Result<StatusAnswer, String> {
+        let background = match data.served() {
+            Some(db) => db.operations().await.map_err(|error| error.to_string())?,
+            None => vec![],
+        };
         let status = data.engine()?.status().map_err(|error| error.to_string())?;
         Ok(StatusAnswer {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -54,8 +79,18 @@ impl Operation for Status {
             tree_bytes: status.tree_bytes,
             log_bytes: status.log_bytes,
             log_segments: status.log_segments as u64,
+            live_bytes: status.tree_live_bytes,
+            damages: status.damages,
             // A command that only reads takes no writes, and that is no failure.
             failure: data.about().and(status.failure).map(|failure| failure.to_string()),
+            background: background.into_iter().map(Work::from).collect(),
         })
+    }
+}
+
+impl From<keyloom::Operation> for Work {
+    fn from(work: keyloom::Operation) -> Work {
+        let keyloom::Operation { kind, of, done, total, since_ms: since, .. } = work;
+        Work { kind: kind.to_string(), of, done, total, since }
     }
 }

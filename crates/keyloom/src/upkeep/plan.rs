@@ -134,13 +134,19 @@ impl Planner<'_> {
     fn tallies(&self, transitions: &[Transition]) -> Result<Tallies, Error> {
         let mut tallies = Tallies::new(self.table, !self.adds_numbers);
         for transition in transitions {
-            for tally in transition.before.iter().map(|row| self.layouts.tallies_before(row)) {
-                tallies.add(tally?, -1);
-            }
+            let before = transition.before.as_ref().map(|row| self.layouts.tallies_before(row));
+            let before = before.transpose()?.unwrap_or_default();
             if let Some(new) = &transition.after {
                 let pending = self.marks_after(transition).1;
-                tallies.add(self.layouts.tallies_after(new, &pending)?, 1);
+                let after = self.layouts.tallies_after(new, &pending)?;
+                // What it has added to before stays where it is.
+                for tally in &after {
+                    let room = self.layouts.current.check_room(new.key.entity, tally);
+                    room.or_else(|error| before.contains(tally).then_some(()).ok_or(error))?;
+                }
+                tallies.add(after, 1);
             }
+            tallies.add(before, -1);
         }
         Ok(tallies)
     }

@@ -23,6 +23,8 @@ use crate::error::Error;
 
 /// Of a deletion's record: how many entities are still to be removed, and references to be cleared.
 pub(crate) const LEFT: &str = "left";
+/// Of a deletion's record: how many there were.
+pub(crate) const TOTAL: &str = "total";
 /// Of a deletion's record: the own row of the entity whose deletion was asked for.
 pub(crate) const ROOT: &str = "root";
 
@@ -90,6 +92,17 @@ impl Upkeep<'_> {
         let end = Delete::new(self.table, deletion_key(&task.id).to_item());
         self.store.delete(end).await?;
         Ok(())
+    }
+
+    /// Removes one entity that a deletion has taken which has happened, with everything that goes
+    /// because it goes: then its id and its unique values are free, and nobody who takes them inherits
+    /// a reference. All that is left still does not refer to it, so it is reached from the root as
+    /// before.
+    pub(crate) async fn finish(&self, task: &str, key: &EntityKey) -> Result<(), Error> {
+        let _running = self.running.begin(task);
+        let task = Task { id: task.to_owned() };
+        self.clear_all(&task, key).await?;
+        self.sweep(&task, key).await
     }
 
     /// Marks everything, makes sure that nothing refuses, and lets it happen. False if it was called
@@ -388,16 +401,24 @@ impl Upkeep<'_> {
 
     /// So many more are marked; and nobody has called the deletion off.
     fn more_left(&self, task: &Task, count: usize) -> Planned {
-        self.add_left(task, i64::try_from(count).unwrap_or(i64::MAX), DeletionState::Marking)
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let update = Update::new().add(Path::from(TOTAL), Value::from(count));
+        self.add_left(task, (update, count), DeletionState::Marking)
     }
 
     /// So many are done; and the deletion has happened and is not at its end.
     fn less_left(&self, task: &Task, count: usize) -> Planned {
-        self.add_left(task, -i64::try_from(count).unwrap_or(i64::MAX), DeletionState::Sweeping)
+        let change = -i64::try_from(count).unwrap_or(i64::MAX);
+        self.add_left(task, (Update::new(), change), DeletionState::Sweeping)
     }
 
-    fn add_left(&self, task: &Task, change: i64, state: DeletionState) -> Planned {
-        let update = Update::new().add(Path::from(LEFT), Value::from(change));
+    fn add_left(
+        &self,
+        task: &Task,
+        (update, change): (Update, i64),
+        state: DeletionState,
+    ) -> Planned {
+        let update = update.add(Path::from(LEFT), Value::from(change));
         let key = deletion_key(&task.id).to_item();
         let update = UpdateItem::new(self.table, key, update).when(is_in(state));
         Planned::or_changed(TransactAction::Update(update))

@@ -37,6 +37,15 @@ pub(crate) struct Effort {
     pub(crate) riders: Vec<Planned>,
 }
 
+/// What to do about an entity that is hidden: a deletion has taken it, and has not removed it yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hidden {
+    /// Remove it, so that its id and its unique values are free.
+    Finish,
+    /// It is not there.
+    Leave,
+}
+
 /// What became of an intent.
 #[derive(Debug)]
 pub(crate) struct Executed {
@@ -268,7 +277,7 @@ impl Upkeep<'_> {
                 Ok(false)
             }
             Outcome::TargetGone { owner, field, target } => {
-                match self.read(&target, effort).await? {
+                match self.read_with(&target, effort, Hidden::Leave).await? {
                     // It is back, or the mark on it was one of a deletion that is called off now.
                     Some(row) if !self.is_expired(&row) => Ok(false),
                     Some(_) | None => Err(self.layouts.target_gone(&owner, field, &target)),
@@ -324,7 +333,12 @@ impl Upkeep<'_> {
     /// expired is put away first.
     async fn current(&self, intent: &Intent, effort: &mut Effort) -> Result<Option<OwnRow>, Error> {
         let key = intent.key();
-        let Some(row) = self.read(key, effort).await? else { return Ok(None) };
+        let hidden = match intent {
+            // It is not there any more; whoever clears it is at it.
+            Intent::Expire { .. } | Intent::Update { .. } | Intent::Delete { .. } => Hidden::Leave,
+            Intent::Create { .. } | Intent::Put { .. } | Intent::Import { .. } => Hidden::Finish,
+        };
+        let Some(row) = self.read_with(key, effort, hidden).await? else { return Ok(None) };
         if !self.is_expired(&row) {
             return Ok(Some(row));
         }
@@ -343,11 +357,20 @@ impl Upkeep<'_> {
     }
 
     /// An entity's own row, once no deletion is in the way: one that has not been decided is called
-    /// off, one that has is brought to its end.
+    /// off; what one has taken that has happened is removed.
     pub(crate) async fn read(
         &self,
         key: &EntityKey,
         effort: &mut Effort,
+    ) -> Result<Option<OwnRow>, Error> {
+        self.read_with(key, effort, Hidden::Finish).await
+    }
+
+    async fn read_with(
+        &self,
+        key: &EntityKey,
+        effort: &mut Effort,
+        hidden: Hidden,
     ) -> Result<Option<OwnRow>, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.reader().get_any(key).await? else { return Ok(None) };
@@ -368,7 +391,10 @@ impl Upkeep<'_> {
                         effort.void.push(task);
                     }
                 }
-                Some(DeletionState::Sweeping) => Box::pin(self.resume(&task)).await?,
+                Some(DeletionState::Sweeping) => match hidden {
+                    Hidden::Finish => Box::pin(self.finish(&task, key)).await?,
+                    Hidden::Leave => return Ok(None),
+                },
             }
         }
         Err(Error::Contended)

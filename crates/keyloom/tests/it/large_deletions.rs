@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keyloom::{Db, Error, Filter, FindTags, MatchingUse, Options, Value};
+use keyloom::{Db, Error, Filter, FindTags, MatchingUse, Operation, OperationKind, Options, Value};
 use keyloom_store::{Sets, Store};
-use keyloom_testkit::pausing::{interleave, pausing, stop_after};
+use keyloom_testkit::pausing::{go_on, interleave, pausing, stop_after};
 use keyloom_testkit::{Front, InFront, ManualClock, SimDisk};
 use pollster::block_on;
 use proptest::prelude::*;
@@ -337,8 +337,9 @@ fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_o
         let found = look(&pair.quick, &size);
         let has_happened = found != before;
         assert_eq!(has_happened, found["get folder f0"] == "None");
-        let under_way = block_on(pair.quick.deletions()).expect("they are read");
-        assert_eq!(under_way.iter().any(|deletion| deletion.has_happened), has_happened);
+        let under_way = block_on(pair.quick.operations()).expect("they are read");
+        let is_cleared = |operation: &Operation| operation.kind == OperationKind::Clearing;
+        assert_eq!(under_way.iter().any(is_cleared), has_happened, "{under_way:?}");
         // Whoever works in the background goes on with it; what is seen stays the same.
         let mut looks = vec![];
         for _ in 0..2 {
@@ -354,7 +355,7 @@ fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_o
         for again in &looks {
             assert!(*again == found, "{}", difference(again, &before, &found));
         }
-        assert_eq!(block_on(pair.quick.deletions()).expect("they are read"), []);
+        assert_eq!(block_on(pair.quick.operations()).expect("they are read"), []);
         assert_clean(&pair.quick);
     });
 }
@@ -376,7 +377,7 @@ fn a_deletion_whose_client_has_gone_is_called_off_or_goes_on_without_a_restart()
         block_on(slow.work(&handlers)).expect("it works");
         let after = look(&slow, &size);
         assert!(found == after, "{}", difference(&found, &before, &after));
-        assert_eq!(block_on(slow.deletions()).expect("they are read"), []);
+        assert_eq!(block_on(slow.operations()).expect("they are read"), []);
         assert_eq!(found == before, found["get folder f0"] != "None");
         assert_clean(&slow);
         let patched = block_on(slow.update("folder", "f0", &json!({"name": "other"})));
@@ -410,4 +411,60 @@ fn whoever_changes_a_referrer_meanwhile_keeps_the_change_and_the_deletion() {
         }
         assert_clean(&pair.quick);
     });
+}
+
+/// A folder with many files is gone, and its files are still being removed.
+fn half_removed(size: &Size) -> Pair {
+    let pair = Pair::new(size);
+    let is_there = || block_on(pair.quick.get("folder", "f0")).expect("it is read").is_some();
+    {
+        let mut deletion = std::pin::pin!(pair.slow.delete("folder", "f0"));
+        while is_there() {
+            assert!(go_on(deletion.as_mut()).is_none(), "it is being removed");
+        }
+    }
+    pair
+}
+
+fn left(db: &Db) -> u64 {
+    let under_way = block_on(db.operations()).expect("they are read");
+    let [operation] = &under_way[..] else { panic!("one is under way: {under_way:?}") };
+    assert_eq!(operation.of, "folder/f0");
+    operation.total.expect("it has happened") - operation.done
+}
+
+/// Whoever created an id that was hidden, or took a unique value of one, removed everything else that
+/// the deletion had taken first.
+#[test]
+fn whoever_takes_what_is_hidden_removes_that_and_no_more() {
+    for kind in [Kind::Sets, Kind::Rows, Kind::Plain] {
+        let size = Size { kind, files: 120, others: 2, pins: 16, seed: 3 };
+        let pair = half_removed(&size);
+        let before = left(&pair.quick);
+        assert!(before > 60, "{before}");
+        // Not there any more: nothing needs to be removed for that.
+        let gone = block_on(pair.quick.update("file", "100", &json!({"author": "a"})));
+        assert!(matches!(gone, Err(Error::NotFound { .. })), "{gone:?}");
+        let pin = json!({"id": "p", "label": "p", "stars": 1, "file": "100"});
+        let gone = block_on(pair.quick.create("pin", &pin));
+        assert!(matches!(gone, Err(Error::TargetGone { .. })), "{gone:?}");
+        assert_eq!(left(&pair.quick), before);
+        let file = |size: usize| {
+            json!({"id": "101", "folder": "kept", "author": "a9", "kind": "text", "size": size,
+                "labels": {}})
+        };
+        let created = block_on(pair.quick.create("file", &file(9_101))).expect("it is free");
+        let after = left(&pair.quick);
+        assert!((before - 4..before).contains(&after), "{before} to {after}");
+        // Nobody inherits it.
+        let pins = block_on(pair.quick.list("pin", "on_file").by("file", "101").read());
+        assert_eq!(pins.expect("it is read").items, []);
+        let folder = json!({"id": "new", "name": "f1"});
+        block_on(pair.quick.create("folder", &folder)).expect("the name is free");
+        block_on(pair.quick.resume_deletions()).expect("it goes on");
+        assert_eq!(block_on(pair.quick.operations()).expect("they are read"), []);
+        let kept = block_on(pair.quick.get("file", "101")).expect("it is read");
+        assert_eq!(kept, Some(created));
+        assert_clean(&pair.quick);
+    }
 }

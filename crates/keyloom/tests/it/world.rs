@@ -3,7 +3,9 @@
 mod counts;
 mod document;
 mod draw;
+mod emptied;
 mod evolve;
+mod filters;
 mod laws;
 mod lists;
 mod naive;
@@ -14,7 +16,7 @@ mod wish;
 
 pub(crate) use document::Document;
 pub(crate) use draw::Draw;
-pub(crate) use naive::{Naive, Thing};
+pub(crate) use naive::{Key, Naive, Thing};
 pub(crate) use play::{Depth, Marks, World, open};
 pub(crate) use readable::Readable;
 pub(crate) use wish::{Kind, What, Wish, kind_of};

@@ -19,7 +19,7 @@ use super::matching::entry_row;
 use super::rows::push_key;
 use super::tally::{board_of, partition_of};
 use super::{EntityKey, Image, KeyTooLong, Layout, Matching, Reason, Row, RowKey, Tally};
-use crate::model::{EntityId, FieldId, Ranking};
+use crate::model::{EntityId, FieldId, OnDelete, Ranking};
 
 /// What the partitions of scores begin with that deletions take from.
 pub(super) const PENDING_SCORE: &str = "w";
@@ -29,6 +29,9 @@ pub(super) const PENDING_LIST: &str = "p";
 const ENTITY: &str = "E";
 /// The same for the one whose deletion was asked for.
 const ROOT: &str = "R";
+
+/// The longest name that a deletion has.
+const DELETION_BYTES_MAX: usize = 26;
 
 /// What deletions are about to take from an entity: the entity itself, or references to what goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -314,6 +317,36 @@ impl Layout {
         }
         let takers = pending.takers(image, |image| self.tallies(image))?;
         Ok(takers.iter().filter_map(|(tally, takers)| tally.pending(takers)).collect())
+    }
+
+    /// Whether the key of a number to which an entity adds leaves room for the names of all deletions
+    /// that can take from it at once: one that takes the entity, and one for each reference that is
+    /// cleared. Without, readers would not know how much is taken.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
+    pub fn check_room(&self, entity: EntityId, tally: &Tally) -> Result<(), KeyTooLong> {
+        let cleared = |link: &&super::Link| link.on_delete == OnDelete::Clear;
+        let takers = 1 + self.links(entity).iter().filter(cleared).count();
+        // A text in a key has a byte before it and no more than two after it.
+        let room = 3 + takers * (DELETION_BYTES_MAX + 1);
+        let (key, bytes) = match tally {
+            Tally::Cell(key) => (key, key.sort.as_bytes().len()),
+            // What is taken of a score is kept by its value.
+            Tally::Score(key) => match board_of(key) {
+                Some((_, value)) => (key, bytes(&[value]).as_bytes().len()),
+                None => return Ok(()),
+            },
+            Tally::Pending(_) => return Ok(()),
+        };
+        if bytes + room <= RowKey::SORT_BYTES_MAX {
+            return Ok(());
+        }
+        let parts = KeyBytes::decode(key.partition.as_bytes()).unwrap_or_default();
+        let part = |at: usize| parts.get(at).and_then(Value::as_s).unwrap_or_default();
+        let what = format!("the number `{}` of `{}`", part(2), part(1));
+        Err(KeyTooLong { what, bytes, bytes_max: RowKey::SORT_BYTES_MAX - room })
     }
 
     /// The deletions that take from a number of a count, if a row with this sort key says how much.

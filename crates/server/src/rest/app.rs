@@ -21,7 +21,7 @@ use tower::ServiceExt as _;
 use super::access::{Caller, Owner};
 use super::call::{Call, JSON};
 use super::greeting::greeting;
-use super::metrics::BacklogMetrics;
+use super::metrics::{BacklogMetrics, OperationMetrics};
 use super::news::News;
 use super::operation::{Access, Action, Operation, Segment, operations, tell};
 use super::own_route::OwnRoute;
@@ -106,15 +106,19 @@ impl Rest {
         if let Some(page) = options.pages.iter().find(is_taken) {
             return Err(format!("The page `{}` has the place of a route.", page.path));
         }
-        let backlog = BacklogMetrics::default();
+        let (backlog, under_way) = (BacklogMetrics::default(), OperationMetrics::default());
         // Not kept: whoever closes the engine must be the last who has it.
         let engine = options.engine.take();
         let service = RestService {
             names: operations.iter().map(|operation| operation.name.as_str().into()).collect(),
             directory: Directory::new(&operations, &model),
             readiness: Readiness::new(engine.as_ref()),
-            metrics: Metrics::new(engine.as_ref(), |registry| backlog.register(registry)),
+            metrics: Metrics::new(engine.as_ref(), |registry| {
+                backlog.register(registry);
+                under_way.register(registry);
+            }),
             backlog,
+            under_way,
             request_ids: RequestIds::new(),
             is_stopped: watch::Sender::new(false),
             news: Arc::new(News::new(db.clone())),

@@ -1,8 +1,9 @@
-//! What is left to do after changes, as Prometheus reads it.
+//! What is left to do after changes and in the background, as Prometheus reads it.
 
 use std::sync::atomic::AtomicU64;
 
 use keyloom::events::Backlog;
+use keyloom::{Operation, OperationKind};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
@@ -52,5 +53,44 @@ impl BacklogMetrics {
             self.jobs.get_or_create(&[("state", state.to_owned())]).set(f64::from(count));
         }
         self.jobs_late.set(backlog.late_ms as f64 / 1000.0);
+    }
+}
+
+/// Gauges of background operations, as they were when they were last looked at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OperationMetrics {
+    count: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
+    done: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
+    left: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
+    age: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
+}
+
+impl OperationMetrics {
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let help = "Background operations under way";
+        registry.register("operations", help, self.count.clone());
+        let help = "Entities, or rows of a backfill, that operations under way have done";
+        registry.register("operations_done", help, self.done.clone());
+        let help = "Entities, or rows of a backfill, that operations under way have left to do";
+        registry.register("operations_left", help, self.left.clone());
+        let help = "How long the oldest operation has been under way";
+        registry.register("operations_age_seconds", help, self.age.clone());
+    }
+
+    /// Ids are no labels: there is one number for each kind.
+    pub(crate) fn set(&self, operations: &[Operation], now_ms: i64) {
+        for kind in OperationKind::ALL {
+            let labels = [("kind", kind.to_string())];
+            let all = || operations.iter().filter(|operation| operation.kind == kind);
+            let left = |operation: &Operation| {
+                operation.total.unwrap_or(operation.done).saturating_sub(operation.done)
+            };
+            let since_ms = all().map(|operation| operation.since_ms).min().unwrap_or(now_ms);
+            let age_ms = now_ms.saturating_sub(since_ms).max(0);
+            self.count.get_or_create(&labels).set(all().count() as f64);
+            self.done.get_or_create(&labels).set(all().map(|one| one.done).sum::<u64>() as f64);
+            self.left.get_or_create(&labels).set(all().map(left).sum::<u64>() as f64);
+            self.age.get_or_create(&labels).set(age_ms as f64 / 1000.0);
+        }
     }
 }

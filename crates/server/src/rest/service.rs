@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::access::{Caller, Owner, credential, identify};
 use super::app::RestOptions;
 use super::call::{Call, Reply};
-use super::metrics::BacklogMetrics;
+use super::metrics::{BacklogMetrics, OperationMetrics};
 use super::news::News;
 use super::operation::{Access, Action, Operation};
 use super::own_route::{OwnRequest, OwnRoute, OwnShape};
@@ -53,6 +53,7 @@ pub(crate) struct RestService {
     pub(super) pages: Pages,
     pub(super) metrics: Metrics,
     pub(super) backlog: BacklogMetrics,
+    pub(super) under_way: OperationMetrics,
     pub(super) readiness: Readiness,
     pub(super) request_ids: RequestIds,
     pub(super) is_stopped: watch::Sender<bool>,
@@ -227,6 +228,8 @@ impl RestService {
 
     async fn measurements(&self, origin: &Origin) -> Result<Reply, Problem> {
         self.backlog.set(&self.db.backlog().await?);
+        let now_ms = i64::try_from(self.tokens.now().0).unwrap_or(i64::MAX);
+        self.under_way.set(&self.db.operations().await?, now_ms);
         let text = self.metrics.text(&origin.edge);
         Ok(Reply { media_type: OPEN_METRICS, ..Reply::json(StatusCode::OK, text) })
     }

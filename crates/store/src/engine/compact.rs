@@ -64,7 +64,7 @@ pub struct Compaction {
 }
 
 /// Is told how far a compaction has come, and says whether it goes on.
-pub type OnCompaction<'a> = &'a mut dyn FnMut(Compaction) -> ControlFlow<()>;
+pub(crate) type OnCompaction<'a> = &'a mut dyn FnMut(Compaction) -> ControlFlow<()>;
 
 /// What is known of compactions while a store is open.
 #[derive(Debug, Default)]

@@ -48,9 +48,9 @@ mod view;
 mod walk;
 
 pub use backup::{CopyProgress, Moment, OnProgress, Restore};
-pub use compact::{Compaction, OnCompaction};
+pub use compact::Compaction;
 pub use face::{Engine, Status};
 pub use options::{Background, Durability, Options};
-pub use scrub::{OnScrub, Scrub, Scrubbed};
+pub use scrub::{Scrub, Scrubbed};
 
 use report::{check_in_place, damaged, go_on, io_error, malformed_row};

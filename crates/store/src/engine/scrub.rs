@@ -62,7 +62,7 @@ pub struct Scrubbed {
 }
 
 /// Is told how far a scrub has come, every few blocks, frames or rows, and says whether it goes on.
-pub type OnScrub<'a> = &'a mut dyn FnMut(&Scrubbed) -> ControlFlow<()>;
+pub(crate) type OnScrub<'a> = &'a mut dyn FnMut(&Scrubbed) -> ControlFlow<()>;
 
 /// Verifies a store that is open.
 pub(crate) fn scrub_open(

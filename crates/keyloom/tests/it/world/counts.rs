@@ -94,7 +94,7 @@ impl World {
 impl Naive {
     /// The things that take part, also those that have expired and are still there, by their
     /// values of `by`.
-    fn parts(
+    pub(crate) fn parts(
         &self,
         entity: &Entity,
         tenant: Option<&Value>,
@@ -197,7 +197,7 @@ fn read_numbers(query: &CountQuery, random: &mut Random) -> Vec<(Item, u64)> {
     }
 }
 
-fn read_board(query: &BoardQuery, random: &mut Random) -> Vec<Ranked> {
+pub(crate) fn read_board(query: &BoardQuery, random: &mut Random) -> Vec<Ranked> {
     let (mut all, mut next) = (vec![], None);
     loop {
         let mut query = query.clone().limit(1 + random.below(4) as u32);

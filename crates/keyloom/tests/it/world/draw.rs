@@ -181,7 +181,12 @@ impl Draw<'_> {
         ids
     }
 
-    fn document(&mut self, kind: &str, tenant: Option<&Value>, is_new: bool) -> Option<Item> {
+    pub(crate) fn document(
+        &mut self,
+        kind: &str,
+        tenant: Option<&Value>,
+        is_new: bool,
+    ) -> Option<Item> {
         let entity = self.naive.entity_id(kind);
         let declared = self.naive.model.entity(entity);
         let ids = self.all_ids(tenant);

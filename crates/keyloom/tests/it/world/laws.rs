@@ -72,7 +72,7 @@ impl World {
         }
     }
 
-    fn check_uniques(&self) {
+    pub(crate) fn check_uniques(&self) {
         for thing in &self.naive.things {
             let kind = &thing.key.kind;
             for (_, unique) in self.naive.entity(kind).uniques() {
@@ -100,7 +100,7 @@ impl World {
         }
     }
 
-    fn check_families(&self, random: &mut Random) {
+    pub(crate) fn check_families(&self, random: &mut Random) {
         for thing in &self.naive.things {
             let kinds = child_kinds(&self.naive, &thing.key.kind);
             let mut questions: Vec<Option<&str>> = kinds.iter().map(|kind| Some(*kind)).collect();

@@ -46,12 +46,16 @@ pub(crate) enum Depth {
 
 impl World {
     pub(crate) fn new(model: &str, store: Arc<dyn Store>, clock: &ManualClock) -> World {
-        let db = block_on(open(model, store.clone(), clock)).expect("the database opens");
+        World::try_new(model, store, clock).expect("the database opens")
+    }
+
+    fn try_new(model: &str, store: Arc<dyn Store>, clock: &ManualClock) -> Result<World, Error> {
+        let db = block_on(open(model, store.clone(), clock))?;
         let model = keyloom_model::check(model).expect("a model");
         let matching = if store.sets().is_some() { Matching::Sets } else { Matching::Rows };
         let layout = Layout::new(model.clone(), 1, &Item::new()).keeping(matching);
         let naive = Naive::new(model, now_ms(clock));
-        World {
+        Ok(World {
             db,
             store,
             clock: clock.clone(),
@@ -60,7 +64,31 @@ impl World {
             marks: Marks::None,
             settle: Box::new(|| {}),
             versions: BTreeSet::new(),
+        })
+    }
+
+    /// The same database, with what another one knows of it.
+    pub(crate) fn new_like(other: &World) -> World {
+        World {
+            db: other.db.clone(),
+            store: other.store.clone(),
+            clock: other.clock.clone(),
+            layout: other.layout.clone(),
+            naive: other.naive.clone(),
+            marks: other.marks,
+            settle: Box::new(|| {}),
+            versions: other.versions.clone(),
         }
+    }
+
+    /// A database that is there, with what is known of it.
+    pub(crate) fn reopened(
+        model: &str,
+        store: Arc<dyn Store>,
+        naive: &Naive,
+    ) -> Result<World, Error> {
+        let world = World::try_new(model, store, &ManualClock::new())?;
+        Ok(World { naive: naive.clone(), ..world })
     }
 
     /// The database as a tenant sees it.

@@ -189,6 +189,10 @@ fn dead_letters_are_seen_counted_replayed_and_dropped() {
     let seen = metrics();
     assert!(seen.contains("keyloom_consumer_events_behind{consumer=\"bill\"} 0"), "{seen}");
     assert!(seen.contains("keyloom_jobs{state=\"failed\"} 1"), "{seen}");
+    for kind in ["deletion", "clearing", "backfill", "expiry"] {
+        let none = format!("keyloom_operations{{kind=\"{kind}\"}} 0");
+        assert!(seen.contains(&none), "{seen}");
+    }
 
     let failed = Ask::get("/jobs/lists/by_status?status=failed").bearer(&admin);
     let list = served.ask(&failed).json();
