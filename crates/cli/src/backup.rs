@@ -1,6 +1,8 @@
 //! `keyloom backup`: copies a data directory into another one.
 
-use clap::ArgMatches;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, value_parser};
 use keyloom_app::operations::{Backup, call};
 
 use crate::command::{Command, absolute, json_argument, say};
@@ -18,6 +20,9 @@ Examples:
   keyloom backup --data ./data --to ./backup-monday
       Copy everything
 
+  keyloom backup --data ./data --to ./tuesday --since ./backup-monday
+      Copy what was written since Monday; takes as long as that is, and needs the log to reach back
+
   keyloom restore --from ./backup-monday --to ./again
       Restore the backup; `keyloom restore --help` shows point-in-time restore";
 
@@ -26,14 +31,22 @@ fn describe(command: clap::Command) -> clap::Command {
         .about("Copy a data directory")
         .arg(data_argument("Data directory; a server that has it open runs the command"))
         .arg(target_argument())
+        .arg(
+            Arg::new("since")
+                .long("since")
+                .value_name("BACKUP")
+                .value_parser(value_parser!(PathBuf))
+                .help("Copy only what was written since this backup, whole or incremental"),
+        )
         .arg(json_argument())
         .after_help(EXAMPLES)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let to = absolute(target(arguments)?)?;
+    let since = arguments.get_one::<PathBuf>("since").map(|since| absolute(since)).transpose()?;
     let mut bar = ProgressBar::new("rows");
-    let copied = call(arguments, Backup { to }, None, &mut |told| bar.hear(told, say))?;
+    let copied = call(arguments, Backup { to, since }, None, &mut |told| bar.hear(told, say))?;
     drop(bar);
     say(&told(copied, arguments.get_flag("json")))
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_app::operations::{Progress, create};
 use keyloom_store::{Engine, Moment, Options, Restore};
 
@@ -24,6 +24,9 @@ Examples:
   keyloom restore --from ./backup-monday --log ./data --to ./again
       Restore everything up to now; only the log of ./data is read
 
+  keyloom restore --from ./backup-monday --log ./tuesday --log ./wednesday --to ./again
+      Restore with incremental backups (`keyloom backup --since`)
+
   keyloom restore --from ./backup-monday --log ./data --to ./before --until 2026-03-01T11:59:00Z
       Restore to a point in time";
 
@@ -34,7 +37,10 @@ fn describe(command: clap::Command) -> clap::Command {
     command
         .about("Restore a backup, optionally to a point in time")
         .arg(directory("from").required(true).help("Backup directory"))
-        .arg(directory("log").help("Data directory whose log continues after the backup"))
+        .arg(directory("log").action(ArgAction::Append).help(
+            "What continues after the backup: an incremental backup, or the data\n\
+             directory whose log is read; repeatable, in order",
+        ))
         .arg(target_argument())
         .arg(
             Arg::new("until")
@@ -52,10 +58,10 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let path = |name| arguments.get_one::<PathBuf>(name);
     let backup = path("from").ok_or("name a backup with --from.")?.clone();
     let to = arguments.get_one::<Moment>("until").copied().unwrap_or(Moment::Latest);
-    let log = path("log").cloned();
+    let logs = arguments.get_many::<PathBuf>("log").unwrap_or_default().cloned().collect();
     let mut bar = ProgressBar::new("rows");
     let restored = create(target, |target| {
-        let restore = Restore { backup, log, to, target: target.to_owned() };
+        let restore = Restore { backup, logs, to, target: target.to_owned() };
         Engine::restore(&restore, &Options::default(), &mut |copied| {
             bar.show(Progress { count: copied.rows, ..Progress::default() });
             ControlFlow::Continue(())

@@ -50,7 +50,12 @@ fn tour(directory: &Path) -> Result<(), Box<dyn Error>> {
     let before = engine.status()?.commit - 1;
     let target = directory.join("restored");
     let log = Some(directory.join("data"));
-    let restore = Restore { backup, log, to: Moment::Commit(before), target: target.clone() };
+    let restore = Restore {
+        backup,
+        logs: log.into_iter().collect(),
+        to: Moment::Commit(before),
+        target: target.clone(),
+    };
     Engine::restore(&restore, &Options::default(), &mut |_| ControlFlow::Continue(()))?;
     let restored = Engine::open(&target, Options::default())?;
     let (now, then) = (items(&engine, &tasks)?, items(&restored, &tasks)?);

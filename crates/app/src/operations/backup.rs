@@ -15,6 +15,8 @@ use crate::directory::Use;
 pub struct Backup {
     /// The directory to create.
     pub to: PathBuf,
+    /// The backup that it goes on from, if it is incremental.
+    pub since: Option<PathBuf>,
 }
 
 /// What a copy holds.
@@ -46,10 +48,14 @@ impl Operation for Backup {
         let engine = data.engine()?;
         let mut heard = Ok(());
         let copied = create(&self.to, |target| {
-            engine.backup(target, &mut |copied| {
+            let mut tell = |copied: CopyProgress| {
                 heard = talk.progress(Progress { count: copied.rows, ..Progress::default() });
                 if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })
+            };
+            match &self.since {
+                None => engine.backup(target, &mut tell),
+                Some(since) => engine.backup_since(since, target, &mut tell),
+            }
         });
         heard.and(copied).map(Copied::from)
     }

@@ -113,7 +113,7 @@ fn what_cannot_be_copied_is_refused_and_nothing_is_written_over() {
         (&["backup", "--data", &notes.data], "--to <DIR>"),
         (&["restore", "--from", &backup, "--to", &notes.data], "is not empty"),
         (&["restore", "--from", &missing, "--to", &new], "does not contain a Keyloom database"),
-        (&["restore", "--from", &backup, "--log", &missing, "--to", &new], "listing the log"),
+        (&["restore", "--from", &backup, "--log", &missing, "--to", &new], "Keyloom database"),
         (
             &["restore", "--from", &backup, "--to", &new, "--until", "2001-01-01T00:00:00Z"],
             "choose another moment",

@@ -102,6 +102,35 @@ fn a_server_serves_what_was_imported_and_closes_its_door_at_the_first_token() {
 }
 
 #[test]
+fn incremental_backups_of_a_running_server_restore_it() {
+    let rig = Rig::with_lines("online-increments", tasks(0..500));
+    let good = rig.folder.path("good");
+    let _serving = serve(&app("tasks"), &good);
+    let path = |name: &str| rig.folder.path(name);
+    let backup = |more: &[&str]| {
+        let (success, _, err) = told(&[&["backup", "--data", &good][..], more].concat());
+        assert!(success, "{err}");
+    };
+    backup(&["--to", &path("monday")]);
+    let mut since = path("monday");
+    for (day, first) in [("tuesday", 500), ("wednesday", 1000)] {
+        let lines = rig.folder.write(day, tasks(first..first + 500));
+        assert!(told(&["import", &app("tasks"), "--data", &good, &lines]).0);
+        let to = path(&format!("backup-{day}"));
+        backup(&["--to", &to, "--since", &since]);
+        since = to;
+    }
+    let [monday, tuesday, wednesday, again] =
+        ["monday", "backup-tuesday", "backup-wednesday", "again"].map(path);
+    let restore = ["restore", "--from", &monday, "--to", &again, "--log", &tuesday];
+    let (success, _, err) = told(&[&restore[..], &["--log", &wednesday]].concat());
+    assert!(success, "{err}");
+    let export = |data: &str| told(&["export", &app("tasks"), "--data", data]);
+    assert_eq!(export(&again), export(&good));
+    assert_eq!(export(&good).1.lines().count(), 1500);
+}
+
+#[test]
 fn a_server_of_tables_is_backed_up_and_needs_no_model() {
     let served = Served::start("online-tables");
     let folder = Folder::new("online-tables-copy");

@@ -304,7 +304,7 @@ fn ids_are_of_one_event_alone_in_all_databases_and_after_a_restore() {
     };
     let restore = Restore {
         backup: "/backup".into(),
-        log: None,
+        logs: vec![],
         to: Moment::Latest,
         target: "/restored".into(),
     };

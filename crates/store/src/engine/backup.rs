@@ -9,12 +9,13 @@ use crate::{DirectoryError, Disk, Error, OpenMode, Time};
 
 use super::directory::{Contents, DataDirectory, new_store};
 use super::format::{Commit, CommitNo, Effect, SystemKey};
-use super::go_on;
+use super::increment::Increment;
 use super::log::{LogDirectory, LogWalk, Scanned};
 use super::open::{Replay, last_applied, load, open_tree};
 use super::options::{Background, Options};
 use super::tree::{Tree, TreeView, everything, failed};
 use super::view::View;
+use super::{damaged, go_on};
 
 /// Rows and bytes copied with one commit.
 const COPY_ROWS: usize = 5000;
@@ -38,9 +39,9 @@ pub enum Moment {
 pub struct Restore {
     /// A directory that a backup was made to.
     pub backup: PathBuf,
-    /// A data directory whose log goes on where the backup ends: usually the one that the backup
-    /// is of. None restores the backup as it is.
-    pub log: Option<PathBuf>,
+    /// What goes on where the backup ends, in this order: incremental backups, and the data directory
+    /// that the backup is of. Without any, the backup is restored as it is.
+    pub logs: Vec<PathBuf>,
     /// Which moment.
     pub to: Moment,
     /// The directory to make. It must be empty or not exist.
@@ -96,13 +97,24 @@ pub(crate) fn restore(
         copy_counted(&backup.rows, tree, &mut progress, on_progress)?;
         let (mut catalog, applied, last_at) = load(tree)?;
         let replay = Replay { tree, catalog: &mut catalog, applied, last_at };
-        let Some(log) = &restore.log else {
-            let gone = Error::MomentGone { oldest: applied.0, latest: applied.0 };
-            return if is_reached(restore.to, &replay) { Ok(applied) } else { Err(gone) };
-        };
-        let log = DataDirectory::new(Arc::clone(&disk), log).log();
-        let log = LogDirectory::open(Arc::clone(&disk), log, backup.store, OpenMode::Read)?;
-        replay_until(replay, &log, restore.to, &mut progress, on_progress)
+        let mut replayed = ReplayUntil::new(replay, restore.to);
+        for log in &restore.logs {
+            let log = DataDirectory::new(Arc::clone(&disk), log);
+            let increment = Increment::read(&log)?;
+            if increment.is_none() && !matches!(log.contents()?, Contents::Store(_)) {
+                return Err(DirectoryError::NoStore { directory: log.path }.into());
+            }
+            let log =
+                LogDirectory::open(Arc::clone(&disk), log.log(), backup.store, OpenMode::Read)?;
+            // Nothing may have happened between two incremental backups.
+            if increment.is_none() || log.oldest().is_some() {
+                replayed.go_on_with(&log, &mut progress, on_progress)?;
+            }
+            if let Some(increment) = increment {
+                replayed.check_reached(increment.last, &log)?;
+            }
+        }
+        replayed.end()
     })?;
     Ok(progress)
 }
@@ -227,38 +239,89 @@ pub(crate) fn copy_rows(
 /// Replays a log up to a moment; returns the last commit replayed. A time before the backup's own
 /// last commit is not to be had.
 pub(crate) fn replay_until(
-    mut replay: Replay<'_>,
+    replay: Replay<'_>,
     log: &LogDirectory,
     to: Moment,
     progress: &mut CopyProgress,
     on_progress: OnProgress<'_>,
 ) -> Result<CommitNo, Error> {
-    let backed_up = replay.applied;
-    let Some(mut walk) = LogWalk::from_commit(&log.segments(), backed_up.next())? else {
-        return Err(Error::MomentGone { oldest: backed_up.0, latest: backed_up.0 });
-    };
-    let mut passed = false;
-    while !passed && let Some(frame) = next_frame(&mut walk)? {
-        let mut commits = Vec::new();
-        for (number, commit) in frame.commits()? {
-            passed |= !to.includes(number, &commit);
-            if number > replay.applied && !passed {
-                replay.last_at = commit.at;
-                commits.push(commit);
+    let mut replayed = ReplayUntil::new(replay, to);
+    replayed.go_on_with(log, progress, on_progress)?;
+    replayed.end()
+}
+
+/// Replays one log after the other up to a moment.
+struct ReplayUntil<'a> {
+    replay: Replay<'a>,
+    to: Moment,
+    /// Where it began.
+    oldest: CommitNo,
+    /// How far the logs reach, for the one who must choose another moment.
+    latest: CommitNo,
+    /// Whether a commit was seen that comes after the moment.
+    is_passed: bool,
+}
+
+impl<'a> ReplayUntil<'a> {
+    fn new(replay: Replay<'a>, to: Moment) -> ReplayUntil<'a> {
+        let applied = replay.applied;
+        ReplayUntil { replay, to, oldest: applied, latest: applied, is_passed: false }
+    }
+
+    fn go_on_with(
+        &mut self,
+        log: &LogDirectory,
+        progress: &mut CopyProgress,
+        on_progress: OnProgress<'_>,
+    ) -> Result<(), Error> {
+        if self.is_passed {
+            return Ok(());
+        }
+        let Some(mut walk) = LogWalk::from_commit(&log.segments(), self.latest.next())? else {
+            return Err(Error::MomentGone { oldest: self.oldest.0, latest: self.latest.0 });
+        };
+        while let Some(frame) = next_frame(&mut walk)? {
+            if self.is_passed {
+                continue;
+            }
+            let mut commits = Vec::new();
+            for (number, commit) in frame.commits()? {
+                self.is_passed |= !self.to.includes(number, &commit);
+                if number > self.replay.applied && !self.is_passed {
+                    self.replay.last_at = commit.at;
+                    commits.push(commit);
+                }
+            }
+            self.replay.apply(&mut commits)?;
+            self.replay.tree.check_written()?;
+            let (commit, at) = (self.replay.applied.0, self.replay.last_at);
+            *progress = CopyProgress { commit, at, ..*progress };
+            go_on(on_progress(*progress))?;
+            if self.is_passed && is_reached(self.to, &self.replay) {
+                return Ok(());
             }
         }
-        replay.apply(&mut commits)?;
-        replay.tree.check_written()?;
-        *progress = CopyProgress { commit: replay.applied.0, at: replay.last_at, ..*progress };
-        go_on(on_progress(*progress))?;
+        self.latest = self.latest.max(CommitNo(walk.position().expected().0.saturating_sub(1)));
+        Ok(())
     }
-    if is_reached(to, &replay) {
-        return Ok(replay.applied);
+
+    /// An error if a log does not reach a commit that it has had.
+    fn check_reached(&self, last: CommitNo, log: &LogDirectory) -> Result<(), Error> {
+        match self.is_passed || self.latest >= last {
+            true => Ok(()),
+            false => {
+                let what = format!("the incremental backup lacks commits up to {}", last.0);
+                Err(damaged(&log.path, 0, &what))
+            }
+        }
     }
-    // How far the log reaches, for the one who must choose another moment.
-    while next_frame(&mut walk)?.is_some() {}
-    let latest = walk.position().expected().0.saturating_sub(1).max(backed_up.0);
-    Err(Error::MomentGone { oldest: backed_up.0, latest })
+
+    fn end(self) -> Result<CommitNo, Error> {
+        match is_reached(self.to, &self.replay) {
+            true => Ok(self.replay.applied),
+            false => Err(Error::MomentGone { oldest: self.oldest.0, latest: self.latest.0 }),
+        }
+    }
 }
 
 /// The next frame of a log that may be being written: where it seems damaged at its end, a frame

@@ -200,7 +200,7 @@ impl DataDirectory {
         Ok(len.map_err(io_error("opening a file of the data directory", &path))? == 0)
     }
 
-    fn text(&self, name: &str) -> Result<String, Error> {
+    pub(crate) fn text(&self, name: &str) -> Result<String, Error> {
         let path = self.path.join(name);
         let text = self.disk.open(&path, OpenMode::Read).and_then(|file| read_text(&*file));
         text.map_err(io_error("reading a file of the data directory", &path))
@@ -290,7 +290,7 @@ impl DataDirectory {
     }
 
     /// Writes a new file, and makes it and all names in the directory safe.
-    fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
+    pub(crate) fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path.join(name);
         let write = || {
             let file = self.disk.open(&path, OpenMode::Create)?;

@@ -29,7 +29,7 @@ use super::queue::{Done, Task, Work, Write};
 use super::scrub::{OnScrub, Scrub, Scrubbed};
 use super::shared::Shared;
 use super::view::View;
-use super::{compact, feed, io_error, rebuild, reply, scrub, walk};
+use super::{compact, feed, increment, io_error, rebuild, reply, scrub, walk};
 
 /// A store in a directory.
 ///
@@ -198,6 +198,18 @@ impl Engine {
         // store was opened is safe, or else is only read.
         self.shared.sync_log().map_err(|error| self.shared.fail(error))?;
         backup::backup(&view, disk, store, target.as_ref(), on_progress)
+    }
+
+    /// Copies what was written since an earlier backup, whole or incremental, into a directory, while
+    /// the store is in use. The copy is one of the logs of a [`Restore`]. An error if the log does not
+    /// reach back so far.
+    pub fn backup_since(
+        &self,
+        since: impl AsRef<Path>,
+        target: impl AsRef<Path>,
+        on_progress: OnProgress<'_>,
+    ) -> Result<CopyProgress, Error> {
+        increment::increment(&self.shared, since.as_ref(), target.as_ref(), on_progress)
     }
 
     /// Makes a store out of a backup and a log, as it was at a moment. Its feed begins there.

@@ -25,6 +25,7 @@ mod files;
 mod fingerprint;
 mod format;
 mod group;
+mod increment;
 mod key_range;
 mod log;
 mod meters;

@@ -126,7 +126,7 @@ fn copies_report_their_progress_ascending_up_to_what_they_made() {
     reports.clear();
     let all = Restore {
         backup: COPY.into(),
-        log: Some(DIRECTORY.into()),
+        logs: vec![DIRECTORY.into()],
         to: Moment::Latest,
         target: BACK.into(),
     };
@@ -277,7 +277,7 @@ fn copy_beside_writers(disk: &SimDisk, engine: &Engine, written: &AtomicU64) {
         let later = written.load(Ordering::Acquire) as usize;
         let restore = Restore {
             backup: copied.into(),
-            log: Some(DIRECTORY.into()),
+            logs: vec![DIRECTORY.into()],
             to: Moment::Latest,
             target: back.as_str().into(),
         };

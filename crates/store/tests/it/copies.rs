@@ -107,8 +107,8 @@ pub(crate) fn restore_of(
     to: Moment,
     target: &str,
 ) -> Result<CopyProgress, Error> {
-    let log = Some(DIRECTORY.into());
-    let restore = Restore { backup: backup.into(), log, to, target: target.into() };
+    let logs = vec![DIRECTORY.into()];
+    let restore = Restore { backup: backup.into(), logs, to, target: target.into() };
     Engine::restore(&restore, &repeatable(disk), &mut |_| ControlFlow::Continue(()))
 }
 

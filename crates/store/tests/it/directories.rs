@@ -37,7 +37,7 @@ fn disk_with_store() -> SimDisk {
 fn attempts(disk: &SimDisk) -> Vec<Result<(), Error>> {
     let restore = |from: &str, to: &str| {
         let [backup, target] = [from, to].map(PathBuf::from);
-        let restore = Restore { backup, log: None, to: Moment::Latest, target };
+        let restore = Restore { backup, logs: vec![], to: Moment::Latest, target };
         Engine::restore(&restore, &repeatable(disk), &mut |_| ControlFlow::Continue(())).map(drop)
     };
     vec![

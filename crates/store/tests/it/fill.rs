@@ -308,7 +308,12 @@ fn a_copy_made_while_an_index_is_filled_goes_on_filling_it() {
     for commit in copied.commit..=engine.status().unwrap().commit {
         let target = format!("/commit-{commit}");
         let (to, log) = (Moment::Commit(commit), Some(DIRECTORY.into()));
-        let restore = Restore { backup: "/copy".into(), log, to, target: target.clone().into() };
+        let restore = Restore {
+            backup: "/copy".into(),
+            logs: log.into_iter().collect(),
+            to,
+            target: target.clone().into(),
+        };
         Engine::restore(&restore, &repeatable(&disk), &mut |_| ControlFlow::Continue(())).unwrap();
         let restored = Engine::open(target, repeatable(&disk)).unwrap();
         restored.settle().unwrap();

@@ -16,6 +16,7 @@ mod equal_keys;
 mod faults;
 mod fill;
 mod histories;
+mod increments;
 mod kill;
 mod linearizability;
 mod memory;

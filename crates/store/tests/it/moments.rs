@@ -111,7 +111,7 @@ fn the_latest_moment_is_all_of_the_log_or_the_backup_itself_without_one() {
     let made = restore(&disk, Moment::Time(Time(u64::MAX)), "/later").unwrap();
     assert_eq!(made.commit, last.commit);
     let without_log =
-        Restore { backup: COPY.into(), log: None, to: Moment::Latest, target: "/alone".into() };
+        Restore { backup: COPY.into(), logs: vec![], to: Moment::Latest, target: "/alone".into() };
     let made =
         Engine::restore(&without_log, &repeatable(&disk), &mut |_| ControlFlow::Continue(()))
             .unwrap();
@@ -220,7 +220,7 @@ fn a_restored_store_takes_writes_reopens_and_can_be_backed_up_and_restored_again
     let engine = Engine::open(BACK, repeatable(&disk)).unwrap();
     let again = |name: &str, to| Restore {
         backup: "/again".into(),
-        log: Some(BACK.into()),
+        logs: vec![BACK.into()],
         to,
         target: name.into(),
     };
@@ -232,7 +232,7 @@ fn a_restored_store_takes_writes_reopens_and_can_be_backed_up_and_restored_again
     assert_eq!(count(&third, &plain), 18);
     assert!(has(&third, &plain, 2000));
     // The store that was restored from has commits of these numbers too, and they are others.
-    let mixed = Restore { log: Some(DIRECTORY.into()), ..again("/mixed", Moment::Latest) };
+    let mixed = Restore { logs: vec![DIRECTORY.into()], ..again("/mixed", Moment::Latest) };
     let mixed = Engine::restore(&mixed, &repeatable(&disk), &mut |_| ControlFlow::Continue(()));
     assert!(matches!(mixed, Err(Error::Damaged(_))), "{mixed:?}");
 }
@@ -289,7 +289,7 @@ fn a_log_that_is_trimmed_while_it_is_opened_is_restored_from_if_enough_is_left()
         let options = Options { disk: Arc::new(trimming), ..repeatable(&disk) };
         let restore = Restore {
             backup: COPY.into(),
-            log: Some(DIRECTORY.into()),
+            logs: vec![DIRECTORY.into()],
             to: Moment::Latest,
             target: BACK.into(),
         };

@@ -93,7 +93,7 @@ fn the_feed_and_restoring_do_not_read_past_damage() {
     drop(engine);
     let restore = Restore {
         backup: "/backup".into(),
-        log: Some(DIRECTORY.into()),
+        logs: vec![DIRECTORY.into()],
         to: Moment::Latest,
         target: "/restored".into(),
     };

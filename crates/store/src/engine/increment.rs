@@ -1,0 +1,189 @@
+//! Incremental backups: the part of the log that came after an earlier backup.
+//!
+//! ```text
+//! log/        one segment with the frames since, as the store wrote them
+//! increment   text, written last: which store, after which commit, up to which one
+//! ```
+//!
+//! It is no store: it is replayed after the backup that it follows, as the log of the store itself
+//! can be.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{DirectoryError, Disk, Error, OpenMode};
+
+use super::backup::{CopyProgress, OnProgress, OpenBackup};
+use super::directory::{Contents, DataDirectory};
+use super::format::{CommitNo, FORMAT_VERSION, FrameHeader, SegmentHeader};
+use super::log::{LogDirectory, LogWalk, Segment};
+use super::shared::Shared;
+use super::{damaged, go_on, io_error};
+
+pub(crate) const INCREMENT: &str = "increment";
+
+/// What an incremental backup says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Increment {
+    store: u64,
+    after: CommitNo,
+    /// The last commit that it has.
+    pub(crate) last: CommitNo,
+}
+
+impl Increment {
+    /// That of a directory; none if it is something else.
+    pub(crate) fn read(directory: &DataDirectory) -> Result<Option<Increment>, Error> {
+        let path = directory.path.join(INCREMENT);
+        match directory.disk.open(&path, OpenMode::Read) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error("opening an incremental backup", &path)(error)),
+            Ok(_) => {
+                let increment = Increment::parse(&directory.text(INCREMENT)?);
+                let unknown = "this is not what an incremental backup of this version says";
+                increment.map(Some).ok_or_else(|| damaged(&path, 0, unknown))
+            }
+        }
+    }
+
+    fn text(self) -> String {
+        let Increment { store, after, last } = self;
+        format!(
+            "keyloom incremental backup\nformat {FORMAT_VERSION}\nstore {store:016x}\nafter {}\n\
+             commit {}\n",
+            after.0, last.0
+        )
+    }
+
+    fn parse(text: &str) -> Option<Increment> {
+        let mut lines = text.lines().skip(2);
+        let mut value = |name| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+        let store = u64::from_str_radix(value("store")?, 16).ok()?;
+        let after = CommitNo(value("after")?.parse().ok()?);
+        let last = CommitNo(value("commit")?.parse().ok()?);
+        let increment = Increment { store, after, last };
+        (increment.text() == text).then_some(increment)
+    }
+}
+
+/// Copies what a store has written since an earlier backup, whole or incremental, into an empty
+/// directory.
+pub(crate) fn increment(
+    shared: &Shared,
+    since: &Path,
+    target: &Path,
+    on_progress: OnProgress<'_>,
+) -> Result<CopyProgress, Error> {
+    let disk = &shared.options.disk;
+    let after = last_of(disk, since, shared.store)?;
+    let view = shared.view();
+    let mut progress = CopyProgress { rows: 0, commit: view.applied.0, at: view.applied_at };
+    drop(view);
+    // A backup must not have what a crash could still take from the log.
+    shared.sync_log().map_err(|error| shared.fail(error))?;
+    let gone = "the changes since it was made are no longer kept; make a whole backup";
+    let segments = pinned(&shared.files().log, after)?.ok_or_else(|| wrong(since, gone))?;
+    let target = DataDirectory::new(Arc::clone(disk), target);
+    let (_lock, contents) = target.lock()?;
+    if contents != Contents::Nothing {
+        let (directory, found) = (target.path, "a data directory".to_owned());
+        return Err(DirectoryError::Foreign { directory, found }.into());
+    }
+    let increment = Increment { store: shared.store, after, last: CommitNo(progress.commit) };
+    let written = write(&target, increment, &segments, &mut progress, on_progress);
+    written.inspect_err(|_| clear(&target))?;
+    Ok(progress)
+}
+
+/// The last commit of a backup of a store.
+fn last_of(disk: &Arc<dyn Disk>, path: &Path, store: u64) -> Result<CommitNo, Error> {
+    let directory = DataDirectory::new(Arc::clone(disk), path);
+    let (of, last) = match Increment::read(&directory)? {
+        Some(increment) => (increment.store, increment.last),
+        None => {
+            let backup = OpenBackup::open(disk, path)?;
+            backup.check_untouched()?;
+            (backup.store, backup.commit)
+        }
+    };
+    match of == store {
+        true => Ok(last),
+        false => Err(wrong(path, "it is of another store")),
+    }
+}
+
+fn wrong(backup: &Path, why: &str) -> Error {
+    Error::WrongBackup { backup: backup.to_owned(), why: why.to_owned() }
+}
+
+/// The segments with everything after a commit, opened so that trimming does not matter; none if it
+/// was trimmed already.
+fn pinned(log: &LogDirectory, after: CommitNo) -> Result<Option<Vec<Arc<Segment>>>, Error> {
+    let segments = log.segments();
+    let first = segments.iter().rposition(|segment| segment.first <= after.next());
+    let Some(first) = first else { return Ok(None) };
+    let mut pinned = vec![];
+    for segment in &segments[first..] {
+        match Segment::open(&log.disk, &segment.path, OpenMode::Read) {
+            Ok(segment) => pinned.push(Arc::new(segment)),
+            Err(Error::Io(failure)) if failure.cause.kind() == ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(pinned))
+}
+
+fn write(
+    target: &DataDirectory,
+    increment: Increment,
+    segments: &[Arc<Segment>],
+    progress: &mut CopyProgress,
+    on_progress: OnProgress<'_>,
+) -> Result<(), Error> {
+    let path = target.log();
+    target.disk.create_directory(&path).map_err(io_error("creating the log", &path))?;
+    let log =
+        LogDirectory::open(Arc::clone(&target.disk), path, increment.store, OpenMode::ReadWrite)?;
+    let mut walk = LogWalk::from_commit(segments, increment.after.next())?;
+    let mut to: Option<(Arc<Segment>, u64)> = None;
+    while let Some(walk) = &mut walk
+        && walk.position().expected() <= increment.last
+    {
+        let frame = walk.next()?.ok_or_else(|| walk.position().hole())?;
+        if frame.header.last() <= increment.after {
+            continue;
+        }
+        let (segment, offset) = match &to {
+            Some((segment, offset)) => (Arc::clone(segment), *offset),
+            None => (log.add(frame.header.first)?, SegmentHeader::LEN as u64),
+        };
+        // As it was written, checksums and all.
+        let mut bytes = vec![0; FrameHeader::LEN + frame.payload.len()];
+        let (from, into) = (frame.segment.file()?, segment.file()?);
+        let read = from.read_at(frame.offset, &mut bytes);
+        read.map_err(io_error("reading the log", &frame.segment.path))?;
+        into.write_at(offset, &bytes).map_err(io_error("copying the log", &segment.path))?;
+        to = Some((segment, offset + bytes.len() as u64));
+        progress.rows +=
+            frame.commits()?.map(|(_, commit)| commit.effects.len() as u64).sum::<u64>();
+        go_on(on_progress(*progress))?;
+    }
+    if let Some((segment, _)) = &to {
+        segment.sync()?;
+    }
+    log.note_synced(increment.last);
+    log.remove_spares();
+    target.write_text(INCREMENT, &increment.text())
+}
+
+/// Removes what was copied. What cannot be removed stays, and is in nobody's way.
+fn clear(target: &DataDirectory) {
+    let log = target.log();
+    for name in target.disk.list(&log).unwrap_or_default() {
+        let _ = target.disk.remove(&log.join(name));
+    }
+    let _ = target.disk.remove(&target.path.join(INCREMENT));
+}
