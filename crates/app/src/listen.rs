@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_server::{App, Config, Limits, Server, ServerError, TlsFiles};
@@ -9,6 +10,9 @@ use keyloom_store::{Durability, Options};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{limits, logging};
+
+/// How long threads may take to end when everything else has ended.
+const STOP_TIME: Duration = Duration::from_secs(1);
 
 /// Adds the options of the listener and the engine.
 pub fn arguments(command: clap::Command, listen: &'static str, defaults: &Limits) -> clap::Command {
@@ -144,7 +148,10 @@ pub async fn bind(config: Config, app: App) -> Result<(Server, String), String> 
 pub fn block_on(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}."))?;
-    runtime.block_on(work)
+    let outcome = runtime.block_on(work);
+    // A command that does not notice that it is over must not keep the process.
+    runtime.shutdown_timeout(STOP_TIME);
+    outcome
 }
 
 /// Completes on SIGINT or SIGTERM.

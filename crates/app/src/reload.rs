@@ -31,7 +31,9 @@ impl Hangup {
             while self.signal.recv().await.is_some() {
                 match reload().await {
                     Ok(()) => print("Reloaded certificates and access keys."),
-                    Err(error) => tracing::error!(%error, "cannot reload, going on as before"),
+                    Err(error) => {
+                        tracing::error!(%error, "cannot reload all, going on with what was before")
+                    }
                 }
             }
         })

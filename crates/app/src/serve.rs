@@ -141,9 +141,14 @@ fn reload(
         let (certificate, tokens) = (certificate.clone(), tokens.clone());
         let admin = admin_token::named(&program, &arguments);
         async move {
-            certificate().map_err(|error| error.to_string())?;
-            tokens.reload().await.map_err(|error| error.to_string())?;
-            admin_token::ensure(&tokens, admin?.as_ref()).await
+            // One that fails does not keep the others from being read.
+            let certificate = certificate().map_err(|error| error.to_string());
+            let known = tokens.reload().await.map_err(|error| error.to_string());
+            let admin = match admin {
+                Ok(admin) => admin_token::ensure(&tokens, admin.as_ref()).await,
+                Err(error) => Err(error),
+            };
+            certificate.and(known).and(admin)
         }
     })
 }

@@ -54,9 +54,12 @@ fn describe(command: clap::Command) -> clap::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let model = ModelFile::named(arguments)?.text;
     let [repair, is_json] = ["repair", "json"].map(|flag| arguments.get_flag(flag));
-    // What a server has open, it has verified when it opened it, and only it may change.
     let directory = arguments.get_one::<PathBuf>("data").map(PathBuf::as_path);
-    let directory = directory.filter(|directory| !socket::is_served(directory));
+    let is_served = directory.is_some_and(socket::is_served);
+    if is_served && backup(arguments).is_some() {
+        return Err("a tree is rebuilt while nobody has it open: stop the server first.".to_owned());
+    }
+    let directory = directory.filter(|_| !is_served);
     if let (true, Some(directory)) = (repair, directory) {
         rebuild_if_damaged(directory, backup(arguments), is_json)?;
     }

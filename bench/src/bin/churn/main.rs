@@ -1,12 +1,12 @@
-//! Disk use under steady creates and deletes, and what writers feel of compaction.
+//! Disk use under steady creates and deletes, and what writers feel of backups and compaction.
 //!
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin churn        # 27 minutes; `-- --quick` for three
 //! ```
 //!
 //! Every five minutes the number of comments goes up to 100,000, stays there while the oldest are
-//! replaced, and goes down to none. Then the same writers write into a larger store, before and while
-//! it is compacted; `-- --compaction` measures this alone.
+//! replaced, and goes down to none. Then the same writers write into a larger store, alone, and while
+//! it is backed up and compacted; `-- --latencies` measures this alone.
 
 #![expect(
     clippy::print_stdout,
@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -102,10 +102,10 @@ struct Kept {
 fn main() {
     let is_quick = std::env::args().any(|argument| argument == "--quick");
     let settings = if is_quick { Settings::quick() } else { Settings::full() };
-    if !std::env::args().any(|argument| argument == "--compaction") {
+    if !std::env::args().any(|argument| argument == "--latencies") {
         churn(&settings);
     }
-    latencies_during_compaction(settings.loaded);
+    latencies_beside_others(settings.loaded);
 }
 
 impl Kept {
@@ -130,11 +130,6 @@ impl Kept {
 
     fn delete(&self, id: &str) {
         block_on(self.db.delete("comment", id)).expect("it is deleted");
-    }
-
-    /// Whether a compaction is copying.
-    fn is_compacting(&self) -> bool {
-        self.directory.join("tree.new").exists()
     }
 }
 
@@ -225,39 +220,54 @@ fn write_in_waves(
     }
 }
 
-/// Writers at full speed in a store of which half was deleted, before and while it is compacted.
-fn latencies_during_compaction(loaded: u64) {
+/// What happens beside the writers.
+const PHASES: [&str; 3] = ["nothing else", "a backup", "a compaction"];
+
+/// Writers at full speed in a store of which half was deleted, before and while it is backed up and
+/// compacted.
+fn latencies_beside_others(loaded: u64) {
     let kept = Kept::open("latency", u64::MAX);
-    let before = Latencies::default();
     load_and_delete_half(&kept, loaded);
     kept.engine.checkpoint().expect("it is brought to the disk");
-    println!("| writers' calls, 16 writers | calls | p50 | p99 | max |\n|---|---:|---:|---:|---:|");
-    let (stop, during) = (AtomicBool::new(false), Latencies::default());
-    let took = thread::scope(|scope| {
+    let backup = kept.directory.with_extension("backup");
+    println!("| 16 writers, beside | calls | p50 | p99 | max |\n|---|---:|---:|---:|---:|");
+    let (stop, phase) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let latencies: [Latencies; 3] = Default::default();
+    let done = thread::scope(|scope| {
         for _ in 0..WRITERS {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    let call = Instant::now();
-                    let is_compacting = kept.is_compacting();
+                    let (call, phase) = (Instant::now(), phase.load(Ordering::Relaxed));
                     kept.create();
-                    let latencies = if is_compacting { &during } else { &before };
-                    latencies.add(call.elapsed());
+                    latencies[phase].add(call.elapsed());
                 }
             });
         }
-        thread::sleep(Duration::from_secs(20));
-        println!("| no compaction, 20 s | {} |", before.take());
-        let began = Instant::now();
-        let done =
-            kept.engine.compact(&mut |_| ControlFlow::Continue(())).expect("it is compacted");
-        let took = began.elapsed();
+        let timed = |number: usize, work: &mut dyn FnMut()| {
+            phase.store(number, Ordering::Relaxed);
+            let began = Instant::now();
+            work();
+            let (name, took) = (PHASES[number], began.elapsed().as_secs_f64());
+            println!("| {name}, {took:.1} s | {} |", latencies[number].take());
+        };
+        let mut done = None;
+        timed(0, &mut || thread::sleep(Duration::from_secs(20)));
+        timed(1, &mut || {
+            let made = kept.engine.backup(&backup, &mut |_| ControlFlow::Continue(()));
+            made.expect("it is backed up");
+        });
+        timed(2, &mut || {
+            let made = kept.engine.compact(&mut |_| ControlFlow::Continue(()));
+            done = Some(made.expect("it is compacted"));
+        });
         stop.store(true, Ordering::Relaxed);
-        (took, done)
+        done
     });
-    let (took, done) = took;
-    let [before, after] = [done.before_bytes, done.after_bytes].map(|bytes| bytes as f64 / MIB);
-    println!("| during compaction, {:.1} s | {} |", took.as_secs_f64(), during.take());
-    println!("\nThe tree: {before:.0} MiB before, {after:.0} MiB after.");
+    let _ = std::fs::remove_dir_all(&backup);
+    if let Some(done) = done {
+        let [before, after] = [done.before_bytes, done.after_bytes].map(|bytes| bytes as f64 / MIB);
+        println!("\nThe tree: {before:.0} MiB before, {after:.0} MiB after.");
+    }
 }
 
 fn load_and_delete_half(kept: &Kept, loaded: u64) {

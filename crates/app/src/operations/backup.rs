@@ -72,10 +72,13 @@ pub fn create(
     fill: impl FnOnce(&Path) -> Result<CopyProgress, Error>,
 ) -> Result<CopyProgress, String> {
     let existed = target.exists();
+    let was_empty = target.read_dir().map_or(true, |mut entries| entries.next().is_none());
     fill(target).map_err(|error| {
-        if !existed && !matches!(error, Error::Directory(DirectoryError::Locked { .. })) {
+        if was_empty && !matches!(error, Error::Directory(DirectoryError::Locked { .. })) {
             // Nothing that holds anything is removed.
             let _ = fs::remove_dir(target.join("log"));
+        }
+        if !existed {
             let _ = fs::remove_dir(target);
         }
         error.to_string()

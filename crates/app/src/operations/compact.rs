@@ -39,7 +39,7 @@ impl Operation for Compact {
             heard = talk.progress(progress);
             if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        let compacted = compacted.map_err(|error| format!("{error} Nothing was changed."));
+        let compacted = compacted.map_err(|error| error.to_string());
         let Compaction { before_bytes, after_bytes, rows, .. } = heard.and(compacted)?;
         Ok(Compacted { before_bytes, after_bytes, rows })
     }

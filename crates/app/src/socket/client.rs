@@ -1,9 +1,10 @@
 //! Asking a server to run an operation.
 
-use std::io::{self, BufReader, ErrorKind, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use super::address::address;
@@ -45,10 +46,16 @@ pub(crate) fn ask<O: Operation>(
     input: Option<Input>,
     tell: &mut dyn FnMut(Told) -> Result<(), String>,
 ) -> Result<O::Answer, String> {
-    send(stream, operation, input).map_err(|error| failed(&error))?;
+    let unread = Arc::new(OnceLock::new());
+    send(stream, operation, input, unread.clone()).map_err(|error| failed(&error))?;
     let mut messages = BufReader::new(stream);
     loop {
-        match message::read(&mut messages).map_err(|error| failed(&error))? {
+        let message = message::read(&mut messages);
+        // Whatever the server makes of a part of the input, it is not what was asked for.
+        if let Some(error) = unread.get() {
+            return Err(format!("the input cannot be read: {error}."));
+        }
+        match message.map_err(|error| failed(&error))? {
             Some(Message::Told(told)) => tell(told)?,
             Some(Message::Answer(answer)) => {
                 return serde_json::from_value(answer).map_err(|error| failed(&error.into()));
@@ -59,17 +66,51 @@ pub(crate) fn ask<O: Operation>(
     }
 }
 
-fn send(stream: &UnixStream, operation: &impl Operation, input: Option<Input>) -> io::Result<()> {
+/// Sends an operation, and its input on a thread of its own: beside what the server tells meanwhile,
+/// which may have heard enough before the end. If the input cannot be read, everything ends.
+fn send(
+    stream: &UnixStream,
+    operation: &impl Operation,
+    input: Option<Input>,
+    unread: Arc<OnceLock<io::Error>>,
+) -> io::Result<()> {
     let request = request(operation)?;
     let mut stream = stream.try_clone()?;
     message::write(&mut stream, &request)?;
     let Some(mut input) = input else { return stream.shutdown(Shutdown::Write) };
-    // Beside what the server tells meanwhile. It may have heard enough before the end.
     let sending = move || {
-        let _ = io::copy(&mut input, &mut stream).and_then(|_| stream.flush());
-        let _ = stream.shutdown(Shutdown::Write);
+        let how = match copy(&mut *input, &mut stream) {
+            Copied::Whole => Shutdown::Write,
+            Copied::Unread(error) => {
+                let _ = unread.set(error);
+                Shutdown::Both
+            }
+        };
+        let _ = stream.shutdown(how);
     };
     thread::Builder::new().name("send-input".to_owned()).spawn(sending).map(drop)
+}
+
+enum Copied {
+    /// As far as anybody wanted it.
+    Whole,
+    Unread(io::Error),
+}
+
+fn copy(input: &mut dyn BufRead, stream: &mut UnixStream) -> Copied {
+    loop {
+        let bytes = match input.fill_buf() {
+            Ok([]) => return Copied::Whole,
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Copied::Unread(error),
+        };
+        let len = bytes.len();
+        if stream.write_all(bytes).is_err() {
+            return Copied::Whole;
+        }
+        input.consume(len);
+    }
 }
 
 fn request<O: Operation>(operation: &O) -> io::Result<Request> {

@@ -2,7 +2,7 @@
 //! a little at a time, all of them once a day. It holds no view and no lock that others wait for.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -169,6 +169,16 @@ impl BackgroundScrub {
                 Damage { file: segment.path.clone(), offset: 0, what }
             }
         });
+    }
+
+    /// The tree was replaced by another one: nothing is known of its file.
+    pub(crate) fn forget_tree(&self, path: &Path) {
+        let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pass) = &mut *pass {
+            pass.at = At::Tree(0);
+        }
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.places.retain(|(file, _)| file != path);
     }
 
     fn note(&self, damage: Damage) {

@@ -106,6 +106,9 @@ pub(crate) fn restore(
             }
             let log =
                 LogDirectory::open(Arc::clone(&disk), log.log(), backup.store, OpenMode::Read)?;
+            if let Some(increment) = increment {
+                replayed.check_follows(increment, &log)?;
+            }
             // Nothing may have happened between two incremental backups.
             if increment.is_none() || log.oldest().is_some() {
                 replayed.go_on_with(&log, &mut progress, on_progress)?;
@@ -303,6 +306,17 @@ impl<'a> ReplayUntil<'a> {
         }
         self.latest = self.latest.max(CommitNo(walk.position().expected().0.saturating_sub(1)));
         Ok(())
+    }
+
+    /// An error if an incremental backup is of another store, or begins later.
+    fn check_follows(&self, increment: Increment, log: &LogDirectory) -> Result<(), Error> {
+        if increment.store != log.store {
+            return Err(damaged(&log.path, 0, "the incremental backup is of another store"));
+        }
+        match self.is_passed || increment.after <= self.latest {
+            true => Ok(()),
+            false => Err(Error::MomentGone { oldest: self.oldest.0, latest: self.latest.0 }),
+        }
     }
 
     /// An error if a log does not reach a commit that it has had.

@@ -177,6 +177,7 @@ fn attempt(
     candidate.catch_up(shared, &mut pace)?;
     let replaced = reply::wait(shared.queue.submit(Work::Alone(Task::ReplaceTree(candidate))));
     replaced.ok_or(Error::Closed)??;
+    shared.scrub.forget_tree(&shared.data_directory().tree());
     shared.sync_replaced_tree()?;
     progress.after_bytes = shared.files().tree.file().bytes();
     // It is done, whatever they want now.

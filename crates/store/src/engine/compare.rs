@@ -162,10 +162,10 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether a row is one that background work removes without logging it.
+    /// Whether a row is one that background work removes without logging it, or a sum over such rows.
     fn may_differ(&self, key: &[u8], value: &[u8]) -> bool {
         match SystemKey::kind(key) {
-            Some(RowKind::Dead) => true,
+            Some(RowKind::Dead | RowKind::LiveBytes) => true,
             Some(RowKind::Stats(space)) => !self.spaces.contains(&space),
             Some(RowKind::Token) => token_expired(value, self.now),
             Some(RowKind::TokenExpiry(at)) => at <= self.now.0,

@@ -149,7 +149,7 @@ impl Engine {
     }
 
     /// Copies the tree into a file without gaps while the store is in use, so that what deletions have
-    /// freed goes back to the system. Needs room for the copy. If it fails, everything is as before.
+    /// freed goes back to the system. Needs room for the copy. If that fails, everything is as before.
     /// Happens by itself when there is much to return ([`Options::compact_from_bytes`]).
     pub fn compact(&self, on_progress: OnCompaction<'_>) -> Result<Compaction, Error> {
         compact::compact(&self.shared, &self.stop, on_progress)

@@ -18,6 +18,7 @@ use super::backup::{CopyProgress, OnProgress, OpenBackup};
 use super::directory::{Contents, DataDirectory};
 use super::format::{CommitNo, FORMAT_VERSION, FrameHeader, SegmentHeader};
 use super::log::{LogDirectory, LogWalk, Segment};
+use super::rebuild::check_continues;
 use super::shared::Shared;
 use super::{damaged, go_on, io_error};
 
@@ -26,10 +27,12 @@ pub(crate) const INCREMENT: &str = "increment";
 /// What an incremental backup says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Increment {
-    store: u64,
-    after: CommitNo,
+    pub(crate) store: u64,
+    pub(crate) after: CommitNo,
     /// The last commit that it has.
     pub(crate) last: CommitNo,
+    /// The checksum of the frame that this one is in; none if the log no longer had it.
+    frame: Option<u64>,
 }
 
 impl Increment {
@@ -48,10 +51,11 @@ impl Increment {
     }
 
     fn text(self) -> String {
-        let Increment { store, after, last } = self;
+        let Increment { store, after, last, frame } = self;
+        let frame = frame.map_or_else(|| "none".to_owned(), |frame| format!("{frame:016x}"));
         format!(
             "keyloom incremental backup\nformat {FORMAT_VERSION}\nstore {store:016x}\nafter {}\n\
-             commit {}\n",
+             commit {}\nframe {frame}\n",
             after.0, last.0
         )
     }
@@ -62,7 +66,11 @@ impl Increment {
         let store = u64::from_str_radix(value("store")?, 16).ok()?;
         let after = CommitNo(value("after")?.parse().ok()?);
         let last = CommitNo(value("commit")?.parse().ok()?);
-        let increment = Increment { store, after, last };
+        let frame = match value("frame")? {
+            "none" => None,
+            frame => Some(u64::from_str_radix(frame, 16).ok()?),
+        };
+        let increment = Increment { store, after, last, frame };
         (increment.text() == text).then_some(increment)
     }
 }
@@ -76,41 +84,63 @@ pub(crate) fn increment(
     on_progress: OnProgress<'_>,
 ) -> Result<CopyProgress, Error> {
     let disk = &shared.options.disk;
-    let after = last_of(disk, since, shared.store)?;
+    let files = shared.files();
+    let after = last_of(disk, since, &files.log)?;
     let view = shared.view();
     let mut progress = CopyProgress { rows: 0, commit: view.applied.0, at: view.applied_at };
     drop(view);
     // A backup must not have what a crash could still take from the log.
     shared.sync_log().map_err(|error| shared.fail(error))?;
     let gone = "the changes since it was made are no longer kept; make a whole backup";
-    let segments = pinned(&shared.files().log, after)?.ok_or_else(|| wrong(since, gone))?;
+    let segments = pinned(&files.log, after)?.ok_or_else(|| wrong(since, gone))?;
     let target = DataDirectory::new(Arc::clone(disk), target);
     let (_lock, contents) = target.lock()?;
     if contents != Contents::Nothing {
         let (directory, found) = (target.path, "a data directory".to_owned());
         return Err(DirectoryError::Foreign { directory, found }.into());
     }
-    let increment = Increment { store: shared.store, after, last: CommitNo(progress.commit) };
+    let last = CommitNo(progress.commit);
+    let frame = frame_of(&files.log, last)?;
+    let increment = Increment { store: shared.store, after, last, frame };
     let written = write(&target, increment, &segments, &mut progress, on_progress);
     written.inspect_err(|_| clear(&target))?;
     Ok(progress)
 }
 
-/// The last commit of a backup of a store.
-fn last_of(disk: &Arc<dyn Disk>, path: &Path, store: u64) -> Result<CommitNo, Error> {
+/// The last commit of a backup, whose history the log must go on with: a store that was copied, put
+/// back and written to has other commits with the same numbers.
+fn last_of(disk: &Arc<dyn Disk>, path: &Path, log: &LogDirectory) -> Result<CommitNo, Error> {
     let directory = DataDirectory::new(Arc::clone(disk), path);
-    let (of, last) = match Increment::read(&directory)? {
-        Some(increment) => (increment.store, increment.last),
-        None => {
-            let backup = OpenBackup::open(disk, path)?;
-            backup.check_untouched()?;
-            (backup.store, backup.commit)
-        }
+    let Some(increment) = Increment::read(&directory)? else {
+        let backup = OpenBackup::open(disk, path)?;
+        backup.check_untouched()?;
+        check_continues(&backup, log)?;
+        return Ok(backup.commit);
     };
-    match of == store {
-        true => Ok(last),
-        false => Err(wrong(path, "it is of another store")),
+    let Increment { store, last, frame, .. } = increment;
+    if store != log.store {
+        return Err(wrong(path, "it is of another store"));
     }
+    // What the log does not have any more cannot be compared.
+    let is_gone = log.oldest().is_some_and(|oldest| oldest > last);
+    let is_same = frame.is_none() || is_gone || frame_of(log, last)? == frame;
+    match is_same {
+        true => Ok(last),
+        false => Err(wrong(path, "its last commit is not that of the log")),
+    }
+}
+
+/// The checksum of the frame of the log that a commit is in; none if there is no such commit.
+fn frame_of(log: &LogDirectory, commit: CommitNo) -> Result<Option<u64>, Error> {
+    let Some(mut walk) = LogWalk::from_commit(&log.segments(), commit)? else { return Ok(None) };
+    while walk.position().expected() <= commit
+        && let Some(frame) = walk.next()?
+    {
+        if frame.header.last() >= commit {
+            return Ok(Some(frame.header.checksum));
+        }
+    }
+    Ok(None)
 }
 
 fn wrong(backup: &Path, why: &str) -> Error {

@@ -132,7 +132,7 @@ impl<'a> Sources<'a> {
 }
 
 /// An error if the log does not continue the history that the backup is a moment of.
-fn check_continues(backup: &OpenBackup, log: &LogDirectory) -> Result<(), Error> {
+pub(crate) fn check_continues(backup: &OpenBackup, log: &LogDirectory) -> Result<(), Error> {
     let wrong =
         |why: String| Err(Error::WrongBackup { backup: backup.directory.path.clone(), why });
     if backup.store != log.store {

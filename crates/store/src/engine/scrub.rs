@@ -22,6 +22,8 @@ use super::{go_on, io_error};
 pub(crate) const RUN_BLOCKS: u64 = 64;
 /// Findings that are kept: enough to see how bad it is.
 const FINDINGS_MAX: usize = 1000;
+/// How often the tree is read again because its file was replaced.
+const ATTEMPTS: usize = 5;
 
 /// What to verify.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,10 +72,17 @@ pub(crate) fn scrub_open(
     scrub: &Scrub,
     on_progress: OnScrub<'_>,
 ) -> Result<Scrubbed, Error> {
-    let mut found = Scrubbed::default();
-    let files = shared.files();
     let tree = shared.data_directory().tree();
-    scrub_tree(files.tree.file().checked(), &tree, &mut found, on_progress)?;
+    let (mut found, mut files) = (Scrubbed::default(), shared.files());
+    for _ in 0..ATTEMPTS {
+        scrub_tree(files.tree.file().checked(), &tree, &mut found, on_progress)?;
+        let now = shared.files();
+        if Arc::ptr_eq(&files, &now) {
+            break;
+        }
+        // The file was opened again and written to by others, or replaced: what was found means nothing.
+        (found, files) = (Scrubbed::default(), now);
+    }
     if *scrub != Scrub::Tree {
         let synced = CommitNo(files.synced.load(std::sync::atomic::Ordering::Acquire));
         scrub_log(&files.log, End::AtLeast(synced), &mut found, on_progress)?;

@@ -45,6 +45,18 @@ fn a_store_without_damage_has_no_findings_at_any_level() {
 }
 
 #[test]
+fn what_background_work_has_removed_is_no_difference() {
+    let disk = rich_store(Log::Whole);
+    let engine = open(&disk).unwrap();
+    let plain = plain_table(&engine);
+    (0..50).for_each(|id| put(&engine, &plain, id).unwrap());
+    engine.drop_table(plain).block_on().unwrap();
+    engine.settle().unwrap();
+    let found = engine.scrub(&rows(None), &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(found.damages, []);
+}
+
+#[test]
 fn every_changed_bit_of_a_block_in_use_is_found_with_its_offset() {
     let whole = rich_store(Log::Whole);
     let path = in_data("tree.redb");

@@ -66,6 +66,8 @@ pub(crate) enum RowKind {
     Token,
     /// Forgotten at this time.
     TokenExpiry(u64),
+    /// The sum over all rows.
+    LiveBytes,
     Other,
 }
 
@@ -75,6 +77,7 @@ impl SystemKey {
     const STATS: u8 = 5;
     const TOKEN: u8 = 6;
     const TOKEN_EXPIRY: u8 = 7;
+    const LIVE_BYTES: u8 = 8;
 
     pub(crate) fn row(&self) -> Vec<u8> {
         let mut row = SpaceId::SYSTEM.start();
@@ -102,7 +105,7 @@ impl SystemKey {
                 row.extend_from_slice(&at.to_be_bytes());
                 row.extend_from_slice(token.as_bytes());
             }
-            SystemKey::LiveBytes => row.push(8),
+            SystemKey::LiveBytes => row.push(Self::LIVE_BYTES),
         }
         row
     }
@@ -118,6 +121,7 @@ impl SystemKey {
             Self::STATS => RowKind::Stats(SpaceId(reader.u32().ok()?)),
             Self::TOKEN => RowKind::Token,
             Self::TOKEN_EXPIRY => RowKind::TokenExpiry(reader.u64().ok()?),
+            Self::LIVE_BYTES => RowKind::LiveBytes,
             _ => RowKind::Other,
         })
     }
