@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom::{Db, Error, Options, Record};
 use keyloom_model::{Layout, Matching, OwnRow};
-use keyloom_store::{Clock, Store};
+use keyloom_store::{Clock, Store, Time};
 use keyloom_testkit::ManualClock;
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -87,7 +87,9 @@ impl World {
         store: Arc<dyn Store>,
         naive: &Naive,
     ) -> Result<World, Error> {
-        let world = World::try_new(model, store, &ManualClock::new())?;
+        let clock = ManualClock::new();
+        clock.set(Time(u64::try_from(naive.now_ms).expect("a time")));
+        let world = World::try_new(model, store, &clock)?;
         Ok(World { naive: naive.clone(), ..world })
     }
 
