@@ -27,6 +27,7 @@ pub(crate) const CALLS: &[&[&str]] = &[
     &["verify", "MODEL", "--data", "DIR"],
     &["verify", "MODEL", "--data", "DIR", "--repair"],
     &["scrub", "--data", "DIR"],
+    &["compact", "--data", "DIR"],
     &["explain", "MODEL", "--data", "DIR", "/tasks"],
     &["backup", "--data", "DIR", "--to", "NEW"],
     &["backup", "--data", "GOOD", "--to", "DIR"],
