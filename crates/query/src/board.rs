@@ -258,7 +258,8 @@ impl Walk<'_> {
                 let is_taken =
                     self.is_taken(&Layout::takers_of_place(&self.position(row)?)).await?;
                 let standing = self.read_standing(row)?;
-                let is_new = Some(standing.position.as_slice()) != after;
+                let met = found.last().map(|last: &Standing| last.position.as_slice());
+                let is_new = ![after, met].contains(&Some(standing.position.as_slice()));
                 if is_new && !is_taken && self.taken.at(&standing.position).is_none() {
                     found.push(standing);
                 }

@@ -19,7 +19,7 @@ use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::power;
 use crate::rig::reference_at;
-use crate::world::{Draw, Key, Naive, Readable, What, Wish, World, open};
+use crate::world::{Draw, Key, Naive, Readable, Thing, What, Wish, World, open};
 
 /// More than this takes part in a deletion that is too large for one transaction.
 const CAST_MAX: usize = 24;
@@ -118,7 +118,15 @@ impl Scene {
 /// The state after the deletion, with the versions that it has given to what it has cleared.
 fn with_versions(world: &World, after: &Naive) -> Naive {
     let mut after = after.clone();
-    for thing in after.things.iter_mut().filter(|thing| thing.version.is_none()) {
+    let expired: Vec<Key> = after
+        .things
+        .iter()
+        .filter(|thing| after.is_expired(thing))
+        .map(|thing| thing.key.clone())
+        .collect();
+    // What has expired cannot be read, whatever has become of it.
+    let seen = |thing: &Thing| thing.version.is_none() && !expired.contains(&thing.key);
+    for thing in after.things.iter_mut().filter(|thing| seen(thing)) {
         let db = world.db(thing.key.tenant.as_ref());
         let found = block_on(db.get(&thing.key.kind, &thing.key.id)).expect("it is read");
         let version = found.expect("it is there").version().to_owned();
