@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_development_dependency_outside_the_list_is_refused() {
-        let odd = "[package]\nname = \"keyloom-store\"\n[dev-dependencies]\ntokio = \"1\"\n";
+        let odd = "[package]\nname = \"keyloom-store\"\n[dev-dependencies]\nhyper = \"1\"\n";
         assert_eq!(messages(odd).len(), 1);
     }
 
