@@ -46,8 +46,8 @@ fn log_new(status: &Status, known: u64) {
         tracing::error!(
             %damage,
             damages = status.damages,
-            "the data directory is damaged: stop the server, run `keyloom scrub` to see where, and \
-             `keyloom verify --repair` to repair it"
+            "the data directory is damaged: run `keyloom scrub` to see where, and, with the server \
+             stopped, `keyloom verify --repair` to repair it"
         );
     }
 }

@@ -1,7 +1,6 @@
 //! Copying a data directory.
 
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use keyloom_store::{CopyProgress, DirectoryError, Error};
@@ -46,18 +45,15 @@ impl Operation for Backup {
 
     async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Copied, String> {
         let engine = data.engine()?;
-        let mut heard = Ok(());
-        let copied = create(&self.to, |target| {
-            let mut tell = |copied: CopyProgress| {
-                heard = talk.progress(Progress { count: copied.rows, ..Progress::default() });
-                if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            };
-            match &self.since {
+        let copied = talk.watch(|tell| {
+            let mut tell =
+                |copied: CopyProgress| tell(Progress { count: copied.rows, ..Progress::default() });
+            create(&self.to, |target| match &self.since {
                 None => engine.backup(target, &mut tell),
                 Some(since) => engine.backup_since(since, target, &mut tell),
-            }
-        });
-        heard.and(copied).map(Copied::from)
+            })
+        })?;
+        Ok(copied.into())
     }
 }
 

@@ -1,7 +1,5 @@
 //! Returning unused space of a data directory.
 
-use std::ops::ControlFlow;
-
 use keyloom_store::Compaction;
 use serde::{Deserialize, Serialize};
 
@@ -32,15 +30,15 @@ impl Operation for Compact {
     }
 
     async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Compacted, String> {
-        let mut heard = Ok(());
-        let compacted = data.engine()?.compact(&mut |step| {
-            let Compaction { rows, copied_bytes, needed_bytes, .. } = step;
-            let progress = Progress { count: rows, done: copied_bytes, total: Some(needed_bytes) };
-            heard = talk.progress(progress);
-            if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        let engine = data.engine()?;
+        let compacted = talk.watch(|tell| {
+            let compacted = engine.compact(&mut |step| {
+                let (count, done, total) = (step.rows, step.copied_bytes, step.needed_bytes);
+                tell(Progress { count, done, total: Some(total) })
+            });
+            compacted.map_err(|error| error.to_string())
         });
-        let compacted = compacted.map_err(|error| error.to_string());
-        let Compaction { before_bytes, after_bytes, rows, .. } = heard.and(compacted)?;
+        let Compaction { before_bytes, after_bytes, rows, .. } = compacted?;
         Ok(Compacted { before_bytes, after_bytes, rows })
     }
 }

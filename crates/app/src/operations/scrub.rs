@@ -1,6 +1,5 @@
 //! Verifying the files of a data directory, or every row.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use keyloom_store::{Damage, Scrub as What};
@@ -93,11 +92,11 @@ impl Operation for Scrub {
     }
 
     async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Scrubbed, String> {
-        let mut heard = Ok(());
-        let scrubbed = data.engine()?.scrub(&self.level(), &mut |found| {
-            heard = talk.progress(found.into());
-            if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        heard.and(scrubbed.map(Scrubbed::from).map_err(|error| error.to_string()))
+        let engine = data.engine()?;
+        let scrubbed = talk.watch(|tell| {
+            let scrubbed = engine.scrub(&self.level(), &mut |found| tell(found.into()));
+            scrubbed.map_err(|error| error.to_string())
+        })?;
+        Ok(scrubbed.into())
     }
 }

@@ -1,6 +1,7 @@
 //! What is said while an operation runs.
 
 use std::io::BufRead;
+use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,19 @@ impl<'a> Talk<'a> {
 
     pub(crate) fn progress(&mut self, progress: Progress) -> Result<(), String> {
         (self.tell)(Told::Progress(progress))
+    }
+
+    /// Does something that says how far it has come, until it ends or nobody listens.
+    pub(crate) fn watch<T>(
+        &mut self,
+        work: impl FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let mut heard = Ok(());
+        let outcome = work(&mut |progress| {
+            heard = self.progress(progress);
+            if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        heard.and(outcome)
     }
 
     pub(crate) fn line(&mut self, line: String) -> Result<(), String> {

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom::{Db, Error, Filter, FindTags, MatchingUse, Operation, OperationKind, Options, Value};
-use keyloom_store::{Sets, Store};
+use keyloom_store::Store;
 use keyloom_testkit::pausing::{go_on, interleave, pausing, stop_after};
-use keyloom_testkit::{Front, InFront, ManualClock, SimDisk};
+use keyloom_testkit::{InFront, ManualClock, SimDisk};
 use pollster::block_on;
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::cases::for_all;
-use crate::rig::{assert_clean, engine, reference_at};
+use crate::rig::{Plain, assert_clean, engine, reference_at};
 
 /// Files go with their folder; pins lose what they refer to. Everything is looked at in every way.
 const MODEL: &str = r#"
@@ -54,24 +54,6 @@ count.pins = { split = ["folder", "stars"] }
 board.folders = { of = "folder" }
 board.best = { rank = "stars", by = "folder" }
 "#;
-
-/// A store that has no sets and does not add to numbers.
-#[derive(Clone)]
-struct Plain(Arc<dyn Store>);
-
-impl Front for Plain {
-    fn behind(&self) -> &dyn Store {
-        &*self.0
-    }
-
-    fn sets(&self) -> Option<&dyn Sets> {
-        None
-    }
-
-    fn adds_numbers(&self) -> bool {
-        false
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {

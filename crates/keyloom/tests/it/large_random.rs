@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use keyloom::{Db, Error};
 use keyloom_model::{FieldType, IdSource, OnDelete};
-use keyloom_store::{Sets, Store};
+use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
 use keyloom_testkit::pausing::{interleave, pausing, stop_after};
-use keyloom_testkit::{Front, InFront, ManualClock, Random, SimDisk};
+use keyloom_testkit::{InFront, ManualClock, Random, SimDisk};
 use keyloom_value::Value;
 use pollster::block_on;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::power;
-use crate::rig::reference_at;
+use crate::rig::{Plain, reference_at};
 use crate::world::{Draw, Key, Naive, Readable, Thing, What, Wish, World, open};
 
 /// More than this takes part in a deletion that is too large for one transaction.
@@ -43,23 +43,6 @@ count.all = { split = ["sort", "loses"], shards = 2 }
 board.zlost = { of = "loses" }
 board.zbest = { rank = "rank", by = "sort" }
 "#;
-
-/// A store that has no sets and does not add to numbers: a few entities are a large deletion.
-struct Plain(Arc<dyn Store>);
-
-impl Front for Plain {
-    fn behind(&self) -> &dyn Store {
-        &*self.0
-    }
-
-    fn sets(&self) -> Option<&dyn Sets> {
-        None
-    }
-
-    fn adds_numbers(&self) -> bool {
-        false
-    }
-}
 
 /// A world with something in it that many refer to.
 struct Scene {

@@ -66,8 +66,10 @@ impl BackgroundScrub {
         let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
         let pass = pass.get_or_insert_with(|| Pass::starting(now));
         let elapsed = now.0.saturating_sub(pass.started.0);
-        if elapsed >= PASS_MILLIS && matches!(pass.at, At::End) {
-            *pass = Pass::starting(now);
+        if matches!(pass.at, At::End) {
+            if elapsed >= PASS_MILLIS {
+                *pass = Pass::starting(now);
+            }
             return;
         }
         let due_bytes = pass.due_bytes(&files, elapsed);
@@ -171,12 +173,9 @@ impl BackgroundScrub {
         });
     }
 
-    /// The tree was replaced by another one: nothing is known of its file.
+    /// The tree was replaced by another one: nothing is known of its file, and a pass begins anew.
     pub(crate) fn forget_tree(&self, path: &Path) {
-        let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pass) = &mut *pass {
-            pass.at = At::Tree(0);
-        }
+        *self.pass.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.places.retain(|(file, _)| file != path);
     }
