@@ -345,8 +345,8 @@ fn behind(consumer: &str, seen_ms: i64, oldest_ms: Option<i64>) -> String {
     let (seen, oldest) = (time(seen_ms), oldest_ms.map_or_else(|| "now".to_owned(), time));
     format!(
         "The consumer `{consumer}` is too far behind: changes between {seen} and {oldest} are not kept \
-         any more, and it has not seen them. Go on from the oldest or from the newest change with \
-         `Db::resume`, and keep changes for longer."
+         any more, or were made before the store was restored, and it has not seen them. Go on from \
+         the oldest or from the newest change with `Db::resume`, and keep changes for longer."
     )
 }
 

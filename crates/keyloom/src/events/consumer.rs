@@ -189,6 +189,33 @@ impl Db {
         Ok(Bookmark { consumer, shard, after: Some(after), time_ms: now_ms, moved_ms: now_ms })
     }
 
+    /// The bookmarks of a consumer in all parts of the feed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Behind`] if it has some, and none of them is in a part that there is: parts come and
+    /// go, but not all at once while it reads. The store was restored, or the consumer away for longer
+    /// than changes are kept.
+    pub(crate) async fn bookmarks_of(&self, consumer: &str) -> Result<Vec<Bookmark>, Error> {
+        let mut bookmarks = vec![];
+        for shard in self.parts().await? {
+            bookmarks.push(self.bookmark(consumer, &shard).await?);
+        }
+        if bookmarks.iter().any(|bookmark| bookmark.after.is_some()) {
+            return Ok(bookmarks);
+        }
+        let mut gone = self.bookmarks().await?;
+        gone.retain(|bookmark| bookmark.consumer == consumer);
+        let Some(seen_ms) = gone.iter().map(|bookmark| bookmark.time_ms).max() else {
+            return Ok(bookmarks);
+        };
+        let oldest_ms = match bookmarks.first() {
+            Some(first) => self.oldest_ms(&first.shard).await?,
+            None => None,
+        };
+        Err(Error::Behind { consumer: consumer.to_owned(), seen_ms, oldest_ms })
+    }
+
     /// The bookmark of a consumer in a part. A part without one came to be after the consumer, so
     /// all of it is new.
     pub(crate) async fn bookmark(

@@ -1,10 +1,10 @@
 //! How much is left to do: for people who watch.
 
 use keyloom_model::Model;
-use keyloom_store::{Error as StoreError, ShardId};
+use keyloom_store::Error as StoreError;
 
 use super::Event;
-use super::consumer::Consumer;
+use super::consumer::{Bookmark, Consumer};
 use super::job::{BY_STATUS, JOB, Status};
 use crate::answer::Answer;
 use crate::db::Db;
@@ -62,8 +62,13 @@ impl Db {
             let mut backlog = Backlog::default();
             for consumer in Consumer::all(model) {
                 let mut lag = Lag { consumer: consumer.name.clone(), ..Lag::default() };
-                for shard in self.parts().await? {
-                    self.add_lag((&consumer, &shard), &mut lag).await?;
+                match self.bookmarks_of(&consumer.name).await {
+                    Err(Error::Behind { .. }) => lag.is_lost = true,
+                    bookmarks => {
+                        for bookmark in bookmarks? {
+                            self.add_lag((&consumer, &bookmark), &mut lag).await?;
+                        }
+                    }
                 }
                 backlog.consumers.push(lag);
             }
@@ -81,11 +86,11 @@ impl Db {
 
     async fn add_lag(
         &self,
-        (consumer, shard): (&Consumer, &ShardId),
+        (consumer, bookmark): (&Consumer, &Bookmark),
         lag: &mut Lag,
     ) -> Result<(), Error> {
         let schema = self.shared.schema();
-        let bookmark = self.bookmark(&consumer.name, shard).await?;
+        let shard = &bookmark.shard;
         let page = match self.changes(shard, bookmark.start(), LOOKED_MAX as usize).await {
             Err(Error::Store(StoreError::ChangesGone { .. })) => {
                 lag.is_lost = true;

@@ -86,9 +86,15 @@ impl Db {
         handlers: &Handlers,
         work: &mut Work,
     ) -> Result<(), Error> {
+        let bookmarks = match self.bookmarks_of(&consumer.name).await {
+            Err(error @ Error::Behind { .. }) => {
+                work.problems.push(error);
+                return Ok(());
+            }
+            bookmarks => bookmarks?,
+        };
         let mut are_read = true;
-        for shard in self.parts().await? {
-            let bookmark = self.bookmark(&consumer.name, &shard).await?;
+        for bookmark in bookmarks {
             if bookmark.after.is_none() && !are_read {
                 work.is_more();
                 continue;

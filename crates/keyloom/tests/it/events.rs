@@ -1,6 +1,7 @@
 //! Events and their consumers, by example: what is an event, what becomes of its effects, and of
 //! those that fail.
 
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,9 @@ use keyloom::events::{
     TriggeringChange,
 };
 use keyloom::{Change, Clock, Db, Error};
-use keyloom_store::{Background, Engine, Options as EngineOptions, Store};
+use keyloom_store::{
+    Background, CopyProgress, Engine, Moment, Options as EngineOptions, Restore, Store,
+};
 use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
@@ -436,6 +439,49 @@ fn a_consumer_that_is_too_far_behind_says_so_and_goes_on_when_told() {
     block_on(db.resume("cpoy", FeedStart::Now)).unwrap_err();
     block_on(db.resume("copy", FeedStart::Now)).unwrap();
     assert_eq!(block_on(db.work(&handlers)).unwrap().events, 0);
+}
+
+/// What happened between its last event and the restore is lost to a consumer, so it does not go on
+/// silently; and however far the copy has come, a position of before is of another store.
+#[test]
+fn in_a_copy_of_a_store_consumers_say_that_they_are_lost_and_go_on_when_told() {
+    let (disk, clock) = (SimDisk::new(0), ManualClock::new());
+    let options = EngineOptions {
+        background: Background::Manual,
+        clock: Arc::new(clock.clone()),
+        disk: Arc::new(disk),
+        ..EngineOptions::default()
+    };
+    let open_engine = |path: &str| Arc::new(Engine::open(path, options.clone()).unwrap());
+    let handlers = Handlers::new().event("copy", copying);
+    let engine = open_engine("/data");
+    let db = block_on(open_at(NOTES, engine.clone(), &clock));
+    note(&db, "a", "seen");
+    settle(&db, &handlers, &clock);
+    note(&db, "a", "not seen");
+    let on_progress = &mut |_: CopyProgress| ControlFlow::Continue(());
+    engine.backup("/backup", on_progress).unwrap();
+    let position = block_on(db.newest_position()).unwrap();
+    let (backup, target) = ("/backup".into(), "/restored".into());
+    let restore = Restore { backup, logs: vec![], to: Moment::Latest, target };
+    Engine::restore(&restore, &options, on_progress).unwrap();
+
+    for path in ["/restored", "/backup"] {
+        let db = block_on(open_at(NOTES, open_engine(path), &clock));
+        (0..50).for_each(|number| note(&db, "b", &format!("{number}")));
+        let work = block_on(db.work(&handlers)).unwrap();
+        assert!(matches!(&work.problems[..], [Error::Behind { .. }]), "{path}: {work:?}");
+        assert_eq!(work.events, 0);
+        assert!(block_on(db.backlog()).unwrap().consumers[0].is_lost, "{path}");
+        block_on(db.events(&position, 10)).unwrap_err();
+        block_on(db.resume("copy", FeedStart::Oldest)).unwrap();
+        settle(&db, &handlers, &clock);
+        assert_eq!(copies(&db), ["a=seen", "b=49"], "{path}");
+        assert!(!block_on(db.backlog()).unwrap().consumers[0].is_lost, "{path}");
+    }
+    // The store itself goes on where it was.
+    settle(&db, &handlers, &clock);
+    assert_eq!(copies(&db), ["a=not seen"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{DirectoryError, Disk, Error, OpenMode, Time};
 
-use super::directory::{Contents, DataDirectory, new_store};
+use super::directory::{Contents, DataDirectory, History, new_store};
 use super::format::{Commit, CommitNo, Effect, SystemKey};
 use super::increment::Increment;
 use super::log::{LogDirectory, LogWalk, Scanned};
@@ -73,7 +73,7 @@ pub(crate) fn backup(
     let target = DataDirectory::new(disk, target);
     let (_lock, contents) = target.lock()?;
     let mut progress = CopyProgress { rows: 0, commit: view.applied.0, at: view.applied_at };
-    target.create(contents, store, |tree| {
+    target.create(contents, (store, History::Ended), |tree| {
         copy_counted(&view.tree, tree, &mut progress, on_progress)?;
         Ok(view.applied)
     })?;
@@ -93,7 +93,8 @@ pub(crate) fn restore(
     backup.check_untouched()?;
     let mut progress = CopyProgress { rows: 0, commit: backup.commit.0, at: backup.at };
     // A number of its own: from here on this store and the one backed up differ.
-    target.create(contents, new_store(&restore.target, now), |tree| {
+    let store = new_store(&restore.target, now);
+    target.create(contents, (store, History::Number(store)), |tree| {
         copy_counted(&backup.rows, tree, &mut progress, on_progress)?;
         let (mut catalog, applied, last_at) = load(tree)?;
         let replay = Replay { tree, catalog: &mut catalog, applied, last_at };

@@ -195,7 +195,7 @@ fn copy(
     let directory = shared.data_directory();
     let path = directory.new_tree();
     let file = directory.create_new_tree()?;
-    let at = (path.as_path(), shared.store);
+    let at = (path.as_path(), shared.names.store);
     let file = TreeFile::new(file, at, FlushBy::Caller, UNWRITTEN_BYTES, None)?;
     let tree = Tree::open(file, CACHE_BYTES)?;
     copy_rows(&view.tree, &tree, COPY_BYTES, &mut |rows| {
@@ -269,7 +269,7 @@ impl Candidate {
         let file = directory.disk.open(&new_path, OpenMode::ReadWrite);
         let file = file.map_err(io_error("opening the compacted tree", &new_path))?;
         // From now on it goes by the name that it will have.
-        let at = (directory.tree(), shared.store);
+        let at = (directory.tree(), shared.names.store);
         let file = tree_file(file, (&at.0, at.1), &shared.options, None)?;
         let tree = Tree::open(file, shared.options.cache_bytes())?;
         let (catalog, applied, applied_at) = load(&tree)?;

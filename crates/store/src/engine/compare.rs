@@ -53,7 +53,7 @@ pub(crate) fn compare(
         return Err(DirectoryError::Foreign { directory: scratch.to_owned(), found }.into());
     }
     let path = scratch.join(SCRATCH);
-    let compared = directory.write_tree(&path, shared.store, |tree| {
+    let compared = directory.write_tree(&path, shared.names.store, |tree| {
         let (store, built) = build(shared, backup, tree, &mut |_| on_progress(found))?;
         Comparison::new(shared, &store, &built).run(found, on_progress)
     });

@@ -1,7 +1,8 @@
 //! A data directory: its files, how one is created, and what proves that it is ours.
 //!
 //! ```text
-//! format               text: what this is, the version of the format, the number of the store
+//! format               text: what this is, the version of the format, the number of the store, and
+//!                      of its history if that is another
 //! tree.redb            the tree
 //! tree.new             only while a tree is being made that will replace it
 //! log/                 the log's segments
@@ -38,6 +39,9 @@ const LOG: &str = "log";
 const TREE: &str = "tree.redb";
 const TREE_NEW: &str = "tree.new";
 
+/// The last line of the format file of a backup that nobody has written to.
+const BACKUP_LINE: &str = "backup";
+
 /// Memory for creating a directory.
 const MAKING_BYTES: usize = 64 << 20;
 
@@ -50,6 +54,16 @@ pub(crate) enum Contents {
     Unfinished,
     /// The store with this number.
     Store(u64),
+}
+
+/// Which commits those of a store are. A backup has the numbers of the store that it is of, of commits
+/// as well; once it is written to, the same numbers mean other commits, and it has a history of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum History {
+    /// A backup's. It ends where the backup was made, until it is opened to be written to.
+    Ended,
+    /// The one with this number.
+    Number(u64),
 }
 
 /// The paths in a data directory.
@@ -138,7 +152,7 @@ impl DataDirectory {
             Err(error) => return Err(io_error("listing the data directory", &self.path)(error)),
         };
         if names.iter().any(|name| name == FORMAT) {
-            return Ok(Contents::Store(self.store()?));
+            return Ok(Contents::Store(self.format()?.0));
         }
         let mut others: Vec<&str> = names.iter().map(String::as_str).collect();
         // On Windows it is what is locked, and may be there before anything else.
@@ -154,16 +168,29 @@ impl DataDirectory {
         }
     }
 
-    /// The number in the format file.
-    fn store(&self) -> Result<u64, Error> {
+    /// The number of a store's history.
+    pub(crate) fn history(&self) -> Result<History, Error> {
+        Ok(self.format()?.1)
+    }
+
+    /// Gives a backup that is going to be written to a history of its own.
+    pub(crate) fn begin_history(&self, number: u64) -> Result<(), Error> {
+        match self.format()? {
+            (store, History::Ended) => self.write_format(store, History::Number(number)),
+            (_, History::Number(_)) => Ok(()),
+        }
+    }
+
+    /// The numbers in the format file.
+    fn format(&self) -> Result<(u64, History), Error> {
         let text = self.text(FORMAT)?;
-        let store = parse_format(&text, FORMAT_VERSION);
+        let format = parse_format(&text, FORMAT_VERSION);
         let unknown = || DirectoryError::Format {
             file: self.path.join(FORMAT),
             found: text.escape_debug().to_string(),
             supported: format_text(FORMAT_VERSION, "…"),
         };
-        Ok(store.ok_or_else(unknown)?)
+        Ok(format.ok_or_else(unknown)?)
     }
 
     /// Whether the creation of a store was interrupted here: the mark is there, and everything else
@@ -211,7 +238,7 @@ impl DataDirectory {
     pub(crate) fn create(
         &self,
         contents: Contents,
-        store: u64,
+        (store, history): (u64, History),
         fill: impl FnOnce(&Tree) -> Result<CommitNo, Error>,
     ) -> Result<(), Error> {
         match contents {
@@ -222,7 +249,7 @@ impl DataDirectory {
                 return Err(DirectoryError::Foreign { directory, found }.into());
             }
         }
-        let created = self.write_store(store, fill);
+        let created = self.write_store((store, history), fill);
         if created.is_err() {
             // What cannot be removed stays marked as unfinished, and is cleared the next time.
             let _ = self.clear_unfinished();
@@ -232,7 +259,7 @@ impl DataDirectory {
 
     fn write_store(
         &self,
-        store: u64,
+        (store, history): (u64, History),
         fill: impl FnOnce(&Tree) -> Result<CommitNo, Error>,
     ) -> Result<(), Error> {
         self.write_text(UNFINISHED, &unfinished_text(store))?;
@@ -241,7 +268,7 @@ impl DataDirectory {
         self.disk.create_directory(&log).map_err(io_error("creating the log", &log))?;
         let log = LogDirectory::open(Arc::clone(&self.disk), log, store, OpenMode::ReadWrite)?;
         log.add(applied.next())?;
-        self.write_format(store)?;
+        self.write_format(store, history)?;
         self.remove_mark()
     }
 
@@ -279,10 +306,11 @@ impl DataDirectory {
         Ok(filled)
     }
 
-    fn write_format(&self, store: u64) -> Result<(), Error> {
+    fn write_format(&self, store: u64, history: History) -> Result<(), Error> {
         let _ = self.disk.remove(&self.path.join(FORMAT_NEW));
         // The format file vouches for the others, so their names are safe before it has its own.
-        self.write_text(FORMAT_NEW, &format_text(FORMAT_VERSION, &format!("{store:016x}")))?;
+        let text = format_text(FORMAT_VERSION, &format!("{store:016x}"));
+        self.write_text(FORMAT_NEW, &(text + &history_line(store, history)))?;
         let path = self.path.join(FORMAT);
         let renamed = self.disk.rename(&self.path.join(FORMAT_NEW), &path);
         let renamed = renamed.and_then(|()| self.disk.sync_directory(&self.path));
@@ -350,10 +378,33 @@ fn format_text(version: u32, store: &str) -> String {
     format!("keyloom data directory\nformat {version}\nstore {store}\n")
 }
 
-fn parse_format(text: &str, version: u32) -> Option<u64> {
+/// A store has the history with its own number, unless it says otherwise. The number comes with a
+/// checksum: nothing else in the directory repeats it.
+fn history_line(store: u64, history: History) -> String {
+    match history {
+        History::Ended => format!("{BACKUP_LINE}\n"),
+        History::Number(number) if number == store => String::new(),
+        History::Number(number) => {
+            let check = XxHash3_64::oneshot_with_seed(store, &number.to_be_bytes()) as u32;
+            format!("history {number:016x} {check:08x}\n")
+        }
+    }
+}
+
+fn parse_format(text: &str, version: u32) -> Option<(u64, History)> {
     let head = format_text(version, "");
-    let store = text.strip_prefix(head.trim_end_matches('\n'))?.strip_suffix('\n')?;
-    if store.len() == 16 { u64::from_str_radix(store, 16).ok() } else { None }
+    let (store, line) = text.strip_prefix(head.trim_end_matches('\n'))?.split_once('\n')?;
+    let store = parse_number(store)?;
+    let number = line.strip_prefix("history ").and_then(|rest| parse_number(rest.get(..16)?));
+    let history = match line.trim_end_matches('\n') {
+        BACKUP_LINE => History::Ended,
+        _ => History::Number(number.unwrap_or(store)),
+    };
+    (line == history_line(store, history)).then_some((store, history))
+}
+
+fn parse_number(text: &str) -> Option<u64> {
+    if text.len() == 16 { u64::from_str_radix(text, 16).ok() } else { None }
 }
 
 fn unfinished_text(store: u64) -> String {

@@ -193,7 +193,7 @@ impl Engine {
         on_progress: OnProgress<'_>,
     ) -> Result<CopyProgress, Error> {
         let disk = Arc::clone(&self.shared.options.disk);
-        let (view, store) = (self.shared.view(), self.shared.store);
+        let (view, store) = (self.shared.view(), self.shared.names.store);
         // A backup must not have what a crash could still take from the log. What was found when the
         // store was opened is safe, or else is only read.
         self.shared.sync_log().map_err(|error| self.shared.fail(error))?;
@@ -450,14 +450,14 @@ impl Store for Engine {
     }
 
     fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
-        self.read(move |view| feed::shards(view, &table))
+        self.read(move |view| feed::shards(view, self.shared.names, &table))
     }
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
         self.read(move |view| {
-            let files = self.shared.files();
+            let (files, names) = (self.shared.files(), self.shared.names);
             let synced = CommitNo(files.synced.load(Ordering::Acquire));
-            feed::changes(view, &files.log, synced, &read)
+            feed::changes(view, names, (&files.log, synced), &read)
         })
     }
 

@@ -10,18 +10,23 @@ use crate::{
 
 use super::format::{Commit, CommitNo, Effect, Malformed, NameCache, RowEffect, TableRecord};
 use super::log::{LogDirectory, LogWalk, Segment};
+use super::open::StoreNames;
 use super::view::View;
 
-/// The one shard of an embedded feed.
-const SHARD: &str = "all";
 /// The low bits of a sequence number count the changes of one commit.
 const PLACE_BITS: u32 = 8;
 /// Bytes of log that one call looks at, at most.
 const READ_BYTES_MAX: usize = 16 << 20;
 
-pub(crate) fn shards(view: &View, name: &TableName) -> Result<Vec<ShardId>, Error> {
+/// A feed has one shard. It has the number of the store's history: in a store that was restored, the
+/// sequence numbers of before mean other changes, or none yet.
+pub(crate) fn shards(
+    view: &View,
+    names: StoreNames,
+    name: &TableName,
+) -> Result<Vec<ShardId>, Error> {
     match view.catalog.table(name)?.spec.feed {
-        Feed::Images => Ok(vec![ShardId(SHARD.to_owned())]),
+        Feed::Images => Ok(vec![ShardId(format!("all-{:016x}", names.history))]),
         Feed::Off => Err(Error::NoFeed { table: name.clone() }),
     }
 }
@@ -30,11 +35,11 @@ pub(crate) fn shards(view: &View, name: &TableName) -> Result<Vec<ShardId>, Erro
 /// than its readers do. What a crash could still take back must not be told.
 pub(crate) fn changes(
     view: &View,
-    log: &LogDirectory,
-    synced: CommitNo,
+    names: StoreNames,
+    (log, synced): (&LogDirectory, CommitNo),
     read: &ReadChanges,
 ) -> Result<ChangePage, Error> {
-    if !shards(view, &read.table)?.contains(&read.shard) {
+    if !shards(view, names, &read.table)?.contains(&read.shard) {
         return Err(Invalid::Shard { shard: read.shard.clone() }.into());
     }
     if read.limit == 0 {

@@ -101,7 +101,7 @@ pub(crate) fn increment(
     }
     let last = CommitNo(progress.commit);
     let frame = frame_of(&files.log, last)?;
-    let increment = Increment { store: shared.store, after, last, frame };
+    let increment = Increment { store: shared.names.store, after, last, frame };
     let written = write(&target, increment, &segments, &mut progress, on_progress);
     written.inspect_err(|_| clear(&target))?;
     Ok(progress)

@@ -8,7 +8,7 @@ use crate::{DirectoryError, DiskFile, Error, Failure, OpenMode, Time};
 
 use super::apply::Apply;
 use super::catalog::Catalog;
-use super::directory::{Contents, DataDirectory, new_store};
+use super::directory::{Contents, DataDirectory, History, new_store};
 use super::files::Files;
 use super::format::{Commit, CommitNo, Malformed, Reader, SystemKey, TableRecord};
 use super::log::{FrameScan, LogDirectory, LogWalk, LogWriter, Scanned, Segment};
@@ -46,12 +46,26 @@ pub(crate) fn open(
         Contents::Store(store) => store,
         Contents::Nothing | Contents::Unfinished => {
             let store = new_store(path, options.clock.now());
-            directory.create(contents, store, |_| Ok(CommitNo::NONE))?;
+            directory.create(contents, (store, History::Number(store)), |_| Ok(CommitNo::NONE))?;
             store
         }
     };
-    let OpenedFiles { files, view, writer } = open_files(&directory, store, &options)?;
-    Ok((Shared::new(options, path.to_owned(), (store, lock), files, view), writer))
+    let history = match directory.history()? {
+        History::Number(number) => number,
+        History::Ended => new_store(path, options.clock.now()),
+    };
+    let names = StoreNames { store, history };
+    let OpenedFiles { files, view, writer } = open_files(&directory, names, &options)?;
+    Ok((Shared::new(options, path.to_owned(), (names, lock), files, view), writer))
+}
+
+/// The numbers that tell a store from others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreNames {
+    /// What its files are marked with.
+    pub(crate) store: u64,
+    /// What its commits are told from those of a copy by.
+    pub(crate) history: u64,
 }
 
 /// What opening the files of a store gives.
@@ -65,28 +79,25 @@ pub(crate) struct OpenedFiles {
 /// be read: what the tree lacks is replayed in memory.
 pub(crate) fn open_files(
     directory: &DataDirectory,
-    store: u64,
+    StoreNames { store, history }: StoreNames,
     options: &Options,
 ) -> Result<OpenedFiles, Error> {
     let (tree, mode) = open_tree(directory, store, options)?;
     if mode == OpenMode::ReadWrite {
         directory.settle_names()?;
+        refuse_while(&tree, directory.begin_history(history))?;
     }
     let log = LogDirectory::open(Arc::clone(&options.disk), directory.log(), store, mode)?;
     let log = Arc::new(log);
     let (mut catalog, in_tree, last_at) = load(&tree)?;
     let replay = Replay { tree: &tree, catalog: &mut catalog, applied: in_tree, last_at };
     let mut end = replay.run(&log, in_tree, &mut |_, _| Ok(()))?;
-    if mode == OpenMode::ReadWrite {
-        match log.rewrite_last(&end.segment, end.offset) {
-            Ok(segment) => {
-                end.segment = segment;
-                log.note_synced(end.applied);
-                log.remove_spares();
-            }
-            Err(Error::Io(failure)) if failure.may_pass() => tree.file().refuse(&failure),
-            Err(error) => return Err(error),
-        }
+    if mode == OpenMode::ReadWrite
+        && let Some(segment) = refuse_while(&tree, log.rewrite_last(&end.segment, end.offset))?
+    {
+        end.segment = segment;
+        log.note_synced(end.applied);
+        log.remove_spares();
     }
     date_segments(&log, options.clock.now())?;
     let (applied, applied_at) = (end.applied, end.last_at);
@@ -96,6 +107,17 @@ pub(crate) fn open_files(
     let view = View { tree: tree.view()?, catalog, applied, applied_at };
     let files = Files::new(log, tree, writer.synced(), (active, applied), in_tree);
     Ok(OpenedFiles { files, view, writer })
+}
+
+/// Refuses writes, and goes on, if something failed that may pass: reading needs no space.
+fn refuse_while<T>(tree: &Tree, done: Result<T, Error>) -> Result<Option<T>, Error> {
+    match done {
+        Err(Error::Io(failure)) if failure.may_pass() => {
+            tree.file().refuse(&failure);
+            Ok(None)
+        }
+        done => done.map(Some),
+    }
 }
 
 /// Opens the tree, for reading only if its file cannot be written.

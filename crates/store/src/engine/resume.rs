@@ -84,7 +84,7 @@ pub(crate) fn open_again(shared: &Shared) -> Result<LogWriter, Error> {
     let cause = std::io::Error::other("the store is being opened again");
     let replaced = Failure { doing: "writing the tree", path: shared.directory.clone(), cause };
     before.tree.file().freeze(&Arc::new(replaced));
-    let opened = open_files(&shared.data_directory(), shared.store, &shared.options);
+    let opened = open_files(&shared.data_directory(), shared.names, &shared.options);
     let OpenedFiles { files, view, writer } = opened.map_err(|error| shared.fail(error))?;
     if let Some(failure) = files.tree.file().failure() {
         return Err(Error::WritesRefused(failure));

@@ -13,6 +13,7 @@ use super::files::Files;
 use super::format::CommitNo;
 use super::log::Retention;
 use super::meters::Meters;
+use super::open::StoreNames;
 use super::options::Options;
 use super::queue::Queue;
 use super::view::View;
@@ -24,8 +25,7 @@ const RETIRED_MILLIS: u64 = 60_000;
 pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) directory: PathBuf,
-    /// The number of the store.
-    pub(crate) store: u64,
+    pub(crate) names: StoreNames,
     /// The last commit there was when the directory was opened.
     pub(crate) opened_at: CommitNo,
     pub(crate) queue: Queue,
@@ -65,14 +65,14 @@ impl Shared {
     pub(crate) fn new(
         options: Options,
         directory: PathBuf,
-        (store, lock): (u64, Box<dyn Send + Sync>),
+        (names, lock): (StoreNames, Box<dyn Send + Sync>),
         files: Files,
         view: View,
     ) -> Shared {
         Shared {
             options,
             directory,
-            store,
+            names,
             opened_at: view.applied,
             queue: Queue::default(),
             failure: Mutex::new(files.tree.file().failure()),

@@ -15,6 +15,7 @@ mod directories;
 mod equal_keys;
 mod faults;
 mod fill;
+mod forks;
 mod histories;
 mod increments;
 mod kill;

@@ -12,8 +12,6 @@ use super::served::{Door, Setup, app, apps, engine};
 use super::stages::{Stage, encoded};
 
 const RANDOM_MODELS: u64 = 8;
-/// Before everything that has happened.
-const BEGINNING: &str = "all:0";
 
 /// Entities by kind and id.
 type Things = BTreeSet<(String, String)>;
@@ -78,7 +76,9 @@ impl Follower {
     }
 
     fn follows(&self, stage: &Stage) -> Stream {
-        Stream::open(&stage.served, &self.ask(&format!("/changes?after={BEGINNING}"), None))
+        // Before everything that has happened.
+        let path = format!("/changes?after={}", stage.served.position(0));
+        Stream::open(&stage.served, &self.ask(&path, None))
     }
 }
 

@@ -113,6 +113,13 @@ impl Served {
         self.rig.client().send(&ask.bytes())
     }
 
+    /// A position of the feed, as text: the one with this number.
+    pub(crate) fn position(&self, number: u128) -> String {
+        let newest = block_on(self.db.newest_position()).unwrap().to_string();
+        let (shard, _) = newest.split_once(':').unwrap();
+        format!("{shard}:{number}")
+    }
+
     /// A new token, as its user has it.
     pub(crate) fn token(&self, role: Role, tenant: Option<&str>) -> String {
         token(&self.tokens, role, tenant)
