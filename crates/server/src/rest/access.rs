@@ -6,7 +6,7 @@ use hyper::http::request::Parts;
 use keyloom::{Db, Value};
 use keyloom_model::{Entity, EntityId, FieldType, Model};
 
-use super::operation::{Access, Action, Operation};
+use super::operation::{Access, Operation};
 use super::problem::{Kind, Problem};
 use super::token::Token;
 use super::tokens::Tokens;
@@ -66,6 +66,11 @@ impl Caller {
     pub(crate) fn owner(tenant: Option<&str>) -> Caller {
         let tenant = tenant.map(str::to_owned);
         Caller { token: None, role: Role::Admin, tenant, is_bound: false }
+    }
+
+    /// Whoever uses what anybody may, without a token.
+    pub(super) fn nobody() -> Caller {
+        Caller { token: None, role: Role::Reader, tenant: None, is_bound: false }
     }
 
     /// Somebody, where no token is asked for.
@@ -163,7 +168,7 @@ pub(super) fn credential(
     parameters: &mut Vec<(String, String)>,
 ) -> Result<Option<String>, Problem> {
     let mut in_query = None;
-    if let Action::Changes(_) = operation.action {
+    if operation.action.is_stream() {
         let place = parameters.iter().position(|(name, _)| name == TOKEN_PARAMETER);
         in_query = place.map(|place| parameters.remove(place).1);
     }

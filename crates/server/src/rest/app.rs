@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::MethodFilter;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Method;
@@ -20,10 +19,12 @@ use tower::ServiceExt as _;
 
 use super::access::{Caller, Owner};
 use super::call::{Call, JSON};
+use super::explain;
 use super::greeting::greeting;
-use super::metrics::{BacklogMetrics, OperationMetrics};
+use super::metrics::Measurements;
 use super::news::News;
-use super::operation::{Access, Action, Operation, Segment, operations, tell};
+use super::operation::{Access, Action as _, Operation, Segment};
+use super::operations::{self, Transaction};
 use super::own_route::OwnRoute;
 use super::pages::{OwnPage, Pages};
 use super::problem::Problem;
@@ -31,9 +32,10 @@ use super::readiness::Readiness;
 use super::route::Route;
 use super::routing::{pattern, router};
 use super::service::{RestService, respond};
+use super::state::State;
 use super::tokens::Tokens;
 use super::unserved::Directory;
-use super::{bulk, explain};
+
 use crate::App;
 use crate::app::Face;
 use crate::http::edge::Origin;
@@ -86,62 +88,56 @@ impl Rest {
         mut options: RestOptions,
     ) -> Result<Rest, String> {
         let model = db.model();
-        let mut operations = operations(&model);
-        close(&mut operations, options.closed)?;
-        tell(&mut operations, &model);
-        for (index, route) in own.iter().enumerate() {
-            let operation = own_operation(index, route)?;
+        let mut operations = operations::all(&model, options.closed)?;
+        for route in own {
+            let shown = format!("{route:?}");
+            let operation = operations::own(route)?;
             let is_taken = |other: &Operation| {
                 other.name == operation.name
                     || (other.method == operation.method
                         && pattern(&other.path) == pattern(&operation.path))
             };
             if operations.iter().any(is_taken) {
-                return Err(format!("The route {route:?} has the name or place of another."));
+                return Err(format!("The route {shown} has the name or place of another."));
             }
             operations.push(operation);
         }
-        let pages = Pages::new(&options.name, &model, &own, &operations, &options.pages)?;
         let is_taken = |page: &&OwnPage| operations.iter().any(|other| other.is_at(&page.path));
         if let Some(page) = options.pages.iter().find(is_taken) {
             return Err(format!("The page `{}` has the place of a route.", page.path));
         }
-        let (backlog, under_way) = (BacklogMetrics::default(), OperationMetrics::default());
         // Not kept: whoever closes the engine must be the last who has it.
         let engine = options.engine.take();
-        let service = RestService {
-            names: operations.iter().map(|operation| operation.name.as_str().into()).collect(),
-            directory: Directory::new(&operations, &model),
+        let state = State {
+            pages: Pages::new(&options.name, &model, &operations, &options.pages),
             readiness: Readiness::new(engine.as_ref()),
-            metrics: Metrics::new(engine.as_ref(), |registry| {
-                backlog.register(registry);
-                under_way.register(registry);
-            }),
-            backlog,
-            under_way,
-            request_ids: RequestIds::new(),
+            measurements: Measurements::new(db.clone(), engine.as_ref()),
             is_stopped: watch::Sender::new(false),
             news: Arc::new(News::new(db.clone())),
-            db,
             model,
             tokens: tokens.into(),
+        };
+        let service = RestService {
+            names: operations.iter().map(|operation| operation.name.as_str().into()).collect(),
+            directory: Directory::new(&operations, &state.model),
+            request_ids: RequestIds::new(),
+            db,
+            state,
             options,
-            own,
             operations,
-            pages,
         };
         Ok(Rest { service: Arc::new(service) })
     }
 
     /// What to try first, as a shell takes it; `URL` stands for the server's.
     pub fn greeting(&self) -> String {
-        let RestService { model, operations, tokens, .. } = &*self.service;
-        greeting(model, operations, tokens.is_open())
+        let RestService { state, operations, .. } = &*self.service;
+        greeting(&state.model, operations, state.tokens.is_open())
     }
 
     /// Every operation, in the order of the model, those of the server itself last.
     pub fn routes(&self) -> Vec<Route> {
-        let route = |operation| Route::of(operation, &self.service.model);
+        let route = |operation| Route::of(operation, &self.service.state.model);
         self.service.operations.iter().map(route).collect()
     }
 
@@ -188,11 +184,11 @@ impl Rest {
         change: &str,
         tenant: Option<&str>,
     ) -> Result<String, String> {
-        let (service, caller) = (&self.service, Caller::owner(tenant));
+        let (state, caller) = (&self.service.state, Caller::owner(tenant));
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         let call = Call {
-            db: caller.db(&service.db, &service.model),
+            db: caller.db(&self.service.db, &state.model),
             caller,
             method: Method::POST,
             values: vec![],
@@ -201,8 +197,9 @@ impl Rest {
             body: Bytes::from(format!("{{\"changes\":[{change}]}}")),
             closed: &[],
             origin: Origin::of(&Extensions::new()),
+            request_id: "".into(),
         };
-        let told = bulk::transaction(&call, &service.model).await;
+        let told = Transaction.run(state, &call).await;
         let told =
             told.map_err(|problem| problem.cause().unwrap_or_else(|| problem.detail()).to_owned())?;
         Ok(String::from_utf8_lossy(&told.body).into_owned())
@@ -217,11 +214,11 @@ impl From<Rest> for App {
 
 impl Face for RestService {
     fn is_open(&self) -> bool {
-        self.tokens.is_open()
+        self.state.tokens.is_open()
     }
 
     fn metrics(&self) -> &Metrics {
-        &self.metrics
+        &self.state.measurements.http
     }
 
     /// The id that a client gave its request, or a new one.
@@ -254,40 +251,7 @@ impl Face for RestService {
     }
 
     fn stop(&self) {
-        self.is_stopped.send_replace(true);
-    }
-}
-
-/// Takes operations on entities away.
-fn close(operations: &mut Vec<Operation>, closed: &[&str]) -> Result<(), String> {
-    for name in closed {
-        let place = operations.iter().position(|operation| operation.name == *name);
-        let place = place.filter(|place| operations[*place].action.entity().is_some());
-        let place = place.ok_or_else(|| format!("There is no operation `{name}` to close."))?;
-        operations.remove(place);
-    }
-    Ok(())
-}
-
-fn own_operation(index: usize, route: &OwnRoute) -> Result<Operation, String> {
-    let method = Method::from_bytes(route.method.as_bytes())
-        .ok()
-        .filter(|method| MethodFilter::try_from(method.clone()).is_ok())
-        .ok_or_else(|| format!("The route {route:?} has no method."))?;
-    let segment = |text: &str| {
-        let parameter = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-        match parameter {
-            Some(name) => Segment::Parameter(name.to_owned()),
-            None => Segment::Text(text.to_owned()),
-        }
-    };
-    let path: Vec<Segment> = route.path.trim_start_matches('/').split('/').map(segment).collect();
-    match path.first() {
-        Some(Segment::Text(first)) if !first.is_empty() => {
-            let action = Action::Own(index, route.role.map_or(Access::Anybody, Access::Role));
-            Ok(Operation { name: route.name.to_owned(), method, path, action })
-        }
-        _ => Err(format!("The path of the route {route:?} does not begin with a word.")),
+        self.state.is_stopped.send_replace(true);
     }
 }
 

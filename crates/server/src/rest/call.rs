@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::header::{
@@ -32,6 +33,7 @@ pub(crate) struct Call {
     pub(crate) closed: &'static [&'static str],
     /// Where it came from.
     pub(crate) origin: Origin,
+    pub(crate) request_id: Arc<str>,
 }
 
 /// Versions that a client names as a condition.

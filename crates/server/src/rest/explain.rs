@@ -4,27 +4,10 @@ use keyloom::explain::{Explained, Explanation, ListReads, Plan, RowWrite, StoreR
 use serde_json::{Value as Json, json};
 
 use super::call::{Call, Reply};
-use super::operation::Action;
 use super::problem::Problem;
 
 /// The parameter that asks for it.
 pub(crate) const EXPLAIN: &str = "explain";
-
-impl Action {
-    /// Whether it can be explained.
-    pub(crate) fn is_explained(&self) -> bool {
-        matches!(
-            self,
-            Action::Read(_)
-                | Action::Children { .. }
-                | Action::Ask(_)
-                | Action::Values(..)
-                | Action::Count(..)
-                | Action::Board(..)
-                | Action::Ranked(..)
-        )
-    }
-}
 
 /// Takes the wish out of a call, whose reads are watched from then on.
 pub(super) fn watch(call: &mut Call) -> Result<Option<Explained>, Problem> {

@@ -3,7 +3,7 @@
 use keyloom_model::{Entity, EntityId, FieldOrigin, FieldType, Model, Presence};
 
 use super::example::example;
-use super::operation::{Action, Operation, Segment};
+use super::operation::{Operation, Segment};
 
 /// Requests to begin with, as a shell takes them; `URL` stands for the server's.
 pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -> String {
@@ -22,12 +22,9 @@ pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -
     ];
     let is_list = |operation: &&Operation| {
         let has_parameters = operation.path.iter().any(|s| matches!(s, Segment::Parameter(_)));
-        let takes_nothing = match &operation.action {
-            Action::Ask(asked) if asked.entity == *id => {
-                asked.lists.iter().any(|list| entity.list(*list).by.is_empty())
-            }
-            _ => false,
-        };
+        let asked = operation.action.lists().filter(|asked| asked.entity == *id);
+        let takes_nothing = asked
+            .is_some_and(|asked| asked.lists.iter().any(|list| entity.list(*list).by.is_empty()));
         takes_nothing && !has_parameters
     };
     if let Some(list) = operations.iter().find(is_list) {

@@ -1,16 +1,50 @@
 //! What is left to do after changes and in the background, as Prometheus reads it.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use keyloom::events::Backlog;
-use keyloom::{Operation, OperationKind};
+use keyloom::{Db, Error, Operation, OperationKind};
+use keyloom_store::{Engine, Time};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use crate::http::edge::Edge;
+use crate::http::metrics::Metrics;
+
+/// Everything that is measured.
+#[derive(Debug)]
+pub(crate) struct Measurements {
+    /// Of all tenants: for numbers alone.
+    db: Db,
+    pub(super) http: Metrics,
+    backlog: BacklogMetrics,
+    under_way: OperationMetrics,
+}
+
+impl Measurements {
+    pub(crate) fn new(db: Db, engine: Option<&Arc<Engine>>) -> Measurements {
+        let (backlog, under_way) = (BacklogMetrics::default(), OperationMetrics::default());
+        let http = Metrics::new(engine, |registry| {
+            backlog.register(registry);
+            under_way.register(registry);
+        });
+        Measurements { db, http, backlog, under_way }
+    }
+
+    /// All of it, as it is now.
+    pub(crate) async fn text(&self, edge: &Edge, now: Time) -> Result<String, Error> {
+        self.backlog.set(&self.db.backlog().await?);
+        let now_ms = i64::try_from(now.0).unwrap_or(i64::MAX);
+        self.under_way.set(&self.db.operations().await?, now_ms);
+        Ok(self.http.text(edge))
+    }
+}
+
 /// Gauges of consumers and jobs, as they were when they were last looked at.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BacklogMetrics {
+struct BacklogMetrics {
     events_behind: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
     age: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
     lost: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
@@ -19,7 +53,7 @@ pub(crate) struct BacklogMetrics {
 }
 
 impl BacklogMetrics {
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         let help = "Events not handled, of the next 1,000 changes";
         registry.register("consumer_events_behind", help, self.events_behind.clone());
         let help = "How old the oldest event is that is not handled";
@@ -32,7 +66,7 @@ impl BacklogMetrics {
         registry.register("jobs_late_seconds", help, self.jobs_late.clone());
     }
 
-    pub(crate) fn set(&self, backlog: &Backlog) {
+    fn set(&self, backlog: &Backlog) {
         for family in [&self.events_behind, &self.age, &self.lost] {
             family.clear();
         }
@@ -58,7 +92,7 @@ impl BacklogMetrics {
 
 /// Gauges of background operations, as they were when they were last looked at.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OperationMetrics {
+struct OperationMetrics {
     count: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
     done: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
     left: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
@@ -66,7 +100,7 @@ pub(crate) struct OperationMetrics {
 }
 
 impl OperationMetrics {
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         let help = "Background operations under way";
         registry.register("operations", help, self.count.clone());
         let help = "Entities, or rows of a backfill, that operations under way have done";
@@ -78,7 +112,7 @@ impl OperationMetrics {
     }
 
     /// Ids are no labels: there is one number for each kind.
-    pub(crate) fn set(&self, operations: &[Operation], now_ms: i64) {
+    fn set(&self, operations: &[Operation], now_ms: i64) {
         for kind in OperationKind::ALL {
             let labels = [("kind", kind.to_string())];
             let all = || operations.iter().filter(|operation| operation.kind == kind);

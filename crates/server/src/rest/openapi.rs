@@ -3,9 +3,8 @@
 
 mod answer;
 mod body;
-mod bulk;
-mod count;
 mod describe;
+mod description;
 mod document;
 mod entity;
 mod field;
@@ -18,7 +17,16 @@ mod sentence;
 mod token;
 
 pub(super) use answer::Answer;
-pub(super) use describe::{Described, Group, describe};
+pub(super) use body::Body;
+pub(super) use describe::{Described, describe};
+pub(super) use description::{Description, Group, PathValues, TakenId};
 pub(super) use document::document;
-pub(super) use parameter::{Parameter, Place};
-pub(super) use sentence::{rule, spoken};
+pub(super) use entity::{explained, reference};
+pub(super) use field::{Form, id, schema, with};
+pub(super) use headers::{AnswerHeader, header, if_match, version_tags};
+pub(super) use parameter::{
+    Parameter, Place, Values, cursor, limit, of_question, of_tags, one_value, query, with_others,
+};
+pub(super) use problems::{BODY, CHANGE, VERSIONED, of_document, of_list, of_new};
+pub(super) use sentence::{capital, names, rule, spoken, with_article};
+pub(super) use token::{token_list, token_made, token_request};

@@ -12,7 +12,6 @@ use super::call::{JSON, Reply, Tags, if_none_match};
 use super::docs;
 use super::openapi::{describe, document};
 use super::operation::Operation;
-use super::own_route::OwnRoute;
 use crate::base64;
 
 /// All that can be read without a token.
@@ -45,29 +44,24 @@ pub(crate) struct Page {
 
 impl Pages {
     /// The pages of a service that is called `name`.
-    ///
-    /// # Errors
-    ///
-    /// If a route of an application has no schema of its answer.
     pub(crate) fn new(
         name: &str,
         model: &Model,
-        own: &[OwnRoute],
         operations: &[Operation],
         own_pages: &[OwnPage],
-    ) -> Result<Pages, String> {
-        let described = describe(model, own, operations)?;
+    ) -> Pages {
+        let described = describe(model, operations);
         let document = document(name, model, &described);
         let page = docs::page(name, model, &described);
         let welcome = docs::welcome(name, model, &described);
         let welcome = Page::with_script(welcome, docs::WELCOME_SCRIPT);
         let own_pages = own_pages.iter().map(|page| (page.path.clone(), Page::of(page)));
-        Ok(Pages {
+        Pages {
             openapi: Page::new(JSON, format!("{document:#}\n").into_bytes()),
             docs: Page::with_script(page, docs::SCRIPT),
             // A page of the application's own at `/` takes the place of the welcome page.
             own: [("/".to_owned(), welcome)].into_iter().chain(own_pages).collect(),
-        })
+        }
     }
 
     /// The application's own page at a path.

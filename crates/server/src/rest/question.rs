@@ -11,9 +11,9 @@
 use keyloom::{Filter, ListQuery, Value};
 use keyloom_model::{Entity, Field, FieldId, FieldType, List, ListId, UniqueId};
 
+use super::asked::{Asked, Wanted};
 use super::call::{Call, bad_parameter, cut};
 use super::filter::{facet_values, tag_filter, tag_parameters};
-use super::operation::{Asked, Wanted};
 use super::problem::Problem;
 
 /// Parameters of every list that are no fields.

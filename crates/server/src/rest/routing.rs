@@ -58,7 +58,7 @@ pub(super) fn pattern(path: &[Segment]) -> String {
 async fn no_route(service: Arc<RestService>, request: Request) -> Response {
     let (id, method) = (request_id(&request), request.method());
     let is_read = [Method::GET, Method::HEAD].contains(method);
-    let page = service.pages.own(request.uri().path()).filter(|_| is_read);
+    let page = service.state.pages.own(request.uri().path()).filter(|_| is_read);
     let answer = match page {
         Some(page) => Ok(page.reply(request.headers())),
         None => Err(unserved(&service, &request).into()),

@@ -8,30 +8,23 @@ use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use hyper::StatusCode;
 use hyper::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
-use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use keyloom::Db;
-use keyloom_model::Model;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::access::{Caller, Owner, credential, identify};
 use super::app::RestOptions;
 use super::call::{Call, Reply};
-use super::metrics::{BacklogMetrics, OperationMetrics};
-use super::news::News;
-use super::operation::{Access, Action, Operation};
-use super::own_route::{OwnRequest, OwnRoute, OwnShape};
-use super::pages::Pages;
+use super::operation::{Access, Operation};
 use super::problem::{Kind, Problem};
-use super::readiness::Readiness;
-use super::tokens::Tokens;
+use super::state::State;
 use super::unserved::Directory;
-use super::{bulk, changes, count, entity, explain, jobs, list, token_routes, uri, values};
+use super::{explain, uri};
 use crate::fair::Weight;
 use crate::http::edge::Origin;
-use crate::http::metrics::{Metrics, OPEN_METRICS};
 use crate::http::observe::{RequestId, Told};
 use crate::http::receive::receive;
 use crate::http::refusal::Refusal;
@@ -40,24 +33,16 @@ use crate::http::request_id::RequestIds;
 /// What answers the requests to a model.
 #[derive(Debug)]
 pub(crate) struct RestService {
+    /// All of it; a call has what its caller sees.
     pub(super) db: Db,
-    pub(super) model: Model,
-    pub(super) tokens: Arc<Tokens>,
+    pub(super) state: State,
     pub(super) options: RestOptions,
-    pub(super) own: Vec<OwnRoute>,
     pub(super) operations: Vec<Operation>,
     /// The names of the operations, in their order.
     pub(super) names: Vec<Arc<str>>,
     /// Where to look instead, for requests that find nothing.
     pub(super) directory: Directory,
-    pub(super) pages: Pages,
-    pub(super) metrics: Metrics,
-    pub(super) backlog: BacklogMetrics,
-    pub(super) under_way: OperationMetrics,
-    pub(super) readiness: Readiness,
     pub(super) request_ids: RequestIds,
-    pub(super) is_stopped: watch::Sender<bool>,
-    pub(super) news: Arc<News>,
 }
 
 /// Why a request has no answer: the app says why, or the edge does.
@@ -103,149 +88,60 @@ impl RestService {
         let values = operation.values(&uri::segments(head.uri.path())?);
         let mut parameters = uri::parameters(head.uri.query().unwrap_or_default())?;
         // Nothing is taken from a client before it is known whether it may send it.
-        let caller = match operation.access() {
-            Access::Anybody => None,
-            Access::Role(_) => {
-                let token = credential(operation, &head, &mut parameters)?;
-                let identified = match head.extensions.get::<Owner>() {
-                    Some(Owner { tenant }) => Ok(Caller::owner(tenant.as_deref())),
-                    None => {
-                        in_time(answer_time, identify(&self.tokens, token, &head.headers)).await
-                    }
-                };
-                let caller = identified?;
-                told.token = caller.token.clone();
-                told.tenant = caller.tenant.clone();
-                caller.check(operation, &self.model)?;
-                Some(caller)
-            }
-        };
+        let caller = self.caller(operation, &head, &mut parameters, answer_time).await?;
+        told.token = caller.token.clone();
+        told.tenant = caller.tenant.clone();
+        caller.check(operation, &self.state.model)?;
         let received = receive(origin, body).await?;
         told.bytes_in = received.bytes.len();
-        let (body, weight) = (received.bytes.clone(), Weight::of_body(received.bytes.len()));
-        // From here on it may take long: it takes turns with others.
-        let (service, id) = (self.clone(), id.clone());
-        let Some(caller) = caller else {
-            let Action::Own(index, _) = operation.action else {
-                return Ok(self.say(operation, &head.headers)?);
-            };
-            let (db, headers) = (self.db.clone(), texts(&head.headers));
-            let request = OwnRequest { db, values, parameters, headers, body: body.to_vec() };
-            let reply = async move { service.own_reply(request, index).await };
-            return in_time(answer_time, pool.run(weight, reply)).await;
-        };
         let call = Call {
-            db: caller.db(&self.db, &self.model),
+            db: caller.db(&self.db, &self.state.model),
             caller,
             method: head.method,
             values,
             parameters,
             headers: head.headers,
-            body,
+            body: received.bytes.clone(),
             closed: self.options.closed,
             origin: origin.clone(),
+            request_id: id.clone(),
         };
-        let reply = async move {
-            let action = &service.operations[index].action;
-            service.explained(call, action, &id).await
-        };
+        if operation.action.is_immediate() {
+            return Ok(operation.action.run(&self.state, &call).await?);
+        }
+        // From here on it may take long: it takes turns with others.
+        let (service, weight) = (self.clone(), Weight::of_body(call.body.len()));
+        let reply = async move { service.answer(call, index).await };
         in_time(answer_time, pool.run(weight, reply)).await
     }
 
-    /// Acts, and tells what it cost if that was asked for.
-    async fn explained(&self, mut call: Call, action: &Action, id: &str) -> Result<Reply, Stopped> {
+    /// Who is asking.
+    async fn caller(
+        &self,
+        operation: &Operation,
+        head: &Parts,
+        parameters: &mut Vec<(String, String)>,
+        answer_time: Duration,
+    ) -> Result<Caller, Stopped> {
+        if operation.access() == Access::Anybody {
+            return Ok(Caller::nobody());
+        }
+        let token = credential(operation, head, parameters)?;
+        match head.extensions.get::<Owner>() {
+            Some(Owner { tenant }) => Ok(Caller::owner(tenant.as_deref())),
+            None => in_time(answer_time, identify(&self.state.tokens, token, &head.headers)).await,
+        }
+    }
+
+    /// Runs an operation, and explains what it cost if that was asked for.
+    async fn answer(&self, mut call: Call, index: usize) -> Result<Reply, Stopped> {
+        let action = &self.operations[index].action;
         let watch = if action.is_explained() { explain::watch(&mut call)? } else { None };
-        let reply = self.act(&call, action, id).await?;
+        let reply = action.run(&self.state, &call).await?;
         Ok(match watch {
             Some(explained) => explain::tell(reply, &explained),
             None => reply,
         })
-    }
-
-    /// What anybody may know.
-    fn say(&self, operation: &Operation, asked: &HeaderMap) -> Result<Reply, Problem> {
-        Ok(match operation.action {
-            Action::OpenApi => self.pages.openapi.reply(asked),
-            Action::Docs => self.pages.docs.reply(asked),
-            Action::Ready => {
-                self.readiness.check()?;
-                Reply::json(StatusCode::OK, r#"{"status":"ready"}"#)
-            }
-            _ => Reply::json(StatusCode::OK, r#"{"status":"ok"}"#),
-        })
-    }
-
-    async fn act(&self, call: &Call, action: &Action, id: &str) -> Result<Reply, Problem> {
-        let model = &self.model;
-        match action {
-            Action::Create(entity) => entity::create(call, model.entity(*entity)).await,
-            Action::Read(entity) => entity::read(call, model.entity(*entity)).await,
-            Action::Replace(entity) => entity::replace(call, model.entity(*entity)).await,
-            Action::Change(entity) => entity::change(call, model.entity(*entity)).await,
-            Action::Delete(entity) => entity::delete(call, model.entity(*entity)).await,
-            Action::Children { parent, child } => {
-                list::children(call, model.entity(*parent), model.entity(*child)).await
-            }
-            Action::Ask(asked) => list::ask(call, model, asked).await,
-            Action::Values(asked, of) => values::count(call, model, (asked, *of)).await,
-            Action::Count(id, count, in_path) => {
-                let entity = model.entity(*id);
-                count::count((call, model), (entity, entity.count(*count)), in_path).await
-            }
-            Action::Board(id, board) => {
-                let entity = model.entity(*id);
-                count::board(call, (entity, entity.board(*board))).await
-            }
-            Action::Ranked(id, board) => {
-                let entity = model.entity(*id);
-                count::ranked(call, (entity, entity.board(*board))).await
-            }
-            Action::Batch => bulk::batch(call, model, id).await,
-            Action::Transaction => bulk::transaction(call, model).await,
-            Action::ListTokens => token_routes::list(call, &self.tokens).await,
-            Action::CreateToken => token_routes::create(call, &self.tokens).await,
-            Action::RevokeToken => token_routes::revoke(call, &self.tokens).await,
-            Action::Changes(told) => {
-                changes::stream(call, (model, told), (&self.news, &self.is_stopped)).await
-            }
-            Action::Job(_, step) => jobs::step(call, *step).await,
-            Action::Metrics => self.measurements(&call.origin).await,
-            Action::Own(index, _) => {
-                let request = OwnRequest {
-                    db: call.db.clone(),
-                    values: call.values.clone(),
-                    parameters: call.parameters.clone(),
-                    headers: texts(&call.headers),
-                    body: call.body.to_vec(),
-                };
-                self.own_reply(request, *index).await
-            }
-            Action::OpenApi | Action::Docs | Action::Health | Action::Ready => {
-                Ok(Reply::empty(StatusCode::OK))
-            }
-        }
-    }
-
-    async fn measurements(&self, origin: &Origin) -> Result<Reply, Problem> {
-        self.backlog.set(&self.db.backlog().await?);
-        let now_ms = i64::try_from(self.tokens.now().0).unwrap_or(i64::MAX);
-        self.under_way.set(&self.db.operations().await?, now_ms);
-        let text = self.metrics.text(&origin.edge);
-        Ok(Reply { media_type: OPEN_METRICS, ..Reply::json(StatusCode::OK, text) })
-    }
-
-    async fn own_reply(&self, request: OwnRequest, index: usize) -> Result<Reply, Problem> {
-        let route = &self.own[index];
-        let answer = route.handler.answer(request).await?;
-        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
-        let mut reply = Reply::json(status, answer.body);
-        if let OwnShape::Html = route.answer {
-            reply.media_type = "text/html; charset=utf-8";
-        }
-        let named = answer.headers.into_iter();
-        let named = named.filter_map(|(name, v)| Some((HeaderName::try_from(name).ok()?, v)));
-        reply.headers = named.collect();
-        Ok(reply)
     }
 }
 
@@ -258,14 +154,6 @@ async fn in_time<T, E: Into<Stopped>>(
         Ok(answer) => answer.map_err(Into::into),
         Err(_) => Err(Refusal::Overdue.into()),
     }
-}
-
-/// Those that are text, with their names in lower case.
-fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
-    let text = |(name, value): (&HeaderName, &HeaderValue)| {
-        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
-    };
-    headers.iter().filter_map(text).collect()
 }
 
 fn problem_reply(problem: &Problem, id: &str) -> Reply {

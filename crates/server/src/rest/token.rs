@@ -8,8 +8,10 @@
 //! to make guessing hopeless.
 
 use keyloom::{Entropy, Item, Value};
+use keyloom_model::FieldType;
 use keyloom_store::Time;
 use ring::digest::{SHA256, digest};
+use serde_json::{Value as Json, json};
 
 use super::Role;
 
@@ -77,6 +79,27 @@ impl TokenRequest {
             return Err("An admin is of no tenant: leave the tenant out, or take another role.");
         }
         Ok(self)
+    }
+}
+
+impl Token {
+    /// What can be shown of it again and again.
+    pub fn to_json(&self) -> Json {
+        let time =
+            |time: Time| FieldType::Time.show(&Value::from(time.0)).as_s().map(str::to_owned);
+        let mut shown = json!({
+            "id": self.id,
+            "name": self.name,
+            "role": self.role.name(),
+            "created": time(self.created),
+        });
+        if let Some(tenant) = &self.tenant {
+            shown["tenant"] = json!(tenant);
+        }
+        if let Some(expires) = self.expires {
+            shown["expires"] = json!(time(expires));
+        }
+        shown
     }
 }
 

@@ -3,9 +3,9 @@
 
 use keyloom_model::{Entity, FieldId, FieldType};
 
+use super::asked::{Asked, Wanted};
 use super::call::{bad_parameter, cut, quoted, unknown_parameter};
 use super::explain::EXPLAIN;
-use super::operation::{Asked, Wanted};
 use super::problem::Problem;
 use super::question::{Bound, Operator, TOTAL, operator};
 

@@ -1,11 +1,12 @@
 //! What to say of a path, or a method of a path, that is not served: where the lists of an entity
-//! are, and which path was probably meant. Explains only: `router.rs` decides what is served.
+//! are, and which path was probably meant. Explains only: `routing.rs` decides what is served.
 
 use hyper::Method;
 use keyloom_model::{Entity, EntityId, List, Model, nearest};
 
+use super::asked::Asked;
 use super::call::{cut, quoted};
-use super::operation::{Action, Asked, Operation, Segment};
+use super::operation::{Operation, Segment};
 use super::problem::{Kind, Problem};
 
 /// As many lists as a message names.
@@ -30,9 +31,9 @@ struct Lists {
 impl Directory {
     pub(crate) fn new(operations: &[Operation], model: &Model) -> Directory {
         let lists = |(id, entity): (EntityId, &Entity)| {
-            let asked = operations.iter().filter_map(|operation| match &operation.action {
-                Action::Ask(asked) if asked.entity == id => Some((operation.path_text(), asked)),
-                _ => None,
+            let asked = operations.iter().filter_map(|operation| {
+                let asked = operation.action.lists().filter(|asked| asked.entity == id)?;
+                Some((operation.path_text(), asked))
             });
             let lists = asked.flat_map(|(path, asked)| {
                 let list = |list| address(&path, (entity, entity.list(list)), asked);

@@ -2,9 +2,10 @@
 
 use keyloom_model::{Entity, EntityId, Field, FieldOrigin, IdSource, Model, Presence};
 
+use super::super::asked::Asked;
 use super::super::example::is_needed;
 use super::super::openapi::{Answer, Described, Group, Parameter, rule, spoken};
-use super::super::operation::{Access, Action};
+use super::super::operation::Access;
 use super::super::problem::Kind;
 use super::guide::{anchor, chapters, problems};
 use super::html::Html;
@@ -132,10 +133,9 @@ pub(super) fn first<'d, 'o>(
     let Some((id, _)) = model.entities().find(|(_, entity)| !refers(entity)) else {
         return vec![];
     };
-    let is_first = |one: &&Described<'_>| match &one.operation.action {
-        Action::Create(entity) => *entity == id,
-        Action::Ask(asked) => asked.entity == id && asked.in_path.is_empty(),
-        _ => false,
+    let is_first = |one: &&Described<'_>| {
+        let is_list = |asked: &Asked| asked.entity == id && asked.in_path.is_empty();
+        one.creates == Some(id) || one.operation.action.lists().is_some_and(is_list)
     };
     described.iter().filter(is_first).take(2).collect()
 }

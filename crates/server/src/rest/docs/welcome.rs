@@ -3,7 +3,7 @@
 use keyloom_model::{EntityId, Model};
 
 use super::super::openapi::{Described, Group, spoken};
-use super::super::operation::{Action, Segment};
+use super::super::operation::Segment;
 use super::html::Html;
 use super::page::{STYLE, first};
 use super::request::curl;
@@ -58,7 +58,7 @@ pub(crate) fn welcome(name: &str, model: &Model, described: &[Described<'_>]) ->
 /// The paths of an entity's lists; one that needs no value is a link.
 fn lists(html: &mut Html, entity: EntityId, described: &[Described<'_>]) {
     let of_entity = described.iter().filter(|one| one.group == Group::Entity(entity));
-    let asks = of_entity.filter(|one| matches!(one.operation.action, Action::Ask(_)));
+    let asks = of_entity.filter(|one| one.operation.action.lists().is_some());
     for one in asks {
         let path = one.operation.path_text();
         let has_value = |segment: &Segment| matches!(segment, Segment::Parameter(_));

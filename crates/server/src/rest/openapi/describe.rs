@@ -1,15 +1,18 @@
-//! An operation as whoever uses it sees it.
+//! An operation as whoever uses it sees it: what it says about itself, and what follows from its place,
+//! its access and its entity.
 
-use keyloom_model::{EntityId, Model};
+use keyloom_model::{Field, Model};
+use serde_json::json;
 
-use super::super::operation::{Access, Action, Operation};
-use super::super::own_route::OwnRoute;
+use super::super::operation::{Access, Operation, Segment};
 use super::super::problem::Kind;
-use super::answer::{Answer, answers};
-use super::body::{Body, body};
-use super::parameter::{Parameter, parameters};
-use super::problems::problems;
-use super::sentence::{details, summary};
+use super::answer::Answer;
+use super::body::Body;
+use super::description::{Description, Group, TakenId};
+use super::field::with;
+use super::headers::{idempotency_key, tenant};
+use super::parameter::{Parameter, Place, Values, explain, one_value};
+use super::sentence::spoken;
 
 /// Everything that there is to know about an operation.
 #[derive(Clone, Debug)]
@@ -22,77 +25,91 @@ pub(crate) struct Described<'o> {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Body>,
     pub(crate) answers: Vec<Answer>,
+    /// In the order of their statuses, each once.
     pub(crate) problems: Vec<Kind>,
+    pub(crate) creates: Option<keyloom_model::EntityId>,
+    pub(super) ids: Vec<TakenId>,
 }
 
-/// What belongs together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
-    Entity(EntityId),
-    Application,
-    Together,
-    Tokens,
-    Service,
-}
-
-impl Group {
-    /// Its name: that of the entity, or one with a capital, which no entity has.
-    pub(crate) fn name(self, model: &Model) -> &str {
-        match self {
-            Group::Entity(id) => &model.entity(id).name,
-            Group::Application => "Application",
-            Group::Together => "Together",
-            Group::Tokens => "Tokens",
-            Group::Service => "Service",
-        }
-    }
-}
+/// What every operation that asks for a token can answer with.
+const ALWAYS: [Kind; 8] = [
+    Kind::BadUri,
+    Kind::BadHeader,
+    Kind::Unauthorized,
+    Kind::Forbidden,
+    Kind::WrongHost,
+    Kind::Internal,
+    Kind::Busy,
+    Kind::Overdue,
+];
 
 /// Describes operations, in their order.
-///
-/// # Errors
-///
-/// If a route of an application has no schema.
-pub(crate) fn describe<'o>(
-    model: &Model,
-    own: &[OwnRoute],
-    operations: &'o [Operation],
-) -> Result<Vec<Described<'o>>, String> {
-    let described = |operation: &'o Operation| {
-        Ok(Described {
-            operation,
-            group: group(operation),
-            summary: summary(model, own, operation),
-            details: details(model, operation),
-            access: operation.access(),
-            parameters: parameters(model, operation),
-            body: body(model, operation),
-            answers: answers(model, own, operation)?,
-            problems: problems(model, operation),
-        })
-    };
-    operations.iter().map(described).collect()
+pub(crate) fn describe<'o>(model: &Model, operations: &'o [Operation]) -> Vec<Described<'o>> {
+    operations.iter().map(|operation| described(model, operation)).collect()
 }
 
-fn group(operation: &Operation) -> Group {
-    match &operation.action {
-        Action::Create(id)
-        | Action::Read(id)
-        | Action::Replace(id)
-        | Action::Change(id)
-        | Action::Delete(id)
-        | Action::Job(id, _) => Group::Entity(*id),
-        Action::Children { parent, .. } => Group::Entity(*parent),
-        Action::Ask(asked) | Action::Values(asked, _) => Group::Entity(asked.entity),
-        Action::Count(id, ..) | Action::Board(id, _) | Action::Ranked(id, _) => Group::Entity(*id),
-        Action::Batch | Action::Transaction => Group::Together,
-        Action::ListTokens | Action::CreateToken | Action::RevokeToken => Group::Tokens,
-        Action::Changes(_)
-        | Action::OpenApi
-        | Action::Docs
-        | Action::Health
-        | Action::Ready
-        | Action::Metrics => Group::Service,
-        Action::Own(..) => Group::Application,
+fn described<'o>(model: &Model, operation: &'o Operation) -> Described<'o> {
+    let description = operation.action.describe(model);
+    let tenant_field = tenant_field(model, operation, &description);
+    let mut problems = description.problems.clone();
+    if let Access::Role(_) = operation.access() {
+        problems.extend(ALWAYS);
     }
+    problems.extend(tenant_field.map(|_| Kind::TenantNeeded));
+    problems.extend(description.is_change.then_some(Kind::WritesRefused));
+    problems.sort();
+    problems.dedup();
+    let mut parameters = in_path(model, operation, &description);
+    parameters.extend(description.query);
+    parameters.extend(operation.action.is_explained().then(explain));
+    parameters.extend(description.headers);
+    parameters.extend(description.is_change.then(idempotency_key));
+    parameters.extend(tenant_field.map(|field| tenant(&field.of)));
+    Described {
+        operation,
+        group: description.group,
+        summary: description.summary,
+        details: description.details,
+        access: operation.access(),
+        parameters,
+        body: description.body,
+        answers: description.answers,
+        problems,
+        creates: description.creates,
+        ids: description.ids,
+    }
+}
+
+/// The field that says what a tenant is, if the data of an operation has tenants.
+fn tenant_field<'m>(
+    model: &'m Model,
+    operation: &Operation,
+    description: &Description,
+) -> Option<&'m Field> {
+    match operation.action.entity() {
+        Some(entity) => model.tenant_field(entity),
+        None if description.is_of_all_entities => {
+            model.entities().find_map(|(id, _)| model.tenant_field(id))
+        }
+        None => None,
+    }
+}
+
+fn in_path(model: &Model, operation: &Operation, description: &Description) -> Vec<Parameter> {
+    let entity = description.path_values.fields_of.map(|id| model.entity(id));
+    let parameter = |segment: &Segment| {
+        let Segment::Parameter(name) = segment else { return None };
+        let field = entity.and_then(|entity| Some(entity.field(entity.find_field(name)?)));
+        let (about, schema) = match field {
+            Some(field) => (format!("The {}.", spoken(name)), one_value(field)),
+            None => ("Which one.".to_owned(), description.path_values.others.clone()),
+        };
+        let schema = match schema["type"] == json!("string") {
+            true => with(schema, "minLength", 1),
+            false => schema,
+        };
+        let (name, place, values) = (name.clone(), Place::Path, Values::Repeated);
+        Some(Parameter { name, place, is_required: true, about, schema, values })
+    };
+    operation.path.iter().filter_map(parameter).collect()
 }

@@ -3,11 +3,12 @@
 use keyloom_model::Model;
 use serde_json::{Map, Value as Json, json};
 
-use super::super::operation::{Access, Action, Operation};
+use super::super::operation::Access;
 use super::super::problem::Kind;
 use super::answer::Answer;
 use super::body::Body;
-use super::describe::{Described, Group};
+use super::describe::Described;
+use super::description::Group;
 use super::headers::AnswerHeader;
 use super::links::links;
 use super::parameter::{Parameter, Place, Values};
@@ -24,12 +25,11 @@ A server without tokens serves its own machine, and lets anybody in.";
 
 /// The document. `name` is what the service is called.
 pub(crate) fn document(name: &str, model: &Model, described: &[Described<'_>]) -> Json {
-    let operations: Vec<&Operation> = described.iter().map(|one| one.operation).collect();
     let mut paths: Map<String, Json> = Map::new();
     for one in described {
         let mut operation = operation(model, one);
-        if let Action::Create(made) = one.operation.action {
-            let links = links(model, made, &operations);
+        if let Some(created) = one.creates {
+            let links = links(created, described);
             operation["responses"]["201"]["links"] = Json::Object(links);
         }
         let path = paths.entry(one.operation.path_text()).or_insert_with(|| json!({}));

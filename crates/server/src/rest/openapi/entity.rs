@@ -23,7 +23,7 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
 }
 
 /// A reference to one of them: `part` is empty, `.create`, `.replace`, `.patch` or `.page`.
-pub(super) fn reference(entity: &Entity, part: &str) -> Json {
+pub(crate) fn reference(entity: &Entity, part: &str) -> Json {
     json!({ "$ref": format!("#/components/schemas/{}{part}", entity.name) })
 }
 
@@ -169,7 +169,7 @@ fn version_expected() -> Json {
 }
 
 /// What was asked for with the parameter `explain`.
-pub(super) fn explained() -> Json {
+pub(crate) fn explained() -> Json {
     json!({
         "type": "object", "readOnly": true,
         "description": "How it was found, what was read, and what that costs on DynamoDB, if asked for.",

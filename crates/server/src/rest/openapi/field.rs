@@ -21,7 +21,7 @@ const MOMENTS_MS: (i64, i64) = (-62_167_219_200_000, 253_402_300_799_999);
 
 /// In which direction a value goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// In an answer.
     Shown,
     /// In a whole document.
@@ -31,7 +31,7 @@ pub(super) enum Form {
 }
 
 /// The values of a type.
-pub(super) fn schema(of: &FieldType, form: Form) -> Json {
+pub(crate) fn schema(of: &FieldType, form: Form) -> Json {
     match of {
         FieldType::Text(limits) => with_limits("string", ["minLength", "maxLength"], limits),
         FieldType::Int(limits) => {
@@ -77,7 +77,7 @@ pub(super) fn or_null(mut schema: Json) -> Json {
 }
 
 /// The schema with one more member.
-pub(super) fn with(mut schema: Json, name: &str, value: impl Into<Json>) -> Json {
+pub(crate) fn with(mut schema: Json, name: &str, value: impl Into<Json>) -> Json {
     if let Some(members) = schema.as_object_mut() {
         members.insert(name.to_owned(), value.into());
     }
@@ -85,7 +85,7 @@ pub(super) fn with(mut schema: Json, name: &str, value: impl Into<Json>) -> Json
 }
 
 /// An id of an entity.
-pub(super) fn id() -> Json {
+pub(crate) fn id() -> Json {
     json!({ "type": "string", "minLength": 1, "maxLength": 256, "pattern": ID_PATTERN })
 }
 

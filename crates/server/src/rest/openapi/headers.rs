@@ -1,70 +1,24 @@
 //! Headers that operations take, and headers that answers have.
 
-use keyloom_model::{FieldType, IdSource, Model};
+use keyloom_model::FieldType;
 use serde_json::{Value as Json, json};
 
-use super::super::operation::{Action, Operation};
 use super::field::{Form, schema};
-use super::parameter::{Parameter, Place, Values, tenant_field};
+use super::parameter::{Parameter, Place, Values};
 
 /// A list of tags, or `*`.
 const TAGS_PATTERN: &str = r#"^(\*|(W/)?"[!#-+\x2d-~]*"( *, *(W/)?"[!#-+\x2d-~]*")*)$"#;
 
-/// What an operation takes as headers.
-pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter> {
-    let tags = || json!({ "type": "string", "minLength": 1, "pattern": TAGS_PATTERN });
-    let mut all = vec![];
-    let if_match = || header("If-Match", "Only if it has this version: an `ETag`, or `*`.", tags());
-    match &operation.action {
-        Action::Read(_) => all.push(header(
-            "If-None-Match",
-            "Only if it has another version: the `ETag` of the one you have.",
-            tags(),
-        )),
-        Action::Replace(id) => {
-            all.push(if_match());
-            if model.entity(*id).id_source == IdSource::Given {
-                let about = "`*`: only if there is none with this id.";
-                all.push(header(
-                    "If-None-Match",
-                    about,
-                    json!({ "type": "string", "enum": ["*"] }),
-                ));
-            }
-        }
-        Action::Change(_) | Action::Delete(_) => all.push(if_match()),
-        Action::OpenApi | Action::Docs => all.push(header(
-            "If-None-Match",
-            "Only if it is another one than you have: its `ETag`.",
-            json!({ "type": "string" }),
-        )),
-        Action::Create(_)
-        | Action::Children { .. }
-        | Action::Ask(_)
-        | Action::Values(..)
-        | Action::Count(..)
-        | Action::Board(..)
-        | Action::Ranked(..)
-        | Action::Batch
-        | Action::Transaction
-        | Action::ListTokens
-        | Action::CreateToken
-        | Action::RevokeToken
-        | Action::Job(..)
-        | Action::Changes(_)
-        | Action::Health
-        | Action::Ready
-        | Action::Metrics
-        | Action::Own(..) => {}
-    }
-    if operation.changes().is_some() || matches!(operation.action, Action::Transaction) {
-        all.push(idempotency_key());
-    }
-    all.extend(tenant_field(model, operation).map(|field| tenant(&field.of)));
-    all
+/// Versions that a condition names.
+pub(crate) fn version_tags() -> Json {
+    json!({ "type": "string", "minLength": 1, "pattern": TAGS_PATTERN })
 }
 
-fn idempotency_key() -> Parameter {
+pub(crate) fn if_match() -> Parameter {
+    header("If-Match", "Only if it has this version: an `ETag`, or `*`.", version_tags())
+}
+
+pub(super) fn idempotency_key() -> Parameter {
     let about = "A text of yours, another one for each change: a request that is sent again with \
                  the same one happens once.";
     let schema = json!({
@@ -74,19 +28,19 @@ fn idempotency_key() -> Parameter {
     header("Idempotency-Key", about, schema)
 }
 
-fn tenant(of: &FieldType) -> Parameter {
+pub(super) fn tenant(of: &FieldType) -> Parameter {
     let about = "Whose data it is about; not needed with a token that is of one tenant.";
     header("Keyloom-Tenant", about, schema(of, Form::Given))
 }
 
-fn header(name: &str, about: &str, schema: Json) -> Parameter {
+pub(crate) fn header(name: &str, about: &str, schema: Json) -> Parameter {
     let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Header);
     Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
 }
 
 /// A header of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AnswerHeader {
+pub(crate) enum AnswerHeader {
     RequestId,
     ETag,
     Location,

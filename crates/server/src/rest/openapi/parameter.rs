@@ -3,11 +3,8 @@
 use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model};
 use serde_json::{Value as Json, json};
 
-use super::super::operation::{Action, Asked, Operation, Segment};
-use super::super::values::{self, ValuesOf};
-use super::count::{board_parameters, count_parameters, of_schema, ranked_parameters};
-use super::field::{Form, id, schema, with};
-use super::headers;
+use super::super::asked::Asked;
+use super::field::{Form, id, schema};
 use super::sentence::spoken;
 
 /// A date and a time of day, as RFC 3339 has them.
@@ -56,138 +53,8 @@ impl Place {
     }
 }
 
-/// All parameters of an operation, in the order of their places.
-pub(super) fn parameters(model: &Model, operation: &Operation) -> Vec<Parameter> {
-    let mut all = in_path(model, operation);
-    match &operation.action {
-        Action::Read(id) => all.extend(with_others(model, *id)),
-        Action::Children { child, .. } => {
-            all.extend([limit(), cursor()]);
-            all.extend(with_others(model, *child));
-        }
-        Action::Ask(asked) => {
-            let entity = model.entity(asked.entity);
-            all.extend(of_question(entity, asked));
-            all.extend(of_tags(entity, asked));
-            if !asked.lists.is_empty() {
-                all.extend([limit(), cursor(), reverse()]);
-                all.extend(entity.is_numbered().then(total));
-            }
-            all.extend(with_others(model, asked.entity));
-        }
-        Action::Changes(told) => all.extend(of_changes(model, told)),
-        Action::Values(asked, of) => {
-            let entity = model.entity(asked.entity);
-            all.extend(of_question(entity, asked));
-            all.extend(of_tags(entity, asked));
-            let paging = [limit_of(values::LIMIT), cursor(), prefix()];
-            all.extend(paging.into_iter().filter(|one| of.paging().contains(&one.name.as_str())));
-        }
-        Action::Count(id, count, in_path) => {
-            let entity = model.entity(*id);
-            all.extend(count_parameters((entity, entity.count(*count)), in_path));
-        }
-        Action::Board(id, board) => {
-            let entity = model.entity(*id);
-            all.extend(board_parameters((entity, entity.board(*board))));
-        }
-        Action::Ranked(id, board) => {
-            let entity = model.entity(*id);
-            all.extend(ranked_parameters((entity, entity.board(*board))));
-        }
-        Action::Transaction => {
-            let about =
-                "Whether to tell what would be written and what that costs, and to do nothing.";
-            all.push(query("explain", about, json!({ "type": "boolean", "default": false })));
-        }
-        Action::Job(..)
-        | Action::Create(_)
-        | Action::Replace(_)
-        | Action::Change(_)
-        | Action::Delete(_)
-        | Action::Batch
-        | Action::ListTokens
-        | Action::CreateToken
-        | Action::RevokeToken
-        | Action::OpenApi
-        | Action::Docs
-        | Action::Health
-        | Action::Ready
-        | Action::Metrics
-        | Action::Own(..) => {}
-    }
-    all.extend(operation.action.is_explained().then(explain));
-    all.extend(headers::parameters(model, operation));
-    all
-}
-
-/// The entity whose tenant field says what a tenant is, if the data of an operation has tenants.
-pub(super) fn tenant_field<'m>(model: &'m Model, operation: &Operation) -> Option<&'m Field> {
-    match &operation.action {
-        Action::Changes(_) | Action::Batch | Action::Transaction | Action::Own(..) => {
-            model.entities().find_map(|(id, _)| model.tenant_field(id))
-        }
-        action => model.tenant_field(action.entity()?),
-    }
-}
-
-fn in_path(model: &Model, operation: &Operation) -> Vec<Parameter> {
-    let (entity, which) = match &operation.action {
-        Action::Ask(asked) => (Some(model.entity(asked.entity)), id()),
-        Action::Values(asked, of) => {
-            let entity = model.entity(asked.entity);
-            (Some(entity), named(entity, asked, *of))
-        }
-        Action::Count(entity, ..) => (Some(model.entity(*entity)), id()),
-        Action::Ranked(id, board) => {
-            let entity = model.entity(*id);
-            (None, of_schema((entity, entity.board(*board))))
-        }
-        Action::Own(..) | Action::RevokeToken => (None, json!({ "type": "string" })),
-        _ => (None, id()),
-    };
-    let parameter = |segment: &Segment| match segment {
-        Segment::Text(_) => None,
-        Segment::Parameter(name) => {
-            let field = entity.and_then(|entity| Some(entity.field(entity.find_field(name)?)));
-            let (about, schema) = match field {
-                Some(field) => (format!("The {}.", spoken(name)), one_value(field)),
-                None => ("Which one.".to_owned(), which.clone()),
-            };
-            let schema = match schema["type"] == json!("string") {
-                true => with(schema, "minLength", 1),
-                false => schema,
-            };
-            let (name, place) = (name.clone(), Place::Path);
-            let values = Values::Repeated;
-            Some(Parameter { name, place, is_required: true, about, schema, values })
-        }
-    };
-    operation.path.iter().filter_map(parameter).collect()
-}
-
-fn of_changes(model: &Model, told: &[EntityId]) -> [Parameter; 3] {
-    let names: Vec<&str> = told.iter().map(|id| model.entity(*id).name.as_str()).collect();
-    let parameter = |name: &str, place, about: &str, schema| {
-        let (name, about) = (name.to_owned(), about.to_owned());
-        Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
-    };
-    let kinds = json!({ "type": "array", "items": { "enum": names } });
-    let position = json!({ "type": "string" });
-    [
-        parameter("entity", Place::Query, "Only events of this kind; may be repeated.", kinds),
-        parameter(
-            "after",
-            Place::Query,
-            "Only what happened after this position.",
-            position.clone(),
-        ),
-        parameter("Last-Event-ID", Place::Header, "The same, as browsers say it.", position),
-    ]
-}
-
 /// What the questions of a path take as parameters of the query.
-fn of_question(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
+pub(crate) fn of_question(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
     let parameter = |name: &&str| {
         let id = entity.find_field(name)?;
         let field = entity.field(id);
@@ -218,7 +85,7 @@ fn of_question(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
 }
 
 /// What lists take about tags.
-pub(super) fn of_tags(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
+pub(crate) fn of_tags(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
     let parameter = |(name, field): (&str, FieldId)| {
         let field = &entity.field(field).name;
         let about = format!(
@@ -256,7 +123,7 @@ fn facet_about(field: &Field) -> String {
 }
 
 /// A value of a field in a path.
-pub(super) fn one_value(field: &Field) -> Json {
+pub(crate) fn one_value(field: &Field) -> Json {
     match &field.of {
         FieldType::Text(_) => json!({ "type": "string" }),
         FieldType::Ref(..) => id(),
@@ -313,14 +180,14 @@ fn bounds_about(field: &Field) -> String {
     )
 }
 
-pub(super) fn query(name: &str, about: &str, schema: Json) -> Parameter {
+pub(crate) fn query(name: &str, about: &str, schema: Json) -> Parameter {
     let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Query);
     Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
 }
 
 /// What can come with entities of a kind. The pattern has the first steps of paths alone: those
 /// after them depend on where the first one leads.
-fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
+pub(crate) fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
     let entity = model.entity(id);
     let references = entity.fields.iter().filter(|field| matches!(field.of, FieldType::Ref(..)));
     let references = references.map(|field| field.name.clone());
@@ -336,49 +203,19 @@ fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
     (!names.is_empty()).then(|| query("with", &about, schema))
 }
 
-/// What a path can name to count.
-fn named(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
-    match of {
-        ValuesOf::Facet => {
-            let names = asked.facets(entity).into_iter().map(|id| entity.field(id).name.as_str());
-            let names: std::collections::BTreeSet<&str> = names.collect();
-            json!({ "type": "string", "enum": names })
-        }
-        ValuesOf::Facets | ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => {
-            json!({ "type": "string" })
-        }
-    }
-}
-
-fn prefix() -> Parameter {
-    query("prefix", "What they begin with.", json!({ "type": "string" }))
-}
-
-fn limit() -> Parameter {
-    limit_of(20)
-}
-
-fn limit_of(default: u32) -> Parameter {
+/// How many are asked for.
+pub(crate) fn limit(default: u32, about: &str) -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": default });
-    query("limit", "How many at most.", schema)
+    query("limit", about, schema)
 }
 
-pub(super) fn cursor() -> Parameter {
+pub(crate) fn cursor() -> Parameter {
     let about =
         "Where to go on: `next` or `previous` of another page, with everything else the same.";
     query("cursor", about, json!({ "type": "string" }))
 }
 
-fn reverse() -> Parameter {
-    query("reverse", "From the end.", json!({ "type": "boolean", "default": false }))
-}
-
-fn explain() -> Parameter {
+pub(super) fn explain() -> Parameter {
     let about = "Whether to say how it was found and what it cost, under `explain`.";
     query("explain", about, json!({ "type": "boolean", "default": false }))
-}
-
-fn total() -> Parameter {
-    let about = "Whether to say how many there are on all pages.";
-    query("total", about, json!({ "type": "boolean", "default": false }))
 }

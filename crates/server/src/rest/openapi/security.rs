@@ -3,7 +3,7 @@
 use hyper::Method;
 use serde_json::{Value as Json, json};
 
-use super::super::operation::{Access, Action};
+use super::super::operation::Access;
 use super::describe::Described;
 
 /// Every place of a token.
@@ -33,7 +33,7 @@ pub(super) fn of(one: &Described<'_>) -> Json {
     if one.operation.method == Method::GET {
         places.push(json!({ "cookie": [] }));
     }
-    if matches!(one.operation.action, Action::Changes(_)) {
+    if one.operation.action.is_stream() {
         places.push(json!({ "access_token": [] }));
     }
     places.into()

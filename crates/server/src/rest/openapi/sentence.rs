@@ -1,117 +1,11 @@
 //! What the model says, in sentences. Words of the model stand in backticks.
 
 use keyloom_model::{
-    CaseMode, DefaultValue, Direction, Entity, Field, FieldAccess, FieldId, FieldOrigin, FieldType,
-    Format, FormatChoice, FormatRule, IdSource, List, Model, OnDelete, Presence, Tenancy, Unique,
+    CaseMode, DefaultValue, Entity, Field, FieldAccess, FieldId, FieldOrigin, FieldType, Format,
+    FormatChoice, FormatRule, Model, OnDelete, Presence, Tenancy, Unique,
 };
 
-use super::super::example::{default_of, literal_of};
-use super::super::jobs::JobStep;
-use super::super::operation::{Action, Asked, Operation};
-use super::super::own_route::OwnRoute;
-use super::super::values::ValuesOf;
-use super::count::{board_details, count_details};
-
-/// What an operation does, in a few words.
-pub(crate) fn summary(model: &Model, own: &[OwnRoute], operation: &Operation) -> String {
-    let one = |id| with_article(&model.entity(id).name);
-    let text = match &operation.action {
-        Action::Create(id) => return format!("Make {}", one(*id)),
-        Action::Read(id) => return format!("Read {}", one(*id)),
-        Action::Replace(id) => return format!("Replace {}", one(*id)),
-        Action::Change(id) => return format!("Change fields of {}", one(*id)),
-        Action::Delete(id) => return format!("Delete {}", one(*id)),
-        Action::Children { parent, child } => {
-            let (child, parent) = (spoken(&model.entity(*child).name), one(*parent));
-            return format!("List every {child} of {parent}");
-        }
-        Action::Ask(asked) => return asked_for(model.entity(asked.entity), asked),
-        Action::Values(asked, of) => return counted(model.entity(asked.entity), asked, *of),
-        Action::Own(index, _) => own[*index].summary,
-        Action::Job(_, JobStep::Replay) => "Run a job again that has failed or was called off",
-        Action::Job(_, JobStep::Cancel) => "Call a job off",
-        Action::Job(_, JobStep::Reschedule) => "Give a job that waits another time",
-        Action::Changes(_) => "What happens, as server-sent events",
-        Action::Count(id, count, _) => {
-            let entity = model.entity(*id);
-            let (name, count) = (spoken(&entity.name), spoken(&entity.count(*count).name));
-            return format!("Count every {name}: {count}");
-        }
-        Action::Board(id, board) => {
-            return format!("The board: {}", spoken(&model.entity(*id).board(*board).name));
-        }
-        Action::Ranked(id, board) => {
-            return format!("One on the board: {}", spoken(&model.entity(*id).board(*board).name));
-        }
-        Action::Batch => "Make several requests, each for itself",
-        Action::Transaction => "Make several changes, together or not at all",
-        Action::ListTokens => "List all tokens",
-        Action::CreateToken => "Make a token",
-        Action::RevokeToken => "Make a token worthless",
-        Action::OpenApi => "This description, as OpenAPI",
-        Action::Docs => "This description, for people",
-        Action::Health => "Whether the server answers",
-        Action::Ready => "Whether the server can read and write its data",
-        Action::Metrics => "Measurements, as Prometheus reads them",
-    };
-    text.to_owned()
-}
-
-/// What else is to be known about an operation.
-pub(crate) fn details(model: &Model, operation: &Operation) -> Vec<String> {
-    let texts: &[&str] = match &operation.action {
-        Action::Ask(asked) => return questions(model.entity(asked.entity), asked),
-        Action::Values(_, ValuesOf::Facets | ValuesOf::Facet) => {
-            &["Under all filters but those by the facet itself. Values that none has are left out."]
-        }
-        Action::Values(_, ValuesOf::TagKeys(_) | ValuesOf::TagValues(_)) => {
-            &["Of those that pass the filters. In the order of their bytes."]
-        }
-        Action::Count(id, count, _) => {
-            let entity = model.entity(*id);
-            return count_details((entity, entity.count(*count)));
-        }
-        Action::Board(id, board) | Action::Ranked(id, board) => {
-            let entity = model.entity(*id);
-            return board_details((entity, entity.board(*board)));
-        }
-        Action::Change(_) => &["A merge patch (RFC 7396): null takes a field away, what is not \
-                                named stays."],
-        Action::Replace(id) if model.entity(*id).id_source == IdSource::Given => {
-            &["What is not named gets its default, or goes. It is made if it is not there."]
-        }
-        Action::Replace(_) => &["What is not named gets its default, or goes."],
-        Action::Delete(_) => &["What happens to those that refer to it is said at their fields."],
-        Action::Children { .. } => &["In order of ids."],
-        Action::Batch => &["Up to 100, at the same time. The answer has one result for each: a \
-                            status, and a body or a problem."],
-        Action::Transaction => &["Up to 100 changes. The answer has what each entity is \
-                                  afterwards: null if it is deleted."],
-        Action::CreateToken => &["The member `token` of the answer is shown this once. With the \
-                                  first token, whoever has none is not let in any more."],
-        Action::Changes(_) => {
-            &["An event is a change of one entity: `event` is what changed and how, as in \
-             `task.update`; `data` is JSON with the entity before (`old`) and after (`new`); `id` \
-             is its position. Whoever comes back with the last position in `Last-Event-ID`, as a \
-             browser does by itself, or in `after`, goes on after it; without one, with what \
-             happens from now on. A position that cannot be gone on from is answered with 410: \
-             read what is needed again, and begin without a position."]
-        }
-        Action::Job(_, JobStep::Reschedule) => &["The body says when: `due`."],
-        Action::Job(..)
-        | Action::Create(_)
-        | Action::Read(_)
-        | Action::Own(..)
-        | Action::ListTokens
-        | Action::RevokeToken
-        | Action::OpenApi
-        | Action::Docs
-        | Action::Health
-        | Action::Ready
-        | Action::Metrics => &[],
-    };
-    texts.iter().map(|text| (*text).to_owned()).collect()
-}
+use super::super::example::default_of;
 
 /// What a field holds, and the rules that it keeps.
 pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
@@ -207,81 +101,8 @@ fn unique_rule(entity: &Entity, field: &Field, unique: &Unique) -> String {
     text + "."
 }
 
-fn asked_for(entity: &Entity, asked: &Asked) -> String {
-    let name = spoken(&entity.name);
-    match &asked.lists[..] {
-        [] => format!("Find {}", with_article(&entity.name)),
-        [first, ..] => format!("List every {name}: {}", spoken(&entity.list(*first).name)),
-    }
-}
-
-fn counted(entity: &Entity, asked: &Asked, of: ValuesOf) -> String {
-    let list = asked.lists.first().map(|list| spoken(&entity.list(*list).name)).unwrap_or_default();
-    let what = match of {
-        ValuesOf::Facets => "the values of each facet",
-        ValuesOf::Facet => "the values of a facet",
-        ValuesOf::TagKeys(_) => "the keys of tags",
-        ValuesOf::TagValues(_) => "the values of a tag",
-    };
-    format!("Count {what} of every {}: {list}", spoken(&entity.name))
-}
-
-/// A sentence for each question that is answered under one path.
-fn questions(entity: &Entity, asked: &Asked) -> Vec<String> {
-    let lists = asked.lists.iter().map(|id| {
-        let list = entity.list(*id);
-        let given: Vec<FieldId> =
-            list.by.iter().copied().filter(|field| !asked.in_path.contains(field)).collect();
-        match given.is_empty() {
-            true => capital(&list_sentence(entity, list)),
-            false => format!("With {}: {}", names(entity, &given), list_sentence(entity, list)),
-        }
-    });
-    let uniques = asked.uniques.iter().map(|id| {
-        let unique = entity.unique(*id);
-        let fields: Vec<FieldId> = unique.within.iter().chain(&unique.fields).copied().collect();
-        format!("With {}: the one that has it, or none.", names(entity, &fields))
-    });
-    lists.chain(uniques).collect()
-}
-
-fn list_sentence(entity: &Entity, list: &List) -> String {
-    let mut text = format!("the list `{}`", list.name);
-    if !list.by.is_empty() {
-        text.push_str(&format!(" of one {}", names(entity, &list.by)));
-    }
-    let tests: Vec<String> = list
-        .filter
-        .iter()
-        .map(|test| {
-            let field = entity.field(test.field);
-            let value = literal_of(field, &test.value).unwrap_or_default();
-            format!("`{}` is `{value}`", field.name)
-        })
-        .collect();
-    if !tests.is_empty() {
-        text.push_str(&format!(" where {}", tests.join(" and ")));
-    }
-    let order: Vec<String> = list
-        .order
-        .iter()
-        .map(|order| {
-            let down = match order.direction {
-                Direction::Ascending => "",
-                Direction::Descending => " (the greatest first)",
-            };
-            format!("`{}`{down}", entity.field(order.field).name)
-        })
-        .collect();
-    match order.is_empty() {
-        true if entity.is_numbered() => text.push_str(", in order of creation."),
-        true => text.push_str(", in order of ids."),
-        false => text.push_str(&format!(", in order of {}.", order.join(", then "))),
-    }
-    text
-}
-
-fn names(entity: &Entity, fields: &[FieldId]) -> String {
+/// Names of fields, quoted.
+pub(crate) fn names(entity: &Entity, fields: &[FieldId]) -> String {
     let names: Vec<String> =
         fields.iter().map(|field| format!("`{}`", entity.field(*field).name)).collect();
     names.join(" and ")
@@ -298,7 +119,8 @@ pub(crate) fn with_article(name: &str) -> String {
     format!("{article} {}", spoken(name))
 }
 
-fn capital(text: &str) -> String {
+/// The text with a capital at its beginning.
+pub(crate) fn capital(text: &str) -> String {
     let mut characters = text.chars();
     characters
         .next()

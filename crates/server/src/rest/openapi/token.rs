@@ -6,7 +6,7 @@ use super::super::access::Role;
 use super::field::{or_null, with};
 
 /// What a token is to be.
-pub(super) fn request() -> Json {
+pub(crate) fn token_request() -> Json {
     let text = || or_null(json!({ "type": "string", "minLength": 1, "maxLength": 256 }));
     let name = or_null(json!({ "type": "string", "maxLength": 256 }));
     let roles = Role::ALL.map(Role::name);
@@ -33,7 +33,7 @@ pub(super) fn request() -> Json {
 }
 
 /// All tokens.
-pub(super) fn list() -> Json {
+pub(crate) fn token_list() -> Json {
     json!({
         "type": "object",
         "properties": { "items": { "type": "array", "items": object(properties(), REQUIRED) } },
@@ -42,7 +42,7 @@ pub(super) fn list() -> Json {
 }
 
 /// A token, with the text that is shown once.
-pub(super) fn made() -> Json {
+pub(crate) fn token_made() -> Json {
     let mut properties = properties();
     let text =
         json!({ "type": "string", "description": "What a client shows as its bearer token." });

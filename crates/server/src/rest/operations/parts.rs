@@ -1,102 +1,34 @@
-//! Several requests in one: together or not at all (`/transaction`), or each for itself (`/batch`).
+//! The parts of a request that makes several in one.
 
 use hyper::StatusCode;
-use keyloom::{Change, Item, Record, Value};
+use keyloom::{Change, Item, Value};
 use keyloom_model::Model;
-use serde_json::json;
-use tokio::task::JoinSet;
+use serde_json::{Value as Json, json};
 
-use super::call::{Call, Reply, cut};
-use super::entity::transact;
-use super::explain::{self, EXPLAIN};
-use super::problem::{FieldProblem, Kind, Problem};
+use super::super::call::{Call, cut};
+use super::super::problem::{FieldProblem, Kind, Problem};
 
 /// As many as there can be in one request.
 const REQUESTS_MAX: usize = 100;
 
 /// One part of a request.
 #[derive(Debug)]
-enum Part {
+pub(super) enum Part {
     Get { entity: String, id: String },
     Change { change: Change, done: StatusCode },
 }
 
-pub(super) async fn transaction(call: &Call, model: &Model) -> Result<Reply, Problem> {
-    call.check_parameters(&[EXPLAIN])?;
-    let mut changes = vec![];
-    for part in parts(call, model, "changes")? {
-        match part {
-            Part::Change { change, .. } => changes.push(change),
-            Part::Get { .. } => {
-                let detail = "A transaction changes things: read with `/batch`.";
-                return Err(Problem::new(Kind::Invalid, detail));
-            }
-        }
-    }
-    if call.parsed(EXPLAIN, "`true` or `false`")?.unwrap_or(false) {
-        let writes = call.db.rehearse(changes).await?;
-        let body = json!({ "explain": explain::writes(&writes) }).to_string();
-        return Ok(Reply::json(StatusCode::OK, body));
-    }
-    let done = transact(call, changes).await?;
-    let json = |record: &Option<Record>| {
-        record.as_ref().map_or_else(|| "null".to_owned(), Record::to_json)
-    };
-    let results: Vec<String> = done.records.iter().map(json).collect();
-    let body = format!("{{\"results\":[{}]}}", results.join(","));
-    Ok(done.reply(Reply::json(StatusCode::OK, body)))
-}
-
-pub(super) async fn batch(call: &Call, model: &Model, request_id: &str) -> Result<Reply, Problem> {
-    call.check_parameters(&[])?;
-    if call.idempotency_key()?.is_some() {
-        let detail = "The parts of a batch happen each for itself, so one key cannot be about \
-                      all of them: use `/transaction`, or leave `Idempotency-Key` out.";
-        return Err(Problem::new(Kind::BadHeader, detail));
-    }
-    let parts = parts(call, model, "requests")?;
-    let count = parts.len();
-    // At the same time, so that they share what a sync costs.
-    let mut running = JoinSet::new();
-    for (index, part) in parts.into_iter().enumerate() {
-        let db = call.db.clone();
-        running.spawn(async move { (index, answer(&db, part).await) });
-    }
-    let mut results = vec![String::new(); count];
-    while let Some(joined) = running.join_next().await {
-        let (index, answer) = joined
-            .map_err(|error| Problem::new(Kind::Internal, "").with_cause(error.to_string()))?;
-        results[index] = match answer {
-            Ok((status, Some(body))) => {
-                format!("{{\"status\":{},\"body\":{body}}}", status.as_u16())
-            }
-            Ok((status, None)) => format!("{{\"status\":{}}}", status.as_u16()),
-            Err(problem) => {
-                let status = problem.status().as_u16();
-                format!("{{\"status\":{status},\"problem\":{}}}", problem.to_json(request_id))
-            }
-        };
-    }
-    let body = format!("{{\"results\":[{}]}}", results.join(","));
-    Ok(Reply::json(StatusCode::OK, body))
-}
-
-async fn answer(db: &keyloom::Db, part: Part) -> Result<(StatusCode, Option<String>), Problem> {
-    match part {
-        Part::Get { entity, id } => {
-            let record = db.get(&entity, &id).await?;
-            let record = record.ok_or(keyloom::Error::NotFound { entity, id })?;
-            Ok((StatusCode::OK, Some(record.to_json())))
-        }
-        Part::Change { change, done } => {
-            let record = db.transact(vec![change]).await?.pop().flatten();
-            Ok((done, record.as_ref().map(Record::to_json)))
-        }
-    }
+/// An object with one member: a list of as many as one request can have.
+pub(super) fn list_schema(name: &str, items: Json) -> Json {
+    json!({
+        "type": "object",
+        "properties": { name: { "type": "array", "items": items, "maxItems": 100 } },
+        "required": [name], "additionalProperties": false,
+    })
 }
 
 /// The parts of a request, each allowed to its caller.
-fn parts(call: &Call, model: &Model, name: &str) -> Result<Vec<Part>, Problem> {
+pub(super) fn parts(call: &Call, model: &Model, name: &str) -> Result<Vec<Part>, Problem> {
     let mut document = call.document()?;
     let list = match document.remove(name) {
         Some(Value::L(list)) if document.is_empty() => list,

@@ -3,7 +3,6 @@
 //! Whoever comes back with the id of the last event that it has seen goes on after it. What is not
 //! kept any more is refused with a word, never skipped.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,12 +10,16 @@ use hyper::{Method, StatusCode};
 use keyloom::Db;
 use keyloom::events::{Event, EventPage, Position};
 use keyloom_model::{EntityId, Model};
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::call::{Call, Reply, bad_parameter, cut};
-use super::news::News;
-use super::problem::Problem;
+use super::super::access::Role;
+use super::super::call::{Call, Reply, bad_parameter, cut};
+use super::super::openapi::{Answer, Description, Group, header, query};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
 use crate::http::layers::EVENT_STREAM;
 use crate::http::refusal::Refusal;
 use crate::http::streams::StreamPlace;
@@ -30,6 +33,55 @@ const WAITING_MAX: usize = 16;
 const QUIET_MAX: Duration = Duration::from_secs(15);
 /// A client that takes nothing for so long has gone.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+const DETAILS: &str = "\
+An event is a change of one entity: `event` is what changed and how, as in `task.update`; `data` is \
+JSON with the entity before (`old`) and after (`new`); `id` is its position. Whoever comes back with \
+the last position in `Last-Event-ID`, as a browser does by itself, or in `after`, goes on after it; \
+without one, with what happens from now on. A position that cannot be gone on from is answered with \
+410: read what is needed again, and begin without a position.";
+
+/// Of these entities.
+#[derive(Debug)]
+struct Changes(Vec<EntityId>);
+
+pub(super) fn changes(followed: Vec<EntityId>) -> Operation {
+    let path = Segment::path("/changes");
+    Operation::new("changes".to_owned(), Method::GET, path, Changes(followed))
+}
+
+impl Action for Changes {
+    fn access(&self) -> Access {
+        Access::Role(Role::Reader)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let names: Vec<&str> = self.0.iter().map(|id| model.entity(*id).name.as_str()).collect();
+        let kinds = json!({ "type": "array", "items": { "enum": names } });
+        let position = json!({ "type": "string" });
+        let about = "Only what happened after this position.";
+        Description {
+            details: vec![DETAILS.to_owned()],
+            query: vec![
+                query("entity", "Only events of this kind; may be repeated.", kinds),
+                query("after", about, position.clone()),
+            ],
+            headers: vec![header("Last-Event-ID", "The same, as browsers say it.", position)],
+            answers: vec![Answer::text("text/event-stream")],
+            problems: vec![Kind::BadParameter, Kind::ChangesGone, Kind::PositionUnknown],
+            is_of_all_entities: true,
+            ..Description::new(Group::Service, "What happens, as server-sent events")
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(state, call, &self.0))
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+}
 
 /// A stream that is being sent.
 struct Stream {
@@ -52,19 +104,15 @@ enum Woken {
     End,
 }
 
-pub(super) async fn stream(
-    call: &Call,
-    (model, told): (&Model, &[EntityId]),
-    (news, stopped): (&Arc<News>, &watch::Sender<bool>),
-) -> Result<Reply, Problem> {
+async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply, Problem> {
     call.check_parameters(&["entity", "after"])?;
-    let entities = entities(call, model, told)?;
+    let entities = entities(call, &state.model, followed)?;
     let after = match position(call)? {
         Some(after) => after,
         None => call.db.newest_position().await?,
     };
     // Before the first look, so that nothing happens unnoticed between the two.
-    let news = news.follow();
+    let news = state.news.follow();
     // What is wrong is an answer of its own; later it could only end the stream.
     let first = call.db.events(&after, LOOKED).await?;
     let reply = Reply { media_type: EVENT_STREAM, ..Reply::empty(StatusCode::OK) };
@@ -74,17 +122,17 @@ pub(super) async fn stream(
     let place = call.origin.edge.streams.enter(call.origin.ip());
     let place = place.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
     let (to, pieces) = mpsc::channel(WAITING_MAX);
-    let (db, stopped) = (call.db.clone(), stopped.subscribe());
+    let (db, stopped) = (call.db.clone(), state.is_stopped.subscribe());
     let stream = Stream { db, entities, to, news, stopped, _place: place };
     tokio::spawn(stream.run(first));
     Ok(Reply { pieces: Some(pieces), ..reply })
 }
 
 /// The kinds of entities to tell of: those that were asked for, or all that the caller can read.
-fn entities(call: &Call, model: &Model, told: &[EntityId]) -> Result<Vec<String>, Problem> {
+fn entities(call: &Call, model: &Model, followed: &[EntityId]) -> Result<Vec<String>, Problem> {
     let mut entities = vec![];
     for (_, value) in call.parameters.iter().filter(|(name, _)| name == "entity") {
-        match model.find(value).filter(|entity| told.contains(entity)) {
+        match model.find(value).filter(|entity| followed.contains(entity)) {
             Some(_) => entities.push(value.clone()),
             None => {
                 let value = cut(value);
@@ -93,7 +141,7 @@ fn entities(call: &Call, model: &Model, told: &[EntityId]) -> Result<Vec<String>
         }
     }
     if entities.is_empty() {
-        entities.extend(told.iter().map(|id| model.entity(*id).name.clone()));
+        entities.extend(followed.iter().map(|id| model.entity(*id).name.clone()));
     }
     Ok(entities)
 }

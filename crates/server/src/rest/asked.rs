@@ -1,0 +1,72 @@
+//! The declared queries that are answered under one path.
+
+use keyloom_model::{Entity, EntityId, FieldId, ListId, UniqueId};
+
+use super::operation::Segment;
+
+/// The queries that are answered under one path, all of one entity.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) entity: EntityId,
+    /// The fields whose values are in the path, in its order.
+    pub(crate) in_path: Vec<FieldId>,
+    pub(crate) lists: Vec<ListId>,
+    pub(crate) uniques: Vec<UniqueId>,
+    pub(crate) wanted: Wanted,
+}
+
+/// What is asked for of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A page, which bounds of the order can narrow.
+    Page,
+    /// Counts.
+    Counts,
+}
+
+impl Asked {
+    /// The queries of an entity by the path under which they are answered: lists at theirs, uniques at
+    /// the entity's own, lists without a path under `lists`.
+    pub(crate) fn by_path(id: EntityId, entity: &Entity) -> Vec<(Vec<Segment>, Asked)> {
+        let own = Segment::path_of(entity);
+        let mut paths: Vec<(Vec<Segment>, Asked)> = vec![];
+        let mut at = |path: Vec<Segment>, in_path: Vec<FieldId>| -> usize {
+            let index = paths.iter().position(|(other, _)| *other == path);
+            index.unwrap_or_else(|| {
+                let (lists, uniques, wanted) = (vec![], vec![], Wanted::Page);
+                paths.push((path, Asked { entity: id, in_path, lists, uniques, wanted }));
+                paths.len() - 1
+            })
+        };
+        let mut queries = vec![];
+        for (list_id, list) in entity.lists() {
+            let (path, in_path) = match &list.path {
+                Some(parts) => Segment::declared_path(entity, parts),
+                None => {
+                    let below = [Segment::text("lists"), Segment::text(&list.name)];
+                    ([&own[..], &below].concat(), vec![])
+                }
+            };
+            queries.push((at(path, in_path), Some(list_id), None));
+        }
+        for (unique_id, _) in entity.uniques() {
+            queries.push((at(own.clone(), vec![]), None, Some(unique_id)));
+        }
+        for (index, list, unique) in queries {
+            let asked = &mut paths[index].1;
+            asked.lists.extend(list);
+            asked.uniques.extend(unique);
+        }
+        paths
+    }
+
+    /// The lists among them for which something holds, to count in them.
+    pub(crate) fn counted(&self, is_counted: impl Fn(&ListId) -> bool) -> Asked {
+        Asked {
+            lists: self.lists.iter().copied().filter(is_counted).collect(),
+            uniques: vec![],
+            wanted: Wanted::Counts,
+            ..self.clone()
+        }
+    }
+}

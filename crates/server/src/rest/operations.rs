@@ -1,0 +1,123 @@
+//! Every operation, each in a file of its own. To add one, write the file, and name it in [`all`].
+
+mod batch;
+mod board;
+mod change;
+mod changes;
+mod changing;
+mod children;
+mod count;
+mod create;
+mod create_token;
+mod delete;
+mod docs;
+mod health;
+mod job;
+mod list;
+mod list_tokens;
+mod metrics;
+mod openapi;
+mod own;
+mod page;
+mod parts;
+mod rank;
+mod ranking;
+mod read;
+mod ready;
+mod replace;
+mod revoke_token;
+mod transaction;
+mod values;
+
+use std::collections::BTreeSet;
+
+use keyloom_model::{Entity, EntityId, Model};
+
+pub(super) use own::own;
+pub(super) use transaction::Transaction;
+
+use super::asked::Asked;
+use super::operation::Operation;
+
+/// Every operation of a model but those that are closed, those of the server itself last.
+///
+/// # Errors
+///
+/// If there is no operation of a name that is to be closed.
+pub(crate) fn all(model: &Model, closed: &[&str]) -> Result<Vec<Operation>, String> {
+    let of_entities = model.entities().flat_map(|(id, entity)| of_entity(model, id, entity));
+    let mut all: Vec<Operation> = of_entities.collect();
+    let own_names = of_server(vec![]).into_iter().map(|operation| operation.name);
+    let mut taken: BTreeSet<String> = own_names.collect();
+    for operation in &mut all {
+        operation.name = free_name(&operation.name, &mut taken);
+    }
+    for name in closed {
+        let index = all.iter().position(|operation| operation.name == *name);
+        let index = index.ok_or_else(|| format!("There is no operation `{name}` to close."))?;
+        all.remove(index);
+    }
+    let followed = followed(&all, model);
+    all.extend(of_server(followed));
+    Ok(all)
+}
+
+fn of_entity(model: &Model, id: EntityId, entity: &Entity) -> Vec<Operation> {
+    let mut all = match model.jobs() == Some(id) {
+        true => {
+            let steps = job::JobStep::ALL.map(|step| job::job(id, entity, step));
+            [read::read(id, entity), delete::delete(id, entity)].into_iter().chain(steps).collect()
+        }
+        false => vec![
+            create::create(id, entity),
+            read::read(id, entity),
+            replace::replace(id, entity),
+            change::change(id, entity),
+            delete::delete(id, entity),
+        ],
+    };
+    all.extend(children::children(model, id, entity));
+    for (path, asked) in Asked::by_path(id, entity) {
+        let values = values::values(entity, &path, &asked);
+        all.push(list::list(entity, path, asked));
+        all.extend(values);
+    }
+    all.extend(count::counts(id, entity));
+    for (board_id, board) in entity.boards() {
+        all.push(board::board(id, board_id, board));
+        all.push(rank::rank(id, board_id, board));
+    }
+    all
+}
+
+fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
+    vec![
+        transaction::transaction(),
+        batch::batch(),
+        changes::changes(followed),
+        list_tokens::list_tokens(),
+        create_token::create_token(),
+        revoke_token::revoke_token(),
+        metrics::metrics(),
+        health::health(),
+        ready::ready(),
+        openapi::openapi(),
+        docs::docs(),
+    ]
+}
+
+/// The entities whose changes can be followed: those that can be read one by one, and no others.
+fn followed(operations: &[Operation], model: &Model) -> Vec<EntityId> {
+    let reads = |operation: &&Operation| operation.action.is_read_of_one();
+    let read = operations.iter().filter(reads).filter_map(|operation| operation.action.entity());
+    // Jobs are of all tenants.
+    read.filter(|id| model.jobs() != Some(*id)).collect()
+}
+
+/// The name, with a number if it is taken: the list `b_c` of `a` and the list `c` of `a_b` would
+/// share one, as would the server's own `create_token` and that of an entity.
+fn free_name(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| taken.insert(name.clone())).unwrap_or_else(|| name.to_owned())
+}

@@ -1,0 +1,156 @@
+//! `POST /batch`: several requests, each for itself.
+
+use hyper::{Method, StatusCode};
+use keyloom::Record;
+use keyloom_model::{EntityId, Model};
+use serde_json::{Value as Json, json};
+use tokio::task::JoinSet;
+
+use super::super::access::Role;
+use super::super::call::{Call, Reply};
+use super::super::example::example;
+use super::super::openapi::{Answer, BODY, Body, Description, Group};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
+use super::parts::{Part, list_schema, parts};
+
+#[derive(Debug)]
+struct Batch;
+
+pub(super) fn batch() -> Operation {
+    Operation::new("batch".to_owned(), Method::POST, Segment::path("/batch"), Batch)
+}
+
+impl Action for Batch {
+    /// What its parts need is checked for each.
+    fn access(&self) -> Access {
+        Access::Role(Role::Reader)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let details = "Up to 100, at the same time. The answer has one result for each: a status, \
+                       and a body or a problem.";
+        let own = [Kind::BadParameter, Kind::Invalid, Kind::TooLarge];
+        Description {
+            details: vec![details.to_owned()],
+            body: Some(Body::json(body(model), example_body(model))),
+            answers: vec![Answer::json(200, "The results.", answer())],
+            problems: [BODY, &own].concat(),
+            is_of_all_entities: true,
+            ..Description::new(Group::Together, "Make several requests, each for itself")
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, &state.model))
+    }
+}
+
+async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
+    call.check_parameters(&[])?;
+    if call.idempotency_key()?.is_some() {
+        let detail = "The parts of a batch happen each for itself, so one key cannot be about \
+                      all of them: use `/transaction`, or leave `Idempotency-Key` out.";
+        return Err(Problem::new(Kind::BadHeader, detail));
+    }
+    let parts = parts(call, model, "requests")?;
+    let count = parts.len();
+    // At the same time, so that they share what a sync costs.
+    let mut running = JoinSet::new();
+    for (index, part) in parts.into_iter().enumerate() {
+        let db = call.db.clone();
+        running.spawn(async move { (index, answer_part(&db, part).await) });
+    }
+    let mut results = vec![String::new(); count];
+    while let Some(joined) = running.join_next().await {
+        let (index, answer) = joined
+            .map_err(|error| Problem::new(Kind::Internal, "").with_cause(error.to_string()))?;
+        results[index] = match answer {
+            Ok((status, Some(body))) => {
+                format!("{{\"status\":{},\"body\":{body}}}", status.as_u16())
+            }
+            Ok((status, None)) => format!("{{\"status\":{}}}", status.as_u16()),
+            Err(problem) => {
+                let status = problem.status().as_u16();
+                format!("{{\"status\":{status},\"problem\":{}}}", problem.to_json(&call.request_id))
+            }
+        };
+    }
+    let body = format!("{{\"results\":[{}]}}", results.join(","));
+    Ok(Reply::json(StatusCode::OK, body))
+}
+
+async fn answer_part(
+    db: &keyloom::Db,
+    part: Part,
+) -> Result<(StatusCode, Option<String>), Problem> {
+    match part {
+        Part::Get { entity, id } => {
+            let record = db.get(&entity, &id).await?;
+            let record = record.ok_or(keyloom::Error::NotFound { entity, id })?;
+            Ok((StatusCode::OK, Some(record.to_json())))
+        }
+        Part::Change { change, done } => {
+            let record = db.transact(vec![change]).await?.pop().flatten();
+            Ok((done, record.as_ref().map(Record::to_json)))
+        }
+    }
+}
+
+/// The body of `/batch`. Its documents are judged one by one, and what is wrong with one is told in
+/// its result, so that any object can be one.
+fn body(model: &Model) -> Json {
+    let names = |is_named: &dyn Fn(EntityId) -> bool| {
+        let named = model.entities().filter(|(id, _)| is_named(*id));
+        let names: Vec<&str> = named.map(|(_, entity)| entity.name.as_str()).collect();
+        json!({ "enum": names })
+    };
+    let (entity, written) = (names(&|_| true), names(&|id| model.jobs() != Some(id)));
+    let (text, document) = (json!({ "type": "string" }), json!({ "type": "object" }));
+    let part = |members: Json, required: &[&str]| {
+        json!({ "type": "object", "properties": members, "required": required,
+                "additionalProperties": false })
+    };
+    let parts = [
+        part(json!({ "create": written, "document": document }), &["create", "document"]),
+        part(
+            json!({ "update": written, "id": text, "document": document, "version": text }),
+            &["update", "id", "document"],
+        ),
+        part(
+            json!({ "put": written, "id": text, "document": document, "version": text }),
+            &["put", "id", "document"],
+        ),
+        part(json!({ "delete": entity, "id": text, "version": text }), &["delete", "id"]),
+        part(json!({ "get": entity, "id": text }), &["get", "id"]),
+    ];
+    list_schema("requests", json!({ "anyOf": parts }))
+}
+
+/// The answer of `/batch`.
+fn answer() -> Json {
+    let status = json!({ "type": "integer", "minimum": 200, "maximum": 599 });
+    let result = json!({
+        "type": "object",
+        "properties": {
+            "status": status,
+            "body": { "type": "object", "description": "The entity." },
+            "problem": { "$ref": "#/components/schemas/Problem" },
+        },
+        "required": ["status"], "additionalProperties": false,
+    });
+    json!({
+        "type": "object", "properties": { "results": { "type": "array", "items": result } },
+        "required": ["results"], "additionalProperties": false,
+    })
+}
+
+fn example_body(model: &Model) -> Option<Json> {
+    let (_, entity) = model.entities().next()?;
+    let document = example(model, entity);
+    Some(json!({ "requests": [
+        { "create": entity.name, "document": document },
+        { "get": entity.name, "id": format!("ID OF {}", entity.name) },
+    ] }))
+}

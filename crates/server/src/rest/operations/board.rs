@@ -1,0 +1,93 @@
+//! `GET /boards/popular`: a page of a leaderboard, or the part around one.
+
+use hyper::Method;
+use keyloom::Ranked;
+use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
+
+use super::super::access::Role;
+use super::super::call::{Call, Reply};
+use super::super::openapi::{Answer, Description, Group, cursor, limit, query, spoken};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
+use super::ranking::{
+    by_parameter, details, fields, not_on_it, of_schema, page, page_schema, ranked_schema,
+    ranked_value, shown, values_by,
+};
+
+/// Parameters that are no fields.
+const PARAMETERS: [&str; 3] = ["limit", "cursor", "around"];
+
+#[derive(Debug)]
+struct BoardPage(EntityId, BoardId);
+
+pub(super) fn board(entity: EntityId, id: BoardId, board: &Board) -> Operation {
+    let path = vec![Segment::text("boards"), Segment::text(&board.name)];
+    let name = format!("board_{}", board.name);
+    Operation::new(name, Method::GET, path, BoardPage(entity, id))
+}
+
+impl Action for BoardPage {
+    fn access(&self) -> Access {
+        Access::Role(Role::Reader)
+    }
+
+    fn entity(&self) -> Option<EntityId> {
+        Some(self.0)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let entity = model.entity(self.0);
+        let board = entity.board(self.1);
+        let about = "Those before and after this one, `limit` of each; instead of `cursor`.";
+        let mut parameters: Vec<_> = fields(entity, &board.by).map(by_parameter).collect();
+        parameters.push(query("around", about, of_schema((entity, board))));
+        parameters.extend([limit(10, "How many at most."), cursor()]);
+        let schema = page_schema(ranked_schema((entity, board)));
+        Description {
+            details: details((entity, board)),
+            query: parameters,
+            answers: vec![Answer::json(200, "A page of the board.", schema)],
+            problems: vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound, Kind::Building],
+            ..Description::new(Group::Entity(self.0), format!("The board: {}", spoken(&board.name)))
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        let entity = state.model.entity(self.0);
+        Box::pin(run(call, (entity, entity.board(self.1))))
+    }
+
+    fn is_explained(&self) -> bool {
+        true
+    }
+}
+
+/// A page of a board, or the part around one.
+async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, Problem> {
+    let names = board.by.iter().map(|field| entity.field(*field).name.as_str());
+    let known: Vec<&str> = names.chain(PARAMETERS).collect();
+    call.check_parameters(&known)?;
+    let mut query = call.db.board(&board.name);
+    for (name, value) in values_by(call, entity, (&[], &board.by))? {
+        query = query.by(&name, value);
+    }
+    if let Some(limit) = call.limit()? {
+        query = query.limit(limit);
+    }
+    let shown = |one: Ranked| shown((entity, board), one);
+    if let Some(of) = call.parameter("around")? {
+        if call.parameter("cursor")?.is_some() {
+            let detail = "What is around one is one page: leave `cursor` or `around` out.";
+            return Err(Problem::new(Kind::BadCursor, detail));
+        }
+        let around = query.around(ranked_value((entity, board), of)?).await?;
+        let around = around.ok_or_else(|| not_on_it(board, of))?;
+        return Ok(page(around.into_iter().map(shown), None));
+    }
+    if let Some(cursor) = call.parameter("cursor")? {
+        query = query.after(cursor);
+    }
+    let found = query.read().await?;
+    Ok(page(found.items.into_iter().map(shown), found.next))
+}

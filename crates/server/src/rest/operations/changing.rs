@@ -1,0 +1,86 @@
+//! What operations that change one entity have in common.
+
+use hyper::header::HeaderName;
+use keyloom::{Change, Error, Once, Record};
+use keyloom_model::Entity;
+
+use super::super::call::{Call, Reply, Tags};
+use super::super::problem::{Kind, Problem};
+use super::super::uri::encode;
+
+/// Says that an answer is that of an earlier request with the same key.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// What a change left, one record for each.
+pub(crate) struct Done {
+    pub(crate) records: Vec<Option<Record>>,
+    /// Whether it had happened before, with the same key.
+    is_replayed: bool,
+}
+
+impl Done {
+    /// The answer, which says if it is that of an earlier request.
+    pub(crate) fn reply(&self, reply: Reply) -> Reply {
+        if self.is_replayed { reply.with(REPLAYED, "true") } else { reply }
+    }
+
+    /// The entity of a change that was not a deletion.
+    pub(crate) fn record(&self) -> Result<&Record, Problem> {
+        let record = self.records.first().and_then(Option::as_ref);
+        record.ok_or_else(|| Error::Contended.into())
+    }
+}
+
+/// Makes changes for a client; once, if the request has a key.
+pub(crate) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, Problem> {
+    let changes = changes.into_iter().map(Change::from_client).collect();
+    let done = match call.idempotency_key()? {
+        None => call.db.transact(changes).await.map(Once::Now),
+        // Each token has keys of its own, as each tenant has.
+        Some(key) => {
+            let token = call.caller.token.as_deref().unwrap_or_default();
+            call.db.transact_once(&format!("{token} {key}"), changes).await
+        }
+    };
+    let done = done.map_err(|error| match (&error, call.if_match()) {
+        (Error::VersionMismatch { .. }, Ok(Tags::Of(_))) => {
+            Problem::new(Kind::VersionMismatch, error.to_string())
+        }
+        // Created by somebody else since `replace` looked.
+        (Error::Exists { .. }, _) if call.if_none_match().is_ok_and(|tags| tags == Tags::Any) => {
+            Problem::new(Kind::VersionMismatch, error.to_string())
+        }
+        _ => Problem::from(error),
+    })?;
+    let is_replayed = matches!(done, Once::Before(_));
+    Ok(Done { records: done.records(), is_replayed })
+}
+
+/// The change, if the entity has a version that the request names.
+pub(crate) async fn expecting(
+    call: &Call,
+    entity: &Entity,
+    change: Change,
+) -> Result<Change, Problem> {
+    let versions = match call.if_match()? {
+        Tags::Absent | Tags::Any => return Ok(change),
+        Tags::Of(versions) => versions,
+    };
+    if let [version] = &versions[..] {
+        return Ok(change.expecting(version));
+    }
+    let record = call.db.get(&entity.name, call.value(0)).await?;
+    let record = record.ok_or_else(|| not_found(entity, call.value(0)))?;
+    // One that is in the list, or one that it cannot have.
+    let named = versions.iter().find(|version| *version == record.version());
+    Ok(change.expecting(named.map_or("", String::as_str)))
+}
+
+/// Where one is served.
+pub(crate) fn location(entity: &Entity, id: &str) -> String {
+    format!("{}/{}", entity.path, encode(id))
+}
+
+pub(crate) fn not_found(entity: &Entity, id: &str) -> Problem {
+    Error::NotFound { entity: entity.name.clone(), id: id.to_owned() }.into()
+}

@@ -1,0 +1,193 @@
+//! `GET /products/{product}/ratings`: how many there are, as one number or split by fields.
+
+use hyper::{Method, StatusCode};
+use keyloom::{Item, Value};
+use keyloom_model::{Count, CountId, Entity, EntityId, FieldId, Model};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::access::Role;
+use super::super::call::{Call, Reply, bad_parameter, cut};
+use super::super::openapi::{
+    Answer, Description, Form, Group, Parameter, PathValues, Values, cursor, explained, id, limit,
+    names, of_list, one_value, query, schema, spoken,
+};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::Problem;
+use super::super::question::value;
+use super::super::state::State;
+use super::list::check_path;
+use super::ranking::{bare, by_parameter, fields, object, page, page_schema, sign_rule, values_by};
+
+/// Parameters that are no fields.
+const PARAMETERS: [&str; 3] = ["split", "limit", "cursor"];
+
+#[derive(Debug)]
+struct CountOf {
+    entity: EntityId,
+    count: CountId,
+    /// The fields whose values are in the path, in its order.
+    in_path: Vec<FieldId>,
+}
+
+/// The counts of an entity, those without a path under `counts`.
+pub(super) fn counts(id: EntityId, entity: &Entity) -> impl Iterator<Item = Operation> {
+    entity.counts().map(move |(count_id, count)| {
+        let (path, in_path) = match &count.path {
+            Some(parts) => Segment::declared_path(entity, parts),
+            None => {
+                let below = vec![Segment::text("counts"), Segment::text(&count.name)];
+                ([Segment::path_of(entity), below].concat(), vec![])
+            }
+        };
+        let name = format!("count_{}_{}", entity.name, count.name);
+        let action = CountOf { entity: id, count: count_id, in_path };
+        Operation::new(name, Method::GET, path, action)
+    })
+}
+
+impl CountOf {
+    /// The fields of `by` that the path leaves open.
+    fn open_fields(&self, count: &Count) -> Vec<FieldId> {
+        count.by.iter().copied().filter(|field| !self.in_path.contains(field)).collect()
+    }
+}
+
+impl Action for CountOf {
+    fn access(&self) -> Access {
+        Access::Role(Role::Reader)
+    }
+
+    fn entity(&self) -> Option<EntityId> {
+        Some(self.entity)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let entity = model.entity(self.entity);
+        let count = entity.count(self.count);
+        let summary = format!("Count every {}: {}", spoken(&entity.name), spoken(&count.name));
+        let (schema, example) = answer((entity, count));
+        let answer = Answer::json(200, "How many there are.", schema).with_example(example);
+        Description {
+            details: details((entity, count)),
+            path_values: PathValues { fields_of: Some(self.entity), others: id() },
+            query: parameters((entity, count), &self.open_fields(count)),
+            answers: vec![answer],
+            problems: of_list(entity, &self.in_path),
+            ..Description::new(Group::Entity(self.entity), summary)
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, &state.model, self))
+    }
+
+    fn is_explained(&self) -> bool {
+        true
+    }
+}
+
+/// `{"count": 3}`, or with `split` a page of `{"values": {"rating": 5}, "count": 3}`.
+async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem> {
+    let (entity, in_path) = (model.entity(of.entity), &of.in_path[..]);
+    let count = entity.count(of.count);
+    let open = of.open_fields(count);
+    let names = |fields: &[FieldId]| -> Vec<String> {
+        fields.iter().map(|field| entity.field(*field).name.clone()).collect()
+    };
+    let fields = [names(&open), names(&count.split)].concat();
+    let known: Vec<&str> = fields.iter().map(String::as_str).chain(PARAMETERS).collect();
+    call.check_parameters(&known)?;
+    let mut query = call.db.count(&entity.name, &count.name);
+    for (name, value) in values_by(call, entity, (in_path, &open))? {
+        query = query.by(&name, value);
+    }
+    for field in count.split.iter().map(|field| entity.field(*field)) {
+        if let Some(text) = call.parameter(&field.name)? {
+            query = query.only(&field.name, value(field, bare(text))?);
+        }
+    }
+    // Also where there is one number, and no page of them, they must be what they should.
+    let (limit, cursor) = (call.limit()?, call.parameter("cursor")?);
+    let Some(split) = call.parameter("split")? else {
+        let total = query.total().await?;
+        if total == 0 {
+            check_path(call, model, (entity, in_path)).await?;
+        }
+        return Ok(Reply::json(StatusCode::OK, format!("{{\"count\":{total}}}")));
+    };
+    for name in split.split(',') {
+        if !names(&count.split).iter().any(|field| field == name) {
+            let (name, names) = (cut(name), names(&count.split).join("`, `"));
+            let detail = format!("It is not split by `{name}`: it takes `{names}`.");
+            return Err(bad_parameter(detail));
+        }
+        query = query.split(name);
+    }
+    if let Some(limit) = limit {
+        query = query.limit(limit);
+    }
+    if let Some(cursor) = cursor {
+        query = query.after(cursor);
+    }
+    let counts = query.read().await?;
+    if counts.items.is_empty() {
+        check_path(call, model, (entity, in_path)).await?;
+    }
+    let items = counts.items.into_iter().map(|(values, count)| {
+        Item::from([("values", Value::M(entity.show(&values))), ("count", Value::from(count))])
+    });
+    Ok(page(items, counts.next))
+}
+
+/// What a count takes in its query.
+fn parameters((entity, count): (&Entity, &Count), open: &[FieldId]) -> Vec<Parameter> {
+    let mut all: Vec<Parameter> =
+        open.iter().map(|field| by_parameter(entity.field(*field))).collect();
+    let names: Vec<&str> = fields(entity, &count.split).map(|field| field.name.as_str()).collect();
+    for field in fields(entity, &count.split) {
+        let about = format!("Only those with this {}.{}", spoken(&field.name), sign_rule(field));
+        all.push(query(&field.name, &about, one_value(field)));
+    }
+    if !names.is_empty() {
+        let item = json!({ "type": "string", "enum": names });
+        let schema = json!({ "type": "array", "items": item, "minItems": 1, "uniqueItems": true });
+        let about = format!(
+            "One number for each value: `{}`, or several with commas between them. A field that \
+             is given a value cannot be named.",
+            names.join("`, `")
+        );
+        all.push(Parameter { values: Values::Joined, ..query("split", &about, schema) });
+        all.extend([limit(100, "How many numbers at most, with `split`."), cursor()]);
+    }
+    all
+}
+
+/// A number, or a page of them.
+fn answer((entity, count): (&Entity, &Count)) -> (Json, Json) {
+    let number = json!({ "type": "integer", "minimum": 0 });
+    let one = object(&[("count", number.clone()), ("explain", explained())], &["count"]);
+    if count.split.is_empty() {
+        return (one, json!({ "count": 3 }));
+    }
+    let values = fields(entity, &count.split)
+        .map(|field| (field.name.clone(), schema(&field.of, Form::Shown)));
+    let values = json!({
+        "type": "object", "properties": values.collect::<Map<String, Json>>(),
+        "additionalProperties": false,
+    });
+    let item = object(&[("values", values), ("count", number)], &["values", "count"]);
+    (json!({ "oneOf": [one, page_schema(item)] }), json!({ "count": 3 }))
+}
+
+/// What is counted, in sentences.
+fn details((entity, count): (&Entity, &Count)) -> Vec<String> {
+    let mut text = format!("The count `{}`", count.name);
+    if !count.by.is_empty() {
+        text.push_str(&format!(" of one {}", names(entity, &count.by)));
+    }
+    let mut all = vec![format!("{text}. It is exact.")];
+    if !count.split.is_empty() {
+        all.push("Without `split` the answer is one number; with it, those that are not 0.".into());
+    }
+    all
+}

@@ -1,0 +1,92 @@
+//! `POST /tokens`: creates a token.
+
+use hyper::{Method, StatusCode};
+use keyloom::{Item, Value};
+use keyloom_model::{FieldType, Model};
+use keyloom_store::Time;
+use serde_json::json;
+
+use super::super::access::Role;
+use super::super::call::{Call, Reply, cut};
+use super::super::openapi::{
+    Answer, AnswerHeader, BODY, Body, Description, Group, token_made, token_request,
+};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
+use super::super::token::TokenRequest;
+use super::super::tokens::Tokens;
+use super::list_tokens::check;
+
+#[derive(Debug)]
+struct CreateToken;
+
+pub(super) fn create_token() -> Operation {
+    Operation::new("create_token".to_owned(), Method::POST, Segment::path("/tokens"), CreateToken)
+}
+
+impl Action for CreateToken {
+    fn access(&self) -> Access {
+        Access::Role(Role::Admin)
+    }
+
+    fn describe(&self, _: &Model) -> Description {
+        let details = "The member `token` of the answer is shown this once. With the first token, \
+                       whoever has none is not let in any more.";
+        let example = json!({ "name": "the shop's till", "role": "writer" });
+        let created = Answer::json(201, "The token, with its text.", token_made());
+        Description {
+            details: vec![details.to_owned()],
+            body: Some(Body::json(token_request(), Some(example))),
+            answers: vec![created.with(&[AnswerHeader::Location])],
+            problems: [BODY, &[Kind::BadParameter, Kind::Invalid]].concat(),
+            ..Description::new(Group::Tokens, "Make a token")
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, &state.tokens))
+    }
+}
+
+async fn run(call: &Call, tokens: &Tokens) -> Result<Reply, Problem> {
+    check(call)?;
+    let request = request(call.document()?)?;
+    let (token, text) = tokens.create(request).await?;
+    let mut shown = token.to_json();
+    shown["token"] = json!(text);
+    let reply = Reply::json(StatusCode::CREATED, shown.to_string());
+    Ok(reply.at(format!("/tokens/{}", token.id)))
+}
+
+/// `{"name": ..., "role": ..., "tenant": ..., "expires": ...}`, the last two if wanted.
+fn request(mut document: Item) -> Result<TokenRequest, Problem> {
+    let invalid = |detail: String| Problem::new(Kind::Invalid, detail);
+    let mut text = |name: &str| match document.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::S(text)) => Ok(Some(text)),
+        Some(_) => Err(invalid(format!("`{name}` is a text."))),
+    };
+    let (name, role) = (text("name")?.unwrap_or_default(), text("role")?);
+    let (tenant, expires) = (text("tenant")?, text("expires")?);
+    if let Some(name) = document.names().next() {
+        let detail = format!(
+            "There is no `{}`: a token has `name`, `role`, `tenant` and `expires`.",
+            cut(name.as_str())
+        );
+        return Err(invalid(detail));
+    }
+    let role = role.as_deref().and_then(Role::of_name).ok_or_else(|| {
+        invalid(format!("`role` is one of `{}`.", Role::ALL.map(Role::name).join("`, `")))
+    })?;
+    let expires = expires.map(|text| time(&text)).transpose()?;
+    TokenRequest { role, tenant, name, expires }.checked().map_err(|detail| invalid(detail.into()))
+}
+
+fn time(text: &str) -> Result<Time, Problem> {
+    let ms = FieldType::Time.take(&Value::from(text));
+    // A moment before 1970 is as good as its start: it is over.
+    let ms = ms.as_n().and_then(|ms| ms.to_i64()).map(|ms| u64::try_from(ms).unwrap_or_default());
+    let detail = "`expires` is a time such as `2030-01-01T00:00:00Z`.";
+    ms.map(Time).ok_or_else(|| Problem::new(Kind::Invalid, detail))
+}

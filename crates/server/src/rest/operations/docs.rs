@@ -1,0 +1,43 @@
+//! `GET /docs`: the description of all operations, for people.
+
+use std::future::ready;
+
+use hyper::Method;
+use keyloom_model::Model;
+use serde_json::json;
+
+use super::super::call::Call;
+use super::super::openapi::{Answer, AnswerHeader, Description, Group, header};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::state::State;
+
+#[derive(Debug)]
+struct Docs;
+
+pub(super) fn docs() -> Operation {
+    Operation::new("docs".to_owned(), Method::GET, Segment::path("/docs"), Docs)
+}
+
+impl Action for Docs {
+    fn access(&self) -> Access {
+        Access::Anybody
+    }
+
+    fn describe(&self, _: &Model) -> Description {
+        let about = "Only if it is another one than you have: its `ETag`.";
+        let page = Answer::text("text/html").with(&[AnswerHeader::ETag]);
+        Description {
+            headers: vec![header("If-None-Match", about, json!({ "type": "string" }))],
+            answers: vec![page, Answer::not_modified()],
+            ..Description::new(Group::Service, "This description, for people")
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(ready(Ok(state.pages.docs.reply(&call.headers))))
+    }
+
+    fn is_immediate(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,39 @@
+//! `GET /healthz`: whether the server answers.
+
+use std::future::ready;
+
+use hyper::{Method, StatusCode};
+use keyloom_model::Model;
+
+use super::super::call::{Call, Reply};
+use super::super::openapi::{Answer, Description, Group};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::state::State;
+
+#[derive(Debug)]
+struct Health;
+
+pub(super) fn health() -> Operation {
+    Operation::new("health".to_owned(), Method::GET, Segment::path("/healthz"), Health)
+}
+
+impl Action for Health {
+    fn access(&self) -> Access {
+        Access::Anybody
+    }
+
+    fn describe(&self, _: &Model) -> Description {
+        Description {
+            answers: vec![Answer::status("It does.", "ok")],
+            ..Description::new(Group::Service, "Whether the server answers")
+        }
+    }
+
+    fn run<'c>(&'c self, _: &'c State, _: &'c Call) -> Running<'c> {
+        Box::pin(ready(Ok(Reply::json(StatusCode::OK, r#"{"status":"ok"}"#))))
+    }
+
+    fn is_immediate(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,254 @@
+//! `GET /tasks`: a page of a list, or what has a unique value.
+
+use hyper::Method;
+use keyloom::{End, ListQuery, Page, Record, Total, Value};
+use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, List, Model};
+use serde_json::json;
+
+use super::super::access::Role;
+use super::super::asked::Asked;
+use super::super::call::{Call, Reply, bad_parameter, quoted};
+use super::super::example::literal_of;
+use super::super::openapi::{
+    Answer, Description, Group, PathValues, TakenId, capital, cursor, id, limit, names, of_list,
+    of_question, of_tags, query, spoken, with_article, with_others,
+};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::question::{Listed, Question};
+use super::super::state::State;
+use super::changing::not_found;
+use super::page::{PageParts, page};
+
+#[derive(Debug)]
+struct ListPage(Asked);
+
+pub(super) fn list(entity: &Entity, path: Vec<Segment>, asked: Asked) -> Operation {
+    let name = match &asked.lists[..] {
+        [first, ..] => format!("list_{}_{}", entity.name, entity.list(*first).name),
+        [] => format!("find_{}", entity.name),
+    };
+    Operation::new(name, Method::GET, path, ListPage(asked))
+}
+
+impl Action for ListPage {
+    fn access(&self) -> Access {
+        Access::Role(Role::Reader)
+    }
+
+    fn entity(&self) -> Option<EntityId> {
+        Some(self.0.entity)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let ListPage(asked) = self;
+        let entity = model.entity(asked.entity);
+        let mut query = of_question(entity, asked);
+        query.extend(of_tags(entity, asked));
+        if !asked.lists.is_empty() {
+            query.extend([limit(20, "How many at most."), cursor()]);
+            query.push(flag("reverse", "From the end."));
+            let about = "Whether to say how many there are on all pages.";
+            query.extend(entity.is_numbered().then(|| flag("total", about)));
+        }
+        query.extend(with_others(model, asked.entity));
+        Description {
+            details: details(entity, asked),
+            path_values: PathValues { fields_of: Some(asked.entity), others: id() },
+            query,
+            answers: vec![Answer::page(model, asked.entity)],
+            problems: of_list(entity, &asked.in_path),
+            ids: ids_in_path(entity, asked),
+            ..Description::new(Group::Entity(asked.entity), summary(entity, asked))
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, &state.model, &self.0))
+    }
+
+    fn is_explained(&self) -> bool {
+        true
+    }
+
+    fn lists(&self) -> Option<&Asked> {
+        Some(&self.0)
+    }
+}
+
+fn flag(name: &str, about: &str) -> super::super::openapi::Parameter {
+    query(name, about, json!({ "type": "boolean", "default": false }))
+}
+
+/// The ids that a path takes as values of fields.
+pub(super) fn ids_in_path(entity: &Entity, asked: &Asked) -> Vec<TakenId> {
+    let fields = asked.in_path.iter().map(|field| entity.field(*field));
+    let taken = fields.filter_map(|field| match field.of {
+        FieldType::Ref(of, _) => {
+            Some(TakenId { of, place: "parameters", name: field.name.clone() })
+        }
+        _ => None,
+    });
+    taken.collect()
+}
+
+async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem> {
+    let entity = model.entity(asked.entity);
+    let in_path = (entity, &asked.in_path[..]);
+    match asked.question(entity, call, &asked.paging(entity))? {
+        Question::Find(values) => {
+            // There is one page, from either end.
+            call.limit()?;
+            call.is_reversed()?;
+            if call.parameter("cursor")?.is_some() {
+                let detail = "At most one can be found, and nothing follows: leave `cursor` out.";
+                return Err(Problem::new(Kind::BadCursor, detail));
+            }
+            let values: Vec<(&str, Value)> =
+                values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            let found = call.db.find(&entity.name, &values).await?;
+            let total = Total { count: u64::from(found.is_some()), end: End::Exhausted };
+            let total = wants_total(call)?.then_some(total);
+            let items: Vec<Record> = found.into_iter().collect();
+            if items.is_empty() {
+                check_path(call, model, in_path).await?;
+            }
+            page(call, entity, PageParts { items, total, ..PageParts::default() }).await
+        }
+        Question::List(listed) => {
+            check_countable(call, &listed)?;
+            let query = paged(call, query_of(call, entity, listed))?;
+            let total = match wants_total(call)? {
+                true => Some(query.total().await?),
+                false => None,
+            };
+            let Page { items, next, previous, .. } = query.read().await?;
+            // Also if more follows: all of it may be going with what the path refers to.
+            if items.is_empty() {
+                check_path(call, model, in_path).await?;
+            }
+            page(call, entity, PageParts { items, next, previous, total }).await
+        }
+    }
+}
+
+/// Everything that the path refers to must be there: a list under something that is not there is not
+/// found, and not empty. To be asked where nothing is found, so that pages do not pay for it.
+pub(super) async fn check_path(
+    call: &Call,
+    model: &Model,
+    (entity, in_path): (&Entity, &[FieldId]),
+) -> Result<(), Problem> {
+    for (place, field) in in_path.iter().enumerate() {
+        let FieldType::Ref(target, _) = entity.field(*field).of else { continue };
+        let (target, id) = (model.entity(target), call.value(place));
+        if call.db.get(&target.name, id).await?.is_none() {
+            return Err(not_found(target, id));
+        }
+    }
+    Ok(())
+}
+
+/// The question to a list.
+pub(super) fn query_of(call: &Call, entity: &Entity, listed: Listed) -> ListQuery {
+    let query = call.db.list(&entity.name, &entity.list(listed.list).name);
+    let query = listed.by.into_iter().fold(query, |query, (name, value)| query.by(&name, value));
+    let query = listed.bounds.into_iter().fold(query, |query, bound| bound.narrow(query));
+    listed.filters.into_iter().fold(query, ListQuery::filter)
+}
+
+/// Which page is asked for.
+fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
+    if call.is_reversed()? {
+        query = query.backward();
+    }
+    if let Some(limit) = call.limit()? {
+        query = query.limit(limit);
+    }
+    Ok(match call.parameter("cursor")? {
+        Some(cursor) => query.after(cursor),
+        None => query,
+    })
+}
+
+/// Filters are counted, ranges are not.
+fn check_countable(call: &Call, listed: &Listed) -> Result<(), Problem> {
+    if listed.bounds.is_empty() || !wants_total(call)? {
+        return Ok(());
+    }
+    let mut names: Vec<&str> = listed.bounds.iter().map(|bound| bound.field.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let names = quoted(&names);
+    Err(bad_parameter(format!(
+        "`total` cannot be combined with a range of the list's order, here of {names}: it counts \
+         what filters by tags and facets match. Leave out `total` or {names}."
+    )))
+}
+
+fn wants_total(call: &Call) -> Result<bool, Problem> {
+    Ok(call.parsed("total", "`true` or `false`")?.unwrap_or(false))
+}
+
+fn summary(entity: &Entity, asked: &Asked) -> String {
+    let name = spoken(&entity.name);
+    match &asked.lists[..] {
+        [] => format!("Find {}", with_article(&entity.name)),
+        [first, ..] => format!("List every {name}: {}", spoken(&entity.list(*first).name)),
+    }
+}
+
+/// A sentence for each query that is answered under one path.
+fn details(entity: &Entity, asked: &Asked) -> Vec<String> {
+    let lists = asked.lists.iter().map(|id| {
+        let list = entity.list(*id);
+        let given: Vec<FieldId> =
+            list.by.iter().copied().filter(|field| !asked.in_path.contains(field)).collect();
+        match given.is_empty() {
+            true => capital(&list_sentence(entity, list)),
+            false => format!("With {}: {}", names(entity, &given), list_sentence(entity, list)),
+        }
+    });
+    let uniques = asked.uniques.iter().map(|id| {
+        let unique = entity.unique(*id);
+        let fields: Vec<FieldId> = unique.within.iter().chain(&unique.fields).copied().collect();
+        format!("With {}: the one that has it, or none.", names(entity, &fields))
+    });
+    lists.chain(uniques).collect()
+}
+
+fn list_sentence(entity: &Entity, list: &List) -> String {
+    let mut text = format!("the list `{}`", list.name);
+    if !list.by.is_empty() {
+        text.push_str(&format!(" of one {}", names(entity, &list.by)));
+    }
+    let tests: Vec<String> = list
+        .filter
+        .iter()
+        .map(|test| {
+            let field = entity.field(test.field);
+            let value = literal_of(field, &test.value).unwrap_or_default();
+            format!("`{}` is `{value}`", field.name)
+        })
+        .collect();
+    if !tests.is_empty() {
+        text.push_str(&format!(" where {}", tests.join(" and ")));
+    }
+    let order: Vec<String> = list
+        .order
+        .iter()
+        .map(|order| {
+            let down = match order.direction {
+                Direction::Ascending => "",
+                Direction::Descending => " (the greatest first)",
+            };
+            format!("`{}`{down}", entity.field(order.field).name)
+        })
+        .collect();
+    match order.is_empty() {
+        true if entity.is_numbered() => text.push_str(", in order of creation."),
+        true => text.push_str(", in order of ids."),
+        false => text.push_str(&format!(", in order of {}.", order.join(", then "))),
+    }
+    text
+}

@@ -1,0 +1,43 @@
+//! `GET /openapi.json`: the description of all operations, for programs.
+
+use std::future::ready;
+
+use hyper::Method;
+use keyloom_model::Model;
+use serde_json::json;
+
+use super::super::call::Call;
+use super::super::openapi::{Answer, AnswerHeader, Description, Group, header};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::state::State;
+
+#[derive(Debug)]
+struct OpenApi;
+
+pub(super) fn openapi() -> Operation {
+    Operation::new("openapi".to_owned(), Method::GET, Segment::path("/openapi.json"), OpenApi)
+}
+
+impl Action for OpenApi {
+    fn access(&self) -> Access {
+        Access::Anybody
+    }
+
+    fn describe(&self, _: &Model) -> Description {
+        let about = "Only if it is another one than you have: its `ETag`.";
+        let document = Answer::json(200, "The description.", json!({ "type": "object" }));
+        Description {
+            headers: vec![header("If-None-Match", about, json!({ "type": "string" }))],
+            answers: vec![document.with(&[AnswerHeader::ETag]), Answer::not_modified()],
+            ..Description::new(Group::Service, "This description, as OpenAPI")
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(ready(Ok(state.pages.openapi.reply(&call.headers))))
+    }
+
+    fn is_immediate(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,100 @@
+//! A route that an application adds to those of its model.
+
+use axum::routing::MethodFilter;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode};
+use keyloom_model::Model;
+use serde_json::{Value as Json, json};
+
+use super::super::call::{Call, Reply};
+use super::super::openapi::{Answer, Body, Description, Group, PathValues};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::own_route::{OwnRequest, OwnRoute, OwnShape};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
+
+#[derive(Debug)]
+struct Own {
+    route: OwnRoute,
+    has_body: bool,
+    /// Of its answer; none if that is a page.
+    schema: Option<Json>,
+}
+
+/// # Errors
+///
+/// If the route is not a method and a path that begins with a word, or its answer is no JSON Schema.
+pub(in crate::rest) fn own(route: OwnRoute) -> Result<Operation, String> {
+    let method = Method::from_bytes(route.method.as_bytes())
+        .ok()
+        .filter(|method| MethodFilter::try_from(method.clone()).is_ok())
+        .ok_or_else(|| format!("The route {route:?} has no method."))?;
+    let path = Segment::path(route.path);
+    if !matches!(path.first(), Some(Segment::Text(first)) if !first.is_empty()) {
+        return Err(format!("The path of the route {route:?} does not begin with a word."));
+    }
+    let schema =
+        match route.answer {
+            OwnShape::Html => None,
+            OwnShape::Json(schema) => Some(serde_json::from_str(schema).map_err(|error| {
+                format!("The answer of the route {route:?} is no JSON: {error}")
+            })?),
+        };
+    let (name, has_body) = (route.name.to_owned(), method != Method::GET);
+    Ok(Operation::new(name, method, path, Own { route, has_body, schema }))
+}
+
+impl Action for Own {
+    fn access(&self) -> Access {
+        self.route.role.map_or(Access::Anybody, Access::Role)
+    }
+
+    fn describe(&self, _: &Model) -> Description {
+        let answer = match &self.schema {
+            None => Answer { media_type: "text/html", ..Answer::empty(200, "The page.") },
+            Some(schema) => Answer::json(200, "The answer.", schema.clone()),
+        };
+        let body = Body { is_required: false, ..Body::json(json!({}), None) };
+        Description {
+            path_values: PathValues { fields_of: None, others: json!({ "type": "string" }) },
+            body: self.has_body.then_some(body),
+            answers: vec![answer],
+            // The application's code answers with whatever it likes.
+            problems: Kind::ALL.to_vec(),
+            is_of_all_entities: true,
+            ..Description::new(Group::Application, self.route.summary)
+        }
+    }
+
+    fn run<'c>(&'c self, _: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, &self.route))
+    }
+}
+
+async fn run(call: &Call, route: &OwnRoute) -> Result<Reply, Problem> {
+    let request = OwnRequest {
+        db: call.db.clone(),
+        values: call.values.clone(),
+        parameters: call.parameters.clone(),
+        headers: texts(&call.headers),
+        body: call.body.to_vec(),
+    };
+    let answer = route.handler.answer(request).await?;
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    let mut reply = Reply::json(status, answer.body);
+    if let OwnShape::Html = route.answer {
+        reply.media_type = "text/html; charset=utf-8";
+    }
+    let named = answer.headers.into_iter();
+    let named = named.filter_map(|(name, v)| Some((HeaderName::try_from(name).ok()?, v)));
+    reply.headers = named.collect();
+    Ok(reply)
+}
+
+/// Those that are text, with their names in lower case.
+fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+    };
+    headers.iter().filter_map(text).collect()
+}

@@ -1,0 +1,76 @@
+//! `GET /boards/popular/{of}`: the rank and the score of one on a leaderboard.
+
+use hyper::{Method, StatusCode};
+use keyloom::item_to_json;
+use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
+
+use super::super::access::Role;
+use super::super::call::{Call, Reply};
+use super::super::openapi::{Answer, Description, Group, PathValues, explained, spoken};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
+use super::ranking::{
+    by_parameter, details, fields, not_on_it, of_schema, ranked_schema, ranked_value, shown,
+    values_by,
+};
+
+#[derive(Debug)]
+struct Rank(EntityId, BoardId);
+
+pub(super) fn rank(entity: EntityId, id: BoardId, board: &Board) -> Operation {
+    let board_path = [Segment::text("boards"), Segment::text(&board.name)];
+    let path = [&board_path[..], &[Segment::parameter("of")]].concat();
+    Operation::new(format!("rank_{}", board.name), Method::GET, path, Rank(entity, id))
+}
+
+impl Action for Rank {
+    fn access(&self) -> Access {
+        Access::Role(Role::Reader)
+    }
+
+    fn entity(&self) -> Option<EntityId> {
+        Some(self.0)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let entity = model.entity(self.0);
+        let board = entity.board(self.1);
+        let mut schema = ranked_schema((entity, board));
+        schema["properties"]["explain"] = explained();
+        Description {
+            details: details((entity, board)),
+            path_values: PathValues { fields_of: None, others: of_schema((entity, board)) },
+            query: fields(entity, &board.by).map(by_parameter).collect(),
+            answers: vec![Answer::json(200, "Its rank and score.", schema)],
+            problems: vec![Kind::BadParameter, Kind::NotFound, Kind::Building],
+            ..Description::new(
+                Group::Entity(self.0),
+                format!("One on the board: {}", spoken(&board.name)),
+            )
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        let entity = state.model.entity(self.0);
+        Box::pin(run(call, (entity, entity.board(self.1))))
+    }
+
+    fn is_explained(&self) -> bool {
+        true
+    }
+}
+
+/// One on a board: `{"of": "43", "rank": 1, "score": 150}`.
+async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, Problem> {
+    let names = board.by.iter().map(|field| entity.field(*field).name.as_str());
+    call.check_parameters(&names.collect::<Vec<&str>>())?;
+    let mut query = call.db.board(&board.name);
+    for (name, value) in values_by(call, entity, (&[], &board.by))? {
+        query = query.by(&name, value);
+    }
+    let of = call.value(0);
+    let found = query.rank(ranked_value((entity, board), of)?).await?;
+    let found = found.ok_or_else(|| not_on_it(board, of))?;
+    Ok(Reply::json(StatusCode::OK, item_to_json(&shown((entity, board), found))))
+}

@@ -1,0 +1,82 @@
+//! `GET /tasks/{id}`: reads an entity, with what it refers to and what belongs to it if asked for.
+
+use hyper::header::ETAG;
+use hyper::{Method, StatusCode};
+use keyloom_model::{Entity, EntityId, Model};
+
+use super::super::access::Role;
+use super::super::call::{Call, Reply, Tags, tag};
+use super::super::openapi::{
+    Answer, AnswerHeader, Description, Group, TakenId, header, version_tags, with_article,
+    with_others,
+};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
+use super::changing::not_found;
+
+#[derive(Debug)]
+struct Read(EntityId);
+
+pub(super) fn read(id: EntityId, entity: &Entity) -> Operation {
+    let name = format!("read_{}", entity.name);
+    Operation::new(name, Method::GET, Segment::path_of_one(entity), Read(id))
+}
+
+impl Action for Read {
+    fn access(&self) -> Access {
+        Access::Role(Role::Reader)
+    }
+
+    fn entity(&self) -> Option<EntityId> {
+        Some(self.0)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let one = with_article(&model.entity(self.0).name);
+        let about = "Only if it has another version: the `ETag` of the one you have.";
+        let shown = Answer::entity(model, self.0, 200, "The entity.").with(&[AnswerHeader::ETag]);
+        Description {
+            query: with_others(model, self.0).into_iter().collect(),
+            headers: vec![header("If-None-Match", about, version_tags())],
+            answers: vec![shown, Answer::not_modified()],
+            problems: vec![Kind::BadParameter, Kind::NotFound],
+            ids: vec![TakenId::in_path(self.0)],
+            ..Description::new(Group::Entity(self.0), format!("Read {one}"))
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, state.model.entity(self.0)))
+    }
+
+    fn is_explained(&self) -> bool {
+        true
+    }
+
+    fn is_read_of_one(&self) -> bool {
+        true
+    }
+}
+
+async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
+    let (id, known) = (call.value(0), call.if_none_match()?);
+    if let Some(with) = call.parameter("with")? {
+        call.check_parameters(&["with", "limit"])?;
+        let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;
+        let tree = tree.ok_or_else(|| not_found(entity, id))?;
+        // The version is that of the entity alone: it says nothing about what comes with it.
+        return Ok(Reply::json(StatusCode::OK, tree.to_json()).with(ETAG, tag(&tree.record)));
+    }
+    call.check_parameters(&["with"])?;
+    let record = call.db.get(&entity.name, id).await?.ok_or_else(|| not_found(entity, id))?;
+    let is_known = match known {
+        Tags::Absent => false,
+        Tags::Any => true,
+        Tags::Of(versions) => versions.iter().any(|version| version == record.version()),
+    };
+    Ok(match is_known {
+        true => Reply::empty(StatusCode::NOT_MODIFIED).with(ETAG, tag(&record)),
+        false => Reply::record(StatusCode::OK, &record),
+    })
+}

@@ -1,0 +1,40 @@
+//! `GET /readyz`: whether the server can read and write its data.
+
+use hyper::{Method, StatusCode};
+use keyloom_model::Model;
+
+use super::super::call::{Call, Reply};
+use super::super::openapi::{Answer, Description, Group};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::Kind;
+use super::super::state::State;
+
+#[derive(Debug)]
+struct Ready;
+
+pub(super) fn ready() -> Operation {
+    Operation::new("ready".to_owned(), Method::GET, Segment::path("/readyz"), Ready)
+}
+
+impl Action for Ready {
+    fn access(&self) -> Access {
+        Access::Anybody
+    }
+
+    fn describe(&self, _: &Model) -> Description {
+        Description {
+            answers: vec![Answer::status("It can.", "ready")],
+            problems: vec![Kind::WritesRefused],
+            ..Description::new(Group::Service, "Whether the server can read and write its data")
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, _: &'c Call) -> Running<'c> {
+        let ready = || Reply::json(StatusCode::OK, r#"{"status":"ready"}"#);
+        Box::pin(std::future::ready(state.readiness.check().map(|()| ready())))
+    }
+
+    fn is_immediate(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,127 @@
+//! `PUT /tasks/{id}`: replaces an entity, or creates it where clients give the ids.
+
+use hyper::{Method, StatusCode};
+use keyloom::{Change, Error, IdProblem, Record};
+use keyloom_model::{Entity, EntityId, IdSource, Model};
+use serde_json::json;
+
+use super::super::access::Role;
+use super::super::call::{Call, Reply, Tags};
+use super::super::example;
+use super::super::openapi::{
+    Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, TakenId, VERSIONED, header,
+    if_match, of_new, reference, with_article,
+};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
+use super::changing::{expecting, location, transact};
+
+#[derive(Debug)]
+struct Replace(EntityId);
+
+pub(super) fn replace(id: EntityId, entity: &Entity) -> Operation {
+    let name = format!("replace_{}", entity.name);
+    Operation::new(name, Method::PUT, Segment::path_of_one(entity), Replace(id))
+}
+
+impl Action for Replace {
+    fn access(&self) -> Access {
+        Access::Role(Role::Writer)
+    }
+
+    fn entity(&self) -> Option<EntityId> {
+        Some(self.0)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        use AnswerHeader::{ETag, Replayed};
+        let entity = model.entity(self.0);
+        let one = with_article(&entity.name);
+        let mut example = example::example(model, entity);
+        example.as_object_mut().map(|members| members.remove("id"));
+        let replaced = Answer::entity(model, self.0, 200, "It was replaced.");
+        let mut description = Description {
+            details: vec!["What is not named gets its default, or goes.".to_owned()],
+            headers: vec![if_match()],
+            body: Some(Body::json(reference(entity, ".replace"), Some(example))),
+            answers: vec![replaced.with(&[ETag, Replayed])],
+            problems: [BODY, CHANGE, VERSIONED, &of_new(entity)].concat(),
+            is_change: true,
+            ids: vec![TakenId::in_path(self.0)],
+            ..Description::new(Group::Entity(self.0), format!("Replace {one}"))
+        };
+        if entity.id_source == IdSource::Given {
+            description.details[0].push_str(" It is made if it is not there.");
+            let about = "`*`: only if there is none with this id.";
+            let any = json!({ "type": "string", "enum": ["*"] });
+            description.headers.push(header("If-None-Match", about, any));
+            description.answers.push(Answer::created(model, self.0));
+        }
+        description
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, state.model.entity(self.0)))
+    }
+}
+
+async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
+    call.check_parameters(&[])?;
+    let (id, mut document) = (call.value(0), call.document()?);
+    let must_be_new = call.if_none_match()? == Tags::Any && entity.id_source == IdSource::Given;
+    // One that must be new is looked for by the change itself: a repeat finds what it has made.
+    let before = match must_be_new {
+        true => None,
+        false => call.db.get(&entity.name, id).await?,
+    };
+    check_put(call, entity, before.as_ref())?;
+    let was_there = before.is_some();
+    let change = match must_be_new {
+        true => {
+            let named = document.insert("id", id);
+            if named.is_some_and(|named| named.as_s() != Some(id)) {
+                let (entity, problem) = (entity.name.clone(), IdProblem::Other);
+                return Err(Error::Id { entity, problem }.into());
+            }
+            Change::create_item(&entity.name, document)
+        }
+        false => expecting(call, entity, Change::put_item(&entity.name, id, document)).await?,
+    };
+    let done = transact(call, vec![change]).await?;
+    let reply = match was_there {
+        true => Reply::record(StatusCode::OK, done.record()?),
+        false => Reply::record(StatusCode::CREATED, done.record()?).at(location(entity, id)),
+    };
+    Ok(done.reply(reply))
+}
+
+/// The conditions that only a `PUT` can break, as it makes what is not there.
+fn check_put(call: &Call, entity: &Entity, before: Option<&Record>) -> Result<(), Problem> {
+    let id = call.value(0);
+    let is_excluded = match (call.if_none_match()?, before) {
+        (Tags::Absent, _) | (_, None) => false,
+        (Tags::Any, Some(_)) => true,
+        (Tags::Of(versions), Some(before)) => versions.iter().any(|v| v == before.version()),
+    };
+    if is_excluded {
+        return Err(there_already(entity, id));
+    }
+    let is_made = before.is_none() && entity.id_source == IdSource::Given;
+    if is_made && call.if_match()? != Tags::Absent {
+        let detail = format!(
+            "There is no `{}` with the id `{id}`: leave `If-Match` out to make it.",
+            entity.name
+        );
+        return Err(Problem::new(Kind::VersionMismatch, detail));
+    }
+    Ok(())
+}
+
+fn there_already(entity: &Entity, id: &str) -> Problem {
+    let detail = format!(
+        "There is a `{}` with the id `{id}`, and `If-None-Match` says that there must not be.",
+        entity.name
+    );
+    Problem::new(Kind::VersionMismatch, detail)
+}

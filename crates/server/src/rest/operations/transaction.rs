@@ -1,0 +1,146 @@
+//! `POST /transaction`: several changes, together or not at all.
+
+use hyper::{Method, StatusCode};
+use keyloom::Record;
+use keyloom_model::{Entity, IdSource, Model};
+use serde_json::{Value as Json, json};
+
+use super::super::access::Role;
+use super::super::call::{Call, Reply};
+use super::super::example::example;
+use super::super::explain::{self, EXPLAIN};
+use super::super::openapi::{
+    Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, VERSIONED, explained, id, of_new,
+    query, reference, with,
+};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::{Kind, Problem};
+use super::super::state::State;
+use super::changing::transact;
+use super::parts::{Part, list_schema, parts};
+
+#[derive(Debug)]
+pub(crate) struct Transaction;
+
+pub(super) fn transaction() -> Operation {
+    let path = Segment::path("/transaction");
+    Operation::new("transaction".to_owned(), Method::POST, path, Transaction)
+}
+
+impl Action for Transaction {
+    fn access(&self) -> Access {
+        Access::Role(Role::Writer)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let about = "Whether to tell what would be written and what that costs, and to do nothing.";
+        let details = "Up to 100 changes. The answer has what each entity is afterwards: null if it \
+                       is deleted.";
+        let of_entities: Vec<Kind> =
+            model.entities().flat_map(|(_, entity)| of_new(entity)).collect();
+        let results = Answer::json(200, "The results.", answer(model));
+        Description {
+            details: vec![details.to_owned()],
+            query: vec![query(EXPLAIN, about, json!({ "type": "boolean", "default": false }))],
+            body: Some(Body::json(body(model), example_body(model))),
+            answers: vec![results.with(&[AnswerHeader::Replayed])],
+            problems: [BODY, CHANGE, VERSIONED, &of_entities, &[Kind::InUse]].concat(),
+            is_change: true,
+            is_of_all_entities: true,
+            ..Description::new(Group::Together, "Make several changes, together or not at all")
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, &state.model))
+    }
+}
+
+async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
+    call.check_parameters(&[EXPLAIN])?;
+    let mut changes = vec![];
+    for part in parts(call, model, "changes")? {
+        match part {
+            Part::Change { change, .. } => changes.push(change),
+            Part::Get { .. } => {
+                let detail = "A transaction changes things: read with `/batch`.";
+                return Err(Problem::new(Kind::Invalid, detail));
+            }
+        }
+    }
+    if call.parsed(EXPLAIN, "`true` or `false`")?.unwrap_or(false) {
+        let writes = call.db.rehearse(changes).await?;
+        let body = json!({ "explain": explain::writes(&writes) }).to_string();
+        return Ok(Reply::json(StatusCode::OK, body));
+    }
+    let done = transact(call, changes).await?;
+    let json = |record: &Option<Record>| {
+        record.as_ref().map_or_else(|| "null".to_owned(), Record::to_json)
+    };
+    let results: Vec<String> = done.records.iter().map(json).collect();
+    let body = format!("{{\"results\":[{}]}}", results.join(","));
+    Ok(done.reply(Reply::json(StatusCode::OK, body)))
+}
+
+/// The body of `/transaction`.
+fn body(model: &Model) -> Json {
+    // Of what can be done to a job, deleting it is all that goes with others.
+    let changes = model.entities().flat_map(|(id, entity)| {
+        let all = changes(entity);
+        let skipped = if model.jobs() == Some(id) { all.len() - 1 } else { 0 };
+        all.into_iter().skip(skipped)
+    });
+    let changes: Vec<Json> = changes.collect();
+    list_schema("changes", json!({ "anyOf": changes }))
+}
+
+/// The answer of `/transaction`.
+fn answer(model: &Model) -> Json {
+    let entities = model.entities().map(|(_, entity)| reference(entity, ""));
+    let results: Vec<Json> = entities.chain([json!({ "type": "null" })]).collect();
+    json!({
+        "type": "object",
+        "properties": {
+            "results": { "type": "array", "items": { "anyOf": results } },
+            "explain": explained(),
+        },
+        "anyOf": [{ "required": ["results"] }, { "required": ["explain"] }],
+        "additionalProperties": false,
+    })
+}
+
+fn example_body(model: &Model) -> Option<Json> {
+    let (_, entity) = model.entities().next()?;
+    let document = example(model, entity);
+    Some(json!({ "changes": [
+        { "create": entity.name, "document": document },
+        { "delete": entity.name, "id": format!("ID OF {}", entity.name) },
+    ] }))
+}
+
+/// What can be done to an entity, each with a document of its kind.
+fn changes(entity: &Entity) -> [Json; 4] {
+    let part = |verb: &str, members: Json, required: &[&str]| {
+        let members = with(members, verb, json!({ "const": entity.name }));
+        let required: Vec<&str> = [verb].into_iter().chain(required.iter().copied()).collect();
+        json!({ "type": "object", "properties": members, "required": required,
+                "additionalProperties": false })
+    };
+    let (given, version) = (json!({ "type": "string" }), json!({ "type": "string" }));
+    let put_id = if entity.id_source == IdSource::Given { id() } else { given.clone() };
+    let (patch, replace) = (reference(entity, ".patch"), reference(entity, ".replace"));
+    [
+        part("create", json!({ "document": reference(entity, ".create") }), &["document"]),
+        part(
+            "update",
+            json!({ "id": given, "document": patch, "version": version }),
+            &["id", "document"],
+        ),
+        part(
+            "put",
+            json!({ "id": put_id, "document": replace, "version": version }),
+            &["id", "document"],
+        ),
+        part("delete", json!({ "id": given, "version": version }), &["id"]),
+    ]
+}

@@ -1,0 +1,261 @@
+//! `GET /tasks/tags`, `GET /comments/facets`: which tags and which values of facets the entities of a list
+//! have, and how many have each.
+
+use std::collections::BTreeSet;
+
+use hyper::{Method, StatusCode};
+use keyloom::{FindTags, Item, ListQuery, ValuePage, item_to_json};
+use keyloom_model::{Entity, EntityId, FieldId, IdSource, Model};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::access::Role;
+use super::super::asked::Asked;
+use super::super::call::{Call, Reply};
+use super::super::filter::tag_parameters;
+use super::super::openapi::{
+    Answer, Description, Form, Group, PathValues, cursor, explained, limit, of_list, of_question,
+    of_tags, query, schema, spoken,
+};
+use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::problem::Problem;
+use super::super::state::State;
+use super::list::{check_path, ids_in_path, query_of};
+
+#[derive(Debug)]
+struct CountValues {
+    asked: Asked,
+    of: ValuesOf,
+}
+
+/// How many values are told if nothing is said.
+const LIMIT: u32 = 100;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ValuesOf {
+    /// Every facet.
+    Facets,
+    /// One facet, which the path names.
+    Facet,
+    /// The keys of tags in a field.
+    TagKeys(FieldId),
+    /// The values of one key, which the path names.
+    TagValues(FieldId),
+}
+
+impl ValuesOf {
+    /// The parameters that are no fields.
+    fn paging(self) -> &'static [&'static str] {
+        match self {
+            ValuesOf::Facets => &["limit"],
+            ValuesOf::Facet => &["limit", "cursor"],
+            ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => &["limit", "cursor", "prefix"],
+        }
+    }
+}
+
+/// What can be counted in the lists of a path, below it.
+pub(super) fn values(entity: &Entity, path: &[Segment], asked: &Asked) -> Vec<Operation> {
+    let Some(first) = asked.lists.first() else { return vec![] };
+    let (own, list) = (Segment::path_of(entity), &entity.list(*first).name);
+    // Where ids are anything, what follows the entity's own path is an id.
+    let path = match path == own && entity.id_source == IdSource::Given {
+        true => [own, vec![Segment::text("lists"), Segment::text(list)]].concat(),
+        false => path.to_vec(),
+    };
+    let operation = |word: &str, below: &[Segment], asked: &Asked, of: ValuesOf| {
+        let name = format!("{word}_{}_{list}", entity.name);
+        let (path, asked) = ([&path[..], below].concat(), asked.clone());
+        Operation::new(name, Method::GET, path, CountValues { asked, of })
+    };
+    let mut all = vec![];
+    let of_facets = asked.counted(|list| !entity.list(*list).facets.is_empty());
+    if !of_facets.lists.is_empty() {
+        let one = [Segment::text("facets"), Segment::parameter("facet")];
+        all.push(operation("facets", &one[..1], &of_facets, ValuesOf::Facets));
+        all.push(operation("facet", &one, &of_facets, ValuesOf::Facet));
+    }
+    let of_tags = asked.counted(|_| true);
+    for (parameter, field) in tag_parameters(entity) {
+        let word = if parameter == "tag" { "tags" } else { parameter };
+        let one = [Segment::text(word), Segment::parameter("key")];
+        all.push(operation(word, &one[..1], &of_tags, ValuesOf::TagKeys(field)));
+        let word = format!("{word}_of_key");
+        all.push(operation(&word, &one, &of_tags, ValuesOf::TagValues(field)));
+    }
+    all
+}
+
+impl Action for CountValues {
+    fn access(&self) -> Access {
+        Access::Role(Role::Reader)
+    }
+
+    fn entity(&self) -> Option<EntityId> {
+        Some(self.asked.entity)
+    }
+
+    fn describe(&self, model: &Model) -> Description {
+        let CountValues { asked, of } = self;
+        let entity = model.entity(asked.entity);
+        let mut parameters = of_question(entity, asked);
+        parameters.extend(of_tags(entity, asked));
+        let prefix = query("prefix", "What they begin with.", json!({ "type": "string" }));
+        let paging = [limit(LIMIT, "How many at most."), cursor(), prefix];
+        let is_taken = |name: &str| of.paging().contains(&name);
+        parameters.extend(paging.into_iter().filter(|one| is_taken(&one.name)));
+        let details = match of {
+            ValuesOf::Facets | ValuesOf::Facet => {
+                "Under all filters but those by the facet itself. Values that none has are left out."
+            }
+            ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => {
+                "Of those that pass the filters. In the order of their bytes."
+            }
+        };
+        let (fields_of, others) = (Some(asked.entity), named(entity, asked, *of));
+        let counts = counts(entity, asked, *of);
+        Description {
+            details: vec![details.to_owned()],
+            path_values: PathValues { fields_of, others },
+            query: parameters,
+            answers: vec![Answer::json(200, "The counts.", counts)],
+            problems: of_list(entity, &asked.in_path),
+            ids: ids_in_path(entity, asked),
+            ..Description::new(Group::Entity(asked.entity), summary(entity, asked, *of))
+        }
+    }
+
+    fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
+        Box::pin(run(call, &state.model, self))
+    }
+
+    fn is_explained(&self) -> bool {
+        true
+    }
+}
+
+async fn run(
+    call: &Call,
+    model: &Model,
+    CountValues { asked, of }: &CountValues,
+) -> Result<Reply, Problem> {
+    let entity = model.entity(asked.entity);
+    let listed = asked.list_of(entity, call, of.paging())?;
+    let facets = &entity.list(listed.list).facets;
+    check_path(call, model, (entity, &asked.in_path)).await?;
+    let mut query = query_of(call, entity, listed).limit(call.limit()?.unwrap_or(LIMIT));
+    if let Some(cursor) = call.parameter("cursor")? {
+        query = query.after(cursor);
+    }
+    // What the path says comes after the values of fields.
+    let named = call.value(asked.in_path.len());
+    let find = |field: FieldId| -> Result<FindTags, Problem> {
+        let prefix = call.parameter("prefix")?.unwrap_or_default().to_owned();
+        Ok(FindTags { field: Some(entity.field(field).name.clone()), key: None, prefix })
+    };
+    let body = match *of {
+        ValuesOf::Facets => all_facets(entity, facets, &query).await?,
+        ValuesOf::Facet => page("value", &query.facet_values(named).await?),
+        ValuesOf::TagKeys(field) => page("key", &query.tags(&find(field)?).await?),
+        ValuesOf::TagValues(field) => {
+            let find = FindTags { key: Some(named.to_owned()), ..find(field)? };
+            page("value", &query.tags(&find).await?)
+        }
+    };
+    Ok(Reply::json(StatusCode::OK, body))
+}
+
+/// `{"facets": {"language": {"items": [...]}, ...}}`
+async fn all_facets(
+    entity: &Entity,
+    facets: &[FieldId],
+    query: &ListQuery,
+) -> Result<String, Problem> {
+    let mut members = vec![];
+    for facet in facets {
+        let name = &entity.field(*facet).name;
+        // A name has no character that JSON would escape.
+        members.push(format!("\"{name}\":{}", page("value", &query.facet_values(name).await?)));
+    }
+    Ok(format!("{{\"facets\":{{{}}}}}", members.join(",")))
+}
+
+/// `{"items": [{"value": "en", "count": 3}, ...], "next": "..."}`
+fn page(word: &str, values: &ValuePage) -> String {
+    let item = |counted: &keyloom::ValueCount| {
+        let members = [("count", counted.count.into()), (word, counted.value.clone())];
+        item_to_json(&Item::from(members))
+    };
+    let items: Vec<String> = values.counts.iter().map(item).collect();
+    let mut body = format!("{{\"items\":[{}]", items.join(","));
+    // A cursor has no character that JSON would escape.
+    body.extend(values.next.as_ref().map(|next| format!(",\"next\":\"{next}\"")));
+    body.push('}');
+    body
+}
+
+fn summary(entity: &Entity, asked: &Asked, of: ValuesOf) -> String {
+    let list = asked.lists.first().map(|list| spoken(&entity.list(*list).name)).unwrap_or_default();
+    let what = match of {
+        ValuesOf::Facets => "the values of each facet",
+        ValuesOf::Facet => "the values of a facet",
+        ValuesOf::TagKeys(_) => "the keys of tags",
+        ValuesOf::TagValues(_) => "the values of a tag",
+    };
+    format!("Count {what} of every {}: {list}", spoken(&entity.name))
+}
+
+/// What a path can name to count.
+fn named(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
+    match of {
+        ValuesOf::Facet => {
+            let names = asked.facets(entity).into_iter().map(|id| entity.field(id).name.as_str());
+            let names: BTreeSet<&str> = names.collect();
+            json!({ "type": "string", "enum": names })
+        }
+        ValuesOf::Facets | ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => {
+            json!({ "type": "string" })
+        }
+    }
+}
+
+/// Values, each with how many have it.
+fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
+    let page = |word: &str, value: Json| {
+        let count = json!({ "type": "integer", "minimum": 1 });
+        let item = json!({
+            "type": "object", "properties": { word: value, "count": count },
+            "required": [word, "count"], "additionalProperties": false,
+        });
+        let next = "The `cursor` of those that follow; absent at the end.";
+        json!({
+            "type": "object",
+            "properties": {
+                "items": { "type": "array", "items": item },
+                "next": { "type": "string", "description": next },
+                "explain": explained(),
+            },
+            "required": ["items"], "additionalProperties": false,
+        })
+    };
+    let text = || json!({ "type": "string" });
+    match of {
+        ValuesOf::TagKeys(_) => page("key", text()),
+        ValuesOf::TagValues(_) => page("value", text()),
+        ValuesOf::Facet => page("value", json!({ "type": ["string", "integer", "boolean"] })),
+        ValuesOf::Facets => {
+            let facet = |field: FieldId| {
+                let field = entity.field(field);
+                (field.name.clone(), page("value", schema(&field.of, Form::Shown)))
+            };
+            let facets: Map<String, Json> = asked.facets(entity).into_iter().map(facet).collect();
+            json!({
+                "type": "object",
+                "properties": { "facets": {
+                    "type": "object", "properties": facets, "additionalProperties": false,
+                }, "explain": explained() },
+                "required": ["facets"], "additionalProperties": false,
+            })
+        }
+    }
+}
