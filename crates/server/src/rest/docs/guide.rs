@@ -10,51 +10,51 @@ type Chapter = (&'static str, &'static str, &'static str);
 
 const TOKENS: Chapter = (
     "Tokens",
-    "A server without tokens serves its own machine, and lets anybody in. As soon as there is one, \
-     every request shows one. A `reader` reads, a `writer` also changes, an `admin` also makes \
-     tokens and sees measurements.",
+    "Without tokens, the server accepts requests from its own machine only, without authentication. \
+     Once a token exists, every request needs one. A `reader` can read, a `writer` can also write, \
+     an `admin` can also manage tokens and read metrics.",
     "curl -H 'Authorization: Bearer TOKEN' …",
 );
 const TENANTS: Chapter = (
     "Tenants",
-    "What belongs to tenants is seen by its own tenant alone; to all others it does not exist. A \
-     token of one tenant decides whose data it is. Otherwise the header `Keyloom-Tenant` does.",
+    "A tenant's data is visible to that tenant only. A token that is limited to one tenant \
+     determines the tenant; otherwise the header `Keyloom-Tenant` does.",
     "curl -H 'Keyloom-Tenant: acme' …",
 );
 const VERSIONS: Chapter = (
     "Versions",
-    "Every entity has a `version`, which is also its `ETag`; every change gives it another. Send \
-     it with `If-Match`, and a change that would overwrite somebody else's is refused with 412. \
-     With `If-None-Match` a read is answered with 304 as long as nothing has changed.",
+    "Every entity has a `version`, which changes on every write and is also its `ETag`. Send it with \
+     `If-Match`, and a write that would overwrite someone else's change is refused with 412. With \
+     `If-None-Match`, a read is answered with 304 until the entity changes.",
     "curl -X PATCH -H 'If-Match: \"VERSION\"' …",
 );
 const IDEMPOTENCY: Chapter = (
-    "Once, for certain",
-    "If an answer is lost, nobody knows whether the change happened. Give each change an \
-     `Idempotency-Key` of its own and send it again: it happens once, and is answered again.",
+    "Safe retries",
+    "If a response is lost, send the request again with the same `Idempotency-Key`: the change is \
+     applied once, and the response is repeated. Use a new key for each change.",
     "curl -H 'Idempotency-Key: 8f14e45f' …",
 );
 const PAGING: Chapter = (
     "Pages",
-    "A list is answered as `items` and, if more follow, `next`; from the second page on also \
-     `previous`. Give one of them back as `cursor`, with everything else the same. Page 10,000 costs what the first one costs, and what is written \
-     meanwhile makes no page repeat or skip. `limit` is 20 unless said, and at most 1000; \
-     `reverse=true` begins at the end.",
+    "A list returns `items` and, if there are more, `next`; from the second page on also \
+     `previous`. Pass one of them as `cursor` and keep all other parameters. Page 10,000 costs as \
+     much as the first, and concurrent writes never make a page repeat or skip an entity. `limit` \
+     is 20 by default and at most 1000; `reverse=true` starts at the end.",
     "curl '…?limit=100&cursor=NEXT'",
 );
 const BOUNDS: Chapter = (
     "Bounds",
-    "A field that orders a list takes a value, or bounds after `<`, `<=`, `>`, `>=`; twice for \
-     both ends. Encode them in a URL: `<` is `%3C`, `>` is `%3E`.",
+    "A field that a list is ordered by takes a value, or a range with `<`, `<=`, `>` or `>=`; twice \
+     for both ends. Encode them in a URL: `<` is `%3C`, `>` is `%3E`.",
     "curl -G … -d 'created=>=2026-01-01T00:00:00Z'",
 );
 
 const FILTERS: Chapter = (
     "Tags and facets",
-    "`tag=key:value` finds what has a tag; several are all of them. `key:a|b` is any of the values, \
-     `key:*` any value at all, `!key:value` is without it. A facet takes values with commas between \
-     them. A backslash stands before a sign that is meant. `total=true` adds how many there are, and \
-     what there is to choose from is told below the path of each list.",
+    "`tag=key:value` filters by a tag; several must all match. `key:a|b` matches any of the values, \
+     `key:*` any value, `!key:value` entities without it. A facet takes values separated by commas. \
+     Escape special characters with a backslash. `total=true` adds the number of matches. The paths \
+     below each list return the tags and values to choose from.",
     "curl -G … -d 'tag=priority:high' -d 'tag=!severity:low|none' -d total=true",
 );
 
@@ -79,9 +79,9 @@ pub(super) fn chapters(html: &mut Html, model: &Model) {
 
 /// Every code that a problem can have.
 pub(super) fn problems(html: &mut Html) {
-    let text = "What goes wrong is told as `application/problem+json`: `detail` says what to do, \
-                `errors` names every field at fault, and `code` is what a program goes by. A code \
-                never changes its meaning.";
+    let text = "Errors are returned as `application/problem+json`: `detail` says what is wrong and how \
+                to fix it, `errors` lists every invalid field, and `code` identifies the problem for \
+                programs. The meaning of a code never changes.";
     html.prose("p", &[], text);
     html.within("div", &[("class", "scroll")], |html| {
         html.within("table", &[], |html| {

@@ -18,9 +18,9 @@ pub(crate) const SCRIPT: &str = include_str!("script.js");
 
 /// Groups that are no entities, and what they are for.
 const OTHERS: [(Group, &str, &str); 4] = [
-    (Group::Application, "Application", "What only this application can answer."),
-    (Group::Together, "Several at once", "Fewer round trips, and changes that belong together."),
-    (Group::Tokens, "Tokens", "Who is let in."),
+    (Group::Application, "Application", "Operations of this application."),
+    (Group::Together, "Several at once", "Batches and transactions."),
+    (Group::Tokens, "Tokens", "Authentication."),
     (Group::Service, "Service", "About the server itself."),
 ];
 
@@ -99,8 +99,8 @@ fn introduction(html: &mut Html, name: &str, model: &Model, described: &[Describ
         let names: Vec<String> =
             model.entities().map(|(_, entity)| format!("`{}`", entity.name)).collect();
         let text = format!(
-            "A service that keeps {}. It takes and answers JSON. Everything below is made from \
-             its model, and so is its description for programs.",
+            "Stores {}. Requests and responses are JSON. This page and the OpenAPI document are \
+             generated from the model.",
             listed(&names)
         );
         html.prose("p", &[("class", "lead")], &text);
@@ -160,17 +160,17 @@ fn about(html: &mut Html, model: &Model, (id, entity): (EntityId, &Entity)) {
     let children: Vec<String> =
         model.children(id).iter().map(|(relation, _)| format!("`{relation}`")).collect();
     if !children.is_empty() {
-        sentences.push(format!("Has {}, which one read brings with it.", listed(&children)));
+        sentences.push(format!("Has {}, which a single read can include.", listed(&children)));
     }
     sentences.push(
         match entity.id_source {
-            IdSource::Generated => "Ids are made, in order of creation.",
-            IdSource::Given => "Whoever makes one gives it its id.",
+            IdSource::Generated => "Ids are generated, in order of creation.",
+            IdSource::Given => "Clients choose the ids.",
         }
         .to_owned(),
     );
     if entity.has_tenant() {
-        sentences.push("Each belongs to a tenant, who alone sees it.".to_owned());
+        sentences.push("Each belongs to one tenant and is visible to that tenant only.".to_owned());
     }
     html.prose("p", &[], &sentences.join(" "));
 }
@@ -184,18 +184,18 @@ fn fields(html: &mut Html, model: &Model, entity: &Entity) {
                     html.within("td", &[], |html| {
                         html.element("code", &[], &field.name);
                         if is_needed(entity, field) {
-                            html.own(" <b title=\"must be given\">*</b>");
+                            html.own(" <b title=\"required\">*</b>");
                         }
                     });
                     html.element("td", &[], field.of.name());
                     let text = match field.origin {
-                        FieldOrigin::Id => "Which one it is.".to_owned(),
+                        FieldOrigin::Id => "The id.".to_owned(),
                         FieldOrigin::Parent | FieldOrigin::Declared => rule(model, entity, field),
                     };
                     html.prose("td", &[], &text);
                 });
             }
-            html.own("<tr><td><code>version</code><td>text<td>Another one after every change.");
+            html.own("<tr><td><code>version</code><td>text<td>Changes on every write.");
         });
     });
 }
@@ -238,7 +238,7 @@ fn operation(html: &mut Html, one: &Described<'_>) {
         }
         for answer in one.answers.iter().filter(|answer| answer.example.is_some()).take(1) {
             html.own("<div>");
-            html.element("h5", &[], &format!("Answer, {}", answer.status));
+            html.element("h5", &[], &format!("Response, {}", answer.status));
             html.element("pre", &[], &answer.example.as_ref().map(pretty).unwrap_or_default());
             html.own("</div>");
         }
@@ -265,7 +265,7 @@ fn outcomes(html: &mut Html, one: &Described<'_>) {
         }
     });
     if let Access::Role(role) = one.access {
-        html.prose("p", &[("class", "role")], &format!("Needs the role `{}`.", role.name()));
+        html.prose("p", &[("class", "role")], &format!("Requires the role `{}`.", role.name()));
     }
 }
 
@@ -279,7 +279,7 @@ fn form(html: &mut Html, one: &Described<'_>) {
                     html.element("code", &[], &parameter.name);
                     html.element("small", &[], parameter.place.name());
                 });
-                let hint = if parameter.is_required { "needed" } else { "" };
+                let hint = if parameter.is_required { "required" } else { "" };
                 html.open(
                     "input",
                     &[

@@ -50,14 +50,14 @@ impl Answer {
     /// An entity that was created.
     pub(crate) fn created(model: &Model, id: EntityId) -> Answer {
         use AnswerHeader::{ETag, Location, Replayed};
-        Answer::entity(model, id, 201, "It was made.").with(&[ETag, Location, Replayed])
+        Answer::entity(model, id, 201, "Created.").with(&[ETag, Location, Replayed])
     }
 
     /// A page of entities.
     pub(crate) fn page(model: &Model, id: EntityId) -> Answer {
         let entity = model.entity(id);
         let example = json!({ "items": [example::shown(model, entity)] });
-        Answer::json(200, "A page of them.", reference(entity, ".page")).with_example(example)
+        Answer::json(200, "A page of entities.", reference(entity, ".page")).with_example(example)
     }
 
     /// A text that is no JSON.
@@ -67,7 +67,7 @@ impl Answer {
 
     /// What the client has already.
     pub(crate) fn not_modified() -> Answer {
-        Answer::empty(304, "It is the one that you have.").with(&[AnswerHeader::ETag])
+        Answer::empty(304, "Not modified.").with(&[AnswerHeader::ETag])
     }
 
     /// `{"status": STATUS}`.

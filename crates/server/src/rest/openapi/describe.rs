@@ -102,7 +102,7 @@ fn in_path(model: &Model, operation: &Operation, description: &Description) -> V
         let field = entity.and_then(|entity| Some(entity.field(entity.find_field(name)?)));
         let (about, schema) = match field {
             Some(field) => (format!("The {}.", spoken(name)), one_value(field)),
-            None => ("Which one.".to_owned(), description.path_values.others.clone()),
+            None => ("The id.".to_owned(), description.path_values.others.clone()),
         };
         let schema = match schema["type"] == json!("string") {
             true => with(schema, "minLength", 1),

@@ -15,13 +15,13 @@ use super::parameter::{Parameter, Place, Values};
 use super::{entity, field, security};
 
 const ABOUT: &str = "\
-Made from a model: its entities, and the questions that can be asked of them.
+Generated from a model: its entities and declared queries.
 
-Every answer has a `version` and an `ETag`; give it back with `If-Match`, and nothing that others \
-changed meanwhile is overwritten. Lists are read page by page with `limit` and `cursor`. What goes \
-wrong is told as `application/problem+json` with a `code` that never changes its meaning.
+Every entity has a `version`, also sent as `ETag`; pass it in `If-Match` to avoid overwriting someone \
+else's change. Lists are paged with `limit` and `cursor`. Errors are returned as \
+`application/problem+json` with a `code` whose meaning never changes.
 
-A server without tokens serves its own machine, and lets anybody in.";
+Without tokens, the server accepts requests from its own machine only, without authentication.";
 
 /// The document. `name` is what the service is called.
 pub(crate) fn document(name: &str, model: &Model, described: &[Described<'_>]) -> Json {
@@ -71,7 +71,7 @@ fn operation(model: &Model, one: &Described<'_>) -> Json {
     });
     let role = match one.access {
         Access::Anybody => None,
-        Access::Role(role) => Some(format!("Needs the role `{}`.", role.name())),
+        Access::Role(role) => Some(format!("Requires the role `{}`.", role.name())),
     };
     let details: Vec<String> = one.details.iter().cloned().chain(role).collect();
     if !details.is_empty() {
@@ -171,8 +171,8 @@ fn problem<'k>(kinds: impl Iterator<Item = &'k Kind> + Clone) -> Json {
     let error = json!({
         "type": "object",
         "properties": {
-            "field": text("Where, as in `address.lines[2]`."),
-            "detail": text("What is wrong, and what to do."),
+            "field": text("The field, as in `address.lines[2]`."),
+            "detail": text("What is wrong and how to fix it."),
         },
         "required": ["field", "detail"], "additionalProperties": false,
     });
@@ -182,10 +182,10 @@ fn problem<'k>(kinds: impl Iterator<Item = &'k Kind> + Clone) -> Json {
             "type": text("`urn:keyloom:problem:` and the code."),
             "title": text("What the code means."),
             "status": { "enum": statuses },
-            "code": { "type": "string", "enum": codes, "description": "What programs go by." },
-            "detail": text("What is wrong, and what to do, for a person."),
-            "errors": { "type": "array", "items": error, "description": "Every field at fault." },
-            "request_id": text("As in `x-request-id`."),
+            "code": { "type": "string", "enum": codes, "description": "Identifies the problem for programs." },
+            "detail": text("What is wrong and how to fix it, for people."),
+            "errors": { "type": "array", "items": error, "description": "Every invalid field." },
+            "request_id": text("Same as `x-request-id`."),
         },
         "required": ["type", "title", "status", "code", "detail", "request_id"],
         "additionalProperties": false,

@@ -29,7 +29,7 @@ pub(crate) fn reference(entity: &Entity, part: &str) -> Json {
 
 fn shown(model: &Model, entity: &Entity) -> Json {
     let mut properties = Map::from_iter([
-        ("id".to_owned(), with(with(id(), "readOnly", true), "description", "Which one it is.")),
+        ("id".to_owned(), with(with(id(), "readOnly", true), "description", "The id.")),
         ("version".to_owned(), version_shown()),
         ("with".to_owned(), with_others()),
         ("explain".to_owned(), explained()),
@@ -53,7 +53,7 @@ fn create(model: &Model, entity: &Entity) -> Json {
     let mut required = needed(entity);
     properties.insert("version".to_owned(), version_shown());
     if entity.id_source == IdSource::Given {
-        properties.insert("id".to_owned(), with(id(), "description", "Which one it is to be."));
+        properties.insert("id".to_owned(), with(id(), "description", "The id of the new entity."));
         required.push("id");
     }
     by_members(entity, object(properties, &required))
@@ -82,13 +82,16 @@ fn page(entity: &Entity) -> Json {
     let mut properties = Map::from_iter([
         ("items".to_owned(), json!({ "type": "array", "items": reference(entity, "") })),
         ("next".to_owned(), cursor("The `cursor` of the next page; absent at the end.")),
-        ("previous".to_owned(), cursor("The `cursor` of the page before; absent on the first.")),
+        ("previous".to_owned(), cursor("The `cursor` of the previous page; absent on the first.")),
     ]);
     properties.insert("explain".to_owned(), explained());
     if entity.is_numbered() {
         properties.extend([
-            ("total".to_owned(), count("How many there are on all pages, if asked for.")),
-            ("total_at_least".to_owned(), count("As many as were counted, if it is not all.")),
+            ("total".to_owned(), count("Total number of matches, if requested.")),
+            (
+                "total_at_least".to_owned(),
+                count("A lower bound of the total, if not everything was counted."),
+            ),
         ]);
     }
     object(properties, &["items"])
@@ -150,21 +153,21 @@ fn marked(field: &Field, schema: Json) -> Json {
 /// What a document that is about one entity may say of which and of when.
 fn of_request() -> [(String, Json); 2] {
     // It adds nothing to what the request says, and must be the same.
-    let id = with(with(id(), "readOnly", true), "description", "The id of the path, if at all.");
+    let id = with(with(id(), "readOnly", true), "description", "Must equal the id in the path.");
     [("id".to_owned(), id), ("version".to_owned(), version_expected())]
 }
 
 fn version_shown() -> Json {
     json!({
         "type": "string", "readOnly": true,
-        "description": "Another one after every change; `ETag` is the same in quotes.",
+        "description": "Changes on every write; `ETag` has it in quotes.",
     })
 }
 
 fn version_expected() -> Json {
     json!({
         "type": ["string", "null"],
-        "description": "Happens only if the entity has this version; `If-Match` says the same.",
+        "description": "Apply the change only if the entity has this version; same as `If-Match`.",
     })
 }
 
@@ -172,7 +175,7 @@ fn version_expected() -> Json {
 pub(crate) fn explained() -> Json {
     json!({
         "type": "object", "readOnly": true,
-        "description": "How it was found, what was read, and what that costs on DynamoDB, if asked for.",
+        "description": "The query plan, what was read, and what it costs on DynamoDB, if requested.",
     })
 }
 
@@ -194,7 +197,7 @@ fn with_others() -> Json {
     });
     json!({
         "type": "object", "readOnly": true,
-        "description": "What was asked for together with it.",
+        "description": "Related entities, if requested.",
         "additionalProperties": { "anyOf": [entity, page] },
     })
 }

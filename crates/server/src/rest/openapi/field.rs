@@ -167,8 +167,8 @@ fn map(of: &FieldType, limits: &Limits<u64>, form: Form) -> Json {
 pub(super) fn anything() -> Json {
     let number = number::<u8>(None, None);
     json!({
-        "description": "Anything that JSON can say, up to 16 deep; names are not empty, and \
-                        numbers have up to 38 digits.",
+        "description": "Any JSON value, nested up to 16 levels; names are not empty, and numbers \
+                        have up to 38 digits.",
         "anyOf": [
             { "type": ["string", "boolean", "null"] },
             number,

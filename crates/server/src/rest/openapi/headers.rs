@@ -15,12 +15,16 @@ pub(crate) fn version_tags() -> Json {
 }
 
 pub(crate) fn if_match() -> Parameter {
-    header("If-Match", "Only if it has this version: an `ETag`, or `*`.", version_tags())
+    header(
+        "If-Match",
+        "Apply the change only if the entity has this version: an `ETag`, or `*`.",
+        version_tags(),
+    )
 }
 
 pub(super) fn idempotency_key() -> Parameter {
-    let about = "A text of yours, another one for each change: a request that is sent again with \
-                 the same one happens once.";
+    let about = "A unique text that you choose for each change: if the request is sent again with \
+                 the same key, the change is applied once.";
     let schema = json!({
         "type": "string", "minLength": 1, "maxLength": 200,
         "pattern": "^[!-~]+$",
@@ -29,7 +33,7 @@ pub(super) fn idempotency_key() -> Parameter {
 }
 
 pub(super) fn tenant(of: &FieldType) -> Parameter {
-    let about = "Whose data it is about; not needed with a token that is of one tenant.";
+    let about = "The tenant; not needed with a token that is limited to one tenant.";
     header("Keyloom-Tenant", about, schema(of, Form::Given))
 }
 
@@ -73,24 +77,25 @@ impl AnswerHeader {
     pub(super) fn to_json(self) -> Json {
         let (about, schema) = match self {
             AnswerHeader::RequestId => (
-                "The id of the request, which the server's log has too: the one that the request \
-                 had in the same header, or a new one.",
+                "The id of the request, as in the server's log: the one sent in the same header, \
+                 or a new one.",
                 json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$" }),
             ),
             AnswerHeader::ETag => {
                 ("The version, in quotes.", json!({ "type": "string", "pattern": "^\"[^\"]*\"$" }))
             }
-            AnswerHeader::Location => {
-                ("Where it is.", json!({ "type": "string", "format": "uri-reference" }))
-            }
+            AnswerHeader::Location => (
+                "The path of the new entity.",
+                json!({ "type": "string", "format": "uri-reference" }),
+            ),
             AnswerHeader::Replayed => (
-                "Says that a request with the same `Idempotency-Key` was answered before.",
+                "Set if a request with the same `Idempotency-Key` was answered before.",
                 json!({ "const": "true" }),
             ),
             AnswerHeader::RetryAfter => {
-                ("When to try again, in seconds.", json!({ "type": "integer" }))
+                ("When to retry, in seconds.", json!({ "type": "integer" }))
             }
-            AnswerHeader::Authenticate => ("How to show a token.", json!({ "const": "Bearer" })),
+            AnswerHeader::Authenticate => ("How to authenticate.", json!({ "const": "Bearer" })),
         };
         // One that says that something was before is not there otherwise.
         let is_required = self != AnswerHeader::Replayed && self != AnswerHeader::RetryAfter;

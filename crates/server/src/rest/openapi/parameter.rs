@@ -89,9 +89,9 @@ pub(crate) fn of_tags(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
     let parameter = |(name, field): (&str, FieldId)| {
         let field = &entity.field(field).name;
         let about = format!(
-            "A tag in `{field}` that it has: `key:value`. `key:a|b` is any of several values, `key:*` any \
-             value, `!key:value` is without it. Several parameters are all of them. The first `:` \
-             ends the key. A backslash stands before `\\`, `!`, `:`, `|` or `*` that are meant."
+            "Filter by a tag in `{field}`: `key:value`. `key:a|b` matches any of several values, `key:*` any \
+             value, `!key:value` entities without it. Several parameters must all match. The first `:` \
+             ends the key. Escape `\\`, `!`, `:`, `|` and `*` with a backslash."
         );
         let item = json!({ "type": "string", "pattern": TAG });
         query(name, &about, json!({ "type": "array", "items": item }))
@@ -115,11 +115,11 @@ fn facet_about(field: &Field) -> String {
     let name = spoken(&field.name);
     let signs = match field.of {
         FieldType::Text(_) | FieldType::Ref(..) => {
-            " A backslash stands before a comma or a backslash that is meant."
+            " Escape commas and backslashes with a backslash."
         }
         _ => "",
     };
-    format!("The {name}: any of these values, with commas between them.{signs}{}", sign_rule(field))
+    format!("The {name}: one or more values, separated by commas.{signs}{}", sign_rule(field))
 }
 
 /// A value of a field in a path.
@@ -148,7 +148,7 @@ fn query_value(field: &Field) -> Json {
 fn sign_rule(field: &Field) -> &'static str {
     match field.of {
         FieldType::Text(_) | FieldType::Ref(..) => {
-            " One that begins with `<`, `>` or `=` is written with `=` before it."
+            " Prefix a value that starts with `<`, `>` or `=` with `=`."
         }
         _ => "",
     }
@@ -174,7 +174,7 @@ fn bounds(field: &Field) -> Json {
 fn bounds_about(field: &Field) -> String {
     let name = spoken(&field.name);
     format!(
-        "The {name}, or bounds of it: a value after `<`, `<=`, `>` or `>=`; once, or once for each \
+        "The {name}, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each \
          end.{}",
         sign_rule(field)
     )
@@ -194,8 +194,8 @@ pub(crate) fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
     let children = model.children(id).into_iter().map(|(name, _)| name);
     let names: Vec<String> = references.chain(children).collect();
     let about = format!(
-        "What is to come with it, under `with`: `{}`. Further steps follow after dots, several paths \
-         after commas.",
+        "Related entities to include under `with`: `{}`. Separate nested relations with dots, several \
+         paths with commas.",
         names.join("`, `")
     );
     let step = format!("({})", names.join("|"));
@@ -210,12 +210,11 @@ pub(crate) fn limit(default: u32, about: &str) -> Parameter {
 }
 
 pub(crate) fn cursor() -> Parameter {
-    let about =
-        "Where to go on: `next` or `previous` of another page, with everything else the same.";
+    let about = "`next` or `previous` of another page. All other parameters must stay the same.";
     query("cursor", about, json!({ "type": "string" }))
 }
 
 pub(super) fn explain() -> Parameter {
-    let about = "Whether to say how it was found and what it cost, under `explain`.";
+    let about = "Include the query plan and its cost under `explain`.";
     query("explain", about, json!({ "type": "boolean", "default": false }))
 }

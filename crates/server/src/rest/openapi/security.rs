@@ -11,15 +11,15 @@ pub(super) fn schemes() -> Json {
     json!({
         "bearer": {
             "type": "http", "scheme": "bearer",
-            "description": "A token that `keyloom token create` or `POST /tokens` made.",
+            "description": "A token created with `keyloom token create` or `POST /tokens`.",
         },
         "cookie": {
             "type": "apiKey", "in": "cookie", "name": "keyloom_token",
-            "description": "The same token in a cookie, where nothing changes.",
+            "description": "The token in a cookie; accepted for requests that change nothing.",
         },
         "access_token": {
             "type": "apiKey", "in": "query", "name": "access_token",
-            "description": "The same token in the URL, for clients that cannot send headers.",
+            "description": "The token in the URL, for clients that cannot send headers.",
         },
     })
 }

@@ -14,14 +14,14 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
         (FieldType::Ref(target, on_delete), origin) => {
             let target = &model.entity(*target).name;
             sentences.push(match origin {
-                FieldOrigin::Parent => format!("The id of the `{target}` that it belongs to."),
+                FieldOrigin::Parent => format!("The id of its `{target}`."),
                 FieldOrigin::Id | FieldOrigin::Declared => format!("The id of a `{target}`."),
             });
             let what = match on_delete {
-                OnDelete::Refuse => "That one cannot be deleted before.",
-                OnDelete::Cascade => "Deleted together with that one.",
-                OnDelete::Clear => "Becomes absent when that one is deleted.",
-                OnDelete::Keep => "Stays when that one is deleted.",
+                OnDelete::Refuse => "The target cannot be deleted while it is referenced.",
+                OnDelete::Cascade => "Deleted together with the target.",
+                OnDelete::Clear => "Removed when the target is deleted.",
+                OnDelete::Keep => "Kept when the target is deleted.",
             };
             sentences.push(what.to_owned());
         }
@@ -31,8 +31,8 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     if let Some((_, target)) = listed {
         let target = &model.entity(target).name;
         sentences.push(format!(
-            "Each value is the id of a `{target}`, which must exist when it is added, and stays \
-             when that one is deleted."
+            "Each value is the id of a `{target}`, which must exist when it is added. Kept when \
+             the target is deleted."
         ));
     }
     let id = entity.find_field(&field.name);
@@ -40,13 +40,13 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
         sentences.push(format_rule(entity, format));
     }
     if field.presence == Presence::Optional {
-        sentences.push("May be absent.".to_owned());
+        sentences.push("Optional.".to_owned());
     }
     let (created, left_out) = match field.access {
-        FieldAccess::ReadWrite => ("The time of creation if left out.", "if left out"),
+        FieldAccess::ReadWrite => ("Defaults to the time of creation.", "by default"),
         FieldAccess::ReadOnly => {
             sentences.push("Read-only: the service sets it.".to_owned());
-            ("First the time of creation.", "at first")
+            ("Initially the time of creation.", "initially")
         }
     };
     match &field.default {
@@ -60,10 +60,10 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     if let Tenancy::Own(tenant) = entity.tenancy
         && is(Some(tenant))
     {
-        sentences.push("The tenant of the request; may be left out.".to_owned());
+        sentences.push("Defaults to the tenant of the request.".to_owned());
     }
     if is(entity.expires) {
-        sentences.push("At this time it is gone.".to_owned());
+        sentences.push("The entity expires at this time.".to_owned());
     }
     let uniques = entity.uniques.iter().filter(|unique| unique.fields.iter().any(|f| is(Some(*f))));
     sentences.extend(uniques.map(|unique| unique_rule(entity, field, unique)));

@@ -16,11 +16,11 @@ pub(crate) fn token_request() -> Json {
     let mut schema = json!({
         "type": "object",
         "properties": {
-            "role": { "enum": roles, "description": "What it allows; each may do what the ones \
-                      before it may." },
-            "tenant": with(text(), "description", "Whose data it is for; everybody's if left out."),
-            "name": with(name, "description", "What it is for."),
-            "expires": with(expires, "description", "From when on it is not valid."),
+            "role": { "enum": roles, "description": "Each role includes the permissions of \
+                      the ones before it." },
+            "tenant": with(text(), "description", "The tenant that the token is limited to; all tenants if omitted."),
+            "name": with(name, "description", "The purpose of the token."),
+            "expires": with(expires, "description", "When the token expires."),
         },
         "required": ["role"], "additionalProperties": false,
     });
@@ -44,8 +44,7 @@ pub(crate) fn token_list() -> Json {
 /// A token, with the text that is shown once.
 pub(crate) fn token_made() -> Json {
     let mut properties = properties();
-    let text =
-        json!({ "type": "string", "description": "What a client shows as its bearer token." });
+    let text = json!({ "type": "string", "description": "The bearer token to send." });
     properties.insert("token".to_owned(), text);
     object(properties, &[REQUIRED, &["token"]].concat())
 }

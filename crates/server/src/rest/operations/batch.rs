@@ -29,7 +29,7 @@ impl Action for Batch {
     }
 
     fn describe(&self, model: &Model) -> Description {
-        let details = "Up to 100, at the same time. The answer has one result for each: a status, \
+        let details = "Up to 100, run concurrently. The response has one result per request: a status, \
                        and a body or a problem.";
         let own = [Kind::BadParameter, Kind::Invalid, Kind::TooLarge];
         Description {
@@ -38,7 +38,7 @@ impl Action for Batch {
             answers: vec![Answer::json(200, "The results.", answer())],
             problems: [BODY, &own].concat(),
             is_of_all_entities: true,
-            ..Description::new(Group::Together, "Make several requests, each for itself")
+            ..Description::new(Group::Together, "Send several independent requests")
         }
     }
 

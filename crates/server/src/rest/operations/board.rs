@@ -39,17 +39,20 @@ impl Action for BoardPage {
     fn describe(&self, model: &Model) -> Description {
         let entity = model.entity(self.0);
         let board = entity.board(self.1);
-        let about = "Those before and after this one, `limit` of each; instead of `cursor`.";
+        let about = "Return the neighbors of this one, `limit` on each side. Cannot be combined with `cursor`.";
         let mut parameters: Vec<_> = fields(entity, &board.by).map(by_parameter).collect();
         parameters.push(query("around", about, of_schema((entity, board))));
-        parameters.extend([limit(10, "How many at most."), cursor()]);
+        parameters.extend([limit(10, "Maximum number of results."), cursor()]);
         let schema = page_schema(ranked_schema((entity, board)));
         Description {
             details: details((entity, board)),
             query: parameters,
-            answers: vec![Answer::json(200, "A page of the board.", schema)],
+            answers: vec![Answer::json(200, "A page of the leaderboard.", schema)],
             problems: vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound, Kind::Building],
-            ..Description::new(Group::Entity(self.0), format!("The board: {}", spoken(&board.name)))
+            ..Description::new(
+                Group::Entity(self.0),
+                format!("Leaderboard: {}", spoken(&board.name)),
+            )
         }
     }
 

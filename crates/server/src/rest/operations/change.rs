@@ -42,8 +42,9 @@ impl Action for Change {
         use AnswerHeader::{ETag, Replayed};
         let entity = model.entity(self.0);
         let body = Body::json(reference(entity, ".patch"), Some(first_field(model, entity)));
-        let changed = Answer::entity(model, self.0, 200, "It was changed.");
-        let details = "A merge patch (RFC 7396): null takes a field away, what is not named stays.";
+        let changed = Answer::entity(model, self.0, 200, "Updated.");
+        let details =
+            "A merge patch (RFC 7396): `null` removes a field, omitted fields keep their value.";
         Description {
             details: vec![details.to_owned()],
             headers: vec![if_match()],

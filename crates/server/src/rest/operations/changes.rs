@@ -35,11 +35,11 @@ const QUIET_MAX: Duration = Duration::from_secs(15);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const DETAILS: &str = "\
-An event is a change of one entity: `event` is what changed and how, as in `task.update`; `data` is \
-JSON with the entity before (`old`) and after (`new`); `id` is its position. Whoever comes back with \
-the last position in `Last-Event-ID`, as a browser does by itself, or in `after`, goes on after it; \
-without one, with what happens from now on. A position that cannot be gone on from is answered with \
-410: read what is needed again, and begin without a position.";
+Each event is a change of one entity: `event` names the entity and the change, as in `task.update`; \
+`data` is JSON with the entity before (`old`) and after (`new`); `id` is the position. To resume, send \
+the last position in `Last-Event-ID`, as browsers do automatically, or in `after`; without one, the \
+stream starts with the next change. A position that is no longer available is answered with 410: read \
+the data again and start without a position.";
 
 /// Of these entities.
 #[derive(Debug)]
@@ -59,18 +59,22 @@ impl Action for Changes {
         let names: Vec<&str> = self.0.iter().map(|id| model.entity(*id).name.as_str()).collect();
         let kinds = json!({ "type": "array", "items": { "enum": names } });
         let position = json!({ "type": "string" });
-        let about = "Only what happened after this position.";
+        let about = "Return only changes after this position.";
         Description {
             details: vec![DETAILS.to_owned()],
             query: vec![
-                query("entity", "Only events of this kind; may be repeated.", kinds),
+                query("entity", "Return only events of this entity; can be repeated.", kinds),
                 query("after", about, position.clone()),
             ],
-            headers: vec![header("Last-Event-ID", "The same, as browsers say it.", position)],
+            headers: vec![header(
+                "Last-Event-ID",
+                "Same as `after`; browsers send it when they reconnect.",
+                position,
+            )],
             answers: vec![Answer::text("text/event-stream")],
             problems: vec![Kind::BadParameter, Kind::ChangesGone, Kind::PositionUnknown],
             is_of_all_entities: true,
-            ..Description::new(Group::Service, "What happens, as server-sent events")
+            ..Description::new(Group::Service, "Stream changes as server-sent events")
         }
     }
 

@@ -46,17 +46,17 @@ impl Action for Children {
     fn describe(&self, model: &Model) -> Description {
         let child = spoken(&model.entity(self.child).name);
         let parent = with_article(&model.entity(self.parent).name);
-        let mut query = vec![limit(20, "How many at most."), cursor()];
+        let mut query = vec![limit(20, "Maximum number of results."), cursor()];
         query.extend(with_others(model, self.child));
         Description {
-            details: vec!["In order of ids.".to_owned()],
+            details: vec!["Ordered by id.".to_owned()],
             query,
             answers: vec![Answer::page(model, self.child)],
             problems: vec![Kind::BadParameter, Kind::BadCursor, Kind::NotFound],
             ids: vec![TakenId::in_path(self.parent)],
             ..Description::new(
                 Group::Entity(self.parent),
-                format!("List every {child} of {parent}"),
+                format!("List the {child} entities of {parent}"),
             )
         }
     }

@@ -64,9 +64,9 @@ impl Action for CountOf {
     fn describe(&self, model: &Model) -> Description {
         let entity = model.entity(self.entity);
         let count = entity.count(self.count);
-        let summary = format!("Count every {}: {}", spoken(&entity.name), spoken(&count.name));
+        let summary = format!("Count {} entities: {}", spoken(&entity.name), spoken(&count.name));
         let (schema, example) = answer((entity, count));
-        let answer = Answer::json(200, "How many there are.", schema).with_example(example);
+        let answer = Answer::json(200, "The count.", schema).with_example(example);
         Description {
             details: details((entity, count)),
             path_values: PathValues { fields_of: Some(self.entity), others: id() },
@@ -145,19 +145,19 @@ fn parameters((entity, count): (&Entity, &Count), open: &[FieldId]) -> Vec<Param
         open.iter().map(|field| by_parameter(entity.field(*field))).collect();
     let names: Vec<&str> = fields(entity, &count.split).map(|field| field.name.as_str()).collect();
     for field in fields(entity, &count.split) {
-        let about = format!("Only those with this {}.{}", spoken(&field.name), sign_rule(field));
+        let about = format!("Count only this {}.{}", spoken(&field.name), sign_rule(field));
         all.push(query(&field.name, &about, one_value(field)));
     }
     if !names.is_empty() {
         let item = json!({ "type": "string", "enum": names });
         let schema = json!({ "type": "array", "items": item, "minItems": 1, "uniqueItems": true });
         let about = format!(
-            "One number for each value: `{}`, or several with commas between them. A field that \
-             is given a value cannot be named.",
+            "Return one count per value: `{}`, or several separated by commas. A field that \
+             is filtered by cannot be listed.",
             names.join("`, `")
         );
         all.push(Parameter { values: Values::Joined, ..query("split", &about, schema) });
-        all.extend([limit(100, "How many numbers at most, with `split`."), cursor()]);
+        all.extend([limit(100, "Maximum number of counts, with `split`."), cursor()]);
     }
     all
 }
@@ -187,7 +187,10 @@ fn details((entity, count): (&Entity, &Count)) -> Vec<String> {
     }
     let mut all = vec![format!("{text}. It is exact.")];
     if !count.split.is_empty() {
-        all.push("Without `split` the answer is one number; with it, those that are not 0.".into());
+        all.push(
+            "Without `split`, the response is one number; with it, all counts that are not 0."
+                .into(),
+        );
     }
     all
 }

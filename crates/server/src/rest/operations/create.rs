@@ -51,7 +51,7 @@ impl Action for Create {
             ids: ids.collect(),
             ..Description::new(
                 Group::Entity(self.0),
-                format!("Make {}", with_article(&entity.name)),
+                format!("Create {}", with_article(&entity.name)),
             )
         }
     }

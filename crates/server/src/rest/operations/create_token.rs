@@ -31,16 +31,16 @@ impl Action for CreateToken {
     }
 
     fn describe(&self, _: &Model) -> Description {
-        let details = "The member `token` of the answer is shown this once. With the first token, \
-                       whoever has none is not let in any more.";
+        let details = "The member `token` of the response is shown only once. Once the first token \
+                       exists, every request needs one.";
         let example = json!({ "name": "the shop's till", "role": "writer" });
-        let created = Answer::json(201, "The token, with its text.", token_made());
+        let created = Answer::json(201, "The token, with its secret.", token_made());
         Description {
             details: vec![details.to_owned()],
             body: Some(Body::json(token_request(), Some(example))),
             answers: vec![created.with(&[AnswerHeader::Location])],
             problems: [BODY, &[Kind::BadParameter, Kind::Invalid]].concat(),
-            ..Description::new(Group::Tokens, "Make a token")
+            ..Description::new(Group::Tokens, "Create a token")
         }
     }
 

@@ -33,8 +33,8 @@ impl Action for Delete {
 
     fn describe(&self, model: &Model) -> Description {
         let one = with_article(&model.entity(self.0).name);
-        let details = "What happens to those that refer to it is said at their fields.";
-        let deleted = Answer::empty(204, "It was deleted.").with(&[AnswerHeader::Replayed]);
+        let details = "The fields that refer to it say what happens to entities that do.";
+        let deleted = Answer::empty(204, "Deleted.").with(&[AnswerHeader::Replayed]);
         let own = [Kind::NotFound, Kind::VersionMismatch, Kind::InUse];
         Description {
             details: vec![details.to_owned()],

@@ -24,12 +24,12 @@ impl Action for Docs {
     }
 
     fn describe(&self, _: &Model) -> Description {
-        let about = "Only if it is another one than you have: its `ETag`.";
+        let about = "Return it only if it differs from the one with this `ETag`.";
         let page = Answer::text("text/html").with(&[AnswerHeader::ETag]);
         Description {
             headers: vec![header("If-None-Match", about, json!({ "type": "string" }))],
             answers: vec![page, Answer::not_modified()],
-            ..Description::new(Group::Service, "This description, for people")
+            ..Description::new(Group::Service, "This API as a page")
         }
     }
 

@@ -24,8 +24,8 @@ impl Action for Health {
 
     fn describe(&self, _: &Model) -> Description {
         Description {
-            answers: vec![Answer::status("It does.", "ok")],
-            ..Description::new(Group::Service, "Whether the server answers")
+            answers: vec![Answer::status("It is up.", "ok")],
+            ..Description::new(Group::Service, "Check whether the server is up")
         }
     }
 

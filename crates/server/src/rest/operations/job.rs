@@ -55,11 +55,11 @@ impl Action for JobAction {
     fn describe(&self, model: &Model) -> Description {
         let JobAction(id, step) = self;
         let summary = match step {
-            JobStep::Replay => "Run a job again that has failed or was called off",
-            JobStep::Cancel => "Call a job off",
-            JobStep::Reschedule => "Give a job that waits another time",
+            JobStep::Replay => "Retry a failed or canceled job",
+            JobStep::Cancel => "Cancel a job",
+            JobStep::Reschedule => "Reschedule a waiting job",
         };
-        let job = Answer::entity(model, *id, 200, "The job as it is now.");
+        let job = Answer::entity(model, *id, 200, "The updated job.");
         let description = Description {
             answers: vec![job.with(&[AnswerHeader::ETag])],
             problems: vec![Kind::BadParameter, Kind::NotFound, Kind::WrongState],
@@ -84,7 +84,7 @@ fn with_due(mut description: Description) -> Description {
         "required": ["due"],
         "additionalProperties": false,
     });
-    description.details.push("The body says when: `due`.".to_owned());
+    description.details.push("The body has the new time: `due`.".to_owned());
     description.body = Some(Body::json(schema, Some(json!({ "due": "2030-01-01T00:00:00Z" }))));
     description.problems.extend([BODY, &[Kind::Invalid]].concat());
     description

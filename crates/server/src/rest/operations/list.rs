@@ -46,9 +46,9 @@ impl Action for ListPage {
         let mut query = of_question(entity, asked);
         query.extend(of_tags(entity, asked));
         if !asked.lists.is_empty() {
-            query.extend([limit(20, "How many at most."), cursor()]);
-            query.push(flag("reverse", "From the end."));
-            let about = "Whether to say how many there are on all pages.";
+            query.extend([limit(20, "Maximum number of results."), cursor()]);
+            query.push(flag("reverse", "Start at the end of the list."));
+            let about = "Include the total number of matches.";
             query.extend(entity.is_numbered().then(|| flag("total", about)));
         }
         query.extend(with_others(model, asked.entity));
@@ -194,7 +194,7 @@ fn summary(entity: &Entity, asked: &Asked) -> String {
     let name = spoken(&entity.name);
     match &asked.lists[..] {
         [] => format!("Find {}", with_article(&entity.name)),
-        [first, ..] => format!("List every {name}: {}", spoken(&entity.list(*first).name)),
+        [first, ..] => format!("List {name} entities: {}", spoken(&entity.list(*first).name)),
     }
 }
 
@@ -212,7 +212,7 @@ fn details(entity: &Entity, asked: &Asked) -> Vec<String> {
     let uniques = asked.uniques.iter().map(|id| {
         let unique = entity.unique(*id);
         let fields: Vec<FieldId> = unique.within.iter().chain(&unique.fields).copied().collect();
-        format!("With {}: the one that has it, or none.", names(entity, &fields))
+        format!("With {}: the entity that has these values, if any.", names(entity, &fields))
     });
     lists.chain(uniques).collect()
 }
@@ -240,15 +240,15 @@ fn list_sentence(entity: &Entity, list: &List) -> String {
         .map(|order| {
             let down = match order.direction {
                 Direction::Ascending => "",
-                Direction::Descending => " (the greatest first)",
+                Direction::Descending => " (descending)",
             };
             format!("`{}`{down}", entity.field(order.field).name)
         })
         .collect();
     match order.is_empty() {
         true if entity.is_numbered() => text.push_str(", in order of creation."),
-        true => text.push_str(", in order of ids."),
-        false => text.push_str(&format!(", in order of {}.", order.join(", then "))),
+        true => text.push_str(", ordered by id."),
+        false => text.push_str(&format!(", ordered by {}.", order.join(", then "))),
     }
     text
 }

@@ -26,7 +26,7 @@ impl Action for Metrics {
     fn describe(&self, _: &Model) -> Description {
         Description {
             answers: vec![Answer::text("application/openmetrics-text")],
-            ..Description::new(Group::Service, "Measurements, as Prometheus reads them")
+            ..Description::new(Group::Service, "Metrics in Prometheus format")
         }
     }
 

@@ -24,12 +24,12 @@ impl Action for OpenApi {
     }
 
     fn describe(&self, _: &Model) -> Description {
-        let about = "Only if it is another one than you have: its `ETag`.";
-        let document = Answer::json(200, "The description.", json!({ "type": "object" }));
+        let about = "Return it only if it differs from the one with this `ETag`.";
+        let document = Answer::json(200, "The OpenAPI document.", json!({ "type": "object" }));
         Description {
             headers: vec![header("If-None-Match", about, json!({ "type": "string" }))],
             answers: vec![document.with(&[AnswerHeader::ETag]), Answer::not_modified()],
-            ..Description::new(Group::Service, "This description, as OpenAPI")
+            ..Description::new(Group::Service, "This API as an OpenAPI document")
         }
     }
 

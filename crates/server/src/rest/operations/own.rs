@@ -52,7 +52,7 @@ impl Action for Own {
     fn describe(&self, _: &Model) -> Description {
         let answer = match &self.schema {
             None => Answer { media_type: "text/html", ..Answer::empty(200, "The page.") },
-            Some(schema) => Answer::json(200, "The answer.", schema.clone()),
+            Some(schema) => Answer::json(200, "The response.", schema.clone()),
         };
         let body = Body { is_required: false, ..Body::json(json!({}), None) };
         Description {

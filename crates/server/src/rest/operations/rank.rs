@@ -42,11 +42,11 @@ impl Action for Rank {
             details: details((entity, board)),
             path_values: PathValues { fields_of: None, others: of_schema((entity, board)) },
             query: fields(entity, &board.by).map(by_parameter).collect(),
-            answers: vec![Answer::json(200, "Its rank and score.", schema)],
+            answers: vec![Answer::json(200, "The rank and score.", schema)],
             problems: vec![Kind::BadParameter, Kind::NotFound, Kind::Building],
             ..Description::new(
                 Group::Entity(self.0),
-                format!("One on the board: {}", spoken(&board.name)),
+                format!("Rank on the leaderboard: {}", spoken(&board.name)),
             )
         }
     }

@@ -95,11 +95,14 @@ pub(super) fn ranked_schema((entity, board): (&Entity, &Board)) -> Json {
 pub(super) fn details((entity, board): (&Entity, &Board)) -> Vec<String> {
     let what = match board.ranking {
         Ranking::Count(field) => {
-            format!("Values of `{}`, ranked by how many have them.", entity.field(field).name)
+            format!(
+                "Values of `{}`, ranked by the number of entities that have them.",
+                entity.field(field).name
+            )
         }
         Ranking::Field(field) => format!("Ids, ranked by `{}`.", entity.field(field).name),
     };
-    let order = "The greatest first. Equal scores have equal ranks, and are in order of `of`.";
+    let order = "Highest first. Equal scores share a rank and are ordered by `of`.";
     vec![what, order.to_owned()]
 }
 
@@ -120,9 +123,7 @@ pub(super) fn by_parameter(field: &Field) -> Parameter {
 /// How a value that begins with a sign is written.
 pub(super) fn sign_rule(field: &Field) -> &'static str {
     match field.of {
-        FieldType::Text(_) | FieldType::Ref(..) => {
-            " One that begins with `=` is written with `=` before it."
-        }
+        FieldType::Text(_) | FieldType::Ref(..) => " Prefix a value that starts with `=` with `=`.",
         _ => "",
     }
 }

@@ -34,7 +34,7 @@ impl Action for Read {
 
     fn describe(&self, model: &Model) -> Description {
         let one = with_article(&model.entity(self.0).name);
-        let about = "Only if it has another version: the `ETag` of the one you have.";
+        let about = "Return it only if its version differs from this `ETag`.";
         let shown = Answer::entity(model, self.0, 200, "The entity.").with(&[AnswerHeader::ETag]);
         Description {
             query: with_others(model, self.0).into_iter().collect(),

@@ -23,9 +23,12 @@ impl Action for Ready {
 
     fn describe(&self, _: &Model) -> Description {
         Description {
-            answers: vec![Answer::status("It can.", "ready")],
+            answers: vec![Answer::status("It is ready.", "ready")],
             problems: vec![Kind::WritesRefused],
-            ..Description::new(Group::Service, "Whether the server can read and write its data")
+            ..Description::new(
+                Group::Service,
+                "Check whether the server can read and write its data",
+            )
         }
     }
 

@@ -40,9 +40,9 @@ impl Action for Replace {
         let one = with_article(&entity.name);
         let mut example = example::example(model, entity);
         example.as_object_mut().map(|members| members.remove("id"));
-        let replaced = Answer::entity(model, self.0, 200, "It was replaced.");
+        let replaced = Answer::entity(model, self.0, 200, "Replaced.");
         let mut description = Description {
-            details: vec!["What is not named gets its default, or goes.".to_owned()],
+            details: vec!["Omitted fields are reset to their default or removed.".to_owned()],
             headers: vec![if_match()],
             body: Some(Body::json(reference(entity, ".replace"), Some(example))),
             answers: vec![replaced.with(&[ETag, Replayed])],
@@ -52,8 +52,8 @@ impl Action for Replace {
             ..Description::new(Group::Entity(self.0), format!("Replace {one}"))
         };
         if entity.id_source == IdSource::Given {
-            description.details[0].push_str(" It is made if it is not there.");
-            let about = "`*`: only if there is none with this id.";
+            description.details[0].push_str(" The entity is created if it does not exist.");
+            let about = "`*`: create it only if the id is free.";
             let any = json!({ "type": "string", "enum": ["*"] });
             description.headers.push(header("If-None-Match", about, any));
             description.answers.push(Answer::created(model, self.0));

@@ -29,9 +29,9 @@ impl Action for RevokeToken {
     fn describe(&self, _: &Model) -> Description {
         Description {
             path_values: PathValues { fields_of: None, others: json!({ "type": "string" }) },
-            answers: vec![Answer::empty(204, "It lets nobody in any more.")],
+            answers: vec![Answer::empty(204, "Revoked.")],
             problems: vec![Kind::BadParameter, Kind::NotFound],
-            ..Description::new(Group::Tokens, "Make a token worthless")
+            ..Description::new(Group::Tokens, "Revoke a token")
         }
     }
 

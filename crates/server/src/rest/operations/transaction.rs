@@ -33,9 +33,9 @@ impl Action for Transaction {
     }
 
     fn describe(&self, model: &Model) -> Description {
-        let about = "Whether to tell what would be written and what that costs, and to do nothing.";
-        let details = "Up to 100 changes. The answer has what each entity is afterwards: null if it \
-                       is deleted.";
+        let about = "Report what would be written and what it costs, without writing anything.";
+        let details = "Up to 100 changes. The response has each entity as it is afterwards, or null if \
+                       it was deleted.";
         let of_entities: Vec<Kind> =
             model.entities().flat_map(|(_, entity)| of_new(entity)).collect();
         let results = Answer::json(200, "The results.", answer(model));
@@ -47,7 +47,7 @@ impl Action for Transaction {
             problems: [BODY, CHANGE, VERSIONED, &of_entities, &[Kind::InUse]].concat(),
             is_change: true,
             is_of_all_entities: true,
-            ..Description::new(Group::Together, "Make several changes, together or not at all")
+            ..Description::new(Group::Together, "Apply several changes atomically")
         }
     }
 

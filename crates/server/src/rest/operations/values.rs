@@ -100,16 +100,17 @@ impl Action for CountValues {
         let entity = model.entity(asked.entity);
         let mut parameters = of_question(entity, asked);
         parameters.extend(of_tags(entity, asked));
-        let prefix = query("prefix", "What they begin with.", json!({ "type": "string" }));
-        let paging = [limit(LIMIT, "How many at most."), cursor(), prefix];
+        let prefix =
+            query("prefix", "Return only those that start with this.", json!({ "type": "string" }));
+        let paging = [limit(LIMIT, "Maximum number of results."), cursor(), prefix];
         let is_taken = |name: &str| of.paging().contains(&name);
         parameters.extend(paging.into_iter().filter(|one| is_taken(&one.name)));
         let details = match of {
             ValuesOf::Facets | ValuesOf::Facet => {
-                "Under all filters but those by the facet itself. Values that none has are left out."
+                "All filters apply except those by the facet itself. Values without entities are left out."
             }
             ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => {
-                "Of those that pass the filters. In the order of their bytes."
+                "Counts only entities that pass the filters. Ordered by their bytes."
             }
         };
         let (fields_of, others) = (Some(asked.entity), named(entity, asked, *of));
@@ -202,7 +203,7 @@ fn summary(entity: &Entity, asked: &Asked, of: ValuesOf) -> String {
         ValuesOf::TagKeys(_) => "the keys of tags",
         ValuesOf::TagValues(_) => "the values of a tag",
     };
-    format!("Count {what} of every {}: {list}", spoken(&entity.name))
+    format!("Count {what} of {} entities: {list}", spoken(&entity.name))
 }
 
 /// What a path can name to count.
@@ -227,7 +228,7 @@ fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
             "type": "object", "properties": { word: value, "count": count },
             "required": [word, "count"], "additionalProperties": false,
         });
-        let next = "The `cursor` of those that follow; absent at the end.";
+        let next = "The `cursor` of the next page; absent at the end.";
         json!({
             "type": "object",
             "properties": {

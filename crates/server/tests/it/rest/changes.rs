@@ -1,4 +1,4 @@
-//! What happens, as server-sent events; jobs as whoever runs the service handles them.
+//! Changes as server-sent events; jobs as whoever runs the service handles them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
