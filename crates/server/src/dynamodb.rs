@@ -1,7 +1,6 @@
 //! Amazon DynamoDB's protocol over HTTP: headers, signatures, checksums.
 
 mod credentials;
-mod host;
 mod reply;
 mod service;
 mod sigv4;

@@ -12,6 +12,7 @@ pub(crate) mod connection;
 pub(crate) mod connections;
 pub(crate) mod edge;
 pub(crate) mod engine_metrics;
+pub(crate) mod host;
 pub(crate) mod layers;
 pub(crate) mod metrics;
 pub(crate) mod observe;

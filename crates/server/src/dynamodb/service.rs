@@ -15,13 +15,13 @@ use keyloom_store::{Clock, Engine};
 use tokio::time::timeout;
 
 use super::Credentials;
-use super::host;
 use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
 use crate::app::Face;
 use crate::fair::Weight;
 use crate::http::edge::Origin;
+use crate::http::host::is_loopback;
 use crate::http::metrics::{Metrics, OPEN_METRICS};
 use crate::http::observe::Told;
 use crate::http::receive::receive;
@@ -78,7 +78,7 @@ impl DynamoDb {
         body: Body,
         told: &mut Told,
     ) -> Result<Reply, Refusal> {
-        if self.credentials.is_none() && !host::is_loopback(&head.headers) {
+        if self.credentials.is_none() && !is_loopback(&head.headers) {
             return Ok(Reply::json(400, denial_body(&for_another_host())));
         }
         if head.method == Method::GET {

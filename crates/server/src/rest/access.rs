@@ -1,7 +1,7 @@
 //! Who is asking, and what they may do.
 
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName};
+use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 use keyloom::{Db, Value};
 use keyloom_model::{Entity, EntityId, FieldType, Model};
@@ -10,6 +10,7 @@ use super::operation::{Access, Operation};
 use super::problem::{Kind, Problem};
 use super::token::Token;
 use super::tokens::Tokens;
+use crate::http::host::is_loopback;
 
 /// The header that says whose data a request is about, where the token does not.
 pub(crate) const TENANT: HeaderName = HeaderName::from_static("keyloom-tenant");
@@ -206,21 +207,7 @@ pub(super) async fn identify(
 
 /// A page of another site can make a browser send requests here under that site's name.
 fn check_host(headers: &HeaderMap) -> Result<(), Problem> {
-    let mut hosts = headers.get_all(HOST).iter();
-    let host = match (hosts.next(), hosts.next()) {
-        (None, _) => return Ok(()),
-        (Some(host), None) => host.to_str().unwrap_or_default(),
-        // Whoever stands between may have gone by the other one.
-        (Some(_), Some(_)) => "",
-    };
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let is_loopback = name
-        .parse::<std::net::IpAddr>()
-        .map_or_else(|_| name == "localhost", |ip| ip.is_loopback());
-    if is_loopback {
+    if is_loopback(headers) {
         return Ok(());
     }
     let detail = "Without tokens only this machine is served, under `localhost` or its loopback \

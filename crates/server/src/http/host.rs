@@ -8,10 +8,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use hyper::header::{HOST, HeaderMap};
 
 /// Whether the host that the client meant is this machine, by a name that nobody else can have.
-/// A request without the header comes from no browser.
-pub(super) fn is_loopback(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(HOST) else { return true };
-    host.to_str().is_ok_and(is_loopback_name)
+/// A request without the header comes from no browser. Of two headers, a proxy may have gone by the
+/// other one.
+pub(crate) fn is_loopback(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, _) => true,
+        (Some(host), None) => host.to_str().is_ok_and(is_loopback_name),
+        (Some(_), Some(_)) => false,
+    }
 }
 
 fn is_loopback_name(host: &str) -> bool {
