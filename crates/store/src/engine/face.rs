@@ -12,9 +12,9 @@ use keyloom_value::Item;
 use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
-    Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName,
-    SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, Time,
-    TransactGet, TransactWrite, UpdateItem,
+    DiskSpace, Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet,
+    Scan, SetName, SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec,
+    Time, TransactGet, TransactWrite, UpdateItem,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -79,7 +79,7 @@ pub struct Status {
     pub scrubbed_blocks: u64,
     /// When everything was last verified, if that has happened since it was opened.
     pub scrubbed_at: Option<Time>,
-    /// Damaged places of its files that were found so, up to 1,000.
+    /// Damaged places of its files that were found so, or by whoever read them, up to 1,000.
     pub damages: u64,
     /// The one found last.
     pub last_damage: Option<Arc<Damage>>,
@@ -87,6 +87,8 @@ pub struct Status {
     pub compactions: u64,
     /// Compactions that failed and changed nothing.
     pub compactions_failed: u64,
+    /// The room on the file system that it is on, if that can be told.
+    pub disk: Option<DiskSpace>,
     /// Why no more writes are taken, if that is so.
     pub failure: Option<Error>,
 }
@@ -158,7 +160,7 @@ impl Engine {
     /// How the engine is doing.
     pub fn status(&self) -> Result<Status, Error> {
         let (commit, files) = (self.shared.view().applied, self.shared.files());
-        let (damages, last_damage) = self.shared.scrub.found();
+        let (damages, last_damage) = self.shared.damages();
         let (compactions, compactions_failed) = self.shared.compactions.counts();
         Ok(Status {
             commit: commit.0,
@@ -181,6 +183,7 @@ impl Engine {
             last_damage,
             compactions,
             compactions_failed,
+            disk: self.shared.disk_space(),
             failure: self.shared.check().err(),
         })
     }
@@ -457,7 +460,8 @@ impl Store for Engine {
         self.read(move |view| {
             let files = self.shared.files();
             let synced = CommitNo(files.synced.load(Ordering::Acquire));
-            feed::changes(view, &files.log, synced, &read)
+            let changes = feed::changes(view, &files.log, synced, &read);
+            changes.inspect_err(|error| self.shared.found_damages.note_error(error))
         })
     }
 

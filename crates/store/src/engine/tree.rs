@@ -204,6 +204,10 @@ impl TreeView {
         self.damages.path()
     }
 
+    pub(crate) fn damages(&self) -> &Damages {
+        &self.damages
+    }
+
     pub(crate) fn get(&self, row: &[u8]) -> Result<Option<RowGuard<'_>>, Error> {
         self.damages.guard(|| {
             ReadableTable::get(&self.rows, row).map_err(|error| failed(self.path(), error))
