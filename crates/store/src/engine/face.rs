@@ -26,10 +26,11 @@ use super::open::{IfMissing, open};
 use super::options::{Background, Options};
 use super::prepared::Prepared;
 use super::queue::{Done, Task, Work, Write};
+use super::salvage::Salvaged;
 use super::scrub::{OnScrub, Scrub, Scrubbed};
 use super::shared::Shared;
 use super::view::View;
-use super::{compact, feed, increment, io_error, rebuild, reply, scrub, walk};
+use super::{compact, feed, increment, io_error, rebuild, reply, salvage, scrub, walk};
 
 /// A store in a directory.
 ///
@@ -242,6 +243,24 @@ impl Engine {
         on_progress: OnProgress<'_>,
     ) -> Result<CopyProgress, Error> {
         rebuild::rebuild(directory.as_ref(), backup, options, on_progress)
+    }
+
+    /// Makes a tree out of what can still be read of a damaged one, in a directory that nobody has open:
+    /// for a store that [`Engine::rebuild`] cannot rebuild. Rows in damaged pages are lost. Every item
+    /// that is there afterwards was there before, and indexes and counts fit the items that are left;
+    /// sets are kept as a whole or not at all. What is in the log beyond the damaged tree is replayed.
+    /// The damaged tree is replaced when the new one is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`] if the records of the tables cannot be read, or the log is damaged too. Nothing
+    /// was changed then.
+    pub fn salvage(
+        directory: impl AsRef<Path>,
+        options: &Options,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Salvaged, Error> {
+        salvage::salvage(directory.as_ref(), options, on_progress)
     }
 
     /// Verifies what is on disk, while the store is in use: the blocks of the tree, the frames of the

@@ -41,6 +41,7 @@ mod reply;
 mod report;
 mod resume;
 mod rows_mut;
+mod salvage;
 mod scrub;
 mod set_apply;
 mod set_read;
@@ -54,6 +55,7 @@ pub use backup::{CopyProgress, Moment, OnProgress, Restore};
 pub use compact::Compaction;
 pub use face::{Engine, Status};
 pub use options::{Background, Durability, Options};
+pub use salvage::{Salvaged, SalvagedTable};
 pub use scrub::{Scrub, Scrubbed};
 
 use report::{check_in_place, damaged, go_on, io_error, malformed_row};

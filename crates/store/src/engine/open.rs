@@ -144,6 +144,21 @@ pub(crate) fn open_tree(
     Ok((Tree::open(file, options.cache_bytes())?, mode))
 }
 
+/// Opens a damaged tree to read what is left of it. Nothing is ever written to its file.
+pub(crate) fn open_to_salvage(
+    directory: &DataDirectory,
+    store: u64,
+    options: &Options,
+) -> Result<Tree, Error> {
+    let path = directory.tree();
+    let file = directory.disk.open(&path, OpenMode::Read);
+    let file = file.map_err(io_error("opening the tree", &path))?;
+    let (doing, cause) = ("writing the tree", std::io::Error::other("it is being salvaged"));
+    let failure = Arc::new(Failure { doing, path: path.clone(), cause });
+    let file = tree_file(file, (&path, store), options, Some(failure))?;
+    Tree::open_to_salvage(file, options.cache_bytes())
+}
+
 pub(crate) fn tree_file(
     file: Arc<dyn DiskFile>,
     (path, store): (&Path, u64),

@@ -30,6 +30,7 @@ mod regressions;
 mod retention;
 mod rich;
 mod rig;
+mod salvage;
 mod scrub;
 mod sets;
 mod slices;

@@ -15,10 +15,10 @@ use pollster::FutureExt;
 use crate::rich::{Log, rich_store};
 use crate::rig::{DIRECTORY, in_data, open, repeatable, segments, table};
 
-const ITEMS: i64 = 3000;
+pub(crate) const ITEMS: i64 = 3000;
 const BLOCK: usize = 4096;
 
-fn item(id: i64) -> Item {
+pub(crate) fn item(id: i64) -> Item {
     let body = format!("body of item {id} ").repeat(1 + id as usize % 40);
     Item::from([
         ("id", Value::from(id)),
@@ -28,7 +28,7 @@ fn item(id: i64) -> Item {
 }
 
 /// A store that was closed, all of it in the tree and the log trimmed.
-fn kept() -> SimDisk {
+pub(crate) fn kept() -> SimDisk {
     let disk = SimDisk::new(5);
     let options = Options { log_segment_bytes: 64 << 10, keep_log_bytes: 1, ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -83,7 +83,7 @@ fn read_all(engine: &Engine) -> usize {
     reported
 }
 
-fn scan(engine: &Engine) -> Result<Vec<Item>, Error> {
+pub(crate) fn scan(engine: &Engine) -> Result<Vec<Item>, Error> {
     let mut items = vec![];
     let mut scan = Scan::new(&table("items"));
     loop {
