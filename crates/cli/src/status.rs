@@ -60,6 +60,10 @@ fn table(status: &StatusAnswer) -> String {
     let [tree, live, log] =
         [status.tree_bytes, status.live_bytes, status.log_bytes].map(HumanBytes);
     let segments = status.log_segments;
+    let free = match (status.free_bytes, status.total_bytes) {
+        (Some(free), Some(total)) => format!("{} of {}", HumanBytes(free), HumanBytes(total)),
+        _ => "unknown".to_owned(),
+    };
     format!(
         "version    {}\n\
          server     {server}\n\
@@ -67,6 +71,7 @@ fn table(status: &StatusAnswer) -> String {
          commits    {commit}; synced up to {synced}, in the tree up to {checkpointed}\n\
          changes    kept from commit {oldest} on\n\
          disk       tree {tree}, of which rows take {live}; log {log} in {segments} files\n\
+         free       {free}\n\
          damage     {}\n",
         status.version,
         match status.damages {

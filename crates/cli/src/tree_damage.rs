@@ -7,7 +7,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use keyloom::{Item, Value, item_to_json};
 use keyloom_app::operations::Progress;
 use keyloom_model::FieldType;
-use keyloom_store::{Engine, Error, Options, Scrub, Scrubbed};
+use keyloom_store::{Engine, Error, Options, Salvaged, Scrub, Scrubbed};
 
 use crate::command::say;
 use crate::progress::{ProgressBar, grouped};
@@ -26,12 +26,19 @@ pub(crate) fn backup(arguments: &ArgMatches) -> Option<&Path> {
     arguments.get_one::<PathBuf>("from").map(PathBuf::as_path)
 }
 
-/// Rebuilds the tree of a directory if any of it is damaged, and reports that.
-pub(crate) fn rebuild_if_damaged(
-    directory: &Path,
-    backup: Option<&Path>,
-    is_json: bool,
-) -> Result<(), String> {
+/// How a damaged tree is repaired.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repair<'a> {
+    /// A backup to rebuild it from, with the log since.
+    pub(crate) backup: Option<&'a Path>,
+    /// Whether to keep what can be read if it cannot be rebuilt.
+    pub(crate) salvage: bool,
+    pub(crate) is_json: bool,
+}
+
+/// Repairs the tree of a directory if any of it is damaged, and reports that.
+pub(crate) fn repair_if_damaged(directory: &Path, repair: Repair<'_>) -> Result<(), String> {
+    let Repair { backup, salvage, is_json } = repair;
     let found = find(directory).map_err(|error| error.to_string())?;
     if found.tree_damages == 0 {
         return Ok(());
@@ -49,7 +56,13 @@ pub(crate) fn rebuild_if_damaged(
         ControlFlow::Continue(())
     });
     drop(bar);
-    let rebuilt = rebuilt.map_err(|error| format!("{damages}\n{}", advice(&error)))?;
+    let rebuilt = match rebuilt {
+        Err(error @ (Error::BackupNeeded { .. } | Error::Damaged(_))) if salvage => {
+            return salvage_tree(directory, &error, is_json)
+                .map_err(|error| format!("{damages}\n{error}"));
+        }
+        rebuilt => rebuilt.map_err(|error| format!("{damages}\n{}", advice(&error)))?,
+    };
     if is_json {
         let (blocks, commit) = (found.tree_damages, rebuilt.commit);
         let item = [("damaged_blocks", blocks), ("rebuilt_to_commit", commit)];
@@ -58,6 +71,53 @@ pub(crate) fn rebuild_if_damaged(
         );
     }
     say(&format!("Tree rebuilt, up to commit {}.\n", rebuilt.commit))
+}
+
+/// Keeps what can be read of a tree that cannot be rebuilt, and reports what is lost.
+fn salvage_tree(directory: &Path, cause: &Error, is_json: bool) -> Result<(), String> {
+    if !is_json {
+        say(&format!("{cause}\nKeeping what can be read of the tree.\n"))?;
+    }
+    let mut bar = ProgressBar::new("items");
+    let salvaged = Engine::salvage(directory, &Options::default(), &mut |progress| {
+        bar.show(Progress { count: progress.rows, ..Progress::default() });
+        ControlFlow::Continue(())
+    });
+    drop(bar);
+    let salvaged = salvaged.map_err(|error| error.to_string())?;
+    say(&match is_json {
+        true => salvaged_json(&salvaged),
+        false => salvaged_text(&salvaged),
+    })
+}
+
+fn salvaged_json(salvaged: &Salvaged) -> String {
+    let figures = [
+        ("salvaged_items", salvaged.items),
+        ("lost_ranges", salvaged.lost_ranges),
+        ("salvaged_to_commit", salvaged.commit),
+    ];
+    let figures = Item::from(figures.map(|(name, figure)| (name, Value::from(figure))));
+    let tables = salvaged.tables.iter().map(|table| {
+        let lost = table.lost.map_or(Value::Null, Value::from);
+        let name = Value::from(table.table.to_string());
+        Item::from([("table", name), ("kept", Value::from(table.kept)), ("lost", lost)])
+    });
+    tables.chain([figures]).map(|item| item_to_json(&item) + "\n").collect()
+}
+
+fn salvaged_text(salvaged: &Salvaged) -> String {
+    let Salvaged { items, lost_ranges, commit, tables, .. } = salvaged;
+    let [items, ranges] = [*items, *lost_ranges].map(grouped);
+    let mut text = format!(
+        "Tree salvaged, up to commit {commit}: {items} items kept, {ranges} key ranges lost.\n"
+    );
+    for table in tables {
+        let lost = table.lost.map_or("an unknown number of".to_owned(), grouped);
+        let (name, kept) = (&table.table, grouped(table.kept));
+        text += &format!("Table {name}: {lost} items lost, {kept} kept.\n");
+    }
+    text
 }
 
 /// Adds to the error of a command what is damaged in the directory, if anything is.
@@ -99,8 +159,7 @@ fn advice(error: &Error) -> String {
     let since = FieldType::Time.show(&Value::from(since.0));
     let since = since.as_s().unwrap_or_default();
     format!(
-        "{error} Give one made after {since} with --from BACKUP. Without such a backup, save what \
-         can still be read with `keyloom export`, which stops at the first row that cannot be, and \
-         import it into a new directory."
+        "{error} Give one made after {since} with --from BACKUP. Without such a backup, copy the \
+         directory and add --salvage: it keeps what can still be read and drops the rest."
     )
 }

@@ -10,7 +10,7 @@ use keyloom_app::{place, socket};
 use crate::command::{Command, json_argument, say};
 use crate::model_file::ModelFile;
 use crate::progress::ProgressBar;
-use crate::tree_damage::{backup, backup_argument, explain, rebuild_if_damaged};
+use crate::tree_damage::{Repair, backup, backup_argument, explain, repair_if_damaged};
 
 pub(crate) const COMMAND: Command = Command { name: "verify", describe, run };
 
@@ -24,6 +24,10 @@ Examples:
 
   keyloom verify apps/kitchen/model.toml --data ./data --repair --from ./backup-monday
       Also rebuild a damaged tree from a backup and the log, if the log alone does not suffice
+
+  keyloom verify apps/kitchen/model.toml --data ./data --repair --salvage
+      Also keep what can be read of a tree that cannot be rebuilt: the log is too short and there is
+      no backup. What is lost is lost for good, so copy the directory first
 
   keyloom verify apps/kitchen/model.toml --data ./data --json
       Print one JSON line for each difference, and a summary line
@@ -46,6 +50,16 @@ fn describe(command: clap::Command) -> clap::Command {
                 .requires("repair")
                 .conflicts_with("dynamodb"),
         )
+        .arg(
+            Arg::new("salvage")
+                .long("salvage")
+                .action(ArgAction::SetTrue)
+                .requires("repair")
+                .conflicts_with("dynamodb")
+                .help(
+                    "Keep what can be read of a damaged tree that cannot be rebuilt, drop the rest",
+                ),
+        )
         .arg(json_argument())
         .after_help(EXAMPLES);
     place::arguments(command)
@@ -56,12 +70,13 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let [repair, is_json] = ["repair", "json"].map(|flag| arguments.get_flag(flag));
     let directory = arguments.get_one::<PathBuf>("data").map(PathBuf::as_path);
     let is_served = directory.is_some_and(socket::is_served);
-    if is_served && backup(arguments).is_some() {
+    let salvage = arguments.get_flag("salvage");
+    if is_served && (backup(arguments).is_some() || salvage) {
         return Err("a tree is rebuilt while nobody has it open: stop the server first.".to_owned());
     }
     let directory = directory.filter(|_| !is_served);
     if let (true, Some(directory)) = (repair, directory) {
-        rebuild_if_damaged(directory, backup(arguments), is_json)?;
+        repair_if_damaged(directory, Repair { backup: backup(arguments), salvage, is_json })?;
     }
     let mut bar = ProgressBar::new("rows");
     let verified = call(arguments, Verify { model, repair }, None, &mut |told| {

@@ -6,6 +6,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(unix)]
+use crate::disk::DiskSpace;
 use crate::disk::{Disk, DiskFile, OpenMode};
 
 /// The machine's file system.
@@ -77,6 +79,16 @@ impl Disk for RealDisk {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    #[cfg(unix)]
+    fn space(&self, directory: &Path) -> io::Result<Option<DiskSpace>> {
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let found = rustix::fs::statvfs(directory)?;
+        // What is kept back for the administrator is not free.
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        let (free_bytes, total_bytes) = (bytes(found.f_bavail), bytes(found.f_blocks));
+        Ok(Some(DiskSpace { free_bytes, total_bytes }))
     }
 }
 

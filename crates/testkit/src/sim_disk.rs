@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use keyloom_store::{Disk, DiskFile, OpenMode};
+use keyloom_store::{Disk, DiskFile, DiskSpace, OpenMode};
 
 use content::Content;
 use names::Inode;
@@ -103,6 +103,17 @@ impl SimDisk {
     /// `StorageFull`, and the first bytes of a write may be there.
     pub fn set_capacity(&self, bytes: u64) {
         self.state().capacity_bytes = Some(bytes);
+    }
+
+    /// What the system says where there is no more room, as an error number: that the disk is full, or
+    /// that a quota is used up.
+    pub fn set_full_error(&self, raw_os_error: i32) {
+        self.state().full_error = Some(raw_os_error);
+    }
+
+    /// What the file system says it has room for. It need not be true.
+    pub fn set_space(&self, space: DiskSpace) {
+        self.state().space = Some(space);
     }
 
     /// Whether everything that changes something returns `ReadOnlyFilesystem`. Locks can be taken.
@@ -237,6 +248,10 @@ impl Disk for SimDisk {
         }
         Ok(Some(Box::new(SimLock { disk: self.clone(), directory: directory.to_owned() })))
     }
+
+    fn space(&self, _directory: &Path) -> io::Result<Option<DiskSpace>> {
+        Ok(self.state().space)
+    }
 }
 
 impl fmt::Debug for SimDisk {
@@ -252,15 +267,11 @@ fn create(state: &mut State, path: &Path) -> io::Result<Arc<Inode>> {
     }
     state.check_writable()?;
     if state.room_bytes() == 0 {
-        return Err(full());
+        return Err(state.full());
     }
     let inode = Inode::new(Content::default());
     state.names(directory)?.create(name, inode.clone());
     Ok(inode)
-}
-
-fn full() -> io::Error {
-    error(ErrorKind::StorageFull, "the disk is full")
 }
 
 fn failed_sync() -> io::Error {
@@ -351,7 +362,7 @@ impl DiskFile for SimFile {
         if !bytes.is_empty() && end as u64 > end_max {
             let fits = usize::try_from(end_max).unwrap_or(usize::MAX).saturating_sub(offset);
             self.write_partly(&mut state, offset, &bytes[..fits.min(bytes.len())]);
-            return Err(full());
+            return Err(state.full());
         }
         self.inode.content().write(offset, bytes);
         Ok(())
@@ -368,7 +379,7 @@ impl DiskFile for SimFile {
         let room_bytes = state.room_bytes();
         let mut content = self.inode.content();
         if len.saturating_sub(content.live().len() as u64) > room_bytes {
-            return Err(full());
+            return Err(state.full());
         }
         content.set_len(new_len);
         Ok(())

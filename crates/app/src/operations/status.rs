@@ -32,8 +32,12 @@ pub struct StatusAnswer {
     pub log_segments: u64,
     /// Bytes of the tree that rows take.
     pub live_bytes: u64,
-    /// Damaged places that the background scrub has found since the directory was opened.
+    /// Damaged places that the background scrub or a request has found since the directory was opened.
     pub damages: u64,
+    /// Free bytes of the file system, if they can be told.
+    pub free_bytes: Option<u64>,
+    /// Bytes that the file system has, if they can be told.
+    pub total_bytes: Option<u64>,
     /// Why no writes are taken, if that is so.
     pub failure: Option<String>,
     /// Long work that is under way, if a model is served.
@@ -81,6 +85,8 @@ impl Operation for Status {
             log_segments: status.log_segments as u64,
             live_bytes: status.tree_live_bytes,
             damages: status.damages,
+            free_bytes: status.disk.map(|disk| disk.free_bytes),
+            total_bytes: status.disk.map(|disk| disk.total_bytes),
             // A command that only reads takes no writes, and that is no failure.
             failure: data.about().and(status.failure).map(|failure| failure.to_string()),
             background: background.into_iter().map(Work::from).collect(),

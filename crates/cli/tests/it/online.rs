@@ -138,6 +138,8 @@ fn a_server_of_tables_is_backed_up_and_needs_no_model() {
     let (success, out, err) = told(&["status", "--data", data, "--json"]);
     let status: Value = serde_json::from_str(&out).unwrap_or_default();
     assert!(success && status["server"]["url"] == json!(served.url), "{out}{err}");
+    let [free, total] = ["free_bytes", "total_bytes"].map(|name| status[name].as_u64().unwrap());
+    assert!(0 < free && free <= total, "{out}");
     assert!(told(&["backup", "--data", data, "--to", &folder.path("copy")]).0);
     let (success, _, err) = told(&["export", &app("tasks"), "--data", data]);
     assert!(!success && err.contains("no model"), "{err}");

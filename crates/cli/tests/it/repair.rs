@@ -89,7 +89,7 @@ fn a_tree_whose_log_is_too_short_is_rebuilt_from_a_backup_of_the_same_store() {
     let directory = damaged(&rig, "again");
     let repair = |from: &[&str]| rig.told(&[REPAIR, from].concat(), &directory);
     let (success, _, err) = repair(&[]);
-    assert!(!success && err.contains("--from BACKUP") && err.contains("keyloom export"), "{err}");
+    assert!(!success && err.contains("--from BACKUP") && err.contains("--salvage"), "{err}");
     let (success, _, err) = repair(&["--from", &path("first")]);
     assert!(!success && err.contains("another store"), "{err}");
     let (success, out, err) = repair(&["--from", &path("second")]);
@@ -101,4 +101,45 @@ fn a_tree_whose_log_is_too_short_is_rebuilt_from_a_backup_of_the_same_store() {
     let (success, out, err) = rig.told(&from, &directory);
     assert!(success && out.contains("0 findings"), "{out}{err}");
     assert!(!Path::new(&scratch).exists());
+}
+
+#[test]
+fn without_a_backup_what_can_be_read_is_salvaged_if_that_is_asked_for() {
+    let rig = rig("repair-salvage");
+    let path = |name: &str| rig.folder.path(name);
+    let run = |words: &[&str], directory: &str| {
+        let (success, out, err) = rig.told(words, directory);
+        assert!(success, "{words:?}: {out}{err}");
+        out
+    };
+    run(&["backup", "--data", &path("good"), "--to", &path("first")], "");
+    run(&["restore", "--from", &path("first"), "--to", "DIR"], &path("again"));
+    let before = run(EXPORT, &path("again"));
+    let directory = path("damaged");
+    copy(Path::new(&path("again")), Path::new(&directory));
+    let tree = PathBuf::from(&directory).join("tree.redb");
+    let mut bytes = fs::read(&tree).unwrap();
+    let has_rows = |block: &[u8]| block[0] == 1 && block.windows(7).any(|text| text == b"wash up");
+    let rows = (5..bytes.len() / BLOCK).filter(|n| has_rows(&bytes[n * BLOCK..(n + 1) * BLOCK]));
+    // Not the first ones, which may also have the engine's own rows.
+    for block in rows.skip(2).step_by(5).collect::<Vec<_>>() {
+        bytes[block * BLOCK + 2000] ^= 0x41;
+    }
+    fs::write(&tree, &bytes).unwrap();
+    let salvage = [REPAIR, &["--salvage"]].concat();
+    let damaged = snapshot(Path::new(&directory));
+    assert!(!rig.told(REPAIR, &directory).0);
+    assert!(snapshot(Path::new(&directory)) == damaged, "nothing is salvaged unasked");
+    let out = run(&salvage, &directory);
+    assert!(out.contains("Tree salvaged") && out.contains("items lost"), "{out}");
+    assert!(out.contains("0 left"), "{out}");
+    let after = run(EXPORT, &directory);
+    let (kept, all) = (after.lines().count(), before.lines().count());
+    assert!(all / 3 < kept && kept < all, "{kept} of {all}");
+    let known: std::collections::BTreeSet<&str> = before.lines().collect();
+    assert!(after.lines().all(|line| known.contains(line)));
+    run(VERIFY, &directory);
+    run(SCRUB, &directory);
+    // Nothing is damaged any more, so nothing happens.
+    assert!(!run(&salvage, &directory).contains("salvaged"));
 }

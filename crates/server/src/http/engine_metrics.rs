@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use keyloom_store::{Engine, Status};
+use keyloom_store::{DiskSpace, Engine, Status};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -29,6 +29,9 @@ impl Collector for EngineMetrics {
             metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
         };
         for (name, help, value) in gauges(&status) {
+            write(name, help, &ConstGauge::new(value))?;
+        }
+        for (name, help, value) in status.disk.map(space).into_iter().flatten() {
             write(name, help, &ConstGauge::new(value))?;
         }
         for (name, help, value) in counters(&status) {
@@ -69,7 +72,7 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
         ),
         (
             "engine_damages",
-            "Damaged places in the files that scrubbing found",
+            "Damaged places in the files that scrubbing or a request found",
             status.damages as f64,
         ),
         (
@@ -82,6 +85,17 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
             "0 if a failure keeps the engine from writing",
             f64::from(u8::from(status.failure.is_none())),
         ),
+    ]
+}
+
+fn space(disk: DiskSpace) -> Figures<f64, 2> {
+    [
+        (
+            "engine_disk_free_bytes",
+            "Free space on the file system of the data",
+            disk.free_bytes as f64,
+        ),
+        ("engine_disk_bytes", "Size of the file system of the data", disk.total_bytes as f64),
     ]
 }
 

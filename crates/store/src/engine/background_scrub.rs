@@ -1,8 +1,6 @@
 //! The scrub that never ends: it verifies the blocks of the tree and the closed segments of the log,
 //! a little at a time, all of them once a day. It holds no view and no lock that others wait for.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,6 +9,7 @@ use crate::{Damage, Error, Time};
 use super::checked_file::BLOCK;
 use super::files::Files;
 use super::format::CommitNo;
+use super::found_damages::FoundDamages;
 use super::log::{FrameScan, Segment};
 use super::scrub::{RUN_BLOCKS, damage_of, is_kept};
 use super::shared::Shared;
@@ -19,23 +18,13 @@ use super::shared::Shared;
 const PASS_MILLIS: u64 = 24 * 60 * 60 * 1000;
 /// What is read in one round of the background thread, of which there are 20 a second: 5 MiB/s.
 pub(crate) const ROUND_BYTES: u64 = 256 << 10;
-/// Places that are told apart: enough to see how bad it is.
-const PLACES_MAX: usize = 1000;
-
-/// The scrub of a store, and what it found since the store was opened.
+/// The scrub of a store. What it finds goes to the [`FoundDamages`] of the store.
 #[derive(Debug, Default)]
 pub(crate) struct BackgroundScrub {
     pass: Mutex<Option<Pass>>,
     blocks: AtomicU64,
     /// When the last complete pass ended, in milliseconds; 0 if there was none.
     completed_at: AtomicU64,
-    found: Mutex<Found>,
-}
-
-#[derive(Debug, Default)]
-struct Found {
-    places: BTreeSet<(PathBuf, u64)>,
-    last: Option<Arc<Damage>>,
 }
 
 #[derive(Debug)]
@@ -90,8 +79,8 @@ impl BackgroundScrub {
         let at = std::mem::replace(&mut pass.at, At::End);
         let (at, bytes) = match at {
             At::Tree(number) => self.step_tree(number, files, shared),
-            At::Log(first) => (At::Segment(self.open_segment(first, files)?), 0),
-            At::Segment(scan) => self.step_segment(scan, files),
+            At::Log(first) => (At::Segment(open_segment(first, files, &shared.found_damages)?), 0),
+            At::Segment(scan) => step_segment(scan, files, &shared.found_damages),
             At::End => return None,
         };
         pass.at = at;
@@ -103,12 +92,12 @@ impl BackgroundScrub {
         if number == 0
             && let Err(why) = file.verify_header()
         {
-            self.note(damage_of(&path, 0, &why));
+            shared.found_damages.note(damage_of(&path, 0, &why));
         }
         match file.verify(number, RUN_BLOCKS) {
             Ok(verified) if verified.blocks > 0 => {
                 for (offset, why) in &verified.damaged {
-                    self.note(damage_of(&path, *offset, why));
+                    shared.found_damages.note(damage_of(&path, *offset, why));
                 }
                 self.blocks.fetch_add(verified.blocks, Ordering::Relaxed);
                 (At::Tree(number + verified.blocks), verified.blocks * BLOCK)
@@ -118,74 +107,9 @@ impl BackgroundScrub {
         }
     }
 
-    /// The first closed segment from a commit on that can be read.
-    fn open_segment(&self, first: CommitNo, files: &Files) -> Option<FrameScan> {
-        let segments = files.log.segments();
-        let (_, closed) = segments.split_last()?;
-        let mut closed = closed.iter().filter(|segment| segment.first >= first);
-        closed.find_map(|segment| {
-            let opened = segment.verify_header().and_then(|()| FrameScan::new(segment));
-            opened.map_err(|error| self.note_of_log(error, segment, files)).ok()
-        })
-    }
-
-    fn step_segment(&self, mut scan: FrameScan, files: &Files) -> (At, u64) {
-        let segment = Arc::clone(scan.segment());
-        let before = scan.offset();
-        let next = At::Log(segment.first.next());
-        match scan.next() {
-            Ok(Some(frame)) => {
-                let bytes = scan.offset() - before;
-                match frame.commits() {
-                    Ok(_) => (At::Segment(scan), bytes),
-                    Err(error) => {
-                        self.note_of_log(error, &segment, files);
-                        (next, bytes)
-                    }
-                }
-            }
-            Ok(None) => {
-                let follower =
-                    files.log.segments().into_iter().find(|other| other.first > segment.first);
-                if follower.is_some_and(|follower| follower.first != scan.expected()) {
-                    self.note_of_log(scan.hole(), &segment, files);
-                }
-                (next, 0)
-            }
-            Err(error) => {
-                self.note_of_log(error, &segment, files);
-                (next, 0)
-            }
-        }
-    }
-
-    /// Notes what is wrong with a segment, unless it has been trimmed meanwhile.
-    fn note_of_log(&self, error: Error, segment: &Arc<Segment>, files: &Files) {
-        if !is_kept(&files.log, segment) {
-            return;
-        }
-        self.note(match error {
-            Error::Damaged(damage) => (*damage).clone(),
-            other => {
-                let what = format!("a segment of the log cannot be read ({other})");
-                Damage { file: segment.path.clone(), offset: 0, what }
-            }
-        });
-    }
-
-    /// The tree was replaced by another one: nothing is known of its file, and a pass begins anew.
-    pub(crate) fn forget_tree(&self, path: &Path) {
+    /// The tree was replaced by another one: a pass begins anew.
+    pub(crate) fn start_again(&self) {
         *self.pass.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.places.retain(|(file, _)| file != path);
-    }
-
-    fn note(&self, damage: Damage) {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = (damage.file.clone(), damage.offset);
-        if found.places.len() < PLACES_MAX && found.places.insert(place) {
-            found.last = Some(Arc::new(damage));
-        }
     }
 
     /// Blocks of the tree verified since the store was opened.
@@ -197,12 +121,6 @@ impl BackgroundScrub {
     pub(crate) fn completed_at(&self) -> Option<Time> {
         let at = self.completed_at.load(Ordering::Relaxed);
         (at > 0).then_some(Time(at))
-    }
-
-    /// How many damaged places there are, and the one found last.
-    pub(crate) fn found(&self) -> (u64, Option<Arc<Damage>>) {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        (found.places.len() as u64, found.last.clone())
     }
 }
 
@@ -222,4 +140,59 @@ impl Pass {
         // Whole runs: a disk is woken up for something.
         u64::try_from(due).unwrap_or(u64::MAX) / (RUN_BLOCKS * BLOCK) * (RUN_BLOCKS * BLOCK)
     }
+}
+
+/// The first closed segment from a commit on that can be read.
+fn open_segment(first: CommitNo, files: &Files, found: &FoundDamages) -> Option<FrameScan> {
+    let segments = files.log.segments();
+    let (_, closed) = segments.split_last()?;
+    let mut closed = closed.iter().filter(|segment| segment.first >= first);
+    closed.find_map(|segment| {
+        let opened = segment.verify_header().and_then(|()| FrameScan::new(segment));
+        opened.map_err(|error| note_of_log(error, segment, files, found)).ok()
+    })
+}
+
+fn step_segment(mut scan: FrameScan, files: &Files, found: &FoundDamages) -> (At, u64) {
+    let segment = Arc::clone(scan.segment());
+    let before = scan.offset();
+    let next = At::Log(segment.first.next());
+    match scan.next() {
+        Ok(Some(frame)) => {
+            let bytes = scan.offset() - before;
+            match frame.commits() {
+                Ok(_) => (At::Segment(scan), bytes),
+                Err(error) => {
+                    note_of_log(error, &segment, files, found);
+                    (next, bytes)
+                }
+            }
+        }
+        Ok(None) => {
+            let follower =
+                files.log.segments().into_iter().find(|other| other.first > segment.first);
+            if follower.is_some_and(|follower| follower.first != scan.expected()) {
+                note_of_log(scan.hole(), &segment, files, found);
+            }
+            (next, 0)
+        }
+        Err(error) => {
+            note_of_log(error, &segment, files, found);
+            (next, 0)
+        }
+    }
+}
+
+/// Notes what is wrong with a segment, unless it has been trimmed meanwhile.
+fn note_of_log(error: Error, segment: &Arc<Segment>, files: &Files, found: &FoundDamages) {
+    if !is_kept(&files.log, segment) {
+        return;
+    }
+    found.note(match error {
+        Error::Damaged(damage) => (*damage).clone(),
+        other => {
+            let what = format!("a segment of the log cannot be read ({other})");
+            Damage { file: segment.path.clone(), offset: 0, what }
+        }
+    });
 }

@@ -14,7 +14,7 @@ use super::compact::Candidate;
 use super::format::{BuildState, Commit, CommitNo, Effect, SpaceId, SystemKey, TableId};
 use super::group::{Group, Planned};
 use super::log::LogWriter;
-use super::options::{Background, Durability};
+use super::options::{Background, CHECKPOINT_LOG_BYTES, Durability};
 use super::queue::{Done, Job, Reply, Task, Work, Write};
 use super::resume;
 use super::rows_mut::RowsMut;
@@ -24,8 +24,6 @@ use super::view::View;
 
 /// A group takes no more writes once its items have so many bytes.
 const GROUP_BYTES_MAX: usize = 4 << 20;
-/// Log written since the last checkpoint that brings the next.
-const CHECKPOINT_LOG_BYTES: u64 = 64 << 20;
 /// Items that one step of filling an index looks at, and their bytes.
 const FILL_ITEMS: u32 = 256;
 const FILL_BYTES: u32 = 1 << 20;
@@ -54,8 +52,7 @@ struct SinceCheckpoint {
 impl Committer {
     pub(crate) fn new(shared: Arc<Shared>, log: LogWriter) -> Committer {
         let last_at = shared.view().applied_at;
-        // Until the first checkpoint tells, take every row for one that dirties two pages.
-        let checkpoint_rows = (shared.options.checkpoint_bytes() / 8192) as u64;
+        let checkpoint_rows = shared.options.checkpoint_rows();
         let since_checkpoint = SinceCheckpoint::default();
         Committer { shared, log, last_at, since_checkpoint, checkpoint_rows }
     }

@@ -53,7 +53,7 @@ const RETIRED_MAX: usize = 4;
 pub struct Compaction {
     /// Bytes that the tree's file took on the disk before.
     pub before_bytes: u64,
-    /// Bytes that its rows take without gaps, about. The disk must have as many free.
+    /// Bytes that its rows take without gaps, about. The disk must have as many free, and some more.
     pub needed_bytes: u64,
     /// How many of these are copied.
     pub copied_bytes: u64,
@@ -164,6 +164,7 @@ fn attempt(
         ..Compaction::default()
     };
     go_on(on_progress(progress))?;
+    check_space(shared, progress.needed_bytes)?;
     let mut pace = Pace::new(shared, stop, &files);
     copy(shared, &view, &mut pace, &mut |rows, copied_bytes| {
         (progress.rows, progress.copied_bytes) = (rows, copied_bytes);
@@ -177,12 +178,29 @@ fn attempt(
     candidate.catch_up(shared, &mut pace)?;
     let replaced = reply::wait(shared.queue.submit(Work::Alone(Task::ReplaceTree(candidate))));
     replaced.ok_or(Error::Closed)??;
-    shared.scrub.forget_tree(&shared.data_directory().tree());
+    shared.scrub.start_again();
+    shared.found_damages.forget(&shared.data_directory().tree());
     shared.sync_replaced_tree()?;
     progress.after_bytes = shared.files().tree.file().bytes();
     // It is done, whatever they want now.
     let _ = on_progress(progress);
     Ok(progress)
+}
+
+/// An error if the copy would not fit on the disk, with some room for those who write meanwhile.
+fn check_space(shared: &Shared, needed_bytes: u64) -> Result<(), Error> {
+    let margin_bytes = needed_bytes / 4 + 2 * shared.options.log_segment_bytes;
+    let wanted_bytes = needed_bytes.saturating_add(margin_bytes);
+    let free_bytes = shared.disk_space().map_or(u64::MAX, |space| space.free_bytes);
+    if free_bytes >= wanted_bytes {
+        return Ok(());
+    }
+    let why = format!(
+        "the disk has {free_bytes} bytes of free space, and a copy of the rows with some room to \
+         write needs {wanted_bytes}; nothing was changed"
+    );
+    let cause = io::Error::new(io::ErrorKind::StorageFull, why);
+    Err(io_error("compacting the tree", &shared.directory)(cause))
 }
 
 /// Copies a moment into the new file.

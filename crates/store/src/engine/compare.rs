@@ -16,8 +16,9 @@ use crate::{
 
 use super::backup::{CopyProgress, Moment, OnProgress, replay_until};
 use super::directory::DataDirectory;
-use super::format::{DerivedKind, RowKind, SpaceId, SystemKey, TableRecord};
+use super::format::{CommitNo, DerivedKind, RowKind, SpaceId, SystemKey, TableRecord};
 use super::group::token_expired;
+use super::log_pins::LogPin;
 use super::open::{Replay, load};
 use super::rebuild::Sources;
 use super::scrub::{OnScrub, Scrubbed};
@@ -36,16 +37,23 @@ const CHUNKS: u32 = 64;
 /// Bytes of a key that a finding shows.
 const KEY_BYTES_SHOWN: usize = 48;
 
-/// Compares every row of a store that is open with what the log says. `scratch` is a directory for
-/// the tree to compare with.
+/// What the tree to compare with is built from, and where.
+pub(crate) struct Rebuild<'a> {
+    pub(crate) backup: Option<&'a Path>,
+    /// A directory for the tree.
+    pub(crate) scratch: &'a Path,
+    /// Keeps the log.
+    pub(crate) pin: LogPin<'a>,
+}
+
+/// Compares every row of a store that is open with what the log says.
 pub(crate) fn compare(
     shared: &Shared,
-    backup: Option<&Path>,
-    scratch: &Path,
+    with: &Rebuild<'_>,
     found: &mut Scrubbed,
     on_progress: OnScrub<'_>,
 ) -> Result<(), Error> {
-    let disk = &shared.options.disk;
+    let (disk, scratch) = (&shared.options.disk, with.scratch);
     let directory = DataDirectory::new(Arc::clone(disk), scratch);
     disk.create_directory(scratch).map_err(io_error("creating a directory", scratch))?;
     let names = disk.list(scratch).map_err(io_error("listing a directory", scratch))?;
@@ -54,7 +62,11 @@ pub(crate) fn compare(
     }
     let path = scratch.join(SCRATCH);
     let compared = directory.write_tree(&path, shared.names.store, |tree| {
-        let (store, built) = build(shared, backup, tree, &mut |_| on_progress(found))?;
+        let built = build(shared, with, tree, &mut |_| on_progress(found));
+        let (store, built) = built.map_err(|error| match (&error, with.pin.has_lapsed()) {
+            (Error::Stopped, _) | (_, false) => error,
+            (_, true) => trimmed(shared),
+        })?;
         Comparison::new(shared, &store, &built).run(found, on_progress)
     });
     let removed = disk.remove(&path).map_err(io_error("removing a file", &path));
@@ -65,25 +77,40 @@ pub(crate) fn compare(
 /// because holding it is a burden on those who write.
 fn build(
     shared: &Shared,
-    backup: Option<&Path>,
+    with: &Rebuild<'_>,
     tree: &Tree,
     on_progress: OnProgress<'_>,
 ) -> Result<(Arc<View>, View), Error> {
     let files = shared.files();
     let log = &files.log;
-    let sources = Sources::find(&shared.options.disk, log, backup)?;
+    let sources = Sources::find(&shared.options.disk, log, with.backup)?;
     let mut progress = CopyProgress::default();
-    sources.copy(sources.first(), tree, &mut progress, on_progress)?;
+    let mut on_progress = |progress: CopyProgress| {
+        // What the new tree has is not needed any more.
+        with.pin.advance(CommitNo(progress.commit));
+        on_progress(progress)
+    };
+    sources.copy(sources.first(), tree, &mut progress, &mut on_progress)?;
     let mut replay_to = |commit| {
         let (mut catalog, applied, last_at) = load(tree)?;
         let replay = Replay { tree, catalog: &mut catalog, applied, last_at };
-        replay_until(replay, log, Moment::Commit(commit), &mut progress, on_progress)
+        let to = Moment::Commit(commit);
+        replay_until(replay, log, to, &mut progress, &mut on_progress)
     };
     replay_to(shared.view().applied.0)?;
     let view = shared.view();
     replay_to(view.applied.0)?;
     let (catalog, applied, applied_at) = load(tree)?;
     Ok((view, View { tree: tree.view()?, catalog, applied, applied_at }))
+}
+
+/// Why there is nothing to compare with.
+fn trimmed(shared: &Shared) -> Error {
+    let cause = "the log was trimmed meanwhile, because it had grown to twice the size that is kept or \
+                 the disk was nearly full; try again with a backup made since, or when less is written";
+    io_error("comparing rows with the log", &shared.data_directory().log())(std::io::Error::other(
+        cause,
+    ))
 }
 
 struct Comparison<'a> {

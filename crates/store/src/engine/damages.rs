@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{Damage, Error, Failure};
 
 use super::checked_file::Unreadable;
+use super::scrub::damage_of;
 
 /// Places that are kept: enough to see how bad it is.
 const PLACES_MAX: usize = 1000;
@@ -18,11 +19,13 @@ pub(crate) struct Damages {
     path: PathBuf,
     /// By the block's number.
     found: Mutex<BTreeMap<u64, Unreadable>>,
+    /// A row that no writer wrote, in a block that is as it was written.
+    malformed: Mutex<Option<Damage>>,
 }
 
 impl Damages {
     pub(crate) fn new(path: &Path) -> Damages {
-        Damages { path: path.to_owned(), found: Mutex::default() }
+        Damages { path: path.to_owned(), found: Mutex::default(), malformed: Mutex::default() }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -36,6 +39,25 @@ impl Damages {
         }
     }
 
+    /// Notes what redb or a reader of rows found to be wrong.
+    pub(crate) fn note_malformed(&self, error: &Error) {
+        if let Error::Damaged(damage) = error {
+            let mut malformed = self.malformed.lock().unwrap_or_else(PoisonError::into_inner);
+            malformed.get_or_insert_with(|| (**damage).clone());
+        }
+    }
+
+    /// The damage that readers have met. What the disk could not read may be read the next time.
+    pub(crate) fn met(&self) -> Vec<Damage> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let damaged = found.values().filter_map(|why| match why {
+            Unreadable::Damaged { offset } => Some(damage_of(&self.path, *offset, why)),
+            Unreadable::Io(_) => None,
+        });
+        let malformed = self.malformed.lock().unwrap_or_else(PoisonError::into_inner);
+        damaged.chain(malformed.clone()).collect()
+    }
+
     /// The blocks that the disk could not read.
     pub(crate) fn unread(&self) -> Vec<u64> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +69,18 @@ impl Damages {
     /// that could not be read; this makes it an error that names the place.
     pub(crate) fn guard<T>(&self, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         // Of what a panic leaves half done, redb keeps nothing: a transaction ends without effect.
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(self.error()))
+        let outcome = catch_unwind(AssertUnwindSafe(run));
+        let outcome = outcome.unwrap_or_else(|_| Err(self.error()));
+        outcome.inspect_err(|error| {
+            // Otherwise the blocks themselves are noted.
+            if !self.has_found() {
+                self.note_malformed(error);
+            }
+        })
+    }
+
+    fn has_found(&self) -> bool {
+        !self.found.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     pub(crate) fn error(&self) -> Error {

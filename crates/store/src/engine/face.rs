@@ -12,9 +12,9 @@ use keyloom_value::Item;
 use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
-    Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName,
-    SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, Time,
-    TransactGet, TransactWrite, UpdateItem,
+    DiskSpace, Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet,
+    Scan, SetName, SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec,
+    Time, TransactGet, TransactWrite, UpdateItem,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -26,10 +26,11 @@ use super::open::{IfMissing, open};
 use super::options::{Background, Options};
 use super::prepared::Prepared;
 use super::queue::{Done, Task, Work, Write};
+use super::salvage::Salvaged;
 use super::scrub::{OnScrub, Scrub, Scrubbed};
 use super::shared::Shared;
 use super::view::View;
-use super::{compact, feed, increment, io_error, rebuild, reply, scrub, walk};
+use super::{compact, feed, increment, io_error, rebuild, reply, salvage, scrub, walk};
 
 /// A store in a directory.
 ///
@@ -79,7 +80,7 @@ pub struct Status {
     pub scrubbed_blocks: u64,
     /// When everything was last verified, if that has happened since it was opened.
     pub scrubbed_at: Option<Time>,
-    /// Damaged places of its files that were found so, up to 1,000.
+    /// Damaged places of its files that were found so, or by whoever read them, up to 1,000.
     pub damages: u64,
     /// The one found last.
     pub last_damage: Option<Arc<Damage>>,
@@ -87,6 +88,8 @@ pub struct Status {
     pub compactions: u64,
     /// Compactions that failed and changed nothing.
     pub compactions_failed: u64,
+    /// The room on the file system that it is on, if that can be told.
+    pub disk: Option<DiskSpace>,
     /// Why no more writes are taken, if that is so.
     pub failure: Option<Error>,
 }
@@ -158,7 +161,7 @@ impl Engine {
     /// How the engine is doing.
     pub fn status(&self) -> Result<Status, Error> {
         let (commit, files) = (self.shared.view().applied, self.shared.files());
-        let (damages, last_damage) = self.shared.scrub.found();
+        let (damages, last_damage) = self.shared.damages();
         let (compactions, compactions_failed) = self.shared.compactions.counts();
         Ok(Status {
             commit: commit.0,
@@ -181,6 +184,7 @@ impl Engine {
             last_damage,
             compactions,
             compactions_failed,
+            disk: self.shared.disk_space(),
             failure: self.shared.check().err(),
         })
     }
@@ -239,6 +243,24 @@ impl Engine {
         on_progress: OnProgress<'_>,
     ) -> Result<CopyProgress, Error> {
         rebuild::rebuild(directory.as_ref(), backup, options, on_progress)
+    }
+
+    /// Makes a tree out of what can still be read of a damaged one, in a directory that nobody has open:
+    /// for a store that [`Engine::rebuild`] cannot rebuild. Rows in damaged pages are lost. Every item
+    /// that is there afterwards was there before, and indexes and counts fit the items that are left;
+    /// sets are kept as a whole or not at all. What is in the log beyond the damaged tree is replayed.
+    /// The damaged tree is replaced when the new one is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`] if the records of the tables cannot be read, or the log is damaged too. Nothing
+    /// was changed then.
+    pub fn salvage(
+        directory: impl AsRef<Path>,
+        options: &Options,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Salvaged, Error> {
+        salvage::salvage(directory.as_ref(), options, on_progress)
     }
 
     /// Verifies what is on disk, while the store is in use: the blocks of the tree, the frames of the
@@ -457,7 +479,8 @@ impl Store for Engine {
         self.read(move |view| {
             let (files, names) = (self.shared.files(), self.shared.names);
             let synced = CommitNo(files.synced.load(Ordering::Acquire));
-            feed::changes(view, names, (&files.log, synced), &read)
+            let changes = feed::changes(view, names, (&files.log, synced), &read);
+            changes.inspect_err(|error| self.shared.found_damages.note_error(error))
         })
     }
 

@@ -12,7 +12,7 @@ use super::directory::{Contents, DataDirectory, History, new_store};
 use super::files::Files;
 use super::format::{Commit, CommitNo, Malformed, Reader, SystemKey, TableRecord};
 use super::log::{FrameScan, LogDirectory, LogWalk, LogWriter, Scanned, Segment};
-use super::options::{Background, Options};
+use super::options::{Background, CHECKPOINT_LOG_BYTES, Options};
 use super::shared::Shared;
 use super::tree::{Tree, TreeView};
 use super::tree_file::{FlushBy, TreeFile};
@@ -103,6 +103,9 @@ pub(crate) fn open_files(
     let (applied, applied_at) = (end.applied, end.last_at);
     let bytes = options.log_segment_bytes;
     let active = Arc::clone(&end.segment);
+    let is_kept =
+        mode == OpenMode::ReadWrite && end.replayed.is_long(options) && keep_replayed(&tree);
+    let in_tree = if is_kept { applied } else { in_tree };
     let writer = LogWriter::new(Arc::clone(&log), end.segment, end.offset, applied.next(), bytes);
     let view = View { tree: tree.view()?, catalog, applied, applied_at };
     let files = Files::new(log, tree, writer.synced(), (active, applied), in_tree);
@@ -118,6 +121,13 @@ fn refuse_while<T>(tree: &Tree, done: Result<T, Error>) -> Result<Option<T>, Err
         }
         done => done.map(Some),
     }
+}
+
+/// Brings what was replayed to the disk. A process that is killed before its first checkpoint, again
+/// and again, would otherwise replay more each time. The log is safe already. False if it could not be
+/// written: it can still be read, and whoever writes is told.
+fn keep_replayed(tree: &Tree) -> bool {
+    tree.file().failure().is_none() && tree.checkpoint().is_ok() && tree.file().drain().is_ok()
 }
 
 /// Opens the tree, for reading only if its file cannot be written.
@@ -154,6 +164,21 @@ pub(crate) fn open_tree(
     };
     let file = tree_file(file, (&path, store), options, failure)?;
     Ok((Tree::open(file, options.cache_bytes())?, mode))
+}
+
+/// Opens a damaged tree to read what is left of it. Nothing is ever written to its file.
+pub(crate) fn open_to_salvage(
+    directory: &DataDirectory,
+    store: u64,
+    options: &Options,
+) -> Result<Tree, Error> {
+    let path = directory.tree();
+    let file = directory.disk.open(&path, OpenMode::Read);
+    let file = file.map_err(io_error("opening the tree", &path))?;
+    let (doing, cause) = ("writing the tree", std::io::Error::other("it is being salvaged"));
+    let failure = Arc::new(Failure { doing, path: path.clone(), cause });
+    let file = tree_file(file, (&path, store), options, Some(failure))?;
+    Tree::open_to_salvage(file, options.cache_bytes())
 }
 
 pub(crate) fn tree_file(
@@ -211,6 +236,21 @@ pub(crate) struct LogEnd {
     pub(crate) offset: u64,
     pub(crate) applied: CommitNo,
     pub(crate) last_at: Time,
+    replayed: Replayed,
+}
+
+/// How much was replayed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Replayed {
+    rows: u64,
+    log_bytes: u64,
+}
+
+impl Replayed {
+    /// Whether it is as much as is written between two checkpoints.
+    fn is_long(self, options: &Options) -> bool {
+        self.rows >= options.checkpoint_rows() || self.log_bytes >= CHECKPOINT_LOG_BYTES
+    }
 }
 
 impl Replay<'_> {
@@ -227,14 +267,16 @@ impl Replay<'_> {
             return Err(damaged(&log.path, 0, &what));
         };
         let mut pending: Vec<Commit> = Vec::new();
+        let mut replayed = Replayed::default();
         while let Some(frame) = walk.next()? {
+            replayed.log_bytes += frame.payload.len() as u64;
             self.collect(&frame, &mut pending)?;
             if pending.len() >= REPLAY_COMMITS {
-                self.apply(&mut pending)?;
+                replayed.rows += self.apply(&mut pending)?;
                 on_applied(self.applied, self.last_at)?;
             }
         }
-        self.apply(&mut pending)?;
+        replayed.rows += self.apply(&mut pending)?;
         let end = walk.position();
         end.check_tail()?;
         if end.expected() <= in_tree {
@@ -246,6 +288,7 @@ impl Replay<'_> {
             offset: end.offset(),
             applied: self.applied,
             last_at: self.last_at,
+            replayed,
         })
     }
 
@@ -268,7 +311,7 @@ impl Replay<'_> {
                 self.apply(&mut pending)?;
             }
         }
-        self.apply(&mut pending)
+        self.apply(&mut pending).map(drop)
     }
 
     /// Adds a frame's commits to those that wait, without those that the tree has.
@@ -285,14 +328,15 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Brings commits that follow the last one applied into the tree.
-    pub(crate) fn apply(&mut self, commits: &mut Vec<Commit>) -> Result<(), Error> {
+    /// Brings commits that follow the last one applied into the tree. Returns how many rows were
+    /// written.
+    pub(crate) fn apply(&mut self, commits: &mut Vec<Commit>) -> Result<u64, Error> {
         if commits.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let last = CommitNo(self.applied.0 + commits.len() as u64);
         let (catalog, last_at) = (&mut *self.catalog, self.last_at);
-        self.tree.write(|rows| {
+        let rows = self.tree.write(|rows| {
             let mut apply = Apply::new(rows, catalog, self.tree.path());
             for commit in commits.iter() {
                 apply.commit(commit, &[])?;
@@ -301,7 +345,7 @@ impl Replay<'_> {
         })?;
         self.applied = last;
         commits.clear();
-        Ok(())
+        Ok(rows)
     }
 }
 

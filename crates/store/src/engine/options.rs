@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use crate::{Clock, Disk, RealDisk, SystemClock};
 
+/// Log written since the last checkpoint that brings the next.
+pub(crate) const CHECKPOINT_LOG_BYTES: u64 = 64 << 20;
+
 /// When a write is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -79,6 +82,12 @@ impl Options {
     /// The part that holds pages on their way to the disk.
     pub(crate) fn unwritten_bytes(&self) -> usize {
         (self.memory_bytes / 4).max(1 << 20)
+    }
+
+    /// Rows after which a checkpoint is due, as long as none has told how many make
+    /// [`Options::checkpoint_bytes`]: every row is taken for one that dirties two pages.
+    pub(crate) fn checkpoint_rows(&self) -> u64 {
+        (self.checkpoint_bytes() / 8192) as u64
     }
 
     /// How much a checkpoint should bring to the disk. Writers wait while it is handed over, so

@@ -178,7 +178,7 @@ fn first_time(log: &LogDirectory) -> Result<crate::Time, Error> {
 }
 
 /// Says how much space is needed where there was too little.
-fn say_space(error: Error, directory: &DataDirectory) -> Error {
+pub(crate) fn say_space(error: Error, directory: &DataDirectory) -> Error {
     let (Error::Io(failure) | Error::WritesRefused(failure)) = &error else { return error };
     let kind = failure.cause.kind();
     if !matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::{Damage, DirectoryError, Error, OpenMode};
 
 use super::checked_file::{BLOCK, CheckedFile, Unreadable, Verified};
-use super::compare;
+use super::compare::{self, Rebuild};
 use super::directory::{Contents, DataDirectory};
 use super::format::CommitNo;
 use super::log::{FrameScan, LogDirectory, Segment};
@@ -73,6 +73,8 @@ pub(crate) fn scrub_open(
     on_progress: OnScrub<'_>,
 ) -> Result<Scrubbed, Error> {
     let tree = shared.data_directory().tree();
+    // Verifying the files takes its time, and rows are compared with what the log has now.
+    let pin = matches!(scrub, Scrub::Rows { .. }).then(|| shared.pin_log());
     let (mut found, mut files) = (Scrubbed::default(), shared.files());
     for _ in 0..ATTEMPTS {
         scrub_tree(files.tree.file().checked(), &tree, &mut found, on_progress)?;
@@ -88,8 +90,9 @@ pub(crate) fn scrub_open(
         scrub_log(&files.log, End::AtLeast(synced), &mut found, on_progress)?;
     }
     // Files that are damaged cannot be compared, and it is known already.
-    if let (Scrub::Rows { backup, scratch }, 0) = (scrub, found.findings) {
-        compare::compare(shared, backup.as_deref(), scratch, &mut found, on_progress)?;
+    if let (Scrub::Rows { backup, scratch }, Some(pin), 0) = (scrub, pin, found.findings) {
+        let with = Rebuild { backup: backup.as_deref(), scratch, pin };
+        compare::compare(shared, &with, &mut found, on_progress)?;
     }
     Ok(found)
 }

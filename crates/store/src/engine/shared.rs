@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::{Error, Failure, Time};
+use crate::{Damage, DiskSpace, Error, Failure, Time};
 
 use super::background_scrub::BackgroundScrub;
 use super::compact::Compactions;
 use super::directory::DataDirectory;
 use super::files::Files;
 use super::format::CommitNo;
+use super::found_damages::FoundDamages;
 use super::log::Retention;
+use super::log_pins::{LogPin, LogPins};
 use super::meters::Meters;
 use super::open::StoreNames;
 use super::options::Options;
@@ -20,6 +22,9 @@ use super::view::View;
 
 /// How long files that were opened again are kept for those who still read them.
 const RETIRED_MILLIS: u64 = 60_000;
+
+/// With less free space, or an eighth of a small disk, the log is trimmed as if nothing needed it.
+const FREE_BYTES_MIN: u64 = 1 << 30;
 
 /// What the engine's threads share.
 pub(crate) struct Shared {
@@ -40,10 +45,13 @@ pub(crate) struct Shared {
     /// The same for a tree that was replaced, and whose name may come back after a crash: the sync of
     /// the names has failed.
     log_needed_by_old: AtomicU64,
+    /// The same for those who can do without.
+    log_pins: LogPins,
     pub(crate) compactions: Compactions,
     failure: Mutex<Option<Arc<Failure>>>,
     pub(crate) meters: Meters,
     pub(crate) scrub: BackgroundScrub,
+    pub(crate) found_damages: FoundDamages,
     /// Held for as long as anything above it lives.
     _lock: Box<dyn Send + Sync>,
 }
@@ -81,9 +89,11 @@ impl Shared {
             upkeep: Mutex::default(),
             log_needed_from: AtomicU64::new(u64::MAX),
             log_needed_by_old: AtomicU64::new(u64::MAX),
+            log_pins: LogPins::default(),
             compactions: Compactions::default(),
             meters: Meters::default(),
             scrub: BackgroundScrub::default(),
+            found_damages: FoundDamages::default(),
             _lock: lock,
         }
     }
@@ -201,6 +211,30 @@ impl Shared {
         self.log_needed_from.store(u64::MAX, Ordering::Release);
     }
 
+    /// Keeps all of the log that there is now, as long as that is no danger to writers.
+    pub(crate) fn pin_log(&self) -> LogPin<'_> {
+        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = self.files().log.oldest().unwrap_or(CommitNo::NONE.next());
+        self.log_pins.pin(CommitNo(oldest.0.saturating_sub(1)))
+    }
+
+    /// Whether the log is so large, or the disk so full, that nothing is kept for those who can do
+    /// without.
+    fn is_log_too_large(&self) -> Result<bool, Error> {
+        let bytes = self.files().log.bytes()?;
+        let keep_bytes = self.options.keep_log_bytes;
+        let is_filling = || {
+            let space = self.disk_space();
+            space.is_some_and(|space| space.free_bytes < FREE_BYTES_MIN.min(space.total_bytes / 8))
+        };
+        Ok(bytes > keep_bytes && (bytes / 2 > keep_bytes || is_filling()))
+    }
+
+    /// The room on the file system of the directory, if it can be told.
+    pub(crate) fn disk_space(&self) -> Option<DiskSpace> {
+        self.options.disk.space(&self.directory).ok().flatten()
+    }
+
     /// An error if something has failed and no more writes are taken.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let mut failure = self.lock_failure();
@@ -228,6 +262,14 @@ impl Shared {
         Error::WritesRefused(Arc::clone(self.lock_failure().get_or_insert(failure)))
     }
 
+    /// How many damaged places of the files were found so far, by whomever, and the last of them.
+    pub(crate) fn damages(&self) -> (u64, Option<Arc<Damage>>) {
+        for damage in self.files().tree.file().damages().met() {
+            self.found_damages.note(damage);
+        }
+        self.found_damages.count()
+    }
+
     /// Removes what of the log need not be kept.
     pub(crate) fn trim_log(&self) -> Result<u64, Error> {
         let keep = Retention {
@@ -238,6 +280,10 @@ impl Shared {
         let needed_by = [&self.log_needed_from, &self.log_needed_by_old];
         let needed_from = needed_by.map(|commit| CommitNo(commit.load(Ordering::Acquire)));
         let needed_from = needed_from[0].min(needed_from[1]);
+        if self.is_log_too_large()? {
+            self.log_pins.lapse();
+        }
+        let needed_from = needed_from.min(self.log_pins.needed_from());
         self.files().trim_log(needed_from, keep, self.options.clock.now())
     }
 

@@ -56,6 +56,22 @@ pub(crate) struct Rows<'a> {
 impl Tree {
     /// Opens the tree in a file, or makes one if the file is empty.
     pub(crate) fn open(file: TreeFile, cache_bytes: usize) -> Result<Tree, Error> {
+        let tree = Tree::open_database(file, cache_bytes)?;
+        // Reading a table that was never made is an error; an empty one is not.
+        tree.write(|_| Ok(()))?;
+        tree.live_bytes.store(tree.count_live_bytes()?, Ordering::Relaxed);
+        Ok(tree)
+    }
+
+    /// Opens a damaged tree to be read. From now on a page that cannot be read is one with a single row,
+    /// which says so. What redb itself needs to open the file must be whole.
+    pub(crate) fn open_to_salvage(file: TreeFile, cache_bytes: usize) -> Result<Tree, Error> {
+        let tree = Tree::open_database(file, cache_bytes)?;
+        tree.file.replace_lost_pages();
+        Ok(tree)
+    }
+
+    fn open_database(file: TreeFile, cache_bytes: usize) -> Result<Tree, Error> {
         let damages = Arc::clone(file.damages());
         let database = damages.guard(|| {
             let mut builder = Database::builder();
@@ -64,11 +80,7 @@ impl Tree {
             made.map_err(|error| failed(damages.path(), error))
         })?;
         let (live_bytes, viewed) = (AtomicU64::new(0), Arc::new(()));
-        let tree = Tree { database: Some(database), file, live_bytes, viewed };
-        // Reading a table that was never made is an error; an empty one is not.
-        tree.write(|_| Ok(()))?;
-        tree.live_bytes.store(tree.count_live_bytes()?, Ordering::Relaxed);
-        Ok(tree)
+        Ok(Tree { database: Some(database), file, live_bytes, viewed })
     }
 
     /// What the rows take, as it was counted with every write. Trees that were written before that
@@ -204,6 +216,10 @@ impl TreeView {
         self.damages.path()
     }
 
+    pub(crate) fn damages(&self) -> &Damages {
+        &self.damages
+    }
+
     pub(crate) fn get(&self, row: &[u8]) -> Result<Option<RowGuard<'_>>, Error> {
         self.damages.guard(|| {
             ReadableTable::get(&self.rows, row).map_err(|error| failed(self.path(), error))
@@ -217,6 +233,17 @@ impl TreeView {
         let bounds = (Bound::Included(from), Bound::Excluded(to));
         self.damages.guard(|| {
             let range = ReadableTable::range::<&[u8]>(&self.rows, bounds);
+            let range = range.map_err(|error| failed(self.path(), error))?;
+            Ok(Rows { range, damages: &self.damages })
+        })
+    }
+}
+
+impl TreeView {
+    /// All rows, those that stand for lost pages too.
+    pub(crate) fn all(&self) -> Result<Rows<'_>, Error> {
+        self.damages.guard(|| {
+            let range = ReadableTable::range::<&[u8]>(&self.rows, ..);
             let range = range.map_err(|error| failed(self.path(), error))?;
             Ok(Rows { range, damages: &self.damages })
         })

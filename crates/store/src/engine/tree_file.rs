@@ -18,6 +18,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -29,6 +30,8 @@ use super::{check_in_place, io_error};
 
 /// The first byte of a page of redb is 1 or 2: this makes one that is neither.
 const NO_PAGE: u8 = 0xff;
+/// The one row of a page that stands for one that is lost. No space has this number.
+const LOST_ROW: &[u8] = b"\xff\xff\xff\xffa page of the tree is lost";
 /// How often a read is tried.
 const READS_MAX: usize = 3;
 
@@ -62,6 +65,8 @@ struct Inner {
     file: CheckedFile,
     path: PathBuf,
     damages: Arc<Damages>,
+    /// Whether pages that cannot be read are replaced.
+    replaces_lost: AtomicBool,
     flush_by: FlushBy,
     /// Bytes that may wait before writers wait too.
     limit_bytes: usize,
@@ -125,6 +130,7 @@ impl TreeFile {
             file,
             path: path.to_owned(),
             damages,
+            replaces_lost: AtomicBool::new(false),
             flush_by,
             limit_bytes,
             state: Mutex::new(state),
@@ -208,6 +214,12 @@ impl TreeFile {
     /// The file on disk, to be verified.
     pub(crate) fn checked(&self) -> &CheckedFile {
         &self.inner.file
+    }
+
+    /// From now on, gives redb a page with the one row that [`is_lost_page`] knows for every page that
+    /// cannot be read, so that whoever reads all rows comes across what is around it.
+    pub(crate) fn replace_lost_pages(&self) {
+        self.inner.replaces_lost.store(true, Ordering::Release);
     }
 
     /// What could not be read.
@@ -310,7 +322,10 @@ impl Inner {
                 let blocks = &mut out[start..start + run * BLOCK as usize];
                 if let Err(why) = self.read_file(first + place as u64, blocks) {
                     self.damages.note(first + place as u64, why);
-                    out.fill(NO_PAGE);
+                    match self.replaces_lost.load(Ordering::Acquire) {
+                        true => fill_lost_page(out),
+                        false => out.fill(NO_PAGE),
+                    }
                     return;
                 }
                 place += run;
@@ -543,6 +558,24 @@ impl State {
             self.flushed += 1;
         }
     }
+}
+
+/// Whether a row stands for a page that is lost.
+pub(crate) fn is_lost_page(row: &[u8]) -> bool {
+    row == LOST_ROW
+}
+
+/// A leaf as redb writes them, with one row: its type, a byte of padding, how many rows there are, where
+/// each key ends, where each value ends, the keys and the values.
+fn fill_lost_page(page: &mut [u8]) {
+    const HEAD: usize = 12;
+    let end = HEAD + LOST_ROW.len();
+    page.fill(0);
+    page[..4].copy_from_slice(&[1, 0, 1, 0]);
+    for at in [4, 8] {
+        page[at..at + 4].copy_from_slice(&(end as u32).to_le_bytes());
+    }
+    page[HEAD..end].copy_from_slice(LOST_ROW);
 }
 
 /// Tells everybody who waits for the flusher that it is gone.

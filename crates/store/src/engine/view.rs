@@ -44,6 +44,8 @@ impl View {
 
     /// The error for a row that no writer wrote.
     pub(crate) fn malformed(&self, why: Malformed) -> Error {
-        malformed_row(self.tree.path(), why)
+        let error = malformed_row(self.tree.path(), why);
+        self.tree.damages().note_malformed(&error);
+        error
     }
 }

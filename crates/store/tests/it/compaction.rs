@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use keyloom_store::{
-    Compaction, Engine, Error, FeedStart, Options, Put, Read, ReadChanges, Scan, Store, TableName,
+    Compaction, DiskSpace, Engine, Error, FeedStart, Options, Put, Read, ReadChanges, Scan, Store,
+    TableName,
 };
 use keyloom_testkit::history::{self, Op, Player};
 use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
@@ -409,6 +410,29 @@ fn a_full_disk_in_the_middle_leaves_everything_as_it_was() {
         check_survivor(&disk, 2001, &format!("{extra} bytes free"));
     }
     assert!((5..30).contains(&failed), "{failed}");
+}
+
+#[test]
+fn a_copy_that_would_not_fit_is_not_begun() {
+    let disk = churned().after_crash(1);
+    let options = Options { log_segment_bytes: 4 << 10, ..repeatable(&disk) };
+    let engine = Engine::open(DIRECTORY, options).unwrap();
+    engine.settle().unwrap();
+    let (live, writes) = (engine.status().unwrap().tree_live_bytes, disk.write_count());
+    let space = |free_bytes| DiskSpace { free_bytes, total_bytes: 1 << 40 };
+    for free_bytes in [0, live, live + live / 4] {
+        disk.set_space(space(free_bytes));
+        let error = compact(&engine).unwrap_err();
+        assert!(matches!(error, Error::Io(_)), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("{free_bytes} bytes of free space")), "{text}");
+        assert!(text.contains("nothing was changed"), "{text}");
+        assert_eq!(disk.write_count(), writes);
+        let status = engine.status().unwrap();
+        assert!(status.failure.is_none() && status.disk == Some(space(free_bytes)), "{status:?}");
+    }
+    disk.set_space(space(live + live / 4 + (8 << 10)));
+    compact(&engine).unwrap();
 }
 
 #[test]

@@ -22,6 +22,10 @@ fn write_until_refused(engine: &Engine, from: i64) -> (i64, Error) {
     panic!("nothing failed");
 }
 
+fn used_bytes(disk: &SimDisk) -> u64 {
+    disk.files().iter().map(|path| disk.file_bytes(path).unwrap().len() as u64).sum()
+}
+
 /// After a failure: no writes, all reads, and the store is whole when opened again.
 fn check_after_failure(disk: &SimDisk, engine: Engine, taken: i64, what: &str) {
     let plain = table("plain");
@@ -104,13 +108,42 @@ fn a_full_disk_refuses_writes_and_loses_nothing_acknowledged() {
         let options = Options { log_segment_bytes: 8192, ..repeatable(&disk) };
         let engine = Engine::open(DIRECTORY, options).unwrap();
         plain_table(&engine);
-        let used: usize =
-            disk.files().iter().map(|path| disk.file_bytes(path).unwrap().len()).sum();
-        disk.set_capacity(used as u64 + extra);
+        disk.set_capacity(used_bytes(&disk) + extra);
         let (taken, error) = write_until_refused(&engine, 0);
         assert!(error.to_string().contains("the disk is full"), "{error}");
         disk.set_capacity(u64::MAX);
         check_after_failure(&disk, engine, taken, "log");
+    }
+}
+
+/// A quota is a full disk of one user: it passes when files are removed, or when it is raised.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_used_up_quota_is_like_a_full_disk() {
+    const ENOSPC: i32 = 28;
+    const EDQUOT: i32 = 122;
+    for (errno, said) in [(ENOSPC, "No space left on device"), (EDQUOT, "quota exceeded")] {
+        for extra in [0, 5_000, 40_000] {
+            let disk = SimDisk::new(extra);
+            disk.set_full_error(errno);
+            let options = Options { log_segment_bytes: 8192, ..repeatable(&disk) };
+            let engine = Engine::open(DIRECTORY, options).unwrap();
+            plain_table(&engine);
+            disk.set_capacity(used_bytes(&disk) + extra);
+            let (taken, error) = write_until_refused(&engine, 0);
+            let Error::WritesRefused(failure) = &error else { panic!("{error}") };
+            assert!(failure.may_pass() && failure.cause.raw_os_error() == Some(errno), "{error}");
+            let text = error.to_string();
+            assert!(text.contains(said) && text.contains("until this has passed"), "{text}");
+            // As long as it lasts, nothing is resumed, and the store can be opened and read.
+            assert!(engine.settle().is_err() && engine.status().unwrap().failure.is_some());
+            let survived = disk.after_crash(1);
+            survived.set_full_error(errno);
+            survived.set_capacity(used_bytes(&survived));
+            assert!(count(&open(&survived).unwrap(), &table("plain")) >= taken as u64);
+            disk.set_capacity(u64::MAX);
+            check_after_failure(&disk, engine, taken, "log");
+        }
     }
 }
 

@@ -31,6 +31,7 @@ mod regressions;
 mod retention;
 mod rich;
 mod rig;
+mod salvage;
 mod scrub;
 mod sets;
 mod slices;

@@ -24,7 +24,7 @@ fn rebuild(disk: &SimDisk, backup: Option<&str>) -> Result<CopyProgress, Error> 
 }
 
 /// Damages the tree in some places, in one of the ways that disks do.
-fn damage(disk: &SimDisk, random: &mut Random) {
+pub(crate) fn damage(disk: &SimDisk, random: &mut Random) {
     let path = in_data("tree.redb");
     let bytes = disk.file_bytes(&path).unwrap();
     let blocks = bytes.len() / BLOCK;

@@ -230,3 +230,48 @@ fn an_item_that_looks_like_frames_does_not_slow_opening_down() {
     let opened = waiting.recv_timeout(Duration::from_secs(20)).expect("opening ends");
     assert_eq!(opened.unwrap(), 0, "the torn write is cut");
 }
+
+/// A checkpoint came only after so many rows of one process. One that was killed before, again and
+/// again, replayed more at each start: a server that was killed 500 times took minutes to do so.
+#[test]
+fn what_is_replayed_does_not_grow_with_every_kill() {
+    const LIVES: i64 = 40;
+    const ROWS: i64 = 20;
+    let mut disk = SimDisk::new(1);
+    let checkpoint_rows = 128;
+    for life in 0..LIVES {
+        let engine = open(&disk).unwrap();
+        let plain = if life == 0 { plain_table(&engine) } else { table("plain") };
+        (0..ROWS).for_each(|row| put(&engine, &plain, life * ROWS + row).unwrap());
+        let status = engine.status().unwrap();
+        let replayed_next = status.commit - status.checkpointed;
+        assert!(replayed_next <= checkpoint_rows + ROWS as u64, "{replayed_next} in life {life}");
+        disk = disk.after_crash(life as u64);
+    }
+    let engine = open(&disk).unwrap();
+    assert_eq!(count(&engine, &table("plain")), (LIVES * ROWS) as u64);
+}
+
+/// The same on a disk that has no room for it: the store opens, and can be read.
+#[test]
+fn a_long_replay_on_a_full_disk_can_be_read() {
+    let mut disk = SimDisk::new(1);
+    for life in 0..2 {
+        let engine = open(&disk).unwrap();
+        let plain = if life == 0 { plain_table(&engine) } else { table("plain") };
+        (0..100).for_each(|row| put(&engine, &plain, life * 100 + row).unwrap());
+        assert_eq!(engine.status().unwrap().checkpointed, 0);
+        disk = disk.after_crash(1);
+    }
+    let files = disk.files();
+    let used: usize = files.iter().filter_map(|path| disk.file_bytes(path)).map(|b| b.len()).sum();
+    for room in [0, 1 << 16, 20 << 20] {
+        let survived = disk.after_crash(2);
+        survived.set_capacity(used as u64 + room);
+        let engine = open(&survived).unwrap();
+        assert_eq!(count(&engine, &table("plain")), 200, "{room} bytes of room");
+        survived.set_capacity(u64::MAX);
+        engine.settle().unwrap();
+        put(&engine, &table("plain"), 200).unwrap();
+    }
+}

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use keyloom_store::{
-    Background, Disk, Engine, KeySchema, KeyType, Options, Scrub, Store, TableSpec,
+    Background, Disk, DiskSpace, Engine, Error, KeySchema, KeyType, Options, Scrub, Scrubbed,
+    Status, Store, TableSpec,
 };
 use keyloom_testkit::{Random, SimDisk};
 use pollster::FutureExt;
@@ -283,4 +284,69 @@ fn a_scrub_beside_writers_finds_nothing_and_stops_nobody() {
         stop.store(true, Ordering::Release);
         scrubbed.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
+}
+
+/// Scrubs row by row while so many items are written and the log is trimmed after every few of them.
+fn scrub_while_written(items: i64) -> (Result<Scrubbed, Error>, Status) {
+    const KEEP_BYTES: u64 = 64 << 10;
+    let disk = SimDisk::new(3);
+    let options =
+        Options { log_segment_bytes: 4 << 10, keep_log_bytes: KEEP_BYTES, ..repeatable(&disk) };
+    let engine = Engine::open(DIRECTORY, options).unwrap();
+    let plain = plain_table(&engine);
+    (0..300).for_each(|id| put(&engine, &plain, id).unwrap());
+    let (mut next, mut most) = (300, 0);
+    let found = engine.scrub(&rows(None), &mut |found| {
+        // Once the files are verified, and the rows are being built.
+        if found.frames > 0 && next < 300 + items {
+            for _ in 0..50 {
+                put(&engine, &plain, next).unwrap();
+                next += 1;
+            }
+            engine.checkpoint().unwrap();
+            engine.settle().unwrap();
+            most = most.max(engine.status().unwrap().log_bytes);
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(most <= 2 * KEEP_BYTES + (64 << 10), "the log grew to {most} bytes");
+    engine.settle().unwrap();
+    (found, engine.status().unwrap())
+}
+
+#[test]
+fn a_scrub_of_rows_keeps_the_log_that_it_needs() {
+    let (found, status) = scrub_while_written(300);
+    assert_eq!(found.unwrap().damages, []);
+    assert!(status.oldest > 1, "afterwards the log is trimmed: {status:?}");
+}
+
+#[test]
+fn a_scrub_of_rows_gives_way_to_a_log_that_grows_too_large() {
+    let (found, status) = scrub_while_written(5000);
+    let error = found.unwrap_err().to_string();
+    assert!(error.contains("trimmed meanwhile") && error.contains("backup"), "{error}");
+    assert!(status.failure.is_none() && status.oldest > 1, "{status:?}");
+}
+
+#[test]
+fn a_scrub_of_rows_gives_way_on_a_disk_that_fills_up() {
+    let disk = SimDisk::new(3);
+    let options =
+        Options { log_segment_bytes: 4 << 10, keep_log_bytes: 64 << 10, ..repeatable(&disk) };
+    let engine = Engine::open(DIRECTORY, options).unwrap();
+    let plain = plain_table(&engine);
+    (0..300).for_each(|id| put(&engine, &plain, id).unwrap());
+    let mut next = 300;
+    let found = engine.scrub(&rows(None), &mut |found| {
+        if found.frames > 0 && next == 300 {
+            (300..600).for_each(|id| put(&engine, &plain, id).unwrap());
+            next = 600;
+            engine.checkpoint().unwrap();
+            disk.set_space(DiskSpace { free_bytes: 100 << 20, total_bytes: 100 << 30 });
+            engine.settle().unwrap();
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(found.unwrap_err().to_string().contains("nearly full"));
 }

@@ -1,22 +1,24 @@
 //! Damage to the file of the tree: whatever is read is what was written, or an error says where the
 //! damage is.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use keyloom_store::{
-    Consistency, Engine, Error, Get, IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType,
-    Options, Put, Query, Read, Scan, Store, TableSpec,
+    Consistency, Engine, Error, FeedStart, Get, IndexProjection, IndexScope, IndexSpec, KeySchema,
+    KeyType, Options, Put, Query, Read, ReadChanges, Scan, Scrub, Store, TableSpec,
 };
 use keyloom_testkit::{Random, SimDisk};
 use keyloom_value::{Item, KeyCondition, Value};
 use pollster::FutureExt;
 
-use crate::rig::{DIRECTORY, in_data, open, repeatable, table};
+use crate::rich::{Log, rich_store};
+use crate::rig::{DIRECTORY, in_data, open, repeatable, segments, table};
 
-const ITEMS: i64 = 3000;
+pub(crate) const ITEMS: i64 = 3000;
 const BLOCK: usize = 4096;
 
-fn item(id: i64) -> Item {
+pub(crate) fn item(id: i64) -> Item {
     let body = format!("body of item {id} ").repeat(1 + id as usize % 40);
     Item::from([
         ("id", Value::from(id)),
@@ -26,7 +28,7 @@ fn item(id: i64) -> Item {
 }
 
 /// A store that was closed, all of it in the tree and the log trimmed.
-fn kept() -> SimDisk {
+pub(crate) fn kept() -> SimDisk {
     let disk = SimDisk::new(5);
     let options = Options { log_segment_bytes: 64 << 10, keep_log_bytes: 1, ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -81,7 +83,7 @@ fn read_all(engine: &Engine) -> usize {
     reported
 }
 
-fn scan(engine: &Engine) -> Result<Vec<Item>, Error> {
+pub(crate) fn scan(engine: &Engine) -> Result<Vec<Item>, Error> {
     let mut items = vec![];
     let mut scan = Scan::new(&table("items"));
     loop {
@@ -190,4 +192,52 @@ fn one_copy_of_the_header_is_enough() {
     }
     let options = Options { disk: Arc::new(whole.clone()), ..repeatable(&whole) };
     drop(Engine::open(DIRECTORY, options).unwrap());
+}
+
+#[test]
+fn damage_that_a_reader_meets_is_counted_once_and_told() {
+    let whole = kept();
+    let mut counted = 0;
+    for block in (10..tree_bytes(&whole) / BLOCK).step_by(7) {
+        let disk = whole.after_crash(0);
+        let at = (block * BLOCK) as u64;
+        disk.corrupt(in_data("tree.redb"), at, |bytes| bytes[100] ^= 1);
+        let Ok(engine) = open(&disk) else { continue };
+        let before = engine.status().unwrap().damages;
+        let is_met = read_all(&engine) > 0;
+        let status = engine.status().unwrap();
+        assert_eq!(status.damages > 0, is_met || before > 0, "block {block}");
+        if is_met {
+            counted += 1;
+            let last = status.last_damage.unwrap();
+            assert_eq!((&last.file, last.offset), (&in_data("tree.redb"), at));
+            read_all(&engine);
+            assert_eq!(engine.status().unwrap().damages, 1, "the same place");
+            // The scrub finds the same place.
+            let found = engine.scrub(&Scrub::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
+            assert_eq!(found.damages[0].offset, at);
+        }
+    }
+    assert!(counted > 10, "{counted}");
+}
+
+#[test]
+fn damage_that_a_reader_of_the_feed_meets_is_counted() {
+    let disk = rich_store(Log::Whole);
+    let engine = open(&disk).unwrap();
+    let log = segments(&disk).into_iter().filter(|path| path.starts_with(DIRECTORY));
+    let log = log.collect::<Vec<_>>()[1].clone();
+    disk.corrupt(&log, 2000, |bytes| bytes[0] ^= 1);
+    let shard = engine.shards(table("rich")).block_on().unwrap().remove(0);
+    let mut start = FeedStart::Oldest;
+    let error = loop {
+        let read = ReadChanges { table: table("rich"), shard: shard.clone(), start, limit: 100 };
+        match engine.changes(read).block_on() {
+            Ok(page) => start = FeedStart::After(page.next),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Damaged(_)), "{error}");
+    let status = engine.status().unwrap();
+    assert_eq!((status.damages, &status.last_damage.unwrap().file), (1, &log));
 }

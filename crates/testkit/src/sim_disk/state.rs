@@ -6,6 +6,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use keyloom_store::DiskSpace;
+
 use super::names::{Inode, NameMap, Names};
 use crate::Random;
 
@@ -19,6 +21,8 @@ pub(super) struct State {
     pub(super) read_only: bool,
     pub(super) unreadable: bool,
     pub(super) capacity_bytes: Option<u64>,
+    pub(super) full_error: Option<i32>,
+    pub(super) space: Option<DiskSpace>,
     pub(super) syncs: u64,
     pub(super) writes: u64,
     /// These three hold the number of the sync or write that is to fail.
@@ -52,6 +56,8 @@ impl State {
             read_only: false,
             unreadable: false,
             capacity_bytes: None,
+            full_error: None,
+            space: None,
             syncs: 0,
             writes: 0,
             crash_at_sync: None,
@@ -114,6 +120,14 @@ impl State {
         let inodes = self.directories.values().flat_map(|names| names.live().values());
         let used: u64 = inodes.map(|inode| inode.content().live().len() as u64).sum();
         capacity.saturating_sub(used)
+    }
+
+    /// What the system says where there is no more room.
+    pub(super) fn full(&self) -> io::Error {
+        match self.full_error {
+            Some(number) => io::Error::from_raw_os_error(number),
+            None => error(ErrorKind::StorageFull, "the disk is full"),
+        }
     }
 
     pub(super) fn names(&mut self, directory: &Path) -> io::Result<&mut Names> {
