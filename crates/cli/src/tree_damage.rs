@@ -98,24 +98,22 @@ fn salvaged_json(salvaged: &Salvaged) -> String {
         ("salvaged_to_commit", salvaged.commit),
     ];
     let figures = Item::from(figures.map(|(name, figure)| (name, Value::from(figure))));
-    let tables = salvaged.tables.iter().map(|table| {
-        let lost = table.lost.map_or(Value::Null, Value::from);
-        let name = Value::from(table.table.to_string());
-        Item::from([("table", name), ("kept", Value::from(table.kept)), ("lost", lost)])
+    let tables = salvaged.lost_items.iter().map(|(table, lost)| {
+        let lost = lost.map_or(Value::Null, Value::from);
+        Item::from([("table", Value::from(table.to_string())), ("lost_items", lost)])
     });
     tables.chain([figures]).map(|item| item_to_json(&item) + "\n").collect()
 }
 
 fn salvaged_text(salvaged: &Salvaged) -> String {
-    let Salvaged { items, lost_ranges, commit, tables, .. } = salvaged;
+    let Salvaged { items, lost_ranges, commit, lost_items, .. } = salvaged;
     let [items, ranges] = [*items, *lost_ranges].map(grouped);
     let mut text = format!(
         "Tree salvaged, up to commit {commit}: {items} items kept, {ranges} key ranges lost.\n"
     );
-    for table in tables {
-        let lost = table.lost.map_or("an unknown number of".to_owned(), grouped);
-        let (name, kept) = (&table.table, grouped(table.kept));
-        text += &format!("Table {name}: {lost} items lost, {kept} kept.\n");
+    for (table, lost) in lost_items {
+        let lost = lost.map_or("an unknown number of".to_owned(), grouped);
+        text += &format!("Table {table}: {lost} items lost.\n");
     }
     text
 }

@@ -30,19 +30,15 @@ pub trait Disk: Send + Sync + fmt::Debug + 'static {
     /// to somebody else; `None` if it is held already, by whomever. It is given back when the box is
     /// dropped, or by the end of the process.
     fn lock(&self, directory: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
-    /// The room on the file system that a directory is on; none if that cannot be told.
-    fn space(&self, _directory: &Path) -> io::Result<Option<DiskSpace>> {
+    /// Bytes that this process could still write to the file system that a directory is on; none if
+    /// that cannot be told.
+    fn free_bytes(&self, _directory: &Path) -> io::Result<Option<u64>> {
         Ok(None)
     }
-}
-
-/// The room on a file system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiskSpace {
-    /// Bytes that this process could still write.
-    pub free_bytes: u64,
-    /// Bytes that it has, used or not.
-    pub total_bytes: u64,
+    /// Bytes that the file system has, used or not; none if that cannot be told.
+    fn total_bytes(&self, _directory: &Path) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
 }
 
 /// How to open a file.

@@ -86,10 +86,10 @@ pub use check::Specs;
 pub use clock::{Clock, SystemClock, Time};
 pub use column::{Cell, ColumnPart, ColumnSpec, ColumnValue, ReadColumn};
 pub use directory_error::DirectoryError;
-pub use disk::{Disk, DiskFile, DiskSpace, OpenMode};
+pub use disk::{Disk, DiskFile, OpenMode};
 pub use engine::{
-    Background, Compaction, CopyProgress, Durability, Engine, Moment, OnProgress, Options, Restore,
-    Salvaged, SalvagedTable, Scrub, Scrubbed, Status,
+    Background, Compaction, CopyProgress, Durability, Engine, Moment, Options, Restore, Salvaged,
+    Scrub, Scrubbed, Status,
 };
 pub use error::{CancelReason, Damage, Error, Failure, Refusal};
 pub use invalid::Invalid;

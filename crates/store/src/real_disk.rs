@@ -6,8 +6,6 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-#[cfg(unix)]
-use crate::disk::DiskSpace;
 use crate::disk::{Disk, DiskFile, OpenMode};
 
 /// The machine's file system.
@@ -82,14 +80,23 @@ impl Disk for RealDisk {
     }
 
     #[cfg(unix)]
-    fn space(&self, directory: &Path) -> io::Result<Option<DiskSpace>> {
-        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-        let found = rustix::fs::statvfs(directory)?;
+    fn free_bytes(&self, directory: &Path) -> io::Result<Option<u64>> {
+        let found = file_system(directory)?;
         // What is kept back for the administrator is not free.
-        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
-        let (free_bytes, total_bytes) = (bytes(found.f_bavail), bytes(found.f_blocks));
-        Ok(Some(DiskSpace { free_bytes, total_bytes }))
+        Ok(Some(found.f_bavail.saturating_mul(found.f_frsize)))
     }
+
+    #[cfg(unix)]
+    fn total_bytes(&self, directory: &Path) -> io::Result<Option<u64>> {
+        let found = file_system(directory)?;
+        Ok(Some(found.f_blocks.saturating_mul(found.f_frsize)))
+    }
+}
+
+#[cfg(unix)]
+fn file_system(directory: &Path) -> io::Result<rustix::fs::StatVfs> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    Ok(rustix::fs::statvfs(directory)?)
 }
 
 #[cfg(not(windows))]

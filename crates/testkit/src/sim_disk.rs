@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use keyloom_store::{Disk, DiskFile, DiskSpace, OpenMode};
+use keyloom_store::{Disk, DiskFile, OpenMode};
 
 use content::Content;
 use names::Inode;
@@ -112,8 +112,8 @@ impl SimDisk {
     }
 
     /// What the file system says it has room for. It need not be true.
-    pub fn set_space(&self, space: DiskSpace) {
-        self.state().space = Some(space);
+    pub fn set_space(&self, free_bytes: u64, total_bytes: u64) {
+        self.state().space = Some((free_bytes, total_bytes));
     }
 
     /// Whether everything that changes something returns `ReadOnlyFilesystem`. Locks can be taken.
@@ -249,8 +249,12 @@ impl Disk for SimDisk {
         Ok(Some(Box::new(SimLock { disk: self.clone(), directory: directory.to_owned() })))
     }
 
-    fn space(&self, _directory: &Path) -> io::Result<Option<DiskSpace>> {
-        Ok(self.state().space)
+    fn free_bytes(&self, _directory: &Path) -> io::Result<Option<u64>> {
+        Ok(self.state().space.map(|(free_bytes, _)| free_bytes))
+    }
+
+    fn total_bytes(&self, _directory: &Path) -> io::Result<Option<u64>> {
+        Ok(self.state().space.map(|(_, total_bytes)| total_bytes))
     }
 }
 

@@ -27,7 +27,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         package: "keyloom-store",
-        dependencies: &["keyloom-value", "redb", "roaring", "thiserror", "twox-hash"],
+        dependencies: &["keyloom-value", "redb", "roaring", "rustix", "thiserror", "twox-hash"],
     },
     Layer {
         package: "keyloom-dynamodb",

@@ -85,8 +85,8 @@ impl Operation for Status {
             log_segments: status.log_segments as u64,
             live_bytes: status.tree_live_bytes,
             damages: status.damages,
-            free_bytes: status.disk.map(|disk| disk.free_bytes),
-            total_bytes: status.disk.map(|disk| disk.total_bytes),
+            free_bytes: status.disk_free_bytes,
+            total_bytes: status.disk_bytes,
             // A command that only reads takes no writes, and that is no failure.
             failure: data.about().and(status.failure).map(|failure| failure.to_string()),
             background: background.into_iter().map(Work::from).collect(),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use keyloom_store::{DiskSpace, Engine, Status};
+use keyloom_store::{Engine, Status};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -31,8 +31,10 @@ impl Collector for EngineMetrics {
         for (name, help, value) in gauges(&status) {
             write(name, help, &ConstGauge::new(value))?;
         }
-        for (name, help, value) in status.disk.map(space).into_iter().flatten() {
-            write(name, help, &ConstGauge::new(value))?;
+        for (name, help, value) in space(&status) {
+            if let Some(value) = value {
+                write(name, help, &ConstGauge::new(value as f64))?;
+            }
         }
         for (name, help, value) in counters(&status) {
             write(name, help, &ConstCounter::new(value))?;
@@ -88,14 +90,14 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
     ]
 }
 
-fn space(disk: DiskSpace) -> Figures<f64, 2> {
+fn space(status: &Status) -> Figures<Option<u64>, 2> {
     [
         (
             "engine_disk_free_bytes",
             "Free space on the file system of the data",
-            disk.free_bytes as f64,
+            status.disk_free_bytes,
         ),
-        ("engine_disk_bytes", "Size of the file system of the data", disk.total_bytes as f64),
+        ("engine_disk_bytes", "Size of the file system of the data", status.disk_bytes),
     ]
 }
 

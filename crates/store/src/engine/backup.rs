@@ -60,7 +60,7 @@ pub struct CopyProgress {
 }
 
 /// Is told how far a copy has come, every few thousand rows, and says whether it goes on.
-pub type OnProgress<'a> = &'a mut dyn FnMut(CopyProgress) -> ControlFlow<()>;
+pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(CopyProgress) -> ControlFlow<()>;
 
 /// Copies a moment of a store into an empty directory, which can be opened like any other.
 pub(crate) fn backup(

@@ -191,7 +191,7 @@ fn attempt(
 fn check_space(shared: &Shared, needed_bytes: u64) -> Result<(), Error> {
     let margin_bytes = needed_bytes / 4 + 2 * shared.options.log_segment_bytes;
     let wanted_bytes = needed_bytes.saturating_add(margin_bytes);
-    let free_bytes = shared.disk_space().map_or(u64::MAX, |space| space.free_bytes);
+    let free_bytes = shared.free_bytes().unwrap_or(u64::MAX);
     if free_bytes >= wanted_bytes {
         return Ok(());
     }

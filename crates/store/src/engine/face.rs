@@ -12,9 +12,9 @@ use keyloom_value::Item;
 use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
-    DiskSpace, Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet,
-    Scan, SetName, SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec,
-    Time, TransactGet, TransactWrite, UpdateItem,
+    Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName,
+    SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, Time,
+    TransactGet, TransactWrite, UpdateItem,
 };
 
 use super::backup::{self, CopyProgress, OnProgress, Restore};
@@ -88,8 +88,10 @@ pub struct Status {
     pub compactions: u64,
     /// Compactions that failed and changed nothing.
     pub compactions_failed: u64,
-    /// The room on the file system that it is on, if that can be told.
-    pub disk: Option<DiskSpace>,
+    /// Free bytes of the file system that it is on, if they can be told.
+    pub disk_free_bytes: Option<u64>,
+    /// Bytes that the file system has, if they can be told.
+    pub disk_bytes: Option<u64>,
     /// Why no more writes are taken, if that is so.
     pub failure: Option<Error>,
 }
@@ -184,7 +186,8 @@ impl Engine {
             last_damage,
             compactions,
             compactions_failed,
-            disk: self.shared.disk_space(),
+            disk_free_bytes: self.shared.free_bytes(),
+            disk_bytes: self.shared.total_bytes(),
             failure: self.shared.check().err(),
         })
     }

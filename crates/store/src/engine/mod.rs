@@ -51,11 +51,11 @@ mod tree_file;
 mod view;
 mod walk;
 
-pub use backup::{CopyProgress, Moment, OnProgress, Restore};
+pub use backup::{CopyProgress, Moment, Restore};
 pub use compact::Compaction;
 pub use face::{Engine, Status};
 pub use options::{Background, Durability, Options};
-pub use salvage::{Salvaged, SalvagedTable};
+pub use salvage::Salvaged;
 pub use scrub::{Scrub, Scrubbed};
 
 use report::{check_in_place, damaged, go_on, io_error, malformed_row};

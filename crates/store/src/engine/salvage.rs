@@ -40,23 +40,13 @@ pub struct Salvaged {
     pub items: u64,
     /// Key ranges that could not be read.
     pub lost_ranges: u64,
-    /// Tables that have lost items, or may have.
-    pub tables: Vec<SalvagedTable>,
+    /// How many items each table has lost; none where that is unknown. Tables that have lost none are
+    /// not there.
+    pub lost_items: BTreeMap<TableName, Option<u64>>,
     /// Tables whose sets were dropped: they must be filled again from the items.
     pub without_sets: Vec<TableName>,
     /// The last commit that was replayed.
     pub commit: u64,
-}
-
-/// What salvaging a table has kept and lost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SalvagedTable {
-    /// The table.
-    pub table: TableName,
-    /// Items kept.
-    pub kept: u64,
-    /// Items lost, if that is known.
-    pub lost: Option<u64>,
 }
 
 /// Puts a tree with everything that can be read in the place of a damaged one. Nobody has the directory
@@ -328,8 +318,7 @@ impl<'a> Copying<'a> {
             // Where the count is lost too, nobody knows.
             let may_lack = survey.may_lack(table.space) && lost != Some(0);
             if may_lack || lost.is_some_and(|lost| lost > 0) {
-                let table = table.spec.name.clone();
-                salvaged.tables.push(SalvagedTable { table, kept, lost });
+                salvaged.lost_items.insert(table.spec.name.clone(), lost);
             }
             if table.set_rows().is_some_and(|sets| survey.may_lack(sets.0)) {
                 salvaged.without_sets.push(table.spec.name.clone());

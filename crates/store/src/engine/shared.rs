@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::{Damage, DiskSpace, Error, Failure, Time};
+use crate::{Damage, Error, Failure, Time};
 
 use super::background_scrub::BackgroundScrub;
 use super::compact::Compactions;
@@ -224,15 +224,21 @@ impl Shared {
         let bytes = self.files().log.bytes()?;
         let keep_bytes = self.options.keep_log_bytes;
         let is_filling = || {
-            let space = self.disk_space();
-            space.is_some_and(|space| space.free_bytes < FREE_BYTES_MIN.min(space.total_bytes / 8))
+            let (free_bytes, total_bytes) = (self.free_bytes(), self.total_bytes());
+            let enough_bytes = FREE_BYTES_MIN.min(total_bytes.unwrap_or(u64::MAX) / 8);
+            free_bytes.is_some_and(|free_bytes| free_bytes < enough_bytes)
         };
         Ok(bytes > keep_bytes && (bytes / 2 > keep_bytes || is_filling()))
     }
 
-    /// The room on the file system of the directory, if it can be told.
-    pub(crate) fn disk_space(&self) -> Option<DiskSpace> {
-        self.options.disk.space(&self.directory).ok().flatten()
+    /// Free bytes of the file system of the directory, if they can be told.
+    pub(crate) fn free_bytes(&self) -> Option<u64> {
+        self.options.disk.free_bytes(&self.directory).ok().flatten()
+    }
+
+    /// Bytes that it has.
+    pub(crate) fn total_bytes(&self) -> Option<u64> {
+        self.options.disk.total_bytes(&self.directory).ok().flatten()
     }
 
     /// An error if something has failed and no more writes are taken.

@@ -104,7 +104,7 @@ fn everything_outside_damaged_leaves_is_kept() {
         let missing: BTreeSet<i64> = (0..ITEMS).filter(|id| !ids.contains(id)).collect();
         assert!(missing.is_subset(&hit), "{:?} was in no damaged leaf", missing.difference(&hit));
         assert_eq!(salvaged.items, ids.len() as u64);
-        let told = salvaged.tables.iter().map(|table| table.lost.unwrap()).sum::<u64>();
+        let told = salvaged.lost_items.values().map(|lost| lost.unwrap()).sum::<u64>();
         assert_eq!(told, missing.len() as u64, "{salvaged:?}");
         assert_eq!(salvaged.lost_ranges > 0, !missing.is_empty(), "{salvaged:?}");
         lost_any += usize::from(!missing.is_empty());
@@ -258,6 +258,6 @@ fn a_disk_that_is_full_leaves_everything_as_it_was() {
 fn a_tree_without_damage_is_salvaged_whole() {
     let disk = kept();
     let salvaged = salvage(&disk).unwrap();
-    assert_eq!((salvaged.lost_ranges, salvaged.tables.len()), (0, 0), "{salvaged:?}");
+    assert_eq!((salvaged.lost_ranges, salvaged.lost_items.len()), (0, 0), "{salvaged:?}");
     assert_eq!(check_items(&disk).len() as i64, ITEMS);
 }

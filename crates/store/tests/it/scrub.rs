@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use keyloom_store::{
-    Background, Disk, DiskSpace, Engine, Error, KeySchema, KeyType, Options, Scrub, Scrubbed,
-    Status, Store, TableSpec,
+    Background, Disk, Engine, Error, KeySchema, KeyType, Options, Scrub, Scrubbed, Status, Store,
+    TableSpec,
 };
 use keyloom_testkit::{Random, SimDisk};
 use pollster::FutureExt;
@@ -343,7 +343,7 @@ fn a_scrub_of_rows_gives_way_on_a_disk_that_fills_up() {
             (300..600).for_each(|id| put(&engine, &plain, id).unwrap());
             next = 600;
             engine.checkpoint().unwrap();
-            disk.set_space(DiskSpace { free_bytes: 100 << 20, total_bytes: 100 << 30 });
+            disk.set_space(100 << 20, 100 << 30);
             engine.settle().unwrap();
         }
         ControlFlow::Continue(())

@@ -6,8 +6,6 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use keyloom_store::DiskSpace;
-
 use super::names::{Inode, NameMap, Names};
 use crate::Random;
 
@@ -22,7 +20,8 @@ pub(super) struct State {
     pub(super) unreadable: bool,
     pub(super) capacity_bytes: Option<u64>,
     pub(super) full_error: Option<i32>,
-    pub(super) space: Option<DiskSpace>,
+    /// Free and total bytes, as the file system tells them.
+    pub(super) space: Option<(u64, u64)>,
     pub(super) syncs: u64,
     pub(super) writes: u64,
     /// These three hold the number of the sync or write that is to fail.
