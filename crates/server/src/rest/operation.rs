@@ -9,8 +9,10 @@ use keyloom_model::{
 };
 
 use super::access::Role;
+use super::call::Call;
 use super::filter::tag_parameters;
 use super::jobs::JobStep;
+use super::question::TOTAL;
 use super::uri;
 use super::values::ValuesOf;
 
@@ -129,6 +131,36 @@ impl Action {
             | Action::Ready
             | Action::Metrics
             | Action::Own(..) => None,
+        }
+    }
+
+    /// Whether an answer is put together from several reads, which must fit together.
+    pub(crate) fn takes_several_reads(&self, call: &Call) -> bool {
+        match self {
+            Action::Read(_) | Action::Children { .. } | Action::Ask(_) => {
+                call.parameters.iter().any(|(name, _)| name == "with" || name == TOTAL)
+            }
+            Action::Values(asked, of) => *of == ValuesOf::Facets || !asked.in_path.is_empty(),
+            Action::Create(_)
+            | Action::Replace(_)
+            | Action::Change(_)
+            | Action::Delete(_)
+            | Action::Job(..)
+            | Action::Changes(_)
+            | Action::Count(..)
+            | Action::Board(..)
+            | Action::Ranked(..)
+            | Action::Batch
+            | Action::Transaction
+            | Action::ListTokens
+            | Action::CreateToken
+            | Action::RevokeToken
+            | Action::OpenApi
+            | Action::Docs
+            | Action::Health
+            | Action::Ready
+            | Action::Metrics
+            | Action::Own(..) => false,
         }
     }
 }

@@ -155,6 +155,9 @@ impl RestService {
     /// Acts, and tells what it cost if that was asked for.
     async fn explained(&self, mut call: Call, action: &Action, id: &str) -> Result<Reply, Stopped> {
         let watch = if action.is_explained() { explain::watch(&mut call)? } else { None };
+        if action.takes_several_reads(&call) {
+            call.db = call.db.at_one_moment().await.map_err(Problem::from)?;
+        }
         let reply = self.act(&call, action, id).await?;
         Ok(match watch {
             Some(explained) => explain::tell(reply, &explained),
