@@ -23,8 +23,9 @@ use crate::upkeep::{Running, Upkeep};
 ///
 /// Every method can be called from many tasks and threads at once. A future that is dropped before
 /// it is ready leaves its change whole or not at all. A deletion of very many entities happens at
-/// one moment; what is left to remove then is removed by [`Db::work`] or [`Db::resume_deletions`],
-/// when somebody needs one of the entities, and when the database is opened again.
+/// one moment; if its call ends before all is removed, [`Db::work`] and [`Db::resume_deletions`]
+/// remove the rest, also after the database was opened again. Until one of them is called, it takes
+/// up space and is not seen; who needs one of the entities removes that.
 ///
 /// On a store that several processes share, all of them have one model: whoever changes it stops
 /// the others first. One that goes on with the old model does not keep what came with the new one.
@@ -176,7 +177,6 @@ impl Db {
                 schema: RwLock::new(Arc::new(opened.schema)),
             };
             let db = Db { shared: Arc::new(shared), tenant: None, watch: None, moment: None };
-            db.end_deletions().await?;
             db.begin_consumers().await?;
             Ok(db)
         })
