@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::power;
-use crate::rig::{Plain, reference_at};
+use crate::rig::{Plain, end_deletions, reference_at};
 use crate::world::{Draw, Key, Naive, Readable, Thing, What, Wish, World, open};
 
 /// More than this takes part in a deletion that is too large for one transaction.
@@ -191,14 +191,6 @@ fn store_of(seed: u64) -> Arc<dyn Store> {
     if seed.is_multiple_of(3) { Arc::new(InFront(Plain(store))) } else { store }
 }
 
-/// Ends all deletions, also those that another process could be at until it has said nothing for long.
-fn end_all(db: &Db, clock: &ManualClock) {
-    for _ in 0..3 {
-        block_on(db.resume_deletions()).expect("it goes on");
-        clock.advance_ms(30_000);
-    }
-}
-
 fn slow(model: &str, scene: &Scene) -> Db {
     let slow = open(model, pausing(scene.world.store.clone()), &scene.world.clock);
     interleave(slow, |_| {}).expect("it opens")
@@ -267,7 +259,7 @@ fn a_call_that_is_dropped_anywhere_leaves_before_or_after_and_goes_on() {
             }
             let later = ManualClock::new();
             let again = block_on(open(model, scene.world.store.clone(), &later));
-            end_all(&again.expect("it opens"), &later);
+            end_deletions(&again.expect("it opens"), &later);
             assert_eq!(scene.look(&mut random), is_gone, "it is decided");
             assert_eq!(block_on(scene.world.db.operations()).expect("they are read"), []);
             scene.world.check_verify();

@@ -153,6 +153,8 @@ fn cut(case: &Case, stage: &Stage, (tell, events): (&Sender<Event>, &Receiver<Ev
 /// Looks on while what is left goes on in the background; it ends on the side on which it was.
 fn settle(stage: &Stage, watcher: &mut Watcher<'_>) -> Side {
     let side = watcher.look_around();
+    // Who verifies a database does not go on with what is left.
+    stage.assert_clean();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _over = Over(&is_over);
@@ -161,6 +163,7 @@ fn settle(stage: &Stage, watcher: &mut Watcher<'_>) -> Side {
     });
     assert_eq!(watcher.look_around(), side, "it is decided");
     stage.assert_settled();
+    stage.assert_clean();
     side
 }
 
