@@ -39,6 +39,8 @@ impl Db {
     /// [`Error::Taken`] if two entities have the same value of a new unique, which was written
     /// since: change one of them and call again. If the store fails.
     pub async fn backfill(&self, mut on_progress: impl FnMut(Progress)) -> Result<(), Error> {
+        // What is gone need not be written again.
+        self.resume_deletions().await?;
         while let Some(progress) = self.backfill_step().await? {
             on_progress(progress);
         }

@@ -4,7 +4,8 @@
 //! has expired in the index of times. `Operation` says how far each has come.
 //!
 //! The call that begins a deletion also brings it to its end; if it is dropped, or its process dies,
-//! whoever runs [`Db::work`] goes on with it, or calls it off if it has not happened.
+//! whoever runs [`Db::work`] or [`Db::resume_deletions`] goes on with it, or calls it off if it has not
+//! happened. Opening a database does not: what has happened is hidden, however long it takes to remove.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -203,7 +204,7 @@ impl Db {
 
     /// Goes on with deletions that have happened and that nobody is removing, and calls those off
     /// that have not happened and that nobody is at: their calls were dropped, or their processes
-    /// are gone. Returns how many there were. Reads nothing if there can be none; call it often.
+    /// are gone, before the database was opened too. Returns how many there were. Reads nothing if there can be none; call it often.
     /// [`Db::work`] does.
     ///
     /// # Errors
@@ -211,12 +212,16 @@ impl Db {
     /// If the store fails.
     pub fn resume_deletions(&self) -> Answer<'_, u32> {
         Box::pin(async move {
-            let is_alone = self.shared.store.opening().is_some();
-            let is_due = self.shared.others.is_due(self.shared.now_ms(), is_alone);
-            match self.shared.running.was_left() || is_due {
-                true => self.end_orphans(is_alone).await,
-                false => Ok(0),
+            let others = &self.shared.others;
+            if !self.shared.running.was_left() && !others.is_due(self.shared.now_ms()) {
+                return Ok(0);
             }
+            // If this is dropped, or fails, somebody looks again.
+            others.look_again();
+            let is_alone = self.shared.store.opening().is_some();
+            let count = self.end_orphans(is_alone).await?;
+            others.have_been_seen(self.shared.now_ms(), is_alone);
+            Ok(count)
         })
     }
 
@@ -244,15 +249,8 @@ impl Db {
         Ok(count)
     }
 
-    /// Ends all deletions that were begun before the database was opened.
-    pub(crate) async fn end_deletions(&self) -> Result<(), Error> {
-        for record in self.deletion_records().await? {
-            self.end_deletion(&record).await?;
-        }
-        Ok(())
-    }
-
     async fn end_deletion(&self, record: &Record) -> Result<(), Error> {
+        let _running = self.shared.running.begin(&record.deletion);
         let schema = self.shared.schema();
         let upkeep = self.shared.upkeep(&schema);
         let ended = match record.state {
@@ -263,9 +261,10 @@ impl Db {
             None => Ok(()),
         };
         match ended {
-            Err(Error::Store(error)) => Err(error.into()),
-            // Damage must not keep a database from being opened, and verified. Whoever meets a mark
-            // of the deletion tries again.
+            // Others were faster too often: it is tried again.
+            Err(error @ (Error::Store(_) | Error::Contended)) => Err(error),
+            // Damage must not keep other deletions from their ends. Whoever meets a mark of this one
+            // tries again.
             Ok(()) | Err(_) => Ok(()),
         }
     }
@@ -303,15 +302,20 @@ impl Others {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether it is time to look. Where no other process can have the store, once is enough.
-    fn is_due(&self, now_ms: i64, is_alone: bool) -> bool {
-        self.with(|seen| {
-            let is_due = now_ms >= seen.next_ms;
-            if is_due {
-                seen.next_ms = if is_alone { i64::MAX } else { now_ms.saturating_add(LOOK_MS) };
-            }
-            is_due
-        })
+    /// Whether it is time to look.
+    fn is_due(&self, now_ms: i64) -> bool {
+        self.with(|seen| now_ms >= seen.next_ms)
+    }
+
+    fn look_again(&self) {
+        self.with(|seen| seen.next_ms = i64::MIN);
+    }
+
+    /// All are looked at, and ended where they could be. Where no other process can have the store,
+    /// once is enough.
+    fn have_been_seen(&self, now_ms: i64, is_alone: bool) {
+        let next_ms = if is_alone { i64::MAX } else { now_ms.saturating_add(LOOK_MS) };
+        self.with(|seen| seen.next_ms = next_ms);
     }
 
     /// Whether a deletion that has not happened has not come further for long.

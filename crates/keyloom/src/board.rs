@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use keyloom_model::{BoardId, EntityId};
 use keyloom_query::{BoardRequest, Effort, Ranked, Reader};
-use keyloom_store::Read;
 use keyloom_value::Value;
 
 use crate::answer::Answer;
@@ -39,10 +38,10 @@ pub struct BoardPage {
 }
 
 /// What a question is answered with: the store at one moment, if it holds one.
-struct Moment<'m> {
-    db: &'m Db,
+struct Moment {
+    /// At one moment.
+    db: Db,
     schema: Arc<Schema>,
-    moment: Option<Arc<dyn Read>>,
     request: BoardRequest,
 }
 
@@ -123,7 +122,7 @@ impl BoardQuery {
         })
     }
 
-    async fn moment(&self) -> Result<Moment<'_>, Error> {
+    async fn moment(&self) -> Result<Moment, Error> {
         let schema = self.db.schema_for(|schema| {
             let (entity, board) = self.find(schema)?;
             Ok(schema.is_board_ready(entity, board))
@@ -131,12 +130,8 @@ impl BoardQuery {
         let what = || format!("The board `{}`", self.board);
         let schema = schema.await?.ok_or_else(|| Error::Building { what: what() })?;
         let request = self.request(&schema)?;
-        // A rank is added up from several rows. Reads that are watched are of the store itself.
-        let moment = match self.db.shared.store.snapshot().await {
-            Err(keyloom_store::Error::Unsupported { .. }) => None,
-            moment => Some(moment?).filter(|_| self.db.watch.is_none()),
-        };
-        Ok(Moment { db: &self.db, schema, moment, request })
+        // A rank is added up from several rows.
+        Ok(Moment { db: self.db.at_one_moment().await?, schema, request })
     }
 
     fn find(&self, schema: &Schema) -> Result<(EntityId, BoardId), Error> {
@@ -161,10 +156,9 @@ impl BoardQuery {
     }
 }
 
-impl Moment<'_> {
+impl Moment {
     fn reader(&self) -> Reader<'_> {
-        let reader = self.db.reader(&self.schema);
-        Reader { store: self.moment.as_deref().unwrap_or(reader.store), ..reader }
+        self.db.reader(&self.schema)
     }
 
     /// A value as the field that is ranked has it.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use keyloom_model::{CountId, Entity, FieldId};
-use keyloom_query::{CountPage, CountRequest, Effort, Reader};
+use keyloom_query::{CountPage, CountRequest, Effort};
 use keyloom_value::{Item, Value};
 
 use crate::answer::Answer;
@@ -123,20 +123,18 @@ impl CountQuery {
 
     async fn page(&self, schema: &Schema) -> Result<CountPage, Error> {
         let request = self.request(schema)?;
-        let shared = &self.db.shared;
-        let (reader, after) = (self.db.reader(schema), self.after.as_deref());
-        let page = reader.count(&request, &shared.cursor_key, after).await?;
-        if !page.is_torn {
+        let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
+        let page = self.db.reader(schema).count(&request, cursors, after).await?;
+        if !page.is_torn || self.db.moment.is_some() {
             return Ok(page);
         }
         // What is taken from a number stands beside it, on the next page perhaps. A store that holds
         // no moment answers as it can.
-        match shared.store.snapshot().await {
-            Err(keyloom_store::Error::Unsupported { .. }) => Ok(page),
-            moment => {
-                let reader = Reader { store: &*moment?, ..reader };
-                Ok(reader.count(&request, &shared.cursor_key, after).await?)
-            }
+        let unwatched = Db { watch: None, ..self.db.clone() };
+        let moment = unwatched.at_one_moment().await?;
+        match moment.moment {
+            Some(_) => Ok(moment.reader(schema).count(&request, cursors, after).await?),
+            None => Ok(page),
         }
     }
 

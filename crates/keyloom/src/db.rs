@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use keyloom_model::{Entity, EntityId, EntityKey, Model};
 use keyloom_query::{CursorKey, Reader};
-use keyloom_store::{Clock, Store, SystemClock, TableName};
+use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
@@ -23,8 +23,9 @@ use crate::upkeep::{Running, Upkeep};
 ///
 /// Every method can be called from many tasks and threads at once. A future that is dropped before
 /// it is ready leaves its change whole or not at all. A deletion of very many entities happens at
-/// one moment; what is left to remove then is removed by [`Db::work`] or [`Db::resume_deletions`],
-/// when somebody needs one of the entities, and when the database is opened again.
+/// one moment; if its call ends before all is removed, [`Db::work`] and [`Db::resume_deletions`]
+/// remove the rest, also after the database was opened again. Until one of them is called, it takes
+/// up space and is not seen; who needs one of the entities removes that.
 ///
 /// On a store that several processes share, all of them have one model: whoever changes it stops
 /// the others first. One that goes on with the old model does not keep what came with the new one.
@@ -34,6 +35,8 @@ pub struct Db {
     pub(crate) tenant: Option<Value>,
     /// Who keeps count of reads, if anybody does.
     pub(crate) watch: Option<Arc<Watch>>,
+    /// What reads are of, if it is one moment.
+    pub(crate) moment: Option<Arc<dyn Read>>,
 }
 
 /// How a database is opened.
@@ -173,8 +176,7 @@ impl Db {
                 text: model.to_owned(),
                 schema: RwLock::new(Arc::new(opened.schema)),
             };
-            let db = Db { shared: Arc::new(shared), tenant: None, watch: None };
-            db.end_deletions().await?;
+            let db = Db { shared: Arc::new(shared), tenant: None, watch: None, moment: None };
             db.begin_consumers().await?;
             Ok(db)
         })
@@ -186,6 +188,30 @@ impl Db {
     #[must_use]
     pub fn tenant(&self, tenant: impl Into<Value>) -> Db {
         Db { tenant: Some(tenant.into()), ..self.clone() }
+    }
+
+    /// The same database, all of whose reads are of this moment, so that what several of them bring
+    /// fits together: a page and its total, for one. Drop it when they are done: a moment keeps what
+    /// is removed after it on disk. Writes happen as always, and are not seen.
+    ///
+    /// On a store that cannot hold a moment, such as DynamoDB, and in a database that is
+    /// [explained](Db::explained), reads are each of a moment of their own.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub fn at_one_moment(&self) -> Answer<'_, Db> {
+        Box::pin(async move {
+            let moment = match (&self.moment, &self.watch) {
+                (Some(moment), _) => Some(moment.clone()),
+                (None, Some(_)) => None,
+                (None, None) => match self.shared.store.snapshot().await {
+                    Err(keyloom_store::Error::Unsupported { .. }) => None,
+                    moment => Some(moment?),
+                },
+            };
+            Ok(Db { moment, ..self.clone() })
+        })
     }
 
     /// The model as it was opened.

@@ -55,9 +55,10 @@ impl Db {
     /// Reads for a caller.
     pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
         let reader = self.shared.reader(schema);
-        match &self.watch {
-            Some(watch) => Reader { store: &watch.store, ..reader },
-            None => reader,
+        match (&self.watch, &self.moment) {
+            (Some(watch), _) => Reader { store: &watch.store, ..reader },
+            (None, Some(moment)) => Reader { store: &**moment, ..reader },
+            (None, None) => reader,
         }
     }
 }

@@ -20,6 +20,8 @@ impl Db {
     /// If the store fails.
     pub fn expire(&self, limit: u32) -> Answer<'_, u32> {
         Box::pin(async move {
+            // What a call before has begun to remove would be met again and again.
+            self.resume_deletions().await?;
             let schema = self.shared.schema();
             let upkeep = self.shared.upkeep(&schema);
             let mut count = 0;

@@ -87,7 +87,8 @@ impl Db {
     /// children of one kind by the last part of their path (`Model::children`). Of each kind of
     /// children come `limit` with each parent, or 100.
     ///
-    /// One read brings the entity and its children of one kind; then one for every 100 entities
+    /// All of it is of one moment, where the store can hold one ([`Db::at_one_moment`]). One read
+    /// brings the entity and its children of one kind; then one for every 100 entities
     /// that a step refers to, and one for each further parent.
     ///
     /// # Errors
@@ -105,7 +106,8 @@ impl Db {
             let schema = self.shared.schema();
             let (entity, _) = find_entity(&schema, entity)?;
             let with = With::parse(schema.model(), entity, with)?;
-            let mut grower = Grower::new(self, &schema, limit.unwrap_or(LIMIT));
+            let moment = self.at_one_moment().await?;
+            let mut grower = Grower::new(&moment, &schema, limit.unwrap_or(LIMIT));
             let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
             Ok(grower.grow(vec![root], &with).await?.pop())
         })

@@ -108,6 +108,7 @@ mod span;
 mod taken;
 mod values;
 mod visible;
+mod walk;
 
 pub use board::{BoardPage, BoardRequest, Ranked};
 pub use count::{CountNumber, CountPage, CountRequest};

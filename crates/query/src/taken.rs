@@ -2,6 +2,7 @@
 //! left of them. A score and how much of it is taken are rows of their own, which are read together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{BoardId, EntityId, FieldId, Layout, Tally, Unreadable};
@@ -15,16 +16,16 @@ use crate::{Effort, Error, Reader};
 
 /// How many rows are read at once.
 const PAGE_ROWS: usize = 1_000;
-/// Of so many scores of one board what is taken is worked out. While deletions take from more, the
-/// board does not answer: an answer would be wrong, or cost more than a read may.
-const SCORES_MAX: usize = 20_000;
+/// So many scores of one board are kept while it is read. Of more, each is read whenever it matters.
+const HELD_MAX: usize = 1_000;
 
 /// A board of values, and whose it is.
+#[derive(Clone)]
 pub(crate) struct Scores<'s> {
     pub(crate) of: (EntityId, BoardId),
     pub(crate) field: FieldId,
     pub(crate) owner: (Option<&'s Value>, &'s [Value]),
-    pub(crate) places: &'s KeyBytes,
+    pub(crate) places: KeyBytes,
 }
 
 /// Scores from which deletions have taken something, by what has them, as it is in keys.
@@ -41,8 +42,24 @@ pub(crate) struct TakenScore {
     pub(crate) left: i64,
 }
 
-/// For each value, as it is in keys: the rows that say how much is taken of its score.
-type TakenRows = BTreeMap<Vec<u8>, (Value, Vec<RawKey>)>;
+/// What deletions have taken from the scores of a board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// All of it.
+    Held(TakenScores),
+    /// More than is kept.
+    Many,
+}
+
+/// A value, as it is in keys and as it is, and the rows that say how much is taken of its score.
+struct TakenRows {
+    key: Vec<u8>,
+    of: Value,
+    rows: Vec<RawKey>,
+}
+
+/// Is shown one score after the other, by the value as it is in keys, until it has seen enough.
+pub(crate) type Visit<'v> = dyn FnMut(&[u8], TakenScore) -> ControlFlow<()> + Send + 'v;
 
 impl TakenScores {
     pub(crate) fn is_empty(&self) -> bool {
@@ -64,104 +81,178 @@ impl TakenScores {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &TakenScore> {
         self.0.values()
     }
+}
 
-    /// How many more scores pass a test as deletions leave them than as the board has them.
+impl TakenScore {
+    /// Whether it passes a test as deletions leave it, less whether it does as the board has it.
     pub(crate) fn correction(&self, passes: impl Fn(&Number) -> bool) -> i64 {
-        let passes = |score: i64| score > 0 && passes(&Number::from(score));
-        let by = |one: &TakenScore| i64::from(passes(one.left)) - i64::from(passes(one.stored));
-        self.iter().map(by).sum()
+        let passes = |score: i64| i64::from(score > 0 && passes(&Number::from(score)));
+        passes(self.left) - passes(self.stored)
     }
 }
 
 impl Reader<'_> {
-    /// The scores of a board from which deletions have taken something.
+    /// The scores of a board from which deletions have taken something, if they can be kept.
     pub(crate) async fn taken_scores(
         &self,
         board: &Scores<'_>,
-        (deletions, effort): (&mut Deletions, &mut Effort),
-    ) -> Result<TakenScores, Error> {
-        let taken = self.taken_rows(board, (deletions, effort)).await?;
+        known: (&mut Deletions, &mut Effort),
+    ) -> Result<Taken, Error> {
         let mut scores = TakenScores::default();
-        let mut batch: Vec<(Vec<u8>, Value, Vec<RawKey>)> = vec![];
-        let mut rows = 0;
-        for (key, (value, taken)) in taken {
-            let of = self.layout.from_key(board.of.0, board.field, &value);
-            let Ok(score) = self.layout.ranked_key(board.of, board.owner, (board.field, &of))
-            else {
-                continue;
-            };
-            let keys: Vec<RawKey> = std::iter::once(RawKey::from(&score)).chain(taken).collect();
-            if rows + keys.len() > BATCH_MAX {
-                self.add_scores(std::mem::take(&mut batch), &mut scores, effort).await?;
-                rows = 0;
+        let mut is_whole = true;
+        let mut keep = |key: &[u8], score: TakenScore| {
+            is_whole = scores.0.len() < HELD_MAX;
+            if !is_whole {
+                return ControlFlow::Break(());
             }
-            rows += keys.len();
-            batch.push((key, of, keys));
-        }
-        self.add_scores(batch, &mut scores, effort).await?;
-        Ok(scores)
+            scores.0.insert(key.to_vec(), score);
+            ControlFlow::Continue(())
+        };
+        self.each_taken(board, known, &mut keep).await?;
+        Ok(if is_whole { Taken::Held(scores) } else { Taken::Many })
     }
 
-    /// How much scores are and how much of them is taken is read at one moment.
-    async fn add_scores(
-        &self,
-        batch: Vec<(Vec<u8>, Value, Vec<RawKey>)>,
-        scores: &mut TakenScores,
-        effort: &mut Effort,
-    ) -> Result<(), Error> {
-        let keys: Vec<RawKey> = batch.iter().flat_map(|(_, _, keys)| keys).cloned().collect();
-        let rows = self.rows(&keys, effort).await?;
-        let mut numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
-        for (key, of, keys) in batch {
-            yield_point().await;
-            let numbers: Vec<i64> = numbers.by_ref().take(keys.len()).collect::<Result<_, _>>()?;
-            let Some((stored, taken)) = numbers.split_first() else { continue };
-            let (stored, taken) = (*stored, taken.iter().sum::<i64>());
-            if taken != 0 {
-                scores.0.insert(key, TakenScore { of, stored, left: stored - taken });
-            }
-        }
-        Ok(())
-    }
-
-    /// The rows that say how much deletions that have happened take of scores.
-    async fn taken_rows(
+    /// Visits the scores of a board from which deletions have taken something, in order of the values
+    /// that have them. Keeps no more than a page of them.
+    pub(crate) async fn each_taken(
         &self,
         board: &Scores<'_>,
         (deletions, effort): (&mut Deletions, &mut Effort),
-    ) -> Result<TakenRows, Error> {
-        let partition = Layout::pending_scores(board.places);
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Error> {
+        let partition = Layout::pending_scores(&board.places);
         let partition = (PARTITION.into(), partition.as_bytes());
         let place = Place { index: None, partition, sort: SORT.into() };
-        let (mut span, mut taken, mut rows) = (Span::new(None, None), TakenRows::new(), 0);
+        let (mut span, mut taken, mut is_first) = (Span::new(None, None), vec![], true);
         loop {
             let page = self.page(&place, &span, Direction::Forward, PAGE_ROWS).await?;
             effort.rows += page.scanned;
             effort.bytes += page.scanned_bytes;
-            rows += page.items.len();
-            if rows > SCORES_MAX {
-                return Err(Error::Unanswered { rows });
+            let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
+            // While a large deletion only marks, its rows say nothing: they need not be read.
+            if std::mem::take(&mut is_first)
+                && last.is_some()
+                && !self.has_any_happened(deletions, effort).await?
+            {
+                return Ok(());
             }
-            let read = page.items.iter().map(read_taken).collect::<Result<Vec<_>, Error>>()?;
-            let named: BTreeSet<String> =
-                read.iter().flat_map(|(_, _, takers)| takers).cloned().collect();
-            // What is learned here is true of the scores, which are read later.
-            let (Verdict::Valid | Verdict::ReadAgain) =
-                self.learn(named, deletions, effort).await?;
-            for (key, of, takers) in read {
-                if deletions.any_happened(&takers) {
-                    let mut value = KeyBytes::new();
-                    // A part of a key can be a part of a key.
-                    let _ = value.push(&of);
-                    let entry = taken.entry(value.into_vec()).or_insert_with(|| (of, vec![]));
-                    entry.1.push(key);
-                }
+            self.add_taken(board, &page.items, (deletions, effort), &mut taken).await?;
+            // The last value may have more rows on the next page.
+            let open = if last.is_some() { taken.pop() } else { None };
+            let taken = std::mem::replace(&mut taken, open.into_iter().collect());
+            if self.visit_scores(board, taken, effort, visit).await?.is_break() {
+                return Ok(());
             }
-            let Some(last) = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b()) else {
-                return Ok(taken);
-            };
+            let Some(last) = last else { return Ok(()) };
             span = span.past(last);
         }
+    }
+
+    /// What deletions have taken from the score of one value, as it is in keys.
+    pub(crate) async fn taken_of(
+        &self,
+        board: &Scores<'_>,
+        key: &[u8],
+        (deletions, effort): (&mut Deletions, &mut Effort),
+    ) -> Result<Option<TakenScore>, Error> {
+        let partition = Layout::pending_scores(&board.places);
+        let partition = (PARTITION.into(), partition.as_bytes());
+        let place = Place { index: None, partition, sort: SORT.into() };
+        let page = self.page(&place, &Span::within(key), Direction::Forward, PAGE_ROWS).await?;
+        effort.rows += page.scanned;
+        effort.bytes += page.scanned_bytes;
+        let (mut taken, mut found) = (vec![], None);
+        self.add_taken(board, &page.items, (deletions, effort), &mut taken).await?;
+        taken.retain(|rows| rows.key == key);
+        let mut keep = |_: &[u8], score: TakenScore| {
+            found = Some(score);
+            ControlFlow::Continue(())
+        };
+        let _ = self.visit_scores(board, taken, effort, &mut keep).await?;
+        Ok(found)
+    }
+
+    /// Reads how much scores are and how much of them is taken, as much at one moment as a store
+    /// takes at once.
+    async fn visit_scores(
+        &self,
+        board: &Scores<'_>,
+        taken: Vec<TakenRows>,
+        effort: &mut Effort,
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let mut batch: Vec<(TakenRows, usize)> = vec![];
+        let mut keys: Vec<RawKey> = vec![];
+        for mut one in taken {
+            let Ok(score) = self.layout.ranked_key(board.of, board.owner, (board.field, &one.of))
+            else {
+                continue;
+            };
+            let rows = std::mem::take(&mut one.rows);
+            let count = 1 + rows.len();
+            if keys.len() + count > BATCH_MAX {
+                let batch = (std::mem::take(&mut batch), std::mem::take(&mut keys));
+                if self.visit_batch(batch, effort, visit).await?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            keys.push(RawKey::from(&score));
+            keys.extend(rows);
+            batch.push((one, count));
+        }
+        self.visit_batch((batch, keys), effort, visit).await
+    }
+
+    async fn visit_batch(
+        &self,
+        (batch, keys): (Vec<(TakenRows, usize)>, Vec<RawKey>),
+        effort: &mut Effort,
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let rows = self.rows(&keys, effort).await?;
+        let mut numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
+        for (TakenRows { key, of, .. }, count) in batch {
+            yield_point().await;
+            let numbers: Vec<i64> = numbers.by_ref().take(count).collect::<Result<_, _>>()?;
+            let Some((stored, taken)) = numbers.split_first() else { continue };
+            let (stored, taken) = (*stored, taken.iter().sum::<i64>());
+            let score = TakenScore { of, stored, left: stored - taken };
+            if taken != 0 && visit(&key, score).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Adds the rows that say how much deletions that have happened take of scores.
+    async fn add_taken(
+        &self,
+        board: &Scores<'_>,
+        rows: &[Item],
+        (deletions, effort): (&mut Deletions, &mut Effort),
+        taken: &mut Vec<TakenRows>,
+    ) -> Result<(), Error> {
+        let read = rows.iter().map(read_taken).collect::<Result<Vec<_>, Error>>()?;
+        let named: BTreeSet<String> =
+            read.iter().flat_map(|(_, _, takers)| takers).cloned().collect();
+        // What is learned here is true of the scores, which are read later.
+        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, effort).await?;
+        for (row, value, takers) in read {
+            if !deletions.any_happened(&takers) {
+                continue;
+            }
+            let mut key = KeyBytes::new();
+            // A part of a key can be a part of a key.
+            let _ = key.push(&value);
+            match taken.last_mut().filter(|last| last.key == key.as_bytes()) {
+                Some(last) => last.rows.push(row),
+                None => {
+                    let of = self.layout.from_key(board.of.0, board.field, &value);
+                    taken.push(TakenRows { key: key.into_vec(), of, rows: vec![row] });
+                }
+            }
+        }
+        Ok(())
     }
 }
 

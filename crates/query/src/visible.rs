@@ -10,14 +10,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Image, OwnRow};
-use keyloom_value::Value;
+use keyloom_store::Direction;
+use keyloom_value::{KeyBytes, Value};
 
 use crate::fetch::{RawKey, unreadable};
+use crate::span::{Place, Span};
 use crate::{DeletionState, Effort, Error, Reader, deletion_key};
 
 /// How often something is read that deletions keep changing.
 pub(crate) const ATTEMPTS_MAX: usize = 64;
+/// How many records of deletions are read at once.
+const PAGE_RECORDS: usize = 100;
 
 /// What one read knows of deletions. It counts for everything that is read afterwards.
 #[derive(Clone, Debug, Default)]
@@ -146,6 +151,33 @@ impl Reader<'_> {
             deletions.known.insert(name, standing);
         }
         Ok(verdict)
+    }
+
+    /// Whether any of the large deletions that there are has happened.
+    pub(crate) async fn has_any_happened(
+        &self,
+        deletions: &mut Deletions,
+        effort: &mut Effort,
+    ) -> Result<bool, Error> {
+        let partition = deletion_key("").partition;
+        let partition = (PARTITION.into(), partition.as_bytes());
+        let place = Place { index: None, partition, sort: SORT.into() };
+        let (mut span, mut named) = (Span::new(None, None), BTreeSet::new());
+        loop {
+            let page = self.page(&place, &span, Direction::Forward, PAGE_RECORDS).await?;
+            effort.rows += page.scanned;
+            effort.bytes += page.scanned_bytes;
+            let sorts = page.items.iter().filter_map(|row| row.get(SORT)?.as_b());
+            let names = sorts.filter_map(|sort| KeyBytes::decode_part(sort).ok());
+            named.extend(names.filter_map(|(name, _)| name.as_s().map(str::to_owned)));
+            let Some(last) = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b()) else {
+                break;
+            };
+            span = span.past(last);
+        }
+        let all: Vec<String> = named.iter().cloned().collect();
+        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, effort).await?;
+        Ok(deletions.any_happened(&all))
     }
 
     /// After several reads: whether the deletions that had not happened at the first one have not

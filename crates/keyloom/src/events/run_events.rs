@@ -102,7 +102,7 @@ impl Db {
 
     /// The database of a tenant, if there is one.
     pub(crate) fn of_tenant(&self, tenant: Option<&Value>) -> Db {
-        Db { shared: self.shared.clone(), tenant: tenant.cloned(), watch: None }
+        Db { shared: self.shared.clone(), tenant: tenant.cloned(), watch: None, moment: None }
     }
 
     /// How long to wait after so many attempts: by chance between half of the longest and all.

@@ -1,6 +1,6 @@
 //! Taking back the marks of a deletion that was called off. They mean nothing any more; without
 //! them, a row is again all that its entity implies and nothing more. The task goes last, so that a
-//! crash between leaves nothing that the next opening does not find.
+//! crash between leaves nothing that nobody finds.
 
 use std::collections::HashSet;
 

@@ -13,7 +13,7 @@ use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::cases::for_all;
-use crate::rig::reference_at;
+use crate::rig::{end_deletions, reference_at};
 use crate::world::{Depth, Marks, What, Wish, World, open};
 
 const MODEL: &str = r#"
@@ -102,6 +102,7 @@ fn a_deletion_that_is_dropped_anywhere_is_ended_or_undone() {
         let pauses = random.below(400);
         let done = keyloom_testkit::pausing::stop_after(pauses, world.db.delete("node", &root));
         world.evolve(MODEL).expect("it opens");
+        end_deletions(&world.db, &world.clock);
         let is_gone = block_on(world.db.get("node", &root)).expect("it can be read").is_none();
         assert!(is_gone || done.is_none(), "it was deleted");
         if is_gone {

@@ -346,6 +346,20 @@ fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_o
 /// the references were cleared and stayed so, and the next request that touched the folder took
 /// everything.
 #[test]
+fn all_reads_of_a_database_at_one_moment_fit_together() {
+    for_all(3, sizes(), |size| {
+        let pair = Pair::new(&size);
+        let before = look(&pair.quick, &size);
+        let moment = block_on(pair.quick.at_one_moment()).expect("it is held");
+        block_on(pair.quick.delete("folder", "f0")).expect("it is deleted");
+        assert_eq!(look(&moment, &size), before, "it is a moment before the deletion");
+        let tree = |db: &Db| block_on(db.tree("folder", "f1", "next,files", None)).expect("read");
+        assert_eq!(tree(&moment).map(|tree| tree.refs["next"].is_some()), Some(true));
+        assert_eq!(tree(&pair.quick), None);
+    });
+}
+
+#[test]
 fn a_deletion_whose_client_has_gone_is_called_off_or_goes_on_without_a_restart() {
     let size = Size { kind: Kind::Sets, files: 300, others: 10, pins: 150, seed: 1 };
     for pauses in [1, 40, 400, 700, 1_000, 1_400] {

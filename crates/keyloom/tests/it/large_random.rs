@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::power;
-use crate::rig::{Plain, reference_at};
+use crate::rig::{Plain, end_deletions, reference_at};
 use crate::world::{Draw, Key, Naive, Readable, Thing, What, Wish, World, open};
 
 /// More than this takes part in a deletion that is too large for one transaction.
@@ -257,8 +257,9 @@ fn a_call_that_is_dropped_anywhere_leaves_before_or_after_and_goes_on() {
             if is_gone {
                 assert_eq!(block_on(scene.world.db.operations()).expect("they are read"), []);
             }
-            let again = block_on(open(model, scene.world.store.clone(), &scene.world.clock));
-            drop(again.expect("it opens"));
+            let later = ManualClock::new();
+            let again = block_on(open(model, scene.world.store.clone(), &later));
+            end_deletions(&again.expect("it opens"), &later);
             assert_eq!(scene.look(&mut random), is_gone, "it is decided");
             assert_eq!(block_on(scene.world.db.operations()).expect("they are read"), []);
             scene.world.check_verify();
@@ -300,6 +301,8 @@ fn a_power_cut_anywhere_leaves_before_or_after_and_goes_on() {
             let scene = Scene { world, root: root.clone(), after: after.clone() };
             let is_gone = scene.look(&mut random);
             assert!(is_gone || !done.is_some_and(|(is_done, _)| is_done), "it was acknowledged");
+            block_on(scene.world.db.resume_deletions()).expect("it goes on");
+            assert_eq!(scene.look(&mut random), is_gone, "it is decided");
             assert_eq!(block_on(scene.world.db.operations()).expect("they are read"), []);
             scene.world.check_verify();
         }

@@ -26,6 +26,7 @@ mod json;
 mod kitchen;
 mod large_counts;
 mod large_deletions;
+mod large_openings;
 mod large_random;
 mod last_pages;
 mod matching;

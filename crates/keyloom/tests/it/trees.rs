@@ -9,7 +9,6 @@ use keyloom::{Branch, Db, Error, Record, Tree};
 use keyloom_model::{EntityId, FieldType, Model};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
-use keyloom_testkit::pausing::{interleave, pausing};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::Value;
 use pollster::block_on;
@@ -82,12 +81,12 @@ fn a_week_of_menus_comes_with_everything_down_to_the_category() {
 #[test]
 fn a_tree_takes_one_read_for_each_step_and_parent() {
     let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
-    let menu = block_on(async { week(&open(KITCHEN, store.clone()).await, 90).await });
-    let db = interleave(open(KITCHEN, pausing(store)), |_| {});
+    let db = block_on(open(KITCHEN, store));
+    let menu = block_on(week(&db, 90));
     let reads = |with: &str| {
-        let mut reads = 0;
-        let tree = interleave(db.tree("menu", menu.id(), with, None), |_| reads += 1);
-        (tree.unwrap().unwrap(), reads)
+        let (watched, explained) = db.explained();
+        let tree = block_on(watched.tree("menu", menu.id(), with, None));
+        (tree.unwrap().unwrap(), explained.reads().len())
     };
     assert_eq!(reads("").1, 1);
     assert_eq!(reads("menu_items").1, 1);

@@ -85,6 +85,11 @@ impl Call {
         }
     }
 
+    /// Whether a parameter is in the query.
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        self.parameters.iter().any(|(other, _)| other == name)
+    }
+
     /// A parameter of the query that is read as something.
     pub(crate) fn parsed<T: FromStr>(
         &self,

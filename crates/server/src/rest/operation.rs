@@ -50,6 +50,11 @@ pub(crate) trait Action: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether its answer to a call is put together from several reads, which must be of one moment.
+    fn takes_several_reads(&self, _: &Call) -> bool {
+        false
+    }
+
     /// Whether it is answered at once, without a turn in the pool: it reads no data.
     fn is_immediate(&self) -> bool {
         false

@@ -137,6 +137,9 @@ impl RestService {
     async fn answer(&self, mut call: Call, index: usize) -> Result<Reply, Stopped> {
         let action = &self.operations[index].action;
         let watch = if action.is_explained() { explain::watch(&mut call)? } else { None };
+        if action.takes_several_reads(&call) {
+            call.db = call.db.at_one_moment().await.map_err(Problem::from)?;
+        }
         let reply = action.run(&self.state, &call).await?;
         Ok(match watch {
             Some(explained) => explain::tell(reply, &explained),

@@ -69,6 +69,10 @@ impl Action for Children {
     fn is_explained(&self) -> bool {
         true
     }
+
+    fn takes_several_reads(&self, call: &Call) -> bool {
+        call.has_parameter("with")
+    }
 }
 
 async fn run(call: &Call, parent: &Entity, child: &Entity) -> Result<Reply, Problem> {

@@ -15,7 +15,7 @@ use super::super::openapi::{
 };
 use super::super::operation::{Access, Action, Operation, Running, Segment};
 use super::super::problem::{Kind, Problem};
-use super::super::question::{Listed, Question};
+use super::super::question::{Listed, Question, TOTAL};
 use super::super::state::State;
 use super::changing::not_found;
 use super::page::{PageParts, page};
@@ -69,6 +69,10 @@ impl Action for ListPage {
 
     fn is_explained(&self) -> bool {
         true
+    }
+
+    fn takes_several_reads(&self, call: &Call) -> bool {
+        call.has_parameter("with") || call.has_parameter(TOTAL)
     }
 
     fn lists(&self) -> Option<&Asked> {

@@ -133,6 +133,11 @@ impl Action for CountValues {
     fn is_explained(&self) -> bool {
         true
     }
+
+    /// What the path refers to is looked for too.
+    fn takes_several_reads(&self, _: &Call) -> bool {
+        self.of == ValuesOf::Facets || !self.asked.in_path.is_empty()
+    }
 }
 
 async fn run(

@@ -1,0 +1,486 @@
+//! A board that is being read: its places in order, and what ranks they have.
+//!
+//! What deletions have taken from scores is held as long as it is little. If it is much, it is gone
+//! through whenever it matters, with a page of it in memory: the work grows with it, the memory does
+//! not.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{EntityKey, Layout, Ranking, RowKey, Slot, Unreadable};
+use keyloom_store::{Direction, TableName};
+use keyloom_value::{Item, KeyBytes, Number, Value};
+
+use crate::board::{Asked, BoardRequest, Ranked};
+use crate::fetch::unreadable;
+use crate::request_error::check_value;
+use crate::span::{Place, Span};
+use crate::taken::{Scores, Taken, TakenScore, TakenScores, number};
+use crate::visible::{Deletions, Verdict};
+use crate::{Effort, Error, Reader, RequestError};
+
+/// How many steps are read at once; hardly any score has more before it.
+const PAGE_STEPS: usize = 256;
+/// How many places more are read at once if some are left out.
+const PAGE_PLACES: usize = 1_000;
+
+/// A board that is being read.
+pub(crate) struct Walk<'w> {
+    reader: &'w Reader<'w>,
+    request: &'w BoardRequest,
+    /// None if it does not fit into a key: then nothing is on the board.
+    places: Option<KeyBytes>,
+    slot: Slot,
+    deletions: &'w mut Deletions,
+    /// Where it says what deletions take from its scores, if it ranks values.
+    scores: Option<Scores<'w>>,
+    taken: Taken,
+    /// What all that is taken was when it was gone through, if it is not held.
+    seen: Option<u64>,
+    /// Whether something was read before it was known that a deletion has taken it.
+    is_stale: bool,
+    pub(crate) read: Effort,
+}
+
+/// A place on a board.
+#[derive(Clone)]
+struct Standing {
+    position: Vec<u8>,
+    score: Number,
+    of: Value,
+}
+
+impl<'w> Walk<'w> {
+    /// `places` is the partition of its places, if there can be any.
+    pub(crate) async fn begin(
+        reader: &'w Reader<'w>,
+        (request, places): (&'w BoardRequest, Option<KeyBytes>),
+        deletions: &'w mut Deletions,
+    ) -> Result<Walk<'w>, Error> {
+        let BoardRequest { entity, board, tenant, by, .. } = request;
+        let ranking = reader.layout.model().entity(*entity).board(*board).ranking;
+        let scores = match (ranking, &places) {
+            (Ranking::Count(field), Some(places)) => {
+                let (of, owner) = ((*entity, *board), (tenant.as_ref(), by.as_slice()));
+                Some(Scores { of, field, owner, places: places.clone() })
+            }
+            (Ranking::Count(_), None) | (Ranking::Field(_), _) => None,
+        };
+        let slot = reader.layout.board_slot(*entity, *board);
+        let (taken, seen, is_stale) = (Taken::Held(TakenScores::default()), None, false);
+        let read = Effort::default();
+        let mut walk =
+            Walk { reader, request, places, slot, deletions, scores, taken, seen, is_stale, read };
+        walk.taken = walk.find_taken().await?;
+        Ok(walk)
+    }
+
+    /// Whether so much is taken that it is not held.
+    pub(crate) fn takes_many(&self) -> bool {
+        self.taken == Taken::Many
+    }
+
+    fn ranking(&self) -> Ranking {
+        let entity = self.reader.layout.model().entity(self.request.entity);
+        entity.board(self.request.board).ranking
+    }
+
+    /// What is asked, and the last place of a page that others follow. Around one that is not on the
+    /// board is nobody.
+    pub(crate) async fn answer(
+        &mut self,
+        asked: Asked<'_>,
+    ) -> Result<(Vec<Ranked>, Option<Vec<u8>>), Error> {
+        let limit = self.request.limit as usize;
+        match asked {
+            Asked::Page(after) => {
+                let mut found = self.standings(after, Direction::Forward, limit + 1).await?;
+                let has_more = found.len() > limit;
+                found.truncate(limit);
+                let next = found.last().filter(|_| has_more).map(|last| last.position.clone());
+                Ok((self.ranked(found, after.is_none()).await?, next))
+            }
+            Asked::One(of) => {
+                let own = self.standing(of).await?;
+                Ok((self.ranked(own.into_iter().collect(), false).await?, None))
+            }
+            Asked::Around(of) => {
+                let Some(own) = self.standing(of).await? else { return Ok((vec![], None)) };
+                let at = own.position.clone();
+                let mut all = self.standings(Some(&at), Direction::Backward, limit).await?;
+                all.reverse();
+                all.push(own);
+                all.extend(self.standings(Some(&at), Direction::Forward, limit).await?);
+                Ok((self.ranked(all, false).await?, None))
+            }
+        }
+    }
+
+    /// Places after one, or from the start.
+    async fn standings(
+        &mut self,
+        after: Option<&[u8]>,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Vec<Standing>, Error> {
+        let Some(places) = self.places.clone() else { return Ok(vec![]) };
+        let name = TableName::new(&self.slot.name()).map_err(keyloom_store::Error::from)?;
+        let place = Place {
+            index: Some(name),
+            partition: (self.slot.partition(), places.as_bytes()),
+            sort: self.slot.sort(),
+        };
+        // What is left of scores stands elsewhere than the scores do.
+        let beyond = self.taken_beyond(after, (direction, limit)).await?;
+        let (mut found, mut passed, mut at) = (vec![], 0, after.map(<[u8]>::to_vec));
+        'walk: loop {
+            let span = self.span(at.as_deref(), direction);
+            // The one that it goes on from may be met again, and so may what is left out.
+            let wanted = limit + 1 - found.len() + self.left_out_max();
+            let page = self.reader.page(&place, &span, direction, wanted).await?;
+            self.read.rows += page.scanned;
+            self.read.bytes += page.scanned_bytes;
+            let last = page.items.last().map(|row| self.position(row)).transpose()?;
+            for row in &page.items {
+                let standing = self.read_standing(row)?;
+                let is_behind = |one: &&Standing| order(one, &standing, direction).is_lt();
+                passed += beyond[passed..].iter().take_while(is_behind).count();
+                if found.len() + passed >= limit {
+                    break 'walk;
+                }
+                let is_taken =
+                    self.is_taken(&Layout::takers_of_place(&self.position(row)?)).await?;
+                let met = found.last().map(|last: &Standing| last.position.as_slice());
+                let is_new = ![after, met].contains(&Some(standing.position.as_slice()));
+                if is_new && !is_taken && self.taken_at(&standing.position).await?.is_none() {
+                    found.push(standing);
+                }
+            }
+            if page.last_key.is_none() || last.is_none() || last == at {
+                break;
+            }
+            at = last;
+        }
+        found.extend(beyond);
+        found.sort_by(|left, right| order(left, right, direction));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// How many more places to read at once because some are left out.
+    fn left_out_max(&self) -> usize {
+        match &self.taken {
+            Taken::Held(scores) => scores.len().min(PAGE_PLACES),
+            Taken::Many => PAGE_PLACES,
+        }
+    }
+
+    fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
+        let sort = row.get(self.slot.sort().as_str()).and_then(Value::as_b);
+        sort.map(<[u8]>::to_vec).ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))
+    }
+
+    /// Whether one of these deletions has happened.
+    async fn is_taken(&mut self, takers: &[String]) -> Result<bool, Error> {
+        if takers.is_empty() {
+            return Ok(false);
+        }
+        let named = takers.iter().cloned().collect();
+        let verdict = self.reader.learn(named, self.deletions, &mut self.read).await?;
+        self.is_stale |= verdict == Verdict::ReadAgain;
+        Ok(self.deletions.any_happened(takers))
+    }
+
+    /// Whether all that was read is of one moment, as far as deletions are concerned.
+    pub(crate) async fn is_valid(&mut self) -> Result<bool, Error> {
+        let verdict = self.reader.confirm(self.deletions, &mut self.read).await?;
+        if self.is_stale || verdict == Verdict::ReadAgain {
+            return Ok(false);
+        }
+        match &self.taken {
+            Taken::Held(scores) if scores.is_empty() => Ok(true),
+            Taken::Held(_) => Ok(self.find_taken().await? == self.taken),
+            Taken::Many => {
+                self.each_taken(&mut |_| {}).await?;
+                Ok(!self.is_stale)
+            }
+        }
+    }
+
+    /// The first places of scores as deletions leave them, after one.
+    async fn taken_beyond(
+        &mut self,
+        at: Option<&[u8]>,
+        (direction, limit): (Direction, usize),
+    ) -> Result<Vec<Standing>, Error> {
+        let (reader, request, ranking) = (self.reader, self.request, self.ranking());
+        let is_beyond = |standing: &Standing| match (at, direction) {
+            (None, _) => true,
+            (Some(at), Direction::Forward) => standing.position.as_slice() > at,
+            (Some(at), Direction::Backward) => standing.position.as_slice() < at,
+        };
+        let mut first: BTreeMap<Vec<u8>, Standing> = BTreeMap::new();
+        let mut add = |taken: TakenScore| {
+            let place = place_of(reader, (request, ranking), &taken);
+            let Some(place) = place.filter(is_beyond) else { return };
+            first.insert(place.position.clone(), place);
+            if first.len() > limit {
+                match direction {
+                    Direction::Forward => first.pop_last(),
+                    Direction::Backward => first.pop_first(),
+                };
+            }
+        };
+        self.each_taken(&mut add).await?;
+        let mut first: Vec<Standing> = first.into_values().collect();
+        first.sort_by(|left, right| order(left, right, direction));
+        Ok(first)
+    }
+
+    /// The scores from which deletions have taken something, with what is left of them.
+    async fn find_taken(&mut self) -> Result<Taken, Error> {
+        let Some(scores) = self.scores.clone() else {
+            return Ok(Taken::Held(TakenScores::default()));
+        };
+        self.reader.taken_scores(&scores, (self.deletions, &mut self.read)).await
+    }
+
+    /// Goes through all of them. If they are not held, they must be the same each time.
+    async fn each_taken(&mut self, add: &mut (dyn FnMut(TakenScore) + Send)) -> Result<(), Error> {
+        let scores = match &self.taken {
+            Taken::Held(scores) => {
+                scores.iter().cloned().for_each(add);
+                return Ok(());
+            }
+            Taken::Many => self.scores.clone(),
+        };
+        let Some(scores) = scores else { return Ok(()) };
+        let mut hasher = DefaultHasher::new();
+        let mut visit = |key: &[u8], score: TakenScore| {
+            (key, score.stored, score.left).hash(&mut hasher);
+            add(score);
+            ControlFlow::Continue(())
+        };
+        let known = (&mut *self.deletions, &mut self.read);
+        self.reader.each_taken(&scores, known, &mut visit).await?;
+        let seen = hasher.finish();
+        self.is_stale |= *self.seen.get_or_insert(seen) != seen;
+        Ok(())
+    }
+
+    /// What is left of the score of what has a place, if deletions have taken from it; of the place
+    /// only the value matters.
+    async fn taken_at(&mut self, place: &[u8]) -> Result<Option<TakenScore>, Error> {
+        let scores = match &self.taken {
+            Taken::Held(scores) => return Ok(scores.at(place).cloned()),
+            Taken::Many => self.scores.clone(),
+        };
+        let (Some(scores), Ok(value)) = (scores, KeyBytes::skip_part(place)) else {
+            return Ok(None);
+        };
+        self.reader.taken_of(&scores, value, (self.deletions, &mut self.read)).await
+    }
+
+    /// What is left of the board after a place, or at it. A value that nobody has any more is not
+    /// on the board.
+    fn span(&self, at: Option<&[u8]>, direction: Direction) -> Span {
+        let end = match self.ranking() {
+            Ranking::Count(_) => Some(Layout::score_prefix(&Number::ZERO).into_vec()),
+            Ranking::Field(_) => None,
+        };
+        match (at, direction) {
+            (None, _) => Span::new(None, end),
+            (Some(at), Direction::Forward) => Span::new(None, end).after(at, direction),
+            (Some(at), Direction::Backward) => Span::new(None, Some(at.to_vec())),
+        }
+    }
+
+    fn read_standing(&self, row: &Item) -> Result<Standing, Error> {
+        let sort = row.get(self.slot.sort().as_str()).and_then(Value::as_b);
+        let place = sort.and_then(|sort| Some((place_alone(sort)?, Layout::read_place(sort)?)));
+        let (position, (score, of)) =
+            place.ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))?;
+        let of = match self.ranking() {
+            Ranking::Count(field) => self.reader.layout.from_key(self.request.entity, field, &of),
+            Ranking::Field(_) => of,
+        };
+        Ok(Standing { position: position.to_vec(), score, of })
+    }
+
+    /// The place of one, if it has one on this board.
+    async fn standing(&mut self, of: &Value) -> Result<Option<Standing>, Error> {
+        let Some(places) = self.places.clone() else { return Ok(None) };
+        let Some(key) = self.key_of(of)? else { return Ok(None) };
+        if let Some(taken) = self.taken_from(of).await? {
+            return Ok(place_of(self.reader, (self.request, self.ranking()), &taken));
+        }
+        let Some(row) = self.reader.row(&key).await? else { return Ok(None) };
+        self.read.rows += 1;
+        self.read.bytes += row.size() as u64;
+        let at = row.get(self.slot.partition().as_str()).and_then(Value::as_b);
+        if at != Some(places.as_bytes()) {
+            return Ok(None);
+        }
+        let standing = self.read_standing(&row)?;
+        let takers = Layout::takers_of_place(&self.position(&row)?);
+        let is_on_it = match self.ranking() {
+            Ranking::Count(_) => standing.score > Number::ZERO,
+            Ranking::Field(_) => !self.is_taken(&takers).await?,
+        };
+        Ok(Some(standing).filter(|_| is_on_it))
+    }
+
+    /// What is left of the score of a value from which deletions have taken something.
+    async fn taken_from(&mut self, of: &Value) -> Result<Option<TakenScore>, Error> {
+        let Ranking::Count(field) = self.ranking() else { return Ok(None) };
+        let entity = self.request.entity;
+        let place = self.reader.layout.score_place((entity, field), &Number::ZERO, of);
+        self.taken_at(place.as_bytes()).await
+    }
+
+    /// The row of one; none if it does not fit into a key.
+    fn key_of(&self, of: &Value) -> Result<Option<RowKey>, Error> {
+        let BoardRequest { entity: id, board, tenant, by, .. } = self.request;
+        let layout = self.reader.layout;
+        match (self.ranking(), of) {
+            (Ranking::Count(field), _) => {
+                check_value(layout.model().entity(*id), field, of)?;
+                let owner = (tenant.as_ref(), by.as_slice());
+                Ok(layout.ranked_key((*id, *board), owner, (field, of)).ok())
+            }
+            (Ranking::Field(_), Value::S(own)) => {
+                let key = EntityKey { entity: *id, tenant: tenant.clone(), id: own.clone() };
+                Ok(Some(layout.own_key(&key)))
+            }
+            (Ranking::Field(_), _) => {
+                let field = "id".to_owned();
+                Err(RequestError::Value { field, expected: "text" }.into())
+            }
+        }
+    }
+
+    /// Places with their ranks. They stand next to each other on the board.
+    async fn ranked(&mut self, found: Vec<Standing>, is_start: bool) -> Result<Vec<Ranked>, Error> {
+        let Some(first) = found.first() else { return Ok(vec![]) };
+        let first = first.score;
+        let is_alone = found.iter().all(|standing| standing.score == first);
+        let (mut rank, mut equals) = match is_start {
+            true => (1, 0),
+            false => {
+                let (better, equals) = self.corrections(&first).await?;
+                let rank = 1 + sum(self.better(&first).await?, better);
+                // Those of the same score that come before are not among them.
+                let unseen = if is_alone { 0 } else { sum(self.equals(&first).await?, equals) };
+                let seen = found.iter().filter(|standing| standing.score == first).count() as u64;
+                (rank, unseen.saturating_sub(seen))
+            }
+        };
+        let (mut score, mut ranked) = (first, vec![]);
+        for standing in found {
+            if standing.score != score {
+                (rank, equals) = (rank + equals, 0);
+                score = standing.score;
+            }
+            equals += 1;
+            ranked.push(Ranked { rank, score: standing.score, of: standing.of });
+        }
+        Ok(ranked)
+    }
+
+    /// How many more have a better score, and this one, as deletions leave them than as the board
+    /// has them.
+    async fn corrections(&mut self, score: &Number) -> Result<(i64, i64), Error> {
+        let (mut better, mut equals) = (0, 0);
+        let mut add = |taken: TakenScore| {
+            better += taken.correction(|of| of > score);
+            equals += taken.correction(|of| of == score);
+        };
+        self.each_taken(&mut add).await?;
+        Ok((better, equals))
+    }
+
+    /// How many have a better score, as the board has them.
+    async fn better(&mut self, score: &Number) -> Result<i64, Error> {
+        let Some(places) = self.places.clone() else { return Ok(0) };
+        let partition = Layout::steps_partition(&places);
+        let partition = (PARTITION.into(), partition.as_bytes());
+        let place = Place { index: None, partition, sort: SORT.into() };
+        let mut sum = 0;
+        for (from, to) in Layout::better_steps(score) {
+            let mut span = Span::new(Some(from), Some(to));
+            loop {
+                let page = self.reader.page(&place, &span, Direction::Forward, PAGE_STEPS).await?;
+                self.read.rows += page.scanned;
+                self.read.bytes += page.scanned_bytes;
+                for row in &page.items {
+                    sum += self.step_of(row).await?;
+                }
+                let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
+                let Some(last) = last else { break };
+                span = span.past(last);
+            }
+        }
+        Ok(sum)
+    }
+
+    /// How many have a score, as the board has them.
+    async fn equals(&mut self, score: &Number) -> Result<i64, Error> {
+        let Some(places) = self.places.clone() else { return Ok(0) };
+        let RowKey { partition, sort } = Layout::score_size_key(&places, score);
+        let partition = (PARTITION.into(), partition.as_bytes());
+        let place = Place { index: None, partition, sort: SORT.into() };
+        // With it stands how much of it deletions take.
+        let span = Span::within(sort.as_bytes());
+        let page = self.reader.page(&place, &span, Direction::Forward, PAGE_STEPS).await?;
+        self.read.rows += page.scanned.max(1);
+        let mut equals = 0;
+        for row in &page.items {
+            equals += self.step_of(row).await?;
+        }
+        Ok(equals)
+    }
+
+    /// What a row of a step adds: less than nothing if it says how much deletions have taken.
+    async fn step_of(&mut self, row: &Item) -> Result<i64, Error> {
+        let sort = row.get(SORT).and_then(Value::as_b).unwrap_or_default();
+        let number = number(row)?;
+        match Layout::takers_of_step(sort) {
+            None => Ok(number),
+            Some(takers) => Ok(if self.is_taken(&takers).await? { -number } else { 0 }),
+        }
+    }
+}
+
+/// How many there are, as deletions leave them.
+fn sum(stored: i64, correction: i64) -> u64 {
+    u64::try_from(stored + correction).unwrap_or(0)
+}
+
+fn order(left: &Standing, right: &Standing, direction: Direction) -> Ordering {
+    match direction {
+        Direction::Forward => left.position.cmp(&right.position),
+        Direction::Backward => right.position.cmp(&left.position),
+    }
+}
+
+/// Where a value stands with what is left of its score; nowhere without any.
+fn place_of(
+    reader: &Reader<'_>,
+    (request, ranking): (&BoardRequest, Ranking),
+    taken: &TakenScore,
+) -> Option<Standing> {
+    let Ranking::Count(field) = ranking else { return None };
+    let score = Number::from(taken.left);
+    let position = reader.layout.score_place((request.entity, field), &score, &taken.of);
+    let (position, of) = (position.into_vec(), taken.of.clone());
+    (taken.left > 0).then_some(Standing { position, score, of })
+}
+
+/// A place without the deletions that take it.
+fn place_alone(sort: &[u8]) -> Option<&[u8]> {
+    let rest = KeyBytes::skip_part(sort).and_then(KeyBytes::skip_part).ok()?;
+    sort.get(..sort.len() - rest.len())
+}
