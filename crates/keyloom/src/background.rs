@@ -204,8 +204,8 @@ impl Db {
 
     /// Goes on with deletions that have happened and that nobody is removing, and calls those off
     /// that have not happened and that nobody is at: their calls were dropped, or their processes
-    /// are gone, before the database was opened too. Returns how many there were. Reads nothing if there can be none; call it often.
-    /// [`Db::work`] does.
+    /// are gone, before the database was opened too. Returns how many there were. Reads nothing if
+    /// there can be none; call it often. [`Db::work`] does.
     ///
     /// # Errors
     ///
@@ -241,16 +241,20 @@ impl Db {
         };
         let records = self.deletion_records().await?;
         self.shared.others.forget_all_but(&records);
-        let mut count = 0;
+        let (mut count, mut is_contended) = (0, false);
         for record in records.into_iter().filter(is_orphan) {
-            self.end_deletion(&record).await?;
-            count += 1;
+            match self.end_deletion(&record).await {
+                Ok(()) => count += 1,
+                // Others were faster too often: it is tried again, after the other ones.
+                Err(Error::Contended) => is_contended = true,
+                Err(error) => return Err(error),
+            }
         }
-        Ok(count)
+        if is_contended { Err(Error::Contended) } else { Ok(count) }
     }
 
     async fn end_deletion(&self, record: &Record) -> Result<(), Error> {
-        let _running = self.shared.running.begin(&record.deletion);
+        let _running = self.shared.running.resume(&record.deletion);
         let schema = self.shared.schema();
         let upkeep = self.shared.upkeep(&schema);
         let ended = match record.state {
@@ -261,7 +265,6 @@ impl Db {
             None => Ok(()),
         };
         match ended {
-            // Others were faster too often: it is tried again.
             Err(error @ (Error::Store(_) | Error::Contended)) => Err(error),
             // Damage must not keep other deletions from their ends. Whoever meets a mark of this one
             // tries again.

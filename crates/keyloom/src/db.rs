@@ -36,7 +36,14 @@ pub struct Db {
     /// Who keeps count of reads, if anybody does.
     pub(crate) watch: Option<Arc<Watch>>,
     /// What reads are of, if it is one moment.
-    pub(crate) moment: Option<Arc<dyn Read>>,
+    pub(crate) moment: Option<Moment>,
+}
+
+/// A moment of the store, and the schema of before it: what became ready later is not whole in it.
+#[derive(Clone)]
+pub(crate) struct Moment {
+    pub(crate) store: Arc<dyn Read>,
+    pub(crate) schema: Arc<Schema>,
 }
 
 /// How a database is opened.
@@ -202,12 +209,13 @@ impl Db {
     /// If the store fails.
     pub fn at_one_moment(&self) -> Answer<'_, Db> {
         Box::pin(async move {
+            let schema = self.shared.schema();
             let moment = match (&self.moment, &self.watch) {
                 (Some(moment), _) => Some(moment.clone()),
                 (None, Some(_)) => None,
                 (None, None) => match self.shared.store.snapshot().await {
                     Err(keyloom_store::Error::Unsupported { .. }) => None,
-                    moment => Some(moment?),
+                    store => Some(Moment { store: store?, schema }),
                 },
             };
             Ok(Db { moment, ..self.clone() })

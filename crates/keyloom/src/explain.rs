@@ -57,7 +57,7 @@ impl Db {
         let reader = self.shared.reader(schema);
         match (&self.watch, &self.moment) {
             (Some(watch), _) => Reader { store: &watch.store, ..reader },
-            (None, Some(moment)) => Reader { store: &**moment, ..reader },
+            (None, Some(moment)) => Reader { store: &*moment.store, ..reader },
             (None, None) => reader,
         }
     }

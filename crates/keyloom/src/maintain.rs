@@ -13,7 +13,8 @@ impl Db {
     /// Deletes entities whose time has come, at most `limit` of them, with everything that goes
     /// with them; returns how many. They are not seen by readers in any case; this frees their
     /// space and clears what refers to them. One that a reference holds stays until that is gone.
-    /// Whoever drops the future, or is killed, stops it; the next call goes on with what is left.
+    /// Whoever drops the future, or is killed, stops it; the next call goes on with what is left, and
+    /// first finishes large deletions that were interrupted.
     ///
     /// # Errors
     ///

@@ -206,6 +206,9 @@ impl Db {
         &self,
         is_ready: impl Fn(&Schema) -> Result<bool, Error>,
     ) -> Result<Option<Arc<Schema>>, Error> {
+        if let Some(moment) = &self.moment {
+            return Ok(is_ready(&moment.schema)?.then(|| moment.schema.clone()));
+        }
         let schema = self.shared.schema();
         if is_ready(&schema)? {
             return Ok(Some(schema));

@@ -50,7 +50,7 @@ pub enum DirectoryError {
     FormatMissing {
         /// The file that is missing.
         file: PathBuf,
-        /// What it held, if the log tells.
+        /// What it has to hold, if the log tells.
         format: Option<String>,
     },
     /// The directory holds no store.

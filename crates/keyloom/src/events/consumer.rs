@@ -201,7 +201,7 @@ impl Db {
         for shard in self.parts().await? {
             bookmarks.push(self.bookmark(consumer, &shard).await?);
         }
-        if bookmarks.iter().any(|bookmark| bookmark.after.is_some()) {
+        if bookmarks.is_empty() || bookmarks.iter().any(|bookmark| bookmark.after.is_some()) {
             return Ok(bookmarks);
         }
         let mut gone = self.bookmarks().await?;

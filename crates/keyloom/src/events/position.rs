@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use keyloom_store::{SeqNo, ShardId};
 
-/// Where a reader of the feed is. As a text, such as `all-0123456789abcdef:4711`, it can be given to others and
-/// taken back.
+/// Where a reader of the feed is. As a text, such as `all-0123456789abcdef:4711`, it can be given to
+/// others and taken back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position(pub(crate) BTreeMap<ShardId, SeqNo>);
 

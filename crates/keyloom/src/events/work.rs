@@ -36,9 +36,10 @@ pub enum Next {
 }
 
 impl Db {
-    /// One bounded step of what is to be done: each consumer handles some events, some jobs that
-    /// are due are run, and large deletions that no call carries on are finished. Any number of
-    /// threads and processes can do this at once.
+    /// One step of what is to be done: each consumer handles some events, some jobs that are due are
+    /// run, and large deletions that no call carries on are finished. The first two are bounded; a
+    /// large deletion is finished as a whole, so call [`Db::resume_deletions`] elsewhere if events
+    /// must not wait for that. Any number of threads and processes can do this at once.
     ///
     /// A future that is dropped leaves what was done; a job that was under way is taken over when
     /// its lease ends. On a store that processes share, call [`Db::heartbeat`] beside this.
@@ -58,7 +59,11 @@ impl Db {
                 problems: vec![],
                 next: Next::Idle,
             };
-            work.deletions = db.resume_deletions().await?;
+            match db.resume_deletions().await {
+                // Other processes are at it: events and jobs need not wait for that.
+                Err(error @ Error::Contended) => work.problems.push(error),
+                count => work.deletions = count?,
+            }
             let schema = db.shared.schema();
             let consumers = Consumer::all(schema.model());
             for consumer in consumers.iter().filter(|consumer| handlers.has(&consumer.target)) {

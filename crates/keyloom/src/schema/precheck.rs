@@ -26,10 +26,12 @@ pub(crate) async fn precheck(
         for row in &page.items {
             let Ok(own) = layout.read_own(row) else { continue };
             let key = own.image.key.clone();
-            // What has expired is not there for readers, and gives way.
-            let gives_way = reader.has_expired(&own.image);
+            // A deletion has taken it, and is still to remove it.
+            let is_taken = own.deletion.is_some() && reader.seen(own.clone()).await?.is_none();
+            // What is not there for readers gives way.
+            let gives_way = is_taken || reader.has_expired(&own.image);
             let image = layouts.upgraded(own);
-            if tightened.contains(&key.entity) {
+            if tightened.contains(&key.entity) && !is_taken {
                 check_fields(layout, &image)?;
             }
             layout.tallies(&image)?;

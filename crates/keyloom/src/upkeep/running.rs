@@ -21,12 +21,24 @@ struct Calls {
 pub(crate) struct Hold {
     running: Running,
     deletion: String,
+    /// Whether somebody has to look at the deletion when nobody is at it any more.
+    is_looked_at: bool,
 }
 
 impl Running {
     pub(crate) fn begin(&self, deletion: &str) -> Hold {
+        self.hold(deletion, true)
+    }
+
+    /// The same for whoever looks at what calls have left: what it cannot end, it need not look at
+    /// again and again.
+    pub(crate) fn resume(&self, deletion: &str) -> Hold {
+        self.hold(deletion, false)
+    }
+
+    fn hold(&self, deletion: &str, is_looked_at: bool) -> Hold {
         self.with(|calls| *calls.at.entry(deletion.to_owned()).or_default() += 1);
-        Hold { running: self.clone(), deletion: deletion.to_owned() }
+        Hold { running: self.clone(), deletion: deletion.to_owned(), is_looked_at }
     }
 
     pub(crate) fn has(&self, deletion: &str) -> bool {
@@ -46,12 +58,12 @@ impl Running {
 impl Drop for Hold {
     fn drop(&mut self) {
         self.running.with(|calls| {
-            calls.has_ended = true;
-            if let Some(count) = calls.at.get_mut(&self.deletion) {
-                *count -= 1;
-                if *count == 0 {
-                    calls.at.remove(&self.deletion);
-                }
+            let Some(count) = calls.at.get_mut(&self.deletion) else { return };
+            *count -= 1;
+            // Whoever is still at it looks after it.
+            if *count == 0 {
+                calls.at.remove(&self.deletion);
+                calls.has_ended |= self.is_looked_at;
             }
         });
     }

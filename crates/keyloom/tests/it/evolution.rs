@@ -91,7 +91,11 @@ fn a_new_list_is_being_built_while_the_others_answer_and_has_everything_then() {
         assert_eq!(expected.len(), 6);
         assert_clean(&db);
         let before = block_on(db.list("ingredient", "by_name").limit(100).read()).unwrap().items;
+        let earlier = block_on(db.at_one_moment()).unwrap();
         world.backfill(&db);
+        // What reads a moment of before finds it as it was: being built, or, without moments, built.
+        let late = names(&earlier, "backward");
+        assert!(matches!(&late, Err(Error::Building { .. })) || late.unwrap().len() == 6);
         let after = block_on(db.list("ingredient", "by_name").limit(100).read()).unwrap().items;
         assert_eq!(after, before, "versions are the same");
         expected.reverse();

@@ -23,6 +23,7 @@ id = "given"
 parent = "folder"
 on_parent_delete = "cascade"
 fields.author = "text"
+fields.title = "text"
 list.all = { facets = ["author"] }
 count.files = {}
 board.authors = { of = "author" }
@@ -70,7 +71,10 @@ fn fill(db: &Db) {
     for number in 0..FILES + 10 {
         let folder = if number < FILES { "gone" } else { "kept" };
         let author = format!("a{}", number % 7);
-        let file = json!({"id": number.to_string(), "folder": folder, "author": author});
+        // Of those that stay, each has another one.
+        let title = if number < FILES { "same".to_owned() } else { number.to_string() };
+        let id = number.to_string();
+        let file = json!({"id": id, "folder": folder, "author": author, "title": title});
         block_on(db.create("file", &file)).unwrap();
     }
 }
@@ -141,6 +145,23 @@ fn an_engine_that_was_killed_while_clearing_opens_at_once() {
     fill(&block_on(open(MODEL, store.clone())));
     remove_a_part(&store);
     opens_and_clears(Arc::new(engine(&disk.after_crash(7))));
+}
+
+/// What a deletion has taken breaks the rules of no new model, although it is still there to remove.
+#[test]
+fn a_model_can_be_changed_before_everything_is_removed() {
+    let disk = SimDisk::new(7);
+    let store: Arc<dyn Store> = Arc::new(engine(&disk));
+    fill(&block_on(open(MODEL, store.clone())));
+    remove_a_part(&store);
+    let unique = format!("{MODEL}unique = [\"title\"]\n");
+    let db = block_on(open(&unique, Arc::new(engine(&disk.after_crash(7)))));
+    assert_gone(&db);
+    block_on(db.backfill(|_| {})).unwrap();
+    let last = [("title", (FILES + 9).to_string().into())];
+    assert!(block_on(db.find("file", &last)).unwrap().is_some());
+    assert_gone(&db);
+    assert_clean(&db);
 }
 
 #[test]

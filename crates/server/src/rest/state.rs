@@ -11,8 +11,8 @@ use super::pages::Pages;
 use super::readiness::Readiness;
 use super::tokens::Tokens;
 
-/// What operations work with beside their call. The database is not among it: a call has it as its caller
-/// sees it, and there is no other way to data.
+/// What operations work with beside their call. No database that they could reach is among it: a call
+/// has it as its caller sees it.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(super) model: Model,

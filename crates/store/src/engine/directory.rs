@@ -217,7 +217,13 @@ impl DataDirectory {
             return DirectoryError::Foreign { directory, found };
         }
         let store = LogDirectory::store_of(&self.disk, &self.log());
-        let format = store.map(|store| format_text(FORMAT_VERSION, &format!("{store:016x}")));
+        // Whether it was a backup is not known: with a history of its own, no position of before is taken
+        // for one of this store.
+        let format = store.map(|store| {
+            let history = History::Number(new_store(&self.path, Time(store)));
+            let text = format_text(FORMAT_VERSION, &format!("{store:016x}"));
+            text + &history_line(store, history)
+        });
         DirectoryError::FormatMissing { file: directory.join(FORMAT), format }
     }
 

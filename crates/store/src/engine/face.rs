@@ -251,7 +251,8 @@ impl Engine {
     /// Makes a tree out of what can still be read of a damaged one, in a directory that nobody has open:
     /// for a store that [`Engine::rebuild`] cannot rebuild. Rows in damaged pages are lost. Every item
     /// that is there afterwards was there before, and indexes and counts fit the items that are left;
-    /// sets are kept as a whole or not at all. What is in the log beyond the damaged tree is replayed.
+    /// sets are kept whole, or dropped and to be filled again. What is in the log beyond the damaged tree is
+    /// replayed.
     /// The damaged tree is replaced when the new one is complete.
     ///
     /// # Errors

@@ -112,8 +112,10 @@ impl Survey {
         };
         let catalog = Catalog::new(next_id, system.tables);
         let known = owned_spaces(&catalog);
-        // Rows that nobody owns were those of a table whose record is lost, or wait to be purged.
-        let mut unknown = spaces.difference(&known).filter(|space| !system.dead.contains(space));
+        // Rows or counts that nobody owns were those of a table whose record is lost, or wait to be purged.
+        let seen: BTreeSet<SpaceId> =
+            spaces.union(&counted.keys().copied().collect()).copied().collect();
+        let mut unknown = seen.difference(&known).filter(|space| !system.dead.contains(space));
         if is_catalog_lost && unknown.next().is_some() {
             return Err(no_catalog(view.path()));
         }

@@ -168,7 +168,7 @@ fn contents(disk: &SimDisk) -> Contents {
 }
 
 #[test]
-fn sets_are_whole_or_dropped_and_the_log_is_replayed() {
+fn sets_are_whole_or_named_as_dropped_and_the_log_is_replayed() {
     let whole = rich_store(Log::Trimmed);
     let (items, sets) = contents(&whole.after_crash(0));
     let mut random = Random::new(23);
@@ -185,7 +185,7 @@ fn sets_are_whole_or_dropped_and_the_log_is_replayed() {
         match salvaged.without_sets.is_empty() {
             true => assert_eq!(found_sets, sets, "round {round}"),
             false => {
-                // What the log still has.
+                // To be filled again: only what the log still has is there.
                 for (set, members) in &found_sets {
                     let mut both = sets[set].clone();
                     both.or(members);
