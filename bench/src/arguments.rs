@@ -13,6 +13,9 @@ Usage: cargo run --release -p keyloom-bench -- [options]
 Options:
   --quick       A minute instead of ten: fewer rows, shorter rounds. For a first look only.
   --library     Only the library beside the raw engine.
+  --reads       Only the engine's reads.
+  --memory MIB  Memory of each contender (1024). With less than the rows take, reads find little in
+                their caches: Keyloom verifies checksums then, and redb does not.
   --rows N      Rows of 1 KB loaded before anything is measured (200000).
   --rounds N    Rounds of each contender, of which the median counts (5).
   --seconds S   Length of a round (3).
@@ -49,6 +52,7 @@ pub(crate) struct Fill {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     All,
+    Reads,
     Library,
 }
 
@@ -57,6 +61,8 @@ pub(crate) enum Part {
 pub(crate) struct Settings {
     pub(crate) part: Part,
     pub(crate) rows: u64,
+    /// Memory of each contender.
+    pub(crate) memory_bytes: usize,
     pub(crate) rounds: usize,
     pub(crate) round: Duration,
     pub(crate) directory: PathBuf,
@@ -75,6 +81,7 @@ impl Settings {
         Settings {
             part: Part::All,
             rows: 200_000,
+            memory_bytes: 1 << 30,
             rounds: 5,
             round: Duration::from_secs(3),
             directory: PathBuf::from("target/bench-data"),
@@ -110,6 +117,8 @@ impl Arguments {
                 "--quick" => {}
                 "--library" => settings.part = Part::Library,
                 "--help" | "-h" => mode = Mode::Help,
+                "--reads" => settings.part = Part::Reads,
+                "--memory" => settings.memory_bytes = number::<usize>(option, value()?)? << 20,
                 "--rows" => settings.rows = number(option, value()?)?,
                 "--rounds" => settings.rounds = number(option, value()?)?,
                 "--seconds" => settings.round = seconds(option, value()?)?,

@@ -27,9 +27,14 @@ pub(crate) fn run(settings: &Settings) -> Outcome<()> {
         return Ok(());
     }
     report.lines.push(disk_probe::measure(directory.path(), settings.disk_probes)?);
-    let entrants = load_all(&directory, &rows)?;
-    for work in WORKS {
+    let entrants = load_all(&directory, &rows, settings.memory_bytes)?;
+    let is_read = |work: &&Work| matches!(work, Work::Get | Work::Range20);
+    for work in WORKS.iter().filter(|work| settings.part == Part::All || is_read(work)) {
         report.lines.extend(compare(*work, &entrants, &rows, settings)?);
+    }
+    if settings.part == Part::Reads {
+        print!("{report}\n{}", footer(settings));
+        return Ok(());
     }
     report.lines.extend(checkpoints::compare(&entrants, &rows, settings)?);
     drop(entrants);
@@ -39,10 +44,10 @@ pub(crate) fn run(settings: &Settings) -> Outcome<()> {
     Ok(())
 }
 
-fn load_all(directory: &DataDirectory, rows: &Rows) -> Outcome<Vec<Entrant>> {
+fn load_all(directory: &DataDirectory, rows: &Rows, memory_bytes: usize) -> Outcome<Vec<Entrant>> {
     let load = |kind: &Kind| {
         eprintln!("Loading {} rows into {}.", rows.count, kind.name());
-        let contender = kind.open(&directory.subdirectory(kind.name())?)?;
+        let contender = kind.open(&directory.subdirectory(kind.name())?, memory_bytes)?;
         contender.load(rows)?;
         check(contender.as_ref(), rows)?;
         Ok(Entrant { kind: *kind, contender })

@@ -18,8 +18,6 @@ use crate::{Contender, Found, Outcome, Row, RowKey, Rows};
 const BATCH_ROWS: usize = 25;
 /// Threads that load.
 const LOADERS: usize = 16;
-/// What redb takes for its cache unless it is told otherwise.
-const MEMORY_BYTES: usize = 1 << 30;
 
 /// A table with a partition key `pk` and a sort key `sk`, both texts, and bytes in `body`.
 pub(crate) struct Keyloom {
@@ -35,8 +33,12 @@ pub(crate) struct Keyloom {
 impl Keyloom {
     /// Opens a store with as much memory as the others have, and makes its table of rows if it is
     /// not there.
-    pub(crate) fn open(directory: &Path, durability: Durability) -> Outcome<Keyloom> {
-        let options = Options { durability, memory_bytes: MEMORY_BYTES, ..Options::default() };
+    pub(crate) fn open(
+        directory: &Path,
+        durability: Durability,
+        memory_bytes: usize,
+    ) -> Outcome<Keyloom> {
+        let options = Options { durability, memory_bytes, ..Options::default() };
         let engine = Arc::new(Engine::open(directory, options)?);
         let store: Arc<dyn Store> = Arc::clone(&engine) as _;
         let table = TableName::new("rows")?;

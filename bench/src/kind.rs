@@ -40,12 +40,14 @@ impl Kind {
     }
 
     /// Opens it in a directory, empty or not; replays whatever it must.
-    pub(crate) fn open(self, directory: &Path) -> Outcome<Box<dyn Contender>> {
+    pub(crate) fn open(self, directory: &Path, memory_bytes: usize) -> Outcome<Box<dyn Contender>> {
         Ok(match self {
-            Kind::RawRedb => Box::new(RawRedb::open(directory)?),
-            Kind::LogRedb => Box::new(LogRedb::open(directory)?),
-            Kind::Keyloom => Box::new(Keyloom::open(directory, Durability::Sync)?),
-            Kind::KeyloomRelaxed => Box::new(Keyloom::open(directory, Durability::Relaxed)?),
+            Kind::RawRedb => Box::new(RawRedb::open(directory, memory_bytes)?),
+            Kind::LogRedb => Box::new(LogRedb::open(directory, memory_bytes)?),
+            Kind::Keyloom => Box::new(Keyloom::open(directory, Durability::Sync, memory_bytes)?),
+            Kind::KeyloomRelaxed => {
+                Box::new(Keyloom::open(directory, Durability::Relaxed, memory_bytes)?)
+            }
         })
     }
 

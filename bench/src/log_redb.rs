@@ -42,8 +42,8 @@ struct Committer {
 
 impl LogRedb {
     /// Opens what is in the directory and replays its log.
-    pub(crate) fn open(directory: &Path) -> Outcome<LogRedb> {
-        let tree = Arc::new(Tree::open(&directory.join("tree.redb"))?);
+    pub(crate) fn open(directory: &Path, memory_bytes: usize) -> Outcome<LogRedb> {
+        let tree = Arc::new(Tree::open(&directory.join("tree.redb"), memory_bytes)?);
         for payload in log_file::read_all(directory)? {
             tree.write(log_file::rows(&payload), Durability::None)?;
         }
@@ -128,7 +128,7 @@ mod tests {
             let mut random = Random::new(7);
             (0..50).map(|_| rows.fresh(&mut random)).collect()
         };
-        let store = LogRedb::open(directory.path()).unwrap();
+        let store = LogRedb::open(directory.path(), 1 << 24).unwrap();
         store.load(&rows).unwrap();
         thread::scope(|scope| {
             for chunk in fresh.chunks(10) {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(logged, 50);
         drop(store);
         std::fs::remove_file(directory.path().join("tree.redb")).unwrap();
-        let replayed = LogRedb::open(directory.path()).unwrap();
+        let replayed = LogRedb::open(directory.path(), 1 << 24).unwrap();
         for row in &fresh {
             assert_eq!(replayed.get(&row.key).unwrap().as_deref(), Some(row.body));
         }

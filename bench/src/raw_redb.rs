@@ -13,8 +13,8 @@ pub(crate) struct RawRedb {
 }
 
 impl RawRedb {
-    pub(crate) fn open(directory: &Path) -> Outcome<RawRedb> {
-        Ok(RawRedb { tree: Tree::open(&directory.join("tree.redb"))? })
+    pub(crate) fn open(directory: &Path, memory_bytes: usize) -> Outcome<RawRedb> {
+        Ok(RawRedb { tree: Tree::open(&directory.join("tree.redb"), memory_bytes)? })
     }
 }
 

@@ -41,17 +41,18 @@ fn measure(fill: Fill, directory: &DataDirectory, settings: &Settings) -> Outcom
     let mut times = vec![];
     for run in 0..settings.rounds.min(RUNS_MAX) {
         let name = format!("reopen-{}-{}-{run}", fill.kind.name(), fill.log_bytes);
-        times.push(reopen(fill, &directory.subdirectory(&name)?, settings.rows)?);
+        times.push(reopen(fill, &directory.subdirectory(&name)?, settings)?);
     }
     let busy: Duration = times.iter().sum();
     let calls_per_sec = times.len() as f64 / busy.as_secs_f64();
     Ok(Sample { calls_per_sec, latencies: Latencies::new(times) })
 }
 
-fn reopen(fill: Fill, directory: &Path, rows: u64) -> Outcome<Duration> {
+fn reopen(fill: Fill, directory: &Path, settings: &Settings) -> Outcome<Duration> {
     let mut child = Command::new(env::current_exe()?)
         .args(["--fill", fill.kind.name(), &fill.log_bytes.to_string()])
-        .args(["--rows", &rows.to_string(), "--dir"])
+        .args(["--memory", &(settings.memory_bytes >> 20).to_string()])
+        .args(["--rows", &settings.rows.to_string(), "--dir"])
         .arg(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -61,7 +62,7 @@ fn reopen(fill: Fill, directory: &Path, rows: u64) -> Outcome<Duration> {
     child.wait()?;
     filled?;
     let start = Instant::now();
-    let contender = fill.kind.open(directory)?;
+    let contender = fill.kind.open(directory, settings.memory_bytes)?;
     let elapsed = start.elapsed();
     drop(contender);
     std::fs::remove_dir_all(directory)?;
@@ -81,7 +82,7 @@ fn wait_until_filled(child: &mut Child) -> Outcome<()> {
 /// The copy's part: fills the directory, says so and waits for its end.
 pub(crate) fn fill(fill: &Fill, settings: &Settings) -> Outcome<()> {
     let rows = Rows::new(settings.rows);
-    let contender = fill.kind.open(&settings.directory)?;
+    let contender = fill.kind.open(&settings.directory, settings.memory_bytes)?;
     contender.load(&rows)?;
     checkpoints::measure(contender.as_ref(), &rows, fill.log_bytes)?;
     println!("{FILLED}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use redb::{Database, Durability, ReadableDatabase, TableDefinition};
+use redb::{Builder, Database, Durability, ReadableDatabase, TableDefinition};
 
 use crate::rows::RANGE_ROWS;
 use crate::{Outcome, Row, RowKey, Rows};
@@ -12,15 +12,16 @@ const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows
 /// Rows of one transaction while loading.
 const LOAD_ROWS: usize = 1000;
 
-/// One table in a redb file, with redb's own settings (a cache of 1 GiB among them).
+/// One table in a redb file.
 #[derive(Debug)]
 pub(crate) struct Tree {
     database: Database,
 }
 
 impl Tree {
-    pub(crate) fn open(path: &Path) -> Outcome<Tree> {
-        let tree = Tree { database: Database::create(path)? };
+    pub(crate) fn open(path: &Path, memory_bytes: usize) -> Outcome<Tree> {
+        let database = Builder::new().set_cache_size(memory_bytes).create(path)?;
+        let tree = Tree { database };
         // Makes the table, so that reading an empty tree is no error.
         tree.write([], Durability::Immediate)?;
         Ok(tree)
