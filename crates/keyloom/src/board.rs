@@ -38,7 +38,7 @@ pub struct BoardPage {
 }
 
 /// What a question is answered with: the store at one moment, if it holds one.
-struct Moment {
+struct Prepared {
     /// At one moment.
     db: Db,
     schema: Arc<Schema>,
@@ -81,9 +81,9 @@ impl BoardQuery {
     /// this question, or the store fails.
     pub fn read(&self) -> Answer<'_, BoardPage> {
         Box::pin(async move {
-            let moment = self.moment().await?;
-            let (reader, cursor) = (moment.reader(), self.after.as_deref());
-            let page = reader.board(&moment.request, &self.db.shared.cursor_key, cursor).await?;
+            let prepared = self.prepare().await?;
+            let (reader, cursor) = (prepared.reader(), self.after.as_deref());
+            let page = reader.board(&prepared.request, &self.db.shared.cursor_key, cursor).await?;
             Ok(BoardPage { items: page.ranked, next: page.next, read: page.read })
         })
     }
@@ -99,9 +99,9 @@ impl BoardQuery {
 
     fn rank_of(&self, of: Value) -> Answer<'_, Option<Ranked>> {
         Box::pin(async move {
-            let moment = self.moment().await?;
-            let of = moment.taken(of);
-            Ok(moment.reader().ranked(&moment.request, &of).await?)
+            let prepared = self.prepare().await?;
+            let of = prepared.taken(of);
+            Ok(prepared.reader().ranked(&prepared.request, &of).await?)
         })
     }
 
@@ -116,13 +116,13 @@ impl BoardQuery {
 
     fn around_of(&self, of: Value) -> Answer<'_, Option<Vec<Ranked>>> {
         Box::pin(async move {
-            let moment = self.moment().await?;
-            let of = moment.taken(of);
-            Ok(moment.reader().around(&moment.request, &of).await?)
+            let prepared = self.prepare().await?;
+            let of = prepared.taken(of);
+            Ok(prepared.reader().around(&prepared.request, &of).await?)
         })
     }
 
-    async fn moment(&self) -> Result<Moment, Error> {
+    async fn prepare(&self) -> Result<Prepared, Error> {
         let schema = self.db.schema_for(|schema| {
             let (entity, board) = self.find(schema)?;
             Ok(schema.is_board_ready(entity, board))
@@ -131,7 +131,7 @@ impl BoardQuery {
         let schema = schema.await?.ok_or_else(|| Error::Building { what: what() })?;
         let request = self.request(&schema)?;
         // A rank is added up from several rows.
-        Ok(Moment { db: self.db.at_one_moment().await?, schema, request })
+        Ok(Prepared { db: self.db.at_one_moment().await?, schema, request })
     }
 
     fn find(&self, schema: &Schema) -> Result<(EntityId, BoardId), Error> {
@@ -156,7 +156,7 @@ impl BoardQuery {
     }
 }
 
-impl Moment {
+impl Prepared {
     fn reader(&self) -> Reader<'_> {
         self.db.reader(&self.schema)
     }

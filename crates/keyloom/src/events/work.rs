@@ -50,7 +50,7 @@ impl Db {
     pub fn work<'a>(&'a self, handlers: &'a Handlers) -> Answer<'a, Work> {
         Box::pin(async move {
             handlers.check(self)?;
-            let db = Db { shared: self.shared.clone(), tenant: None, watch: None, moment: None };
+            let db = self.of_tenant(None);
             let mut work = Work {
                 events: 0,
                 jobs: 0,

@@ -18,8 +18,8 @@ use super::view::View;
 use super::{damaged, go_on};
 
 /// Rows and bytes copied with one commit.
-const COPY_ROWS: usize = 5000;
-const COPY_BYTES: usize = 8 << 20;
+pub(crate) const COPY_ROWS: usize = 5000;
+pub(crate) const COPY_BYTES: usize = 8 << 20;
 /// Memory for reading a backup.
 const READ_BYTES: usize = 64 << 20;
 

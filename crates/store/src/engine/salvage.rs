@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::{Cause, DirectoryError, Error, OpenMode, TableName, Time};
 
 use super::apply::{Apply, Stats};
-use super::backup::{CopyProgress, OnProgress};
+use super::backup::{COPY_BYTES, COPY_ROWS, CopyProgress, OnProgress};
 use super::catalog::Catalog;
 use super::directory::{Contents, DataDirectory};
 use super::format::{
@@ -27,10 +27,6 @@ use super::rebuild::say_space;
 use super::tree::{Tree, TreeView, failed};
 use super::tree_file::is_lost_page;
 use super::{damaged, go_on};
-
-/// Rows and bytes written with one commit.
-const COPY_ROWS: usize = 5000;
-const COPY_BYTES: usize = 8 << 20;
 
 /// What salvaging a store has kept and lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

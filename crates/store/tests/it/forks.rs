@@ -4,24 +4,15 @@
 use std::path::Path;
 
 use keyloom_store::{
-    Engine, Error, Feed, FeedStart, Invalid, KeySchema, KeyType, Moment, Options, ReadChanges,
-    SeqNo, ShardId, Store, TableName, TableSpec,
+    Engine, Error, FeedStart, Invalid, Moment, Options, ReadChanges, SeqNo, ShardId, Store,
 };
 use keyloom_testkit::SimDisk;
 use pollster::FutureExt;
 
 use crate::copies::{BACK, COPY, copy, restore};
-use crate::rig::{DIRECTORY, open, put, repeatable, table};
+use crate::rig::{DIRECTORY, fed_table, open, put, repeatable, table};
 
 const ITEMS: i64 = 12;
-
-fn fed_table(engine: &Engine) -> TableName {
-    let table = table("fed");
-    let key = KeySchema::partition("id", KeyType::N);
-    let spec = TableSpec { feed: Feed::Images, ..TableSpec::new(table.clone(), key) };
-    engine.create_table(spec).block_on().unwrap();
-    table
-}
 
 fn open_at(disk: &SimDisk, directory: &str) -> Engine {
     Engine::open(directory, repeatable(disk)).unwrap()

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use keyloom_store::{
-    Background, Change, ChangePage, Engine, Error, Feed, FeedStart, KeySchema, KeyType, Options,
-    Put, ReadChanges, SeqNo, Store, TableName, TableSpec,
+    Background, Change, ChangePage, Engine, Error, FeedStart, Options, Put, ReadChanges, SeqNo,
+    Store, TableName,
 };
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, Value};
 use pollster::FutureExt;
 
-use crate::rig::{DIRECTORY, has, numbered, plain_table, put, repeatable, segments, table};
+use crate::rig::{
+    DIRECTORY, fed_table, has, numbered, plain_table, put, repeatable, segments, table,
+};
 
 const SEGMENT_BYTES: u64 = 4 << 10;
 const KEEP_SECS: u64 = 60;
@@ -34,15 +36,6 @@ fn by_age(disk: &SimDisk, clock: &ManualClock) -> Options {
 fn by_bytes(disk: &SimDisk, keep_log_bytes: u64) -> Options {
     let keep_log_secs = u64::MAX;
     Options { keep_log_bytes, keep_log_secs, ..by_age(disk, &ManualClock::new()) }
-}
-
-/// A table of numbered items with a feed.
-fn fed_table(engine: &Engine) -> TableName {
-    let table = table("fed");
-    let key = KeySchema::partition("id", KeyType::N);
-    let spec = TableSpec { feed: Feed::Images, ..TableSpec::new(table.clone(), key) };
-    engine.create_table(spec).block_on().unwrap();
-    table
 }
 
 fn put_all(engine: &Engine, table: &TableName, ids: std::ops::Range<i64>) {

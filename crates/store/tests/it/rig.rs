@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use keyloom_store::{
-    Background, Engine, Error, Get, KeySchema, KeyType, Options, Put, Read, Scan, Store, TableName,
-    TableSpec,
+    Background, Engine, Error, Feed, Get, KeySchema, KeyType, Options, Put, Read, Scan, Store,
+    TableName, TableSpec,
 };
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, Value};
@@ -37,6 +37,15 @@ pub(crate) fn table(name: &str) -> TableName {
 pub(crate) fn plain_table(engine: &Engine) -> TableName {
     let table = table("plain");
     let spec = TableSpec::new(table.clone(), KeySchema::partition("id", KeyType::N));
+    engine.create_table(spec).block_on().unwrap();
+    table
+}
+
+/// The same with a feed.
+pub(crate) fn fed_table(engine: &Engine) -> TableName {
+    let table = table("fed");
+    let key = KeySchema::partition("id", KeyType::N);
+    let spec = TableSpec { feed: Feed::Images, ..TableSpec::new(table.clone(), key) };
     engine.create_table(spec).block_on().unwrap();
     table
 }

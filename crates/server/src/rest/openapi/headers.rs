@@ -14,6 +14,12 @@ pub(crate) fn version_tags() -> Json {
     json!({ "type": "string", "minLength": 1, "pattern": TAGS_PATTERN })
 }
 
+/// For what stays as it is as long as the server runs.
+pub(crate) fn if_changed() -> Parameter {
+    let about = "Return it only if it differs from the one with this `ETag`.";
+    header("If-None-Match", about, json!({ "type": "string" }))
+}
+
 pub(crate) fn if_match() -> Parameter {
     header(
         "If-Match",

@@ -215,6 +215,10 @@ pub(crate) fn cursor() -> Parameter {
 }
 
 pub(super) fn explain() -> Parameter {
-    let about = "Include the query plan and its cost under `explain`.";
-    query("explain", about, json!({ "type": "boolean", "default": false }))
+    flag("explain", "Include the query plan and its cost under `explain`.")
+}
+
+/// Something that is asked for with `true`.
+pub(crate) fn flag(name: &str, about: &str) -> Parameter {
+    query(name, about, json!({ "type": "boolean", "default": false }))
 }

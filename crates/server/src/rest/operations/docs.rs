@@ -4,10 +4,9 @@ use std::future::ready;
 
 use hyper::Method;
 use keyloom_model::Model;
-use serde_json::json;
 
 use super::super::call::Call;
-use super::super::openapi::{Answer, AnswerHeader, Description, Group, header};
+use super::super::openapi::{Answer, AnswerHeader, Description, Group, if_changed};
 use super::super::operation::{Access, Action, Operation, Running, Segment};
 use super::super::state::State;
 
@@ -24,10 +23,9 @@ impl Action for Docs {
     }
 
     fn describe(&self, _: &Model) -> Description {
-        let about = "Return it only if it differs from the one with this `ETag`.";
         let page = Answer::text("text/html").with(&[AnswerHeader::ETag]);
         Description {
-            headers: vec![header("If-None-Match", about, json!({ "type": "string" }))],
+            headers: vec![if_changed()],
             answers: vec![page, Answer::not_modified()],
             ..Description::new(Group::Service, "This API as a page")
         }

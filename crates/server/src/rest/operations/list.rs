@@ -3,15 +3,14 @@
 use hyper::Method;
 use keyloom::{End, ListQuery, Page, Record, Total, Value};
 use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, List, Model};
-use serde_json::json;
 
 use super::super::access::Role;
 use super::super::asked::Asked;
 use super::super::call::{Call, Reply, bad_parameter, quoted};
 use super::super::example::literal_of;
 use super::super::openapi::{
-    Answer, Description, Group, PathValues, TakenId, capital, cursor, id, limit, names, of_list,
-    of_question, of_tags, query, spoken, with_article, with_others,
+    Answer, Description, Group, PathValues, TakenId, capital, cursor, flag, id, limit, names,
+    of_list, of_question, of_tags, spoken, with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running, Segment};
 use super::super::problem::{Kind, Problem};
@@ -78,10 +77,6 @@ impl Action for ListPage {
     fn lists(&self) -> Option<&Asked> {
         Some(&self.0)
     }
-}
-
-fn flag(name: &str, about: &str) -> super::super::openapi::Parameter {
-    query(name, about, json!({ "type": "boolean", "default": false }))
 }
 
 /// The ids that a path takes as values of fields.

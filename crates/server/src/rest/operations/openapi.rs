@@ -7,7 +7,7 @@ use keyloom_model::Model;
 use serde_json::json;
 
 use super::super::call::Call;
-use super::super::openapi::{Answer, AnswerHeader, Description, Group, header};
+use super::super::openapi::{Answer, AnswerHeader, Description, Group, if_changed};
 use super::super::operation::{Access, Action, Operation, Running, Segment};
 use super::super::state::State;
 
@@ -24,10 +24,9 @@ impl Action for OpenApi {
     }
 
     fn describe(&self, _: &Model) -> Description {
-        let about = "Return it only if it differs from the one with this `ETag`.";
         let document = Answer::json(200, "The OpenAPI document.", json!({ "type": "object" }));
         Description {
-            headers: vec![header("If-None-Match", about, json!({ "type": "string" }))],
+            headers: vec![if_changed()],
             answers: vec![document.with(&[AnswerHeader::ETag]), Answer::not_modified()],
             ..Description::new(Group::Service, "This API as an OpenAPI document")
         }

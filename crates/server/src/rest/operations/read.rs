@@ -54,10 +54,6 @@ impl Action for Read {
         true
     }
 
-    fn takes_several_reads(&self, call: &Call) -> bool {
-        call.has_parameter("with")
-    }
-
     fn is_read_of_one(&self) -> bool {
         true
     }

@@ -10,8 +10,8 @@ use super::super::call::{Call, Reply};
 use super::super::example::example;
 use super::super::explain::{self, EXPLAIN};
 use super::super::openapi::{
-    Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, VERSIONED, explained, id, of_new,
-    query, reference, with,
+    Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, VERSIONED, explained, flag, id,
+    of_new, reference, with,
 };
 use super::super::operation::{Access, Action, Operation, Running, Segment};
 use super::super::problem::{Kind, Problem};
@@ -41,7 +41,7 @@ impl Action for Transaction {
         let results = Answer::json(200, "The results.", answer(model));
         Description {
             details: vec![details.to_owned()],
-            query: vec![query(EXPLAIN, about, json!({ "type": "boolean", "default": false }))],
+            query: vec![flag(EXPLAIN, about)],
             body: Some(Body::json(body(model), example_body(model))),
             answers: vec![results.with(&[AnswerHeader::Replayed])],
             problems: [BODY, CHANGE, VERSIONED, &of_entities, &[Kind::InUse]].concat(),
