@@ -6,7 +6,7 @@ use std::sync::Arc;
 use keyloom::events::Position;
 use keyloom::{Db, SystemEntropy};
 use keyloom_server::{Rest, RestOptions, Tokens};
-use keyloom_store::{Reference, SystemClock};
+use keyloom_store::{MemoryStore, SystemClock};
 use pollster::block_on;
 use tokio::runtime::{Builder, Runtime};
 
@@ -54,7 +54,7 @@ impl Served {
     fn start() -> Served {
         let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
         let clock = Arc::new(SystemClock);
-        let store = Arc::new(Reference::new(clock.clone()));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
         let db = block_on(Db::open(MODEL, store.clone())).expect("the model is one");
         let tokens = block_on(Tokens::open(store, clock, Arc::new(SystemEntropy)));
         let tokens = tokens.expect("a table of tokens");

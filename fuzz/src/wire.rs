@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
-use keyloom_store::{Reference, SystemClock};
+use keyloom_store::{MemoryStore, SystemClock};
 use pollster::block_on;
 
 use crate::choice::chosen;
@@ -38,7 +38,7 @@ fn call(endpoint: &Endpoint, operation: &str, body: &[u8]) -> (u16, serde_json::
 /// and what comes back is accepted as the same.
 pub fn wire(input: &[u8]) {
     let Some((choice, body)) = chosen(input) else { return };
-    let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
     let endpoint = Endpoint::new(store, EndpointOptions::default());
     let table = br#"{"TableName":"tab","KeySchema":[{"AttributeName":"p","KeyType":"HASH"}],
         "AttributeDefinitions":[{"AttributeName":"p","AttributeType":"S"}],

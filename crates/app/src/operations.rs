@@ -27,7 +27,7 @@ pub use data::{About, Data};
 pub use explain::{Asked, Explain};
 pub use export::Export;
 pub use import::{
-    Import, NobodyListens, OnProblem, Problem, Produce, Produced, Producer, Tally, take_in,
+    Import, NobodyListens, OnProblem, Problem, Produce, Produced, Producer, Summary, take_in,
 };
 pub use jobs::{JobAction, Jobs};
 pub use scrub::{CompareRows, Found, Scrub, Scrubbed};

@@ -179,10 +179,10 @@ impl Demo {
         let options = (Existing::Replace, OnProblem::Stop);
         let mut bar = ProgressBar::new("entities");
         let mut tell = |told| bar.hear(told, say);
-        let tally = take_in(db, produced, options, &mut Talk::new(None, &mut tell)).await?;
+        let summary = take_in(db, produced, options, &mut Talk::new(None, &mut tell)).await?;
         drop(bar);
-        outcome(&tally)?;
-        log(&format!("Generated {what} in {:.1} s.", tally.milliseconds as f64 / 1000.0));
+        outcome(&summary)?;
+        log(&format!("Generated {what} in {:.1} s.", summary.milliseconds as f64 / 1000.0));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use keyloom_app::operations::{Import, Input, OnProblem, Tally, call};
+use keyloom_app::operations::{Import, Input, OnProblem, Summary, call};
 
 use crate::command::{Command, json_argument, say};
 use crate::model_file::{ModelFile, data_argument};
@@ -53,17 +53,17 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         if arguments.get_flag("keep-going") { OnProblem::GoOn } else { OnProblem::Stop };
     let import = Import { model, replace: arguments.get_flag("replace"), on_problem, bytes };
     let mut bar = ProgressBar::new("entities");
-    let tally = call(arguments, import, Some(lines), &mut |told| bar.hear(told, say))?;
+    let summary = call(arguments, import, Some(lines), &mut |told| bar.hear(told, say))?;
     drop(bar);
-    say(&told(&tally, arguments.get_flag("json"))?)?;
-    outcome(&tally)
+    say(&told(&summary, arguments.get_flag("json"))?)?;
+    outcome(&summary)
 }
 
-fn told(tally: &Tally, is_json: bool) -> Result<String, String> {
+fn told(summary: &Summary, is_json: bool) -> Result<String, String> {
     if is_json {
-        return serde_json::to_string(tally).map(|json| json + "\n").map_err(|e| e.to_string());
+        return serde_json::to_string(summary).map(|json| json + "\n").map_err(|e| e.to_string());
     }
-    let Tally { created, unchanged, replaced, not_imported, .. } = tally;
+    let Summary { created, unchanged, replaced, not_imported, .. } = summary;
     let [created, unchanged, replaced, not_imported] =
         [created, unchanged, replaced, not_imported].map(|count| grouped(*count));
     Ok(format!(
@@ -73,8 +73,8 @@ fn told(tally: &Tally, is_json: bool) -> Result<String, String> {
 }
 
 /// An error if something was not imported.
-pub(crate) fn outcome(tally: &Tally) -> Result<(), String> {
-    match tally.not_imported {
+pub(crate) fn outcome(summary: &Summary) -> Result<(), String> {
+    match summary.not_imported {
         0 => Ok(()),
         1 => Err("one line was not imported: see above.".to_owned()),
         lines => Err(format!("{} lines were not imported: see above.", grouped(lines))),

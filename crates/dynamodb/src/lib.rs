@@ -10,11 +10,11 @@
 //!
 //! ```
 //! use keyloom_dynamodb::{Endpoint, EndpointOptions};
-//! use keyloom_store::{Reference, SystemClock};
+//! use keyloom_store::{MemoryStore, SystemClock};
 //! use pollster::block_on; // Any executor will do.
 //! use std::sync::Arc;
 //!
-//! let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+//! let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
 //! let endpoint = Endpoint::new(store, EndpointOptions::default());
 //! let call = |name: &str, body: &str| {
 //!     block_on(endpoint.call(&format!("DynamoDB_20120810.{name}"), body.as_bytes()))

@@ -36,7 +36,7 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// [`Error::Taken`] if two entities have the same value of a new unique, which was written
+    /// [`Error::UniqueViolation`] if two entities have the same value of a new unique, which was written
     /// since: change one of them and call again. If the store fails.
     pub async fn backfill(&self, mut on_progress: impl FnMut(Progress)) -> Result<(), Error> {
         // What is gone need not be written again.
@@ -130,10 +130,10 @@ impl Upkeep<'_> {
             let is_expired = self.is_expired(&row);
             match self.commit_transitions(&[self.rewritten(row).await?], &effort.void).await? {
                 // It is not there for readers, so it gives way.
-                Outcome::Taken { .. } if is_expired => return self.expire(key).await,
+                Outcome::UniqueViolation { .. } if is_expired => return self.expire(key).await,
                 Outcome::Done => return Ok(()),
                 Outcome::Changed | Outcome::TargetGone { .. } => {}
-                Outcome::Taken { by, unique, guard } => {
+                Outcome::UniqueViolation { by, unique, guard } => {
                     let room = self.make_room((&by, unique), guard, &mut effort).await;
                     room.map_err(|error| error.of(key))?;
                 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_model::{BoardId, EntityId};
-use keyloom_query::{BoardRequest, Effort, Ranked, Reader};
+use keyloom_query::{BoardRequest, Ranked, ReadCost, Reader};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
@@ -34,7 +34,7 @@ pub struct BoardPage {
     /// Where the next page begins; absent if nothing follows.
     pub next: Option<String>,
     /// What was read for it.
-    pub read: Effort,
+    pub read: ReadCost,
 }
 
 /// What a question is answered with: the store at one moment, if it holds one.

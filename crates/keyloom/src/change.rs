@@ -171,7 +171,7 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// If it breaks a rule of the model: [`Error::Fields`], [`Error::Taken`], [`Error::Exists`],
+    /// If it breaks a rule of the model: [`Error::Fields`], [`Error::UniqueViolation`], [`Error::Exists`],
     /// [`Error::TargetGone`].
     pub async fn create<T: Serialize + ?Sized>(
         &self,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use keyloom_model::{CountId, Entity, FieldId};
-use keyloom_query::{CountPage, CountRequest, Effort};
+use keyloom_query::{CountPage, CountRequest, ReadCost};
 use keyloom_value::{Item, Value};
 
 use crate::answer::Answer;
@@ -38,7 +38,7 @@ pub struct Counts {
     /// Where the next page begins; absent if nothing follows.
     pub next: Option<String>,
     /// What was read for it.
-    pub read: Effort,
+    pub read: ReadCost,
 }
 
 impl Db {

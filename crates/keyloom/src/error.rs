@@ -57,7 +57,7 @@ pub enum Error {
     },
     /// Another entity has a value that must be unique.
     #[error("{}", taken((.entity, .fields), .id.as_ref().zip(.owner.as_ref())))]
-    Taken {
+    UniqueViolation {
         /// The kind of both.
         entity: String,
         /// The fields that together are unique.
@@ -400,8 +400,8 @@ impl Error {
     /// Of an entity that is there already, not of one that comes.
     pub(crate) fn of(self, key: &EntityKey) -> Error {
         match self {
-            Error::Taken { entity, fields, owner, .. } => {
-                Error::Taken { entity, fields, id: Some(key.id.clone()), owner }
+            Error::UniqueViolation { entity, fields, owner, .. } => {
+                Error::UniqueViolation { entity, fields, id: Some(key.id.clone()), owner }
             }
             error => error,
         }

@@ -2,10 +2,10 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use keyloom_store::{Reference, SystemClock};
+//! # use keyloom_store::{MemoryStore, SystemClock};
 //! # let model = "[entity.task]\nfields.tags = \"tags = {}\"\nlist.all = {}\n";
 //! # pollster::block_on(async {
-//! # let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+//! # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
 //! # let db = keyloom::Db::open(model, store).await?;
 //! let (watched, explained) = db.explained();
 //! watched.list("task", "all").tag("priority", "high").read().await?;

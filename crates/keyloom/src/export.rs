@@ -157,7 +157,7 @@ fn is_of(layout: &Layout, row: &Item, kinds: &BTreeSet<EntityId>) -> bool {
             RowName::Link { .. }
             | RowName::Guard { .. }
             | RowName::Entry { .. }
-            | RowName::Tally(_)
+            | RowName::Counter(_)
             | RowName::System,
         )
         | None => false,

@@ -9,7 +9,7 @@
 //! use std::sync::Arc;
 //!
 //! use keyloom::Db;
-//! use keyloom_store::{Reference, SystemClock};
+//! use keyloom_store::{MemoryStore, SystemClock};
 //! use serde::{Deserialize, Serialize};
 //!
 //! const MODEL: &str = r#"
@@ -35,7 +35,7 @@
 //!
 //! # pollster::block_on(async {
 //! // `keyloom_store::Engine::open(directory, ..)` is a store that lasts.
-//! let db = Db::open(MODEL, Arc::new(Reference::new(Arc::new(SystemClock)))).await?;
+//! let db = Db::open(MODEL, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
 //!
 //! let home = db.create("project", &serde_json::json!({ "name": "home" })).await?;
 //! for (title, rank) in [("paint", 1), ("clean", 3), ("mend", 2)] {
@@ -71,7 +71,7 @@
 //! # What is here
 //!
 //! - [`Db`]: create, get, update, put, delete, several [`Change`]s together, with a key only
-//!   [`Once`] however often they are asked for ([`Db::transact_once`]); [`Db::find`] by a
+//!   [`Idempotent`] however often they are asked for ([`Db::transact_idempotent`]); [`Db::find`] by a
 //!   unique value, [`Db::list`] in order, [`Db::family`] with children, [`Db::tree`] with what it
 //!   refers to and what that refers to. [`Db::tenant`] is the same database for one tenant, which sees nothing of another's.
 //! - Documents are anything that serde can serialize, or JSON; a [`Record`] becomes a type of yours
@@ -114,10 +114,10 @@ pub mod events;
 pub mod explain;
 mod export;
 mod filter;
+mod idempotent;
 mod import;
 mod maintain;
 mod numbers;
-mod once;
 mod read;
 mod record;
 mod schema;
@@ -139,14 +139,15 @@ pub use entry::Entry;
 pub use error::{Error, IdProblem, TenantProblem};
 pub use export::Export;
 pub use filter::Filter;
+pub use idempotent::Idempotent;
 pub use import::{Existing, Imported};
 pub use keyloom_model::{Code, FieldError, FieldErrorKind, ModelError, Refusal};
 pub use keyloom_query::{
-    Budget, CursorError, Effort, End, Ranked, RequestError, Strategy, Total, ValueCount, ValuePage,
+    Budget, CursorError, End, Ranked, ReadCost, RequestError, Strategy, Total, ValueCount,
+    ValuePage,
 };
 pub use keyloom_store::{Clock, Store, SystemClock};
 pub use keyloom_value::{Item, Number, Value};
-pub use once::Once;
 pub use read::{Family, ListQuery, Page};
 pub use record::Record;
 pub use stamp::{Entropy, SystemEntropy};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom_model::{Entity, FieldId, ListId, OwnRow, UniqueId};
 use keyloom_query::{
-    Budget, Children, Effort, End, FamilyRequest, ListRequest, Range, Strategy, Total,
+    Budget, Children, End, FamilyRequest, ListRequest, Range, ReadCost, Strategy, Total,
 };
 use keyloom_store::{Direction, yield_point};
 use keyloom_value::Value;
@@ -30,7 +30,7 @@ pub struct Page {
     /// Why the page ends where it does.
     pub end: End,
     /// What was read of the list for it.
-    pub read: Effort,
+    pub read: ReadCost,
 }
 
 impl Page {

@@ -4,13 +4,13 @@
 
 mod cast;
 mod commit;
+mod counters;
 mod delete;
 mod intent;
 mod plan;
 mod receipt;
 mod running;
 mod sweep;
-mod tallies;
 mod tenant;
 mod transition;
 mod unmark;
@@ -18,12 +18,12 @@ mod write;
 
 pub(crate) use cast::Cast;
 pub(crate) use commit::Outcome;
+pub(crate) use counters::{add_all, add_steps, rewrite};
 pub(crate) use intent::Intent;
 pub(crate) use plan::{ACTIONS_MAX, Planned, as_read};
 pub(crate) use receipt::{Done, Receipt, Ticket};
 pub(crate) use running::Running;
 pub(crate) use sweep::{LEFT, ROOT, TOTAL};
-pub(crate) use tallies::{add_all, add_steps, rewrite};
 pub(crate) use transition::{Mark, References, Transition};
 pub(crate) use write::Effort;
 

@@ -1,13 +1,13 @@
 //! Verifying: every row is read, everything that it implies is computed anew and compared. While
 //! the service runs: what looks wrong is read once more, all at one moment, before it is called so.
 
+mod counters;
 mod derived;
 mod finding;
 mod number;
 mod own;
 mod position;
 mod sets;
-mod tallies;
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, SORT, VERSION};
 use keyloom_model::{EntityKey, RowName};
@@ -96,7 +96,7 @@ impl Db {
             })?;
             let start = match at {
                 At::Sets(place) => return verifier.sets_page(place, before).await,
-                At::Numbers(from) => return verifier.tallies_page(from, before).await,
+                At::Numbers(from) => return verifier.counters_page(from, before).await,
                 At::Rows(start) => start,
             };
             let mut scan = Scan::new(&self.shared.table);
@@ -112,7 +112,7 @@ impl Db {
             let progress = Progress { rows, rows_total: described.items.max(rows) };
             let at = match page.last_key {
                 Some(key) => Some(At::Rows(Some(key))),
-                None => verifier.first_set().or_else(|| verifier.first_tally()),
+                None => verifier.first_set().or_else(|| verifier.first_counter()),
             };
             let next = at.map(|at| Position { at, rows }.write());
             Ok(VerifyPage { findings, next, progress })
@@ -142,7 +142,7 @@ impl Verifier<'_> {
                 self.derived(row, findings).await
             }
             // All numbers are counted together.
-            Some(RowName::Tally(_)) => Ok(()),
+            Some(RowName::Counter(_)) => Ok(()),
             None if Self::is_zero(row) => self.forget_zero(row).await,
             None => {
                 let problem = Problem::Stray { row: show_key(row) };

@@ -6,6 +6,7 @@
 pub mod attribute;
 mod budget;
 mod columns;
+mod counter;
 mod facets;
 mod image;
 mod key;
@@ -13,7 +14,6 @@ mod matching;
 mod pending;
 mod rows;
 mod slot;
-mod tally;
 mod template;
 
 use keyloom_value::{Item, Name, Value};
@@ -22,6 +22,7 @@ use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, Model, On
 
 pub(crate) use budget::{ROWS_MAX, rows_max};
 pub use columns::Column;
+pub use counter::{Counter, RankedPlace, is_counter};
 pub use image::{Image, OwnRow, Unreadable};
 pub use key::{EntityKey, RowKey, RowName};
 pub(crate) use matching::number_key;
@@ -30,7 +31,6 @@ pub use pending::Pending;
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
 pub(crate) use slot::{FacetPlaces, SLOTS_MAX, Slots, needed as slots_needed};
-pub use tally::{RankedPlace, Tally, is_tally};
 pub use template::{KeyPart, KeyTemplate};
 
 /// A model laid out in one table.

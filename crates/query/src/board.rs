@@ -13,7 +13,7 @@ use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::visible::{ATTEMPTS_MAX, Deletions};
 use crate::walk::Walk;
-use crate::{CursorKey, Effort, Error, Reader};
+use crate::{CursorKey, Error, ReadCost, Reader};
 
 /// How often a board is read from which deletions take more than is held.
 const ATTEMPTS_AT_MANY: usize = 4;
@@ -52,7 +52,7 @@ pub struct BoardPage {
     /// The cursor of the next page; absent if nothing follows.
     pub next: Option<String>,
     /// What was read for it.
-    pub read: Effort,
+    pub read: ReadCost,
 }
 
 /// What is asked of a board.
@@ -71,7 +71,7 @@ struct Found {
     ranked: Vec<Ranked>,
     /// The last place, if others follow.
     next: Option<Vec<u8>>,
-    read: Effort,
+    read: ReadCost,
 }
 
 impl Reader<'_> {

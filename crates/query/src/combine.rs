@@ -19,7 +19,7 @@ use crate::fetch::unreadable;
 use crate::hidden::Hidden;
 use crate::plan::Node;
 use crate::span::{Place, Span};
-use crate::{Budget, Effort, Error, Reader};
+use crate::{Budget, Error, ReadCost, Reader};
 
 /// Rows that are read at once where groups are rows, at most.
 const ENTRIES: u32 = 100;
@@ -50,7 +50,7 @@ pub(crate) struct Combiner<'c> {
     pub(crate) budget: Budget,
     /// Who does not count as a member, where that matters before entities are looked at.
     pub(crate) hidden: &'c Hidden,
-    pub(crate) effort: &'c mut Effort,
+    pub(crate) cost: &'c mut ReadCost,
 }
 
 type Found<'f, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'f>>;
@@ -166,7 +166,7 @@ impl<'c> Combiner<'c> {
     /// How many rows of a group are read next: as many as were read before, so that few are read in
     /// vain, and many in few requests.
     fn portion(&self, rows_min: u32) -> u32 {
-        u32::try_from(self.effort.rows).unwrap_or(ENTRIES).clamp(rows_min, ENTRIES)
+        u32::try_from(self.cost.rows).unwrap_or(ENTRIES).clamp(rows_min, ENTRIES)
     }
 
     async fn without(&mut self, nodes: &[Node], mut members: Members) -> Result<Members, Error> {
@@ -271,8 +271,8 @@ impl<'c> Combiner<'c> {
         let set = SetName::new(name.as_bytes()).map_err(keyloom_store::Error::from)?;
         let (table, direction) = (self.reader.table.clone(), self.direction);
         let part = sets.read_set(ReadSet { table, set, from, direction, chunks: 1 }).await?;
-        self.effort.rows += u64::from(part.chunks);
-        self.effort.bytes += part.bytes;
+        self.cost.rows += u64::from(part.chunks);
+        self.cost.bytes += part.bytes;
         let mut members = part.members;
         self.leave_out(name, &mut members);
         Ok(Batch { members, through: part.through, ..Batch::default() })
@@ -295,8 +295,8 @@ impl<'c> Combiner<'c> {
             Direction::Backward => Span::new(Some(prefix.to_vec()), Some(at)),
         };
         let page = self.reader.page(&place, &span, self.direction, limit.max(1) as usize).await?;
-        self.effort.rows += page.scanned;
-        self.effort.bytes += page.scanned_bytes;
+        self.cost.rows += page.scanned;
+        self.cost.bytes += page.scanned_bytes;
         let number = |row: &Item| {
             let sort = row.get(attribute::SORT).and_then(Value::as_b);
             let number = sort.and_then(|sort| number_of(sort.get(prefix.len()..)?));
@@ -330,7 +330,7 @@ impl<'c> Combiner<'c> {
             let set = |name: &KeyBytes| SetName::new(name.as_bytes());
             let names: Result<Vec<SetName>, _> = names.iter().map(set).collect();
             let names = names.map_err(keyloom_store::Error::from)?;
-            self.effort.rows += names.len() as u64;
+            self.cost.rows += names.len() as u64;
             return Ok(sets.set_sizes(self.reader.table.clone(), names).await?);
         }
         Ok(vec![UNKNOWN; names.len()])
@@ -372,7 +372,7 @@ impl<'c> Combiner<'c> {
     }
 
     pub(crate) fn is_enough(&self) -> bool {
-        self.effort.rows >= self.budget.rows || self.effort.bytes >= self.budget.bytes
+        self.cost.rows >= self.budget.rows || self.cost.bytes >= self.budget.bytes
     }
 
     fn first(&self, members: &Members) -> Option<u64> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{CountId, EntityId, FieldId, Layout, Tally, Unreadable};
+use keyloom_model::{CountId, Counter, EntityId, FieldId, Layout, Unreadable};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -13,7 +13,7 @@ use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant, check_value, check_values};
 use crate::span::{Place, Span};
 use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
-use crate::{Budget, CursorKey, Effort, Error, Reader, RequestError};
+use crate::{Budget, CursorKey, Error, ReadCost, Reader, RequestError};
 
 /// How many rows are read at once.
 const PAGE_ROWS: usize = 1_000;
@@ -46,7 +46,7 @@ pub struct CountPage {
     /// The cursor of the next page; absent if nothing follows.
     pub next: Option<String>,
     /// What was read for it.
-    pub read: Effort,
+    pub read: ReadCost,
     /// Whether deletions take from these numbers and more than one read brought them: then a number
     /// is what it was at one moment only if all of them were of one.
     pub is_torn: bool,
@@ -78,7 +78,7 @@ struct Sums {
     passed: Option<Vec<u8>>,
     /// The one that may have more rows.
     open: Option<Sum>,
-    read: Effort,
+    read: ReadCost,
     pages: usize,
     /// Whether deletions take from some of them.
     has_takers: bool,
@@ -164,7 +164,7 @@ impl Reader<'_> {
         span: Span,
     ) -> Result<(Sums, bool), Error> {
         let mut deletions = Deletions::default();
-        let mut read = Effort::default();
+        let mut read = ReadCost::default();
         for _ in 0..ATTEMPTS_MAX {
             let sums = self.sums(question, (place, span.clone()), &mut deletions).await?;
             let Some((mut sums, is_all)) = sums else { continue };
@@ -229,7 +229,7 @@ impl Reader<'_> {
 
     fn sum_of(&self, question: &Question<'_>, row: &Item) -> Result<Sum, Error> {
         let wrong = |attribute| unreadable(row, Unreadable { attribute });
-        let number = Tally::number(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
+        let number = Counter::number(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
         let id = question.request.entity;
         let sort = row.get(SORT).and_then(Value::as_b).ok_or_else(|| wrong(SORT))?;
         let values = self.layout.cell_values(id, &question.fields, sort);

@@ -14,7 +14,7 @@ use crate::facets::Prefix;
 use crate::hidden::Hidden;
 use crate::matched::Choice;
 use crate::plan::Node;
-use crate::{Budget, Effort, Error, Filter, ListRequest, Reader};
+use crate::{Budget, Error, Filter, ListRequest, ReadCost, Reader};
 
 /// As many combinations of facets as are told one by one.
 const COMBINATIONS_SHOWN: usize = 12;
@@ -114,12 +114,11 @@ impl Reader<'_> {
         let request = &self.simplified(request);
         let entity = self.layout.model().entity(request.entity);
         let list = format!("the list `{}` of `{}`", entity.list(request.list).name, entity.name);
-        let mut effort = Effort::default();
+        let mut cost = ReadCost::default();
         let direction = Turn::On.of(request.direction);
         let budget = request.budget;
         let hidden = &Hidden::default();
-        let mut combiner =
-            Combiner { reader: self, direction, budget, hidden, effort: &mut effort };
+        let mut combiner = Combiner { reader: self, direction, budget, hidden, cost: &mut cost };
         let choice = combiner.choose(request).await?;
         let (mut known, mut planned) = (Known::default(), vec![]);
         choice.node().iter().for_each(|node| node.names(&mut planned));

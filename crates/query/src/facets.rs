@@ -7,7 +7,7 @@ use keyloom_value::{KeyBytes, Name, Value};
 
 use crate::fetch::unreadable;
 use crate::span::{Place, Span};
-use crate::{Effort, Error, Filter, ListRequest, Reader};
+use crate::{Error, Filter, ListRequest, ReadCost, Reader};
 
 /// As many combinations as are read side by side.
 pub(crate) const COMBINATIONS_MAX: usize = 256;
@@ -90,7 +90,7 @@ impl Facets {
     pub(crate) async fn prefixes(
         &self,
         reader: &Reader<'_>,
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Option<Vec<Prefix>>, Error> {
         let mut prefixes = vec![Prefix::new()];
         for parts in &self.parts {
@@ -99,7 +99,7 @@ impl Facets {
                 let longer_by = |part: &KeyBytes| [&prefix, part.as_bytes()].concat();
                 match parts {
                     Some(parts) => longer.extend(parts.iter().map(longer_by)),
-                    None => self.found(reader, &prefix, (&mut longer, effort)).await?,
+                    None => self.found(reader, &prefix, (&mut longer, cost)).await?,
                 }
                 if longer.len() > COMBINATIONS_MAX {
                     return Ok(None);
@@ -116,13 +116,13 @@ impl Facets {
         &self,
         reader: &Reader<'_>,
         prefix: &[u8],
-        (found, effort): (&mut Vec<Prefix>, &mut Effort),
+        (found, cost): (&mut Vec<Prefix>, &mut ReadCost),
     ) -> Result<(), Error> {
         let mut span = Span::within(prefix);
         while found.len() <= COMBINATIONS_MAX {
             let page = reader.page(&self.place(), &span, Direction::Forward, 1).await?;
-            effort.rows += page.scanned;
-            effort.bytes += page.scanned_bytes;
+            cost.rows += page.scanned;
+            cost.bytes += page.scanned_bytes;
             let Some(row) = page.items.first() else { return Ok(()) };
             let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
             let sort = row.get(self.sort.as_str()).and_then(Value::as_b).ok_or_else(wrong)?;

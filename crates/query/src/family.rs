@@ -10,7 +10,7 @@ use crate::fingerprint::Fingerprint;
 use crate::request_error::{check_limit, check_tenant};
 use crate::span::{Place, Span};
 use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
-use crate::{CursorKey, Effort, Error, Reader, RequestError};
+use crate::{CursorKey, Error, ReadCost, Reader, RequestError};
 
 /// Which children of which parent to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct ChildrenPage {
     /// The cursor of the next page; absent if nothing follows for sure.
     pub next: Option<String>,
     /// What was read of the children, those that are not seen too.
-    pub read: Effort,
+    pub read: ReadCost,
 }
 
 /// A checked request.
@@ -148,8 +148,8 @@ impl Reader<'_> {
                 false => (self.get_any(&request.parent).await?, None),
             };
             let Some(parent) = parent else { return Ok(None) };
-            let mut effort = Effort::default();
-            let parent = self.settle(vec![parent], &mut deletions, &mut effort).await?;
+            let mut cost = ReadCost::default();
+            let parent = self.settle(vec![parent], &mut deletions, &mut cost).await?;
             let Some(mut parent) = parent else { continue };
             let Some(parent) = parent.pop().flatten() else { return Ok(None) };
             let page = match page {
@@ -158,7 +158,7 @@ impl Reader<'_> {
             };
             let children = self.read_children(household, (page, limit), cursors, &mut deletions);
             let Some(children) = children.await? else { continue };
-            if self.confirm(&mut deletions, &mut effort).await? == Verdict::Valid {
+            if self.confirm(&mut deletions, &mut cost).await? == Verdict::Valid {
                 return Ok(Some((parent, children)));
             }
         }
@@ -237,7 +237,7 @@ impl Reader<'_> {
         deletions: &mut Deletions,
     ) -> Result<Option<ChildrenPage>, Error> {
         let limit = limit as usize;
-        let mut read = Effort { rows: page.scanned, bytes: page.scanned_bytes };
+        let mut read = ReadCost { rows: page.scanned, bytes: page.scanned_bytes };
         let follows = page.items.len() > limit || page.last_key.is_some();
         page.items.truncate(limit);
         let mut children = Vec::with_capacity(page.items.len());

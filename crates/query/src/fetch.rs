@@ -8,7 +8,7 @@ use keyloom_model::{OwnRow, RowKey, Unreadable};
 use keyloom_store::{BatchGet, Get, yield_point};
 use keyloom_value::{Item, Name, Value};
 
-use crate::{Effort, Error, Reader};
+use crate::{Error, ReadCost, Reader};
 
 /// As many as a store takes at once.
 pub(crate) const BATCH_MAX: usize = 100;
@@ -115,11 +115,11 @@ impl Reader<'_> {
     pub(crate) async fn rows(
         &self,
         keys: &[RawKey],
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Vec<Option<Item>>, Error> {
         let mut rows = Vec::with_capacity(keys.len());
         for batch in keys.chunks(BATCH_MAX) {
-            let fetched = self.fetch(batch, u64::MAX, effort).await?;
+            let fetched = self.fetch(batch, u64::MAX, cost).await?;
             rows.extend(fetched.into_iter().map(|fetched| match fetched {
                 Fetched::Row(row) => Some(row),
                 Fetched::Gone | Fetched::Unread => None,
@@ -129,12 +129,12 @@ impl Reader<'_> {
     }
 
     /// At most [`BATCH_MAX`] rows, in the order of their keys; a key may be there twice. When the
-    /// effort has come to `bytes_max`, the rest may be left unread, but never the first.
+    /// cost has come to `bytes_max`, the rest may be left unread, but never the first.
     pub(crate) async fn fetch(
         &self,
         keys: &[RawKey],
         bytes_max: u64,
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Vec<Fetched>, Error> {
         debug_assert!(keys.len() <= BATCH_MAX, "{} rows at once", keys.len());
         let mut asked = BTreeSet::new();
@@ -146,13 +146,13 @@ impl Reader<'_> {
             let before = gets.len();
             let got = self.store.batch_get(BatchGet { gets }).await?;
             gets = got.unprocessed;
-            effort.rows += before.saturating_sub(gets.len()) as u64;
+            cost.rows += before.saturating_sub(gets.len()) as u64;
             for (_, row) in got.items {
-                effort.bytes += row.size() as u64;
+                cost.bytes += row.size() as u64;
                 found.put(row);
             }
             let first_is_left = keys.first().is_some_and(|first| is_left(&gets, first));
-            if effort.bytes >= bytes_max && !first_is_left {
+            if cost.bytes >= bytes_max && !first_is_left {
                 break;
             }
             idle_rounds = if gets.len() < before { 0 } else { idle_rounds + 1 };

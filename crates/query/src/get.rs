@@ -4,7 +4,7 @@ use keyloom_model::{EntityKey, OwnRow};
 
 use crate::fetch::{RawKey, unreadable};
 use crate::visible::{ATTEMPTS_MAX, Deletions};
-use crate::{DeletionState, Effort, Error, Reader, deletion_key};
+use crate::{DeletionState, Error, ReadCost, Reader, deletion_key};
 
 impl Reader<'_> {
     /// How far a deletion has come; none if it is not there any more. One read.
@@ -46,12 +46,12 @@ impl Reader<'_> {
     ///
     /// If the store fails, or a row is damaged.
     pub async fn get_many(&self, keys: &[EntityKey]) -> Result<Vec<Option<OwnRow>>, Error> {
-        let mut effort = Effort::default();
+        let mut cost = ReadCost::default();
         let own_keys = keys.iter().map(|key| self.layout.own_key(key));
         let fitting = own_keys.map(|key| key.fits().then(|| RawKey::from(&key)));
         let fitting: Vec<Option<RawKey>> = fitting.collect();
         let asked: Vec<RawKey> = fitting.iter().flatten().cloned().collect();
-        let mut answers = self.seen_at(&asked, &mut effort).await?.into_iter();
+        let mut answers = self.seen_at(&asked, &mut cost).await?.into_iter();
         Ok(fitting.iter().map(|key| key.as_ref().and_then(|_| answers.next().flatten())).collect())
     }
 
@@ -59,15 +59,15 @@ impl Reader<'_> {
     async fn seen_at(
         &self,
         keys: &[RawKey],
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Vec<Option<OwnRow>>, Error> {
         let mut deletions = Deletions::default();
         for _ in 0..ATTEMPTS_MAX {
-            let rows = self.rows(keys, effort).await?;
+            let rows = self.rows(keys, cost).await?;
             let rows = self.read_owns(rows).await?;
             let is_there: Vec<bool> = rows.iter().map(Option::is_some).collect();
             let rows = rows.into_iter().flatten().collect();
-            let Some(seen) = self.settle(rows, &mut deletions, effort).await? else { continue };
+            let Some(seen) = self.settle(rows, &mut deletions, cost).await? else { continue };
             let mut seen = seen.into_iter();
             let answer = |is_there| if is_there { seen.next().flatten() } else { None };
             return Ok(is_there.into_iter().map(answer).collect());

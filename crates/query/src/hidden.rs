@@ -12,7 +12,7 @@ use crate::fetch::unreadable;
 use crate::plan::Node;
 use crate::span::{Place, Span};
 use crate::visible::{Deletions, Verdict};
-use crate::{Budget, Effort, Error, Reader};
+use crate::{Budget, Error, ReadCost, Reader};
 
 /// As many posting lists of deletions as are looked for at once.
 const LISTS_MAX: u32 = 100;
@@ -60,21 +60,21 @@ impl Reader<'_> {
     pub(crate) async fn hidden(
         &self,
         of: (EntityId, Option<&Value>),
-        (deletions, effort): (&mut Deletions, &mut Effort),
+        (deletions, cost): (&mut Deletions, &mut ReadCost),
     ) -> Result<Hidden, Error> {
         let mut hidden = Hidden::default();
-        let lists = self.pending_lists(of, effort).await?;
+        let lists = self.pending_lists(of, cost).await?;
         if lists.is_empty() {
             return Ok(hidden);
         }
         let named: BTreeSet<String> = lists.iter().map(|list| list.deletion.clone()).collect();
         // What is learned here is true of all that is read from now on.
-        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, effort).await?;
+        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, cost).await?;
         for PendingList { name, deletion, field } in lists {
             if !deletions.has_happened(&deletion) {
                 continue;
             }
-            let members = self.all_members(name, effort).await?;
+            let members = self.all_members(name, cost).await?;
             match field {
                 None => hidden.all.or(&members),
                 Some(field) => hidden.by_field.push((field, members)),
@@ -83,7 +83,7 @@ impl Reader<'_> {
         Ok(hidden)
     }
 
-    async fn all_members(&self, name: KeyBytes, effort: &mut Effort) -> Result<Members, Error> {
+    async fn all_members(&self, name: KeyBytes, cost: &mut ReadCost) -> Result<Members, Error> {
         let node = Node::Group { name, size: 0 };
         let nobody = Hidden::default();
         let mut combiner = Combiner {
@@ -91,7 +91,7 @@ impl Reader<'_> {
             direction: Direction::Forward,
             budget: Budget { rows: u64::MAX, bytes: u64::MAX },
             hidden: &nobody,
-            effort,
+            cost,
         };
         let (mut from, mut all) = (combiner.start(), Members::default());
         loop {
@@ -109,7 +109,7 @@ impl Reader<'_> {
     async fn pending_lists(
         &self,
         (entity, tenant): (EntityId, Option<&Value>),
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Vec<PendingList>, Error> {
         let prefix = self.layout.pending_prefix(entity, tenant);
         let mut lists = vec![];
@@ -133,7 +133,7 @@ impl Reader<'_> {
                 let skip = prefix.len();
                 let list = ListSets { table, prefix, after, limit: LISTS_MAX };
                 let found = sets.list_sets(list).await?;
-                effort.rows += found.len() as u64;
+                cost.rows += found.len() as u64;
                 for size in &found {
                     add(size.set.as_bytes().get(skip..).unwrap_or_default());
                 }
@@ -149,8 +149,8 @@ impl Reader<'_> {
         let mut span = Span::new(None, None);
         loop {
             let page = self.page(&place, &span, Direction::Forward, 1).await?;
-            effort.rows += page.scanned;
-            effort.bytes += page.scanned_bytes;
+            cost.rows += page.scanned;
+            cost.bytes += page.scanned_bytes;
             let Some(row) = page.items.first() else { return Ok(lists) };
             let wrong =
                 || unreadable(row, keyloom_model::Unreadable { attribute: attribute::SORT });

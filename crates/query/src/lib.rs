@@ -25,7 +25,7 @@
 //! use keyloom_model::{EntityKey, Image, Layout};
 //! use keyloom_query::{CursorKey, ListRequest, Reader};
 //! use keyloom_store::{IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType};
-//! use keyloom_store::{Put, Reference, Store, SystemClock, TableName, TableSpec};
+//! use keyloom_store::{Put, MemoryStore, Store, SystemClock, TableName, TableSpec};
 //! use keyloom_value::{Item, Value};
 //! use pollster::block_on; // Any executor will do.
 //!
@@ -35,7 +35,7 @@
 //! let task = layout.model().find("task").expect("there is a task");
 //! let ranked = layout.model().entity(task).find_list("ranked").expect("there is a list");
 //!
-//! let store = Reference::new(std::sync::Arc::new(SystemClock));
+//! let store = MemoryStore::new(std::sync::Arc::new(SystemClock));
 //! let table = TableName::new("data")?;
 //! let key = KeySchema::partition("PK", KeyType::B).and_sort("SK", KeyType::B);
 //! let mut spec = TableSpec::new(table.clone(), key);
@@ -120,7 +120,7 @@ pub use explain::{Explanation, ListReads, OneByOne, Plan};
 pub use family::{Children, ChildrenPage, Family, FamilyRequest};
 pub use filter::Filter;
 pub use links::{LinkRow, LinksPage};
-pub use list::{Budget, Effort, End, ListPage, ListRequest};
+pub use list::{Budget, End, ListPage, ListRequest, ReadCost};
 pub use matched::{Strategy, Total};
 pub use metered::{Metered, StoreRead};
 pub use range::Range;

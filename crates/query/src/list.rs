@@ -55,7 +55,7 @@ pub struct Budget {
 
 /// How much a call has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort {
+pub struct ReadCost {
     /// Rows of indexes and of the table.
     pub rows: u64,
     /// Bytes of those rows, as DynamoDB counts them.
@@ -74,7 +74,7 @@ pub struct ListPage {
     /// Why the page ends; of one that a cursor `previous` led to, why it begins.
     pub end: End,
     /// What was read for it.
-    pub read: Effort,
+    pub read: ReadCost,
 }
 
 /// Why a page ends.
@@ -109,7 +109,7 @@ pub(crate) struct Walk<'w> {
     found: Vec<OwnRow>,
     /// How many more than the page has are looked for, to know whether something follows.
     ahead: usize,
-    pub(crate) effort: Effort,
+    pub(crate) cost: ReadCost,
     /// Who does not count as a member of posting lists, where that must be known.
     pub(crate) hidden: Hidden,
     pub(crate) deletions: Deletions,
@@ -196,7 +196,7 @@ impl Reader<'_> {
             cut: None,
             found: vec![],
             ahead: 0,
-            effort: Effort::default(),
+            cost: ReadCost::default(),
             hidden: Hidden::default(),
             deletions: Deletions::default(),
             is_stale: false,
@@ -209,7 +209,7 @@ impl Reader<'_> {
             End::Exhausted => None,
             End::Limit | End::Budget => walk.cut,
         };
-        let (mut rows, read) = (walk.found, walk.effort);
+        let (mut rows, read) = (walk.found, walk.cost);
         let (first, last) = match turn {
             Turn::On => (begin, last),
             Turn::Back => {
@@ -266,7 +266,7 @@ impl Walk<'_> {
                 None => self.go().await?,
                 Some(_) => self.go_matched(begin).await?,
             };
-            let verdict = self.reader.confirm(&mut self.deletions, &mut self.effort).await?;
+            let verdict = self.reader.confirm(&mut self.deletions, &mut self.cost).await?;
             if verdict == Verdict::Valid && !self.is_stale {
                 return Ok(end);
             }
@@ -321,19 +321,19 @@ impl Walk<'_> {
 
     pub(crate) fn is_spent(&self) -> bool {
         let Budget { rows, bytes } = self.request.budget;
-        self.effort.rows >= rows || self.effort.bytes >= bytes
+        self.cost.rows >= rows || self.cost.bytes >= bytes
     }
 
     /// One page of the index, and what it leads to.
     async fn step(&mut self) -> Result<Rest, Error> {
         // An entity takes two rows, one of the index and its own.
-        let affordable = self.request.budget.rows.saturating_sub(self.effort.rows) / 2;
+        let affordable = self.request.budget.rows.saturating_sub(self.cost.rows) / 2;
         let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
         let wanted = self.wanted().min(affordable);
         // One more, to know whether there is one.
         let page = self.reader.page(&self.place, &self.span, self.direction, wanted + 1).await?;
-        self.effort.rows += page.scanned;
-        self.effort.bytes += page.scanned_bytes;
+        self.cost.rows += page.scanned;
+        self.cost.bytes += page.scanned_bytes;
         let rest = match page.last_key {
             None if page.items.len() <= wanted => Rest::Nothing,
             None | Some(_) => Rest::Maybe,
@@ -345,7 +345,7 @@ impl Walk<'_> {
             self.pass(position);
         }
         for batch in entries.chunks(BATCH_MAX) {
-            let is_enough = self.effort.bytes >= self.request.budget.bytes;
+            let is_enough = self.cost.bytes >= self.request.budget.bytes;
             if is_enough && self.cut.is_some() {
                 return Ok(Rest::Maybe);
             }
@@ -361,7 +361,7 @@ impl Walk<'_> {
         let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
         for _ in 0..ATTEMPTS_MAX {
             let bytes_max = self.request.budget.bytes;
-            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.effort).await?;
+            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.cost).await?;
             let is_read = |fetched: &&Fetched| !matches!(fetched, Fetched::Unread);
             let read = fetched.iter().take_while(is_read).count();
             let mut rows = Vec::new();
@@ -375,7 +375,7 @@ impl Walk<'_> {
                 }
             }
             rows.retain(|row| !row.pending.is_empty() || self.passes(&row.image));
-            let seen = self.reader.settle(rows, &mut self.deletions, &mut self.effort).await?;
+            let seen = self.reader.settle(rows, &mut self.deletions, &mut self.cost).await?;
             let Some(seen) = seen else {
                 self.is_stale |= self.cut.is_some();
                 continue;

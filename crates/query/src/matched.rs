@@ -17,7 +17,7 @@ use crate::list::{Entry, Walk};
 use crate::plan::{Node, Scope};
 use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
-use crate::{Effort, End, Error, Filter, ListRequest, Range, Reader, RequestError};
+use crate::{End, Error, Filter, ListRequest, Range, ReadCost, Reader, RequestError};
 
 /// As many as are sorted.
 const SORT_MAX: u64 = 1000;
@@ -96,11 +96,11 @@ impl Reader<'_> {
         let request = &self.simplified(request);
         let mut deletions = Deletions::default();
         for _ in 0..ATTEMPTS_MAX {
-            let mut effort = Effort::default();
+            let mut cost = ReadCost::default();
             let of = (request.entity, request.tenant.as_ref());
-            let hidden = self.hidden(of, (&mut deletions, &mut effort)).await?;
-            let total = self.total_without(request, &hidden, &mut effort).await?;
-            if self.confirm(&mut deletions, &mut effort).await? == Verdict::Valid {
+            let hidden = self.hidden(of, (&mut deletions, &mut cost)).await?;
+            let total = self.total_without(request, &hidden, &mut cost).await?;
+            if self.confirm(&mut deletions, &mut cost).await? == Verdict::Valid {
                 return Ok(total);
             }
         }
@@ -111,10 +111,10 @@ impl Reader<'_> {
         &self,
         request: &ListRequest,
         hidden: &Hidden,
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Total, Error> {
         let (direction, budget) = (Direction::Forward, request.budget);
-        let mut combiner = Combiner { reader: self, direction, budget, hidden, effort };
+        let mut combiner = Combiner { reader: self, direction, budget, hidden, cost };
         let (node, _) = combiner.sized_node(request).await?;
         if let Node::Group { size, .. } = &node
             && hidden.is_empty()
@@ -273,7 +273,7 @@ impl Combiner<'_> {
         if facets.known_count().is_some_and(|count| count > COMBINATIONS_MAX) {
             return Ok(None);
         }
-        let Some(prefixes) = facets.prefixes(self.reader, self.effort).await? else {
+        let Some(prefixes) = facets.prefixes(self.reader, self.cost).await? else {
             return Ok(None);
         };
         let node = match self.sets() {
@@ -337,7 +337,7 @@ impl Walk<'_> {
         // may pass because of that, and must be found.
         if self.reader.can_join(self.request) {
             let of = (self.request.entity, self.request.tenant.as_ref());
-            self.hidden = self.reader.hidden(of, (&mut self.deletions, &mut self.effort)).await?;
+            self.hidden = self.reader.hidden(of, (&mut self.deletions, &mut self.cost)).await?;
         }
         match self.choose().await? {
             Choice::Nothing => Ok(End::Exhausted),
@@ -362,8 +362,8 @@ impl Walk<'_> {
 
     pub(crate) fn combiner(&mut self) -> Combiner<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
-        let (hidden, effort) = (&self.hidden, &mut self.effort);
-        Combiner { reader: self.reader, direction, budget, hidden, effort }
+        let (hidden, cost) = (&self.hidden, &mut self.cost);
+        Combiner { reader: self.reader, direction, budget, hidden, cost }
     }
 
     /// Along the numbers, which the list is in the order of.
@@ -408,7 +408,7 @@ impl Walk<'_> {
         let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
         let mut keys = match self.reader.owned_keys(&ascending, owners) {
             Some(keys) => keys,
-            None => self.reader.numbered_keys(of, &ascending, &mut self.effort).await?,
+            None => self.reader.numbered_keys(of, &ascending, &mut self.cost).await?,
         };
         if self.direction == Direction::Backward {
             keys.reverse();
@@ -441,19 +441,19 @@ impl Walk<'_> {
     /// index is read. More and more at once, as the first have shown that few match.
     async fn go_sifted(&mut self, node: &Node, rows_max: Option<u64>) -> Result<End, Error> {
         let mut rows = self.wanted().saturating_mul(2).min(SIFT_MAX);
-        let mut rows_max = rows_max.map(|rows| self.effort.rows.saturating_add(rows));
+        let mut rows_max = rows_max.map(|rows| self.cost.rows.saturating_add(rows));
         loop {
-            if rows_max.take_if(|rows_max| self.effort.rows > *rows_max).is_some()
+            if rows_max.take_if(|rows_max| self.cost.rows > *rows_max).is_some()
                 && let Some(end) = self.go_on_otherwise(node).await?
             {
                 return Ok(end);
             }
             // Each may be a row of the index and one of its own.
-            let affordable = self.request.budget.rows.saturating_sub(self.effort.rows) / 2;
+            let affordable = self.request.budget.rows.saturating_sub(self.cost.rows) / 2;
             let limit = rows.min(usize::try_from(affordable).unwrap_or(usize::MAX)).max(1);
             let page = self.reader.page(&self.place, &self.span, self.direction, limit).await?;
-            self.effort.rows += page.scanned;
-            self.effort.bytes += page.scanned_bytes;
+            self.cost.rows += page.scanned;
+            self.cost.bytes += page.scanned_bytes;
             let matching = self.sifted(node, page.items).await?;
             if let Some(end) = self.look_at_some(&matching).await? {
                 return Ok(end);

@@ -98,8 +98,8 @@ impl Walk<'_> {
             // No more of one combination than the page can take.
             let rows = stream.rows.min(self.wanted() + 1);
             let page = self.reader.page(&place, &stream.span, self.direction, rows).await?;
-            self.effort.rows += page.scanned;
-            self.effort.bytes += page.scanned_bytes;
+            self.cost.rows += page.scanned;
+            self.cost.bytes += page.scanned_bytes;
             stream.is_read = page.last_key.is_none();
             stream.rows = rows.saturating_mul(2);
             let sort = place.sort.as_str();

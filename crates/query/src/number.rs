@@ -7,7 +7,7 @@ use keyloom_value::{KeyBytes, Value};
 use crate::combine::Owners;
 use crate::fetch::{RawKey, unreadable};
 use crate::span::{Place, Span};
-use crate::{Effort, Error, Reader};
+use crate::{Error, ReadCost, Reader};
 
 /// Numbers that are so close are read together, with those between them: some rows more are cheaper
 /// than a read more. Measured, where the store has sets; it is on this machine.
@@ -31,7 +31,7 @@ impl Reader<'_> {
         &self,
         (entity, tenant): (EntityId, Option<&Value>),
         numbers: &[u64],
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Vec<Numbered>, Error> {
         let Some(slot) = self.layout.number_slot(entity) else { return Ok(vec![]) };
         let partition = self.layout.number_partition(entity, tenant);
@@ -50,8 +50,8 @@ impl Reader<'_> {
             let mut span = numbers_span(*first, *last);
             loop {
                 let page = self.page(&place, &span, Direction::Forward, RUN_MAX).await?;
-                effort.rows += page.scanned;
-                effort.bytes += page.scanned_bytes;
+                cost.rows += page.scanned;
+                cost.bytes += page.scanned_bytes;
                 let mut position = None;
                 for row in &page.items {
                     let sort = row.get(place.sort.as_str()).and_then(Value::as_b);
@@ -99,10 +99,10 @@ impl Reader<'_> {
         tenant: Option<&Value>,
         number: u64,
     ) -> Result<Vec<OwnRow>, Error> {
-        let mut effort = Effort::default();
-        let keys = self.numbered_keys((entity, tenant), &[number], &mut effort).await?;
+        let mut cost = ReadCost::default();
+        let keys = self.numbered_keys((entity, tenant), &[number], &mut cost).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
-        let rows = self.rows(&keys, &mut effort).await?;
+        let rows = self.rows(&keys, &mut cost).await?;
         rows.into_iter().flatten().map(|row| self.read_own(row)).collect()
     }
 }

@@ -111,14 +111,14 @@ impl Walk<'_> {
                     }
                     part => part?,
                 };
-                self.effort.rows += 1;
-                self.effort.bytes += part.bytes;
+                self.cost.rows += 1;
+                self.cost.bytes += part.bytes;
                 first.add(part.cells);
                 if part.is_tied || first.cells.len() > first.count + ReadColumn::TIES_MAX {
                     return Ok(false);
                 }
             }
-            if from.is_some() && (self.effort.rows > rows_max || self.effort.bytes > bytes_max) {
+            if from.is_some() && (self.cost.rows > rows_max || self.cost.bytes > bytes_max) {
                 return Ok(false);
             }
         }
@@ -128,9 +128,9 @@ impl Walk<'_> {
     /// How far a search along the column may go: what is left after it is enough to go on along the
     /// list.
     fn half_of_what_is_left(&self) -> (u64, u64) {
-        let (budget, effort) = (self.request.budget, self.effort);
+        let (budget, cost) = (self.request.budget, self.cost);
         let half = |budget: u64, spent: u64| spent + budget.saturating_sub(spent) / 2;
-        (half(budget.rows, effort.rows), half(budget.bytes, effort.bytes))
+        (half(budget.rows, cost.rows), half(budget.bytes, cost.bytes))
     }
 
     /// The entries of the list that cells lead to, in its order; none if too much would have to be
@@ -148,7 +148,7 @@ impl Walk<'_> {
         let (_, bytes_max) = self.half_of_what_is_left();
         for some in ordinals.chunks(BATCH_MAX) {
             entries.extend(self.entries_with(some).await?);
-            if self.effort.bytes > bytes_max {
+            if self.cost.bytes > bytes_max {
                 return Ok(None);
             }
         }
@@ -172,8 +172,8 @@ impl Walk<'_> {
         position.extend(number_key(cell.ordinal));
         let span = Span::within(&position);
         let page = self.reader.page(&self.place, &span, Direction::Forward, 1).await?;
-        self.effort.rows += page.scanned;
-        self.effort.bytes += page.scanned_bytes;
+        self.cost.rows += page.scanned;
+        self.cost.bytes += page.scanned_bytes;
         page.items.into_iter().next().map(|row| self.entry(row)).transpose()
     }
 
@@ -181,9 +181,9 @@ impl Walk<'_> {
     /// their own rows say.
     pub(crate) async fn entries_with(&mut self, ordinals: &[u64]) -> Result<Vec<Entry>, Error> {
         let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
-        let keys = self.reader.numbered_keys(of, ordinals, &mut self.effort).await?;
+        let keys = self.reader.numbered_keys(of, ordinals, &mut self.cost).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
-        let rows = self.reader.rows(&keys, &mut self.effort).await?;
+        let rows = self.reader.rows(&keys, &mut self.cost).await?;
         let entry = |(key, row): (RawKey, Option<Item>)| {
             let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
             self.span.has(&position).then_some(Entry { position, key })

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{BoardId, EntityId, FieldId, Layout, Tally, Unreadable};
+use keyloom_model::{BoardId, Counter, EntityId, FieldId, Layout, Unreadable};
 use keyloom_store::{Direction, yield_point};
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
 use crate::fetch::{BATCH_MAX, RawKey, unreadable};
 use crate::span::{Place, Span};
 use crate::visible::{Deletions, Verdict};
-use crate::{Effort, Error, Reader};
+use crate::{Error, ReadCost, Reader};
 
 /// How many rows are read at once.
 const PAGE_ROWS: usize = 1_000;
@@ -96,7 +96,7 @@ impl Reader<'_> {
     pub(crate) async fn taken_scores(
         &self,
         board: &Scores<'_>,
-        known: (&mut Deletions, &mut Effort),
+        known: (&mut Deletions, &mut ReadCost),
     ) -> Result<Taken, Error> {
         let mut scores = TakenScores::default();
         let mut is_whole = true;
@@ -117,7 +117,7 @@ impl Reader<'_> {
     pub(crate) async fn each_taken(
         &self,
         board: &Scores<'_>,
-        (deletions, effort): (&mut Deletions, &mut Effort),
+        (deletions, cost): (&mut Deletions, &mut ReadCost),
         visit: &mut Visit<'_>,
     ) -> Result<(), Error> {
         let partition = Layout::pending_scores(&board.places);
@@ -126,21 +126,21 @@ impl Reader<'_> {
         let (mut span, mut taken, mut is_first) = (Span::new(None, None), vec![], true);
         loop {
             let page = self.page(&place, &span, Direction::Forward, PAGE_ROWS).await?;
-            effort.rows += page.scanned;
-            effort.bytes += page.scanned_bytes;
+            cost.rows += page.scanned;
+            cost.bytes += page.scanned_bytes;
             let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
             // While a large deletion only marks, its rows say nothing: they need not be read.
             if std::mem::take(&mut is_first)
                 && last.is_some()
-                && !self.has_any_happened(deletions, effort).await?
+                && !self.has_any_happened(deletions, cost).await?
             {
                 return Ok(());
             }
-            self.add_taken(board, &page.items, (deletions, effort), &mut taken).await?;
+            self.add_taken(board, &page.items, (deletions, cost), &mut taken).await?;
             // The last value may have more rows on the next page.
             let open = if last.is_some() { taken.pop() } else { None };
             let taken = std::mem::replace(&mut taken, open.into_iter().collect());
-            if self.visit_scores(board, taken, effort, visit).await?.is_break() {
+            if self.visit_scores(board, taken, cost, visit).await?.is_break() {
                 return Ok(());
             }
             let Some(last) = last else { return Ok(()) };
@@ -153,22 +153,22 @@ impl Reader<'_> {
         &self,
         board: &Scores<'_>,
         key: &[u8],
-        (deletions, effort): (&mut Deletions, &mut Effort),
+        (deletions, cost): (&mut Deletions, &mut ReadCost),
     ) -> Result<Option<TakenScore>, Error> {
         let partition = Layout::pending_scores(&board.places);
         let partition = (PARTITION.into(), partition.as_bytes());
         let place = Place { index: None, partition, sort: SORT.into() };
         let page = self.page(&place, &Span::within(key), Direction::Forward, PAGE_ROWS).await?;
-        effort.rows += page.scanned;
-        effort.bytes += page.scanned_bytes;
+        cost.rows += page.scanned;
+        cost.bytes += page.scanned_bytes;
         let (mut taken, mut found) = (vec![], None);
-        self.add_taken(board, &page.items, (deletions, effort), &mut taken).await?;
+        self.add_taken(board, &page.items, (deletions, cost), &mut taken).await?;
         taken.retain(|rows| rows.key == key);
         let mut keep = |_: &[u8], score: TakenScore| {
             found = Some(score);
             ControlFlow::Continue(())
         };
-        let _ = self.visit_scores(board, taken, effort, &mut keep).await?;
+        let _ = self.visit_scores(board, taken, cost, &mut keep).await?;
         Ok(found)
     }
 
@@ -178,7 +178,7 @@ impl Reader<'_> {
         &self,
         board: &Scores<'_>,
         taken: Vec<TakenRows>,
-        effort: &mut Effort,
+        cost: &mut ReadCost,
         visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let mut batch: Vec<(TakenRows, usize)> = vec![];
@@ -192,7 +192,7 @@ impl Reader<'_> {
             let count = 1 + rows.len();
             if keys.len() + count > BATCH_MAX {
                 let batch = (std::mem::take(&mut batch), std::mem::take(&mut keys));
-                if self.visit_batch(batch, effort, visit).await?.is_break() {
+                if self.visit_batch(batch, cost, visit).await?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -200,16 +200,16 @@ impl Reader<'_> {
             keys.extend(rows);
             batch.push((one, count));
         }
-        self.visit_batch((batch, keys), effort, visit).await
+        self.visit_batch((batch, keys), cost, visit).await
     }
 
     async fn visit_batch(
         &self,
         (batch, keys): (Vec<(TakenRows, usize)>, Vec<RawKey>),
-        effort: &mut Effort,
+        cost: &mut ReadCost,
         visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        let rows = self.rows(&keys, effort).await?;
+        let rows = self.rows(&keys, cost).await?;
         let mut numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
         for (TakenRows { key, of, .. }, count) in batch {
             yield_point().await;
@@ -229,14 +229,14 @@ impl Reader<'_> {
         &self,
         board: &Scores<'_>,
         rows: &[Item],
-        (deletions, effort): (&mut Deletions, &mut Effort),
+        (deletions, cost): (&mut Deletions, &mut ReadCost),
         taken: &mut Vec<TakenRows>,
     ) -> Result<(), Error> {
         let read = rows.iter().map(read_taken).collect::<Result<Vec<_>, Error>>()?;
         let named: BTreeSet<String> =
             read.iter().flat_map(|(_, _, takers)| takers).cloned().collect();
         // What is learned here is true of the scores, which are read later.
-        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, effort).await?;
+        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, cost).await?;
         for (row, value, takers) in read {
             if !deletions.any_happened(&takers) {
                 continue;
@@ -267,5 +267,5 @@ fn read_taken(row: &Item) -> Result<(RawKey, Value, Vec<String>), Error> {
 /// The number that a row holds.
 pub(crate) fn number(row: &Item) -> Result<i64, Error> {
     let wrong = || unreadable(row, Unreadable { attribute: keyloom_model::attribute::COUNT });
-    Tally::number(row).ok_or_else(wrong)
+    Counter::number(row).ok_or_else(wrong)
 }

@@ -14,7 +14,7 @@ use crate::fingerprint::Fingerprint;
 use crate::plan::Node;
 use crate::span::{Place, Span};
 use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
-use crate::{CursorError, CursorKey, Effort, Error, ListRequest, Reader, RequestError};
+use crate::{CursorError, CursorKey, Error, ListRequest, ReadCost, Reader, RequestError};
 
 /// What of entities is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct ValuePage {
     /// The cursor of those that follow; absent if nothing follows for sure.
     pub next: Option<String>,
     /// What was read for them.
-    pub read: Effort,
+    pub read: ReadCost,
 }
 
 /// The groups of all values of one thing.
@@ -96,9 +96,9 @@ impl Reader<'_> {
         let Some(family) = self.family_of(request, counted) else {
             return Ok(ValuePage::default());
         };
-        let mut effort = Effort::default();
+        let mut cost = ReadCost::default();
         let asked = (request, counted);
-        let (counts, stopped) = self.counts_at_once(asked, (&family, from), &mut effort).await?;
+        let (counts, stopped) = self.counts_at_once(asked, (&family, from), &mut cost).await?;
         let entity = self.layout.model().entity(request.entity);
         let show = |(part, count): (Vec<u8>, u64)| {
             let value = shown(entity, counted, &part)?;
@@ -106,7 +106,7 @@ impl Reader<'_> {
         };
         let counts = counts.into_iter().filter_map(show).collect();
         let next = stopped.map(|place| cursors.seal(&fingerprint, &place.to_bytes()));
-        Ok(ValuePage { counts, next, read: effort })
+        Ok(ValuePage { counts, next, read: cost })
     }
 
     /// Counts, as if no deletion had come between; and where to go on.
@@ -114,14 +114,14 @@ impl Reader<'_> {
         &self,
         (request, counted): (&ListRequest, &Counted),
         (family, from): (&Family, Progress),
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<(Vec<(Vec<u8>, u64)>, Option<Progress>), Error> {
         let mut deletions = Deletions::default();
         for _ in 0..ATTEMPTS_MAX {
             let of = (request.entity, request.tenant.as_ref());
-            let hidden = &self.hidden(of, (&mut deletions, effort)).await?;
+            let hidden = &self.hidden(of, (&mut deletions, cost)).await?;
             let (direction, budget) = (Direction::Forward, request.budget);
-            let mut combiner = Combiner { reader: self, direction, budget, hidden, effort };
+            let mut combiner = Combiner { reader: self, direction, budget, hidden, cost };
             let (node, _) = combiner.sized_node(request).await?;
             let (mut counts, mut stopped) = (vec![], None);
             if node != Node::Nothing {
@@ -129,7 +129,7 @@ impl Reader<'_> {
                 let mut counting = Counting { family, node: &node, is_all, combiner };
                 stopped = counting.run(from.clone(), request.limit, &mut counts).await?;
             }
-            if self.confirm(&mut deletions, effort).await? == Verdict::Valid {
+            if self.confirm(&mut deletions, cost).await? == Verdict::Valid {
                 return Ok((counts, stopped));
             }
         }
@@ -283,7 +283,7 @@ impl Counting<'_> {
                     (self.combiner.reader.table.clone(), [&base[..], begin].concat());
                 let list = ListSets { table, prefix, after, limit: limit.max(1) };
                 let found = sets.list_sets(list).await?;
-                self.combiner.effort.rows += found.len() as u64;
+                self.combiner.cost.rows += found.len() as u64;
                 let member = |found: keyloom_store::SetSize| Member {
                     part: found.set.as_bytes().get(base.len()..).unwrap_or_default().to_vec(),
                     size: Some(found.members),
@@ -309,8 +309,8 @@ impl Counting<'_> {
         };
         let span = Span::new(Some(from), KeyBytes::after_prefix(begin));
         let page = self.combiner.reader.page(&place, &span, Direction::Forward, 1).await?;
-        self.combiner.effort.rows += page.scanned;
-        self.combiner.effort.bytes += page.scanned_bytes;
+        self.combiner.cost.rows += page.scanned;
+        self.combiner.cost.bytes += page.scanned_bytes;
         let Some(row) = page.items.first() else { return Ok(None) };
         let sort = row.get(attribute::SORT).and_then(Value::as_b).unwrap_or_default();
         let rest = KeyBytes::skip_part(sort).map_err(|_| {

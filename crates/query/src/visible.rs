@@ -17,7 +17,7 @@ use keyloom_value::{KeyBytes, Value};
 
 use crate::fetch::{RawKey, unreadable};
 use crate::span::{Place, Span};
-use crate::{DeletionState, Effort, Error, Reader, deletion_key};
+use crate::{DeletionState, Error, ReadCost, Reader, deletion_key};
 
 /// How often something is read that deletions keep changing.
 pub(crate) const ATTEMPTS_MAX: usize = 64;
@@ -82,7 +82,7 @@ impl Reader<'_> {
         for _ in 0..ATTEMPTS_MAX {
             let key = row.image.key.clone();
             if let Some(seen) =
-                self.settle(vec![row], &mut deletions, &mut Effort::default()).await?
+                self.settle(vec![row], &mut deletions, &mut ReadCost::default()).await?
             {
                 return Ok(seen.into_iter().next().flatten());
             }
@@ -101,13 +101,13 @@ impl Reader<'_> {
         &self,
         rows: Vec<OwnRow>,
         deletions: &mut Deletions,
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Option<Vec<Option<OwnRow>>>, Error> {
         let lives = |row: &OwnRow| !self.has_expired(&row.image);
         let of = |row: &OwnRow| row.pending.deletions().into_iter().map(str::to_owned).collect();
         let pending = rows.iter().filter(|row| !row.pending.is_empty() && lives(row));
         let named: BTreeSet<String> = pending.flat_map(|row| -> Vec<String> { of(row) }).collect();
-        if self.learn(named, deletions, effort).await? == Verdict::ReadAgain {
+        if self.learn(named, deletions, cost).await? == Verdict::ReadAgain {
             return Ok(None);
         }
         let seen = |mut row: OwnRow| {
@@ -127,14 +127,14 @@ impl Reader<'_> {
         &self,
         named: BTreeSet<String>,
         deletions: &mut Deletions,
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Verdict, Error> {
         let is_open = |name: &String| {
             deletions.known.get(name).is_none_or(|standing| *standing == Standing::Open)
         };
         let open: Vec<String> = named.into_iter().filter(is_open).collect();
         let keys: Vec<RawKey> = open.iter().map(|name| (&deletion_key(name)).into()).collect();
-        let rows = self.rows(&keys, effort).await?;
+        let rows = self.rows(&keys, cost).await?;
         let mut verdict = Verdict::Valid;
         for (name, row) in open.into_iter().zip(&rows) {
             let state = row
@@ -157,7 +157,7 @@ impl Reader<'_> {
     pub(crate) async fn has_any_happened(
         &self,
         deletions: &mut Deletions,
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<bool, Error> {
         let partition = deletion_key("").partition;
         let partition = (PARTITION.into(), partition.as_bytes());
@@ -165,8 +165,8 @@ impl Reader<'_> {
         let (mut span, mut named) = (Span::new(None, None), BTreeSet::new());
         loop {
             let page = self.page(&place, &span, Direction::Forward, PAGE_RECORDS).await?;
-            effort.rows += page.scanned;
-            effort.bytes += page.scanned_bytes;
+            cost.rows += page.scanned;
+            cost.bytes += page.scanned_bytes;
             let sorts = page.items.iter().filter_map(|row| row.get(SORT)?.as_b());
             let names = sorts.filter_map(|sort| KeyBytes::decode_part(sort).ok());
             named.extend(names.filter_map(|(name, _)| name.as_s().map(str::to_owned)));
@@ -176,7 +176,7 @@ impl Reader<'_> {
             span = span.past(last);
         }
         let all: Vec<String> = named.iter().cloned().collect();
-        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, effort).await?;
+        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, cost).await?;
         Ok(deletions.any_happened(&all))
     }
 
@@ -185,10 +185,10 @@ impl Reader<'_> {
     pub(crate) async fn confirm(
         &self,
         deletions: &mut Deletions,
-        effort: &mut Effort,
+        cost: &mut ReadCost,
     ) -> Result<Verdict, Error> {
         let open = deletions.known.iter().filter(|(_, standing)| **standing == Standing::Open);
         let open: BTreeSet<String> = open.map(|(name, _)| name.clone()).collect();
-        self.learn(open, deletions, effort).await
+        self.learn(open, deletions, cost).await
     }
 }

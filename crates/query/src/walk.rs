@@ -20,7 +20,7 @@ use crate::request_error::check_value;
 use crate::span::{Place, Span};
 use crate::taken::{Scores, Taken, TakenScore, TakenScores, number};
 use crate::visible::{Deletions, Verdict};
-use crate::{Effort, Error, Reader, RequestError};
+use crate::{Error, ReadCost, Reader, RequestError};
 
 /// How many steps are read at once; hardly any score has more before it.
 const PAGE_STEPS: usize = 256;
@@ -42,7 +42,7 @@ pub(crate) struct Walk<'w> {
     seen: Option<u64>,
     /// Whether something was read before it was known that a deletion has taken it.
     is_stale: bool,
-    pub(crate) read: Effort,
+    pub(crate) read: ReadCost,
 }
 
 /// A place on a board.
@@ -71,7 +71,7 @@ impl<'w> Walk<'w> {
         };
         let slot = reader.layout.board_slot(*entity, *board);
         let (taken, seen, is_stale) = (Taken::Held(TakenScores::default()), None, false);
-        let read = Effort::default();
+        let read = ReadCost::default();
         let mut walk =
             Walk { reader, request, places, slot, deletions, scores, taken, seen, is_stale, read };
         walk.taken = walk.find_taken().await?;

@@ -6,7 +6,7 @@
 //!
 //! - [`Engine`] keeps a directory: a write-ahead log for durability, a tree for reading. A write is
 //!   answered when it is safe on disk; a reader sees one moment and never waits for a writer.
-//! - [`Reference`] keeps everything in memory and looks at every item for every answer. It is
+//! - [`MemoryStore`] keeps everything in memory and looks at every item for every answer. It is
 //!   obviously right: what others are compared with, and good enough for tests.
 //!
 //! Beside its items a table can have [`Sets`] of ordinals, which are changed in the same
@@ -68,9 +68,9 @@ mod index;
 mod invalid;
 mod limits;
 mod members;
+mod memory;
 mod numbers;
 mod real_disk;
-mod reference;
 mod request;
 mod returned;
 mod segment;
@@ -94,8 +94,8 @@ pub use engine::{
 pub use error::{CancelReason, Damage, Error, Failure, Refusal};
 pub use invalid::Invalid;
 pub use members::Members;
+pub use memory::MemoryStore;
 pub use real_disk::RealDisk;
-pub use reference::Reference;
 pub use request::{
     AddNumber, BatchAction, BatchGet, BatchGot, BatchWrite, Check, Consistency, Delete, Direction,
     Get, OnFailure, Page, Put, Query, Rank, Returns, Scan, Segment, Select, TransactAction,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_store::{Reference, Store};
+use keyloom_store::{MemoryStore, Store};
 
 use crate::ManualClock;
 
@@ -21,7 +21,7 @@ pub trait Subject: Send + Sync {
 
 /// The reference as a subject.
 pub struct ReferenceSubject {
-    store: Arc<Reference>,
+    store: Arc<MemoryStore>,
     clock: ManualClock,
 }
 
@@ -29,7 +29,7 @@ impl ReferenceSubject {
     /// One without tables.
     pub fn new() -> ReferenceSubject {
         let clock = ManualClock::new();
-        ReferenceSubject { store: Arc::new(Reference::new(Arc::new(clock.clone()))), clock }
+        ReferenceSubject { store: Arc::new(MemoryStore::new(Arc::new(clock.clone()))), clock }
     }
 }
 

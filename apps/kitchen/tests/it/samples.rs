@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyloom::{Db, Entry, Existing, Imported, Repair, Value};
 use keyloom_kitchen::{application, sample};
-use keyloom_store::{Reference, SystemClock};
+use keyloom_store::{MemoryStore, SystemClock};
 
 /// More than a century of weeks, so that dates repeat.
 const MENUS: u64 = 5300;
@@ -77,7 +77,7 @@ fn every_menu_starts_on_a_monday_and_repeats_no_recipe() {
 #[test]
 fn samples_can_be_imported_one_by_one_and_twice() {
     pollster::block_on(async {
-        let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
         let db = Db::open(application().model, store).await.unwrap();
         for expected in [Imported::Created, Imported::Unchanged] {
             for entry in (0..3).flat_map(|number| sample(number, 3)) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyloom::{Db, Error, Options, Store};
 use keyloom_oncall::MODEL;
-use keyloom_store::Reference;
+use keyloom_store::MemoryStore;
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use serde_json::json;
@@ -23,7 +23,7 @@ fn open(model: &str, store: &Arc<dyn Store>) -> Result<Db, Error> {
 
 #[test]
 fn earlier_data_is_kept_and_a_destination_that_is_none_is_told() {
-    let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
     let db = open(&earlier(), &store).unwrap().tenant("acme");
     let contact = block_on(db.create("contact", &json!({ "name": "Ada" }))).unwrap();
     let method = json!({ "contact": contact.id(), "kind": "call", "destination": "+1 555 0100",

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use keyloom::events::{FeedStart, Handlers, Next, Work};
 use keyloom::{Clock, Db, Error, Options, Record, Store, Value};
 use keyloom_oncall::{Ending, MODEL, NotEnded, Service, end};
-use keyloom_store::{Background, Engine, Options as EngineOptions, Reference, Time};
+use keyloom_store::{Background, Engine, MemoryStore, Options as EngineOptions, Time};
 use keyloom_testkit::pausing::{go_on, interleave, pausing};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
@@ -85,7 +85,7 @@ impl World {
         let clock = ManualClock::new();
         let disk = (weather == Weather::Powerless).then(|| SimDisk::new(seed));
         let store: Arc<dyn Store> = match &disk {
-            None => Arc::new(Reference::new(Arc::new(clock.clone()))),
+            None => Arc::new(MemoryStore::new(Arc::new(clock.clone()))),
             Some(disk) => Arc::new(engine(disk, &clock)),
         };
         let entropy = Arc::new(Seeded(Mutex::new(Random::new(seed ^ 2))));

@@ -8,7 +8,7 @@ mod deferred;
 mod lines;
 mod pipeline;
 mod producer;
-mod tally;
+mod summary;
 
 use std::sync::mpsc;
 
@@ -24,7 +24,7 @@ use pipeline::Pipeline;
 
 pub use pipeline::OnProblem;
 pub use producer::{NobodyListens, Producer};
-pub use tally::{Problem, Tally};
+pub use summary::{Problem, Summary};
 
 /// Batches that wait to be sent.
 const WAITING_MAX: usize = 16;
@@ -44,13 +44,13 @@ pub struct Import {
 
 impl Operation for Import {
     const NAME: &'static str = "import";
-    type Answer = Tally;
+    type Answer = Summary;
 
     fn used(&self) -> Use {
         Use::Create
     }
 
-    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Tally, String> {
+    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Summary, String> {
         let db = data.db(&self.model).await?;
         let lines = talk.take_input().ok_or("there are no lines to import.")?;
         let produce = Box::new(move |to: &mut Producer| lines::read(lines, to));
@@ -82,7 +82,7 @@ pub async fn take_in(
     produced: Produced,
     (existing, on_problem): (Existing, OnProblem),
     talk: &mut Talk<'_>,
-) -> Result<Tally, String> {
+) -> Result<Summary, String> {
     let layout = Layout::new(db.model(), 1, &Item::new());
     let mut pipeline = Pipeline::new(db.clone(), existing, on_problem, produced.total, talk);
     let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);

@@ -85,8 +85,8 @@ fn a_server_serves_what_was_imported_and_closes_its_door_at_the_first_token() {
     let import = ["import", &app("tasks"), "--data", &good, "--keep-going", "--json", &lines];
     let (success, out, err) = told(&import);
     assert!(!success && err.contains("line 2001: "), "{err}");
-    let tally: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&tally["created"], &tally["not_imported"]), (&json!(2001), &json!(1)));
+    let summary: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&summary["created"], &summary["not_imported"]), (&json!(2001), &json!(1)));
     let (_, page) = http.ask("GET", "/tasks?limit=1&total=true", &Value::Null).unwrap();
     assert_eq!(page["total"], json!(2002));
     let (success, token, _) =

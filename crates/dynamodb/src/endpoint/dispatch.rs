@@ -20,10 +20,10 @@ use super::{
 ///
 /// ```
 /// use keyloom_dynamodb::{Endpoint, EndpointOptions};
-/// use keyloom_store::{Reference, SystemClock};
+/// use keyloom_store::{MemoryStore, SystemClock};
 /// use std::sync::Arc;
 ///
-/// let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+/// let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
 /// let endpoint = Endpoint::new(store, EndpointOptions::default());
 /// let reply = pollster::block_on(endpoint.call("DynamoDB_20120810.ListTables", b"{}"));
 /// assert_eq!((reply.status, reply.body.as_str()), (200, r#"{"TableNames":[]}"#));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, IndexScope,
-    Page, Put, Query, Read, ReadChanges, Reference, Scan, ShardId, Store, TableDescription,
+    MemoryStore, Page, Put, Query, Read, ReadChanges, Scan, ShardId, Store, TableDescription,
     TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_testkit::{ManualClock, Subject};
@@ -21,7 +21,7 @@ use crate::endpoint::{Endpoint, EndpointOptions, Reply};
 /// snapshots, the feed, descriptions, bytes looked at, what a batch left over.
 struct WireStore {
     endpoint: Endpoint,
-    store: Arc<Reference>,
+    store: Arc<MemoryStore>,
 }
 
 /// The store with its clock.
@@ -33,7 +33,7 @@ pub(super) struct WireSubject {
 impl WireSubject {
     pub(super) fn new() -> WireSubject {
         let clock = ManualClock::new();
-        let store = Arc::new(Reference::new(Arc::new(clock.clone())));
+        let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
         let options = EndpointOptions { clock: Arc::new(clock.clone()), ..Default::default() };
         let endpoint = Endpoint::new(store.clone(), options);
         WireSubject { wire: Arc::new(WireStore { endpoint, store }), clock }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_dynamodb::{Endpoint, EndpointOptions, Reply};
-use keyloom_store::Reference;
+use keyloom_store::MemoryStore;
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 
@@ -11,13 +11,13 @@ use pollster::block_on;
 pub(crate) struct Service {
     endpoint: Endpoint,
     pub(crate) clock: ManualClock,
-    pub(crate) store: Arc<Reference>,
+    pub(crate) store: Arc<MemoryStore>,
 }
 
 impl Service {
     pub(crate) fn new() -> Service {
         let clock = ManualClock::new();
-        let store = Arc::new(Reference::new(Arc::new(clock.clone())));
+        let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
         let options = EndpointOptions { clock: Arc::new(clock.clone()), ..Default::default() };
         Service { endpoint: Endpoint::new(store.clone(), options), clock, store }
     }

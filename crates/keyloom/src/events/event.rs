@@ -182,7 +182,7 @@ pub(crate) fn entity_of(schema: &Schema, key: &Item) -> Option<EntityKey> {
         RowName::Link { .. }
         | RowName::Guard { .. }
         | RowName::Entry { .. }
-        | RowName::Tally(_)
+        | RowName::Counter(_)
         | RowName::System => None,
     }
 }

@@ -11,7 +11,7 @@ use keyloom_value::{Item, Value};
 use super::handlers::{Effects, Failure};
 use super::overflow::BODY;
 use super::{Event, Job};
-use crate::once::Pieces;
+use crate::idempotent::Pieces;
 use crate::record::Record;
 use crate::stamp;
 

@@ -79,7 +79,7 @@ impl Db {
             let spec = store.describe_table(self.shared.table.clone()).await?.spec;
             let memberships = plan.sets.iter().map(|change| change.ordinals.len() as u64);
             let mut writes = Writes { rows: vec![], sets: memberships.sum() };
-            let numbers = plan.tallies.actions(store).await?;
+            let numbers = plan.counters.actions(store).await?;
             for planned in plan.actions.iter().chain(&numbers) {
                 let (key, action) = key_of(&spec, &planned.action);
                 let before = store.get(Get::new(&self.shared.table, key.clone())).await?;
@@ -120,7 +120,7 @@ fn what(layout: &Layout, key: &Item) -> &'static str {
         Some(RowName::Guard { .. }) => "guard",
         Some(RowName::Link { .. }) => "link",
         Some(RowName::Entry { .. }) => "entry",
-        Some(RowName::Tally(_) | RowName::System) | None => "number",
+        Some(RowName::Counter(_) | RowName::System) | None => "number",
     }
 }
 

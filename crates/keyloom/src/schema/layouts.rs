@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use keyloom_model::attribute::REVISION;
 use keyloom_model::{
-    Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Pending, Row, Tally,
+    Counter, Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Pending, Row,
     UniqueId,
 };
 use keyloom_store::SetName;
@@ -52,18 +52,18 @@ impl Layouts {
     }
 
     /// The numbers to which an entity adds that was read, under the revision it was written.
-    pub(crate) fn tallies_before(&self, row: &OwnRow) -> Result<Vec<Tally>, Error> {
+    pub(crate) fn counters_before(&self, row: &OwnRow) -> Result<Vec<Counter>, Error> {
         let (layout, image) = self.written(row)?;
-        tallies(layout, &image, &row.pending)
+        counters(layout, &image, &row.pending)
     }
 
     /// The numbers to which an entity adds under the model of today.
-    pub(crate) fn tallies_after(
+    pub(crate) fn counters_after(
         &self,
         image: &Image,
         pending: &Pending,
-    ) -> Result<Vec<Tally>, Error> {
-        tallies(&self.current, image, pending)
+    ) -> Result<Vec<Counter>, Error> {
+        counters(&self.current, image, pending)
     }
 
     /// The layout that a row was written under, and the image as that one has it.
@@ -139,7 +139,7 @@ impl Layouts {
     ) -> Error {
         let entity = self.current.model().entity(entity);
         let fields = entity.unique(unique).fields.iter();
-        Error::Taken {
+        Error::UniqueViolation {
             entity: entity.name.clone(),
             fields: fields.map(|field| entity.field(*field).name.clone()).collect(),
             id: None,
@@ -165,10 +165,10 @@ impl Layouts {
     }
 }
 
-fn tallies(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<Tally>, Error> {
-    let mut tallies = layout.tallies(image)?;
-    tallies.extend(layout.pending_tallies(image, pending)?);
-    Ok(tallies)
+fn counters(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<Counter>, Error> {
+    let mut counters = layout.counters(image)?;
+    counters.extend(layout.pending_counters(image, pending)?);
+    Ok(counters)
 }
 
 fn sets(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<(SetName, u64)>, Error> {

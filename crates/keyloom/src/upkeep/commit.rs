@@ -17,7 +17,7 @@ pub(crate) enum Outcome {
     /// Something is not what was read.
     Changed,
     /// A unique value is taken.
-    Taken {
+    UniqueViolation {
         by: EntityKey,
         unique: UniqueId,
         /// The guard that is in the way.
@@ -39,18 +39,18 @@ const OUTSCORED_MAX: usize = 4096;
 
 /// Sends all of it as one transaction, or as a single write if it is one.
 pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<Outcome, Error> {
-    let Plan { mut actions, sets, tallies } = plan.into();
+    let Plan { mut actions, sets, counters } = plan.into();
     if store.adds_numbers() {
-        let others = Others { sets, numbers: tallies.numbers() };
+        let others = Others { sets, numbers: counters.numbers() };
         return attempt(store, actions, others).await?.ok_or(Error::Contended);
     }
     let others = || Others { sets: sets.clone(), numbers: vec![] };
-    if !tallies.has_scores() {
-        actions.extend(tallies.actions(store).await?);
+    if !counters.has_scores() {
+        actions.extend(counters.actions(store).await?);
         return attempt(store, actions, others()).await?.ok_or(Error::Contended);
     }
     for _ in 0..OUTSCORED_MAX {
-        let planned = [actions.clone(), tallies.actions(store).await?].concat();
+        let planned = [actions.clone(), counters.actions(store).await?].concat();
         if let Some(outcome) = attempt(store, planned, others()).await? {
             return Ok(outcome);
         }
@@ -128,8 +128,8 @@ fn outcome(
             Otherwise::TargetGone { owner, field, target } => {
                 Outcome::TargetGone { owner, field, target }
             }
-            Otherwise::Taken { by, unique } => {
-                Outcome::Taken { by, unique, guard: item.map(|item| *item) }
+            Otherwise::UniqueViolation { by, unique } => {
+                Outcome::UniqueViolation { by, unique, guard: item.map(|item| *item) }
             }
         };
         if rank(&found) > rank(&outcome) {
@@ -152,7 +152,7 @@ fn outcome(
 fn rank(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Done => 0,
-        Outcome::Taken { .. } => 1,
+        Outcome::UniqueViolation { .. } => 1,
         Outcome::TargetGone { .. } => 2,
         Outcome::Changed => 3,
     }

@@ -13,7 +13,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Comparison, Condition, Item, Path, Value};
 
-use super::tallies::Tallies;
+use super::counters::Counters;
 use super::{Mark, References, Transition};
 use crate::error::Error;
 use crate::schema::Layouts;
@@ -30,13 +30,13 @@ pub(crate) struct Plan {
     /// Who joins and leaves which sets.
     pub(crate) sets: Vec<SetChange>,
     /// What is added to which numbers.
-    pub(crate) tallies: Tallies,
+    pub(crate) counters: Counters,
 }
 
 impl Plan {
     /// How many actions it has, at most.
     pub(crate) fn rows_max(&self) -> usize {
-        self.actions.len() + self.tallies.rows_max()
+        self.actions.len() + self.counters.rows_max()
     }
 
     /// Whether it goes into one transaction, with so many other actions.
@@ -84,7 +84,7 @@ pub(crate) enum Otherwise {
     /// A value that the entity has is guarded for another one.
     NotMine { owner: EntityKey },
     /// Another entity has the value.
-    Taken { by: EntityKey, unique: UniqueId },
+    UniqueViolation { by: EntityKey, unique: UniqueId },
     /// What it refers to is not there, or about to go.
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
     /// A row that goes along was written by somebody else: the changes have happened before, or
@@ -126,29 +126,29 @@ impl Planner<'_> {
         }
         planned.extend(self.targets(transitions)?);
         planned.extend(self.undecided(transitions));
-        let (sets, tallies) = (self.sets(transitions)?, self.tallies(transitions)?);
-        Ok(Plan { actions: planned, sets, tallies })
+        let (sets, counters) = (self.sets(transitions)?, self.counters(transitions)?);
+        Ok(Plan { actions: planned, sets, counters })
     }
 
     /// What the transitions together add to numbers.
-    fn tallies(&self, transitions: &[Transition]) -> Result<Tallies, Error> {
-        let mut tallies = Tallies::new(self.table, !self.adds_numbers);
+    fn counters(&self, transitions: &[Transition]) -> Result<Counters, Error> {
+        let mut counters = Counters::new(self.table, !self.adds_numbers);
         for transition in transitions {
-            let before = transition.before.as_ref().map(|row| self.layouts.tallies_before(row));
+            let before = transition.before.as_ref().map(|row| self.layouts.counters_before(row));
             let before = before.transpose()?.unwrap_or_default();
             if let Some(new) = &transition.after {
                 let pending = self.marks_after(transition).1;
-                let after = self.layouts.tallies_after(new, &pending)?;
+                let after = self.layouts.counters_after(new, &pending)?;
                 // What it has added to before stays where it is.
-                for tally in &after {
-                    let room = self.layouts.current.check_room(new.key.entity, tally);
-                    room.or_else(|error| before.contains(tally).then_some(()).ok_or(error))?;
+                for counter in &after {
+                    let room = self.layouts.current.check_room(new.key.entity, counter);
+                    room.or_else(|error| before.contains(counter).then_some(()).ok_or(error))?;
                 }
-                tallies.add(after, 1);
+                counters.add(after, 1);
             }
-            tallies.add(before, -1);
+            counters.add(before, -1);
         }
-        Ok(tallies)
+        Ok(counters)
     }
 
     /// The sets that entities join and leave.
@@ -246,7 +246,7 @@ impl Planner<'_> {
                 let free = Condition::missing(PARTITION).or(owned_by(old.unwrap_or(&row)));
                 let mut put = Put::new(self.table, row.item).when(free);
                 put.on_failure = OnFailure::ReturnItem;
-                let otherwise = Otherwise::Taken { by: transition.key.clone(), unique };
+                let otherwise = Otherwise::UniqueViolation { by: transition.key.clone(), unique };
                 Some(Planned { action: TransactAction::Put(put), otherwise })
             }
             // The own row's condition stands for it.

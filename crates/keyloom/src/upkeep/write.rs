@@ -266,7 +266,7 @@ impl Upkeep<'_> {
                 self.forget_called_off(effort).await?;
                 Ok(false)
             }
-            Outcome::Taken { by, unique, guard } => {
+            Outcome::UniqueViolation { by, unique, guard } => {
                 self.make_room((&by, unique), guard, effort).await?;
                 Ok(false)
             }

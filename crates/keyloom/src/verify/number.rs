@@ -59,7 +59,7 @@ impl Verifier<'_> {
         transition.mark = Mark::Keep;
         match upkeep.commit_transitions(&[transition], &[]).await? {
             Outcome::Done => Ok(Remedy::Mended),
-            Outcome::Changed | Outcome::Taken { .. } | Outcome::TargetGone { .. } => {
+            Outcome::Changed | Outcome::UniqueViolation { .. } | Outcome::TargetGone { .. } => {
                 Ok(Remedy::Changed)
             }
         }

@@ -81,7 +81,7 @@ impl Verifier<'_> {
     ) -> Result<VerifyPage, Error> {
         let moment = self.shared.store.snapshot().await?;
         let (mut findings, mut looked_at) = (vec![], 0);
-        let mut next = self.first_tally().map(|at| Position { at, rows }.write());
+        let mut next = self.first_counter().map(|at| Position { at, rows }.write());
         while let Some((set, from)) = self.next_set(&*moment, &place).await? {
             let Some(sets) = moment.sets() else { break };
             let part = sets.read_set(self.read_from(&set, from)).await?;

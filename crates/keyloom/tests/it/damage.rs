@@ -6,7 +6,7 @@ use std::sync::Arc;
 use keyloom::{Db, Finding, Repair};
 use keyloom_model::attribute::{OWNER, REVISION, VERSION};
 use keyloom_model::{EntityKey, Layout, RowKey};
-use keyloom_store::{Delete, Get, Put, Reference, Store};
+use keyloom_store::{Delete, Get, MemoryStore, Put, Store};
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, KeyBytes, Value};
 use pollster::block_on;
@@ -269,7 +269,7 @@ fn report(store: Arc<dyn Store>, damage: fn(&Rows)) -> String {
 fn check(name: &str, cases: &[Case]) {
     let mut said = String::new();
     for (case, damage) in cases {
-        let reference: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+        let reference: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         let report_of_reference = report(reference, *damage);
         let on_engine = report(Arc::new(engine(&SimDisk::new(0))), *damage);
         assert_eq!(report_of_reference, on_engine, "{case}");

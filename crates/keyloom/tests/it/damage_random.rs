@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyloom::{Db, Error, Finding, Remedy, Repair};
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, REVISION, SORT, VERSION};
 use keyloom_model::{EntityKey, Layout, OwnRow, RowName};
-use keyloom_store::{Delete, Put, Reference, Store};
+use keyloom_store::{Delete, MemoryStore, Put, Store};
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -54,7 +54,7 @@ async fn library(store: Arc<dyn Store>, random: &mut Random) -> Db {
             "title": format!("t{}", random.below(5)), "pages": random.below(3),
             "author": author, "lent": lent, "owner": owner});
         match db.create("book", &book).await {
-            Ok(_) | Err(Error::Taken { .. }) => {}
+            Ok(_) | Err(Error::UniqueViolation { .. }) => {}
             Err(error) => panic!("{error}"),
         }
     }
@@ -82,7 +82,7 @@ fn damage(store: &dyn Store, layout: &Layout, random: &mut Random) -> Vec<Entity
         Some(RowName::Own(key)) => touched.push(key),
         Some(RowName::Link { target: _, owner, .. }) => touched.push(owner),
         Some(
-            RowName::Guard { .. } | RowName::Entry { .. } | RowName::Tally(_) | RowName::System,
+            RowName::Guard { .. } | RowName::Entry { .. } | RowName::Counter(_) | RowName::System,
         )
         | None => {}
     }
@@ -118,7 +118,7 @@ fn damage(store: &dyn Store, layout: &Layout, random: &mut Random) -> Vec<Entity
         4 => {
             // The row once more, where it does not belong.
             // An entity where numbers are would be data that the model does not know.
-            let is_number = |row: &&Item| matches!(name(row), Some(RowName::Tally(_)));
+            let is_number = |row: &&Item| matches!(name(row), Some(RowName::Counter(_)));
             let others: Vec<&Item> = rows.iter().filter(|row| !is_number(row)).collect();
             let other = *random.pick(&others);
             changed.insert(SORT, other.get(SORT).unwrap().clone());
@@ -190,7 +190,7 @@ fn make_right(db: &Db, store: &dyn Store, layout: &Layout) {
 
 fn check(seed: u64) {
     let mut random = Random::new(seed);
-    let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
     let db = block_on(library(store.clone(), &mut random));
     let layout = first_layout(&format!("{MODEL}{NUMBERS}"));
     let before = entities(&*store, &layout);

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use keyloom::{Change, Db, Error, Problem, Repair};
-use keyloom_store::{Clock, Reference, Store};
+use keyloom_store::{Clock, MemoryStore, Store};
 use keyloom_testkit::ManualClock;
 use keyloom_testkit::pausing::{interleave, pausing, stop_after};
 use pollster::block_on;
@@ -24,7 +24,7 @@ struct Pair {
 
 impl Pair {
     fn new(setup: fn(&Db)) -> Pair {
-        let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         let quick = block_on(open(ROOMS, store.clone()));
         setup(&quick);
         let pausing: Arc<dyn Store> = pausing(store.clone());
@@ -117,7 +117,7 @@ fn a_dropped_large_deletion_is_whole_or_nothing_and_holds_nobody_up() {
             any_of(block_on(db.create("thing", &new)).map(drop));
             let same = json!({"id": "again", "box": "kept", "name": "b3.1"});
             match block_on(db.create("thing", &same)) {
-                Ok(_) | Err(Error::Taken { .. }) => {}
+                Ok(_) | Err(Error::UniqueViolation { .. }) => {}
                 Err(error) => panic!("{error}"),
             }
             any_of(block_on(db.delete("room", "attic")));

@@ -89,7 +89,7 @@ fn what_is_there_stays_unless_it_is_to_be_replaced() {
         // The name is free again.
         assert!(import(parent("a", "2", "x"), Existing::Keep).is_ok());
         let taken = import(parent("a", "3", "y"), Existing::Keep);
-        assert!(matches!(taken, Err(Error::Taken { .. })), "{taken:?}");
+        assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
         let gone = import(child("a", "1", "9"), Existing::Keep);
         assert!(matches!(gone, Err(Error::TargetGone { .. })), "{gone:?}");
         assert_clean(&db);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom::{Change, Db, Entropy, Error, Options};
-use keyloom_store::{Put, Reference, Store};
+use keyloom_store::{MemoryStore, Put, Store};
 use keyloom_testkit::ManualClock;
 use keyloom_value::Value;
 use pollster::block_on;
@@ -48,7 +48,7 @@ impl Entropy for Nothing {
 }
 
 fn store() -> Arc<dyn Store> {
-    Arc::new(Reference::new(Arc::new(ManualClock::new())))
+    Arc::new(MemoryStore::new(Arc::new(ManualClock::new())))
 }
 
 /// Two people, a pet.
@@ -112,7 +112,7 @@ const CASES: &[Case] = &[
     }),
     ("not unique under a new model", |db| {
         block_on(db.create("toy", &json!({"name": "ball"}))).unwrap();
-        Error::Taken {
+        Error::UniqueViolation {
             entity: "toy".to_owned(),
             fields: vec!["name".to_owned()],
             id: Some("1".to_owned()),
@@ -135,22 +135,22 @@ const CASES: &[Case] = &[
     }),
     ("a key for other changes", |db| {
         let toy = |name| vec![Change::create("toy", &json!({"name": name})).unwrap()];
-        block_on(db.transact_once("4711", toy("ball"))).unwrap();
-        of(block_on(db.transact_once("4711", toy("doll"))))
+        block_on(db.transact_idempotent("4711", toy("ball"))).unwrap();
+        of(block_on(db.transact_idempotent("4711", toy("doll"))))
     }),
-    ("a key that cannot be", |db| of(block_on(db.transact_once("", vec![])))),
+    ("a key that cannot be", |db| of(block_on(db.transact_idempotent("", vec![])))),
     ("an answer that is too large", |db| {
         let toy = |_| Change::create("toy", &json!({"name": "x".repeat(300_000)})).unwrap();
-        of(block_on(db.transact_once("4711", (0..2).map(toy).collect())))
+        of(block_on(db.transact_idempotent("4711", (0..2).map(toy).collect())))
     }),
     ("a receipt that is damaged", |_| {
         let (db, store) = database();
-        block_on(db.transact_once("4711", vec![])).unwrap();
+        block_on(db.transact_idempotent("4711", vec![])).unwrap();
         for mut row in raw_rows(&*store).into_iter().filter(|row| row.contains("E")) {
             row.remove("fingerprint");
             block_on(store.put(Put::new(&table(), row))).unwrap();
         }
-        of(block_on(db.transact_once("4711", vec![])))
+        of(block_on(db.transact_idempotent("4711", vec![])))
     }),
     ("no tenant", |db| of(block_on(db.get("bill", "1")))),
     ("a tenant that is none", |db| of(block_on(db.tenant(true).get("bill", "1")))),

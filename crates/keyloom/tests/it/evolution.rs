@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom::{Db, Error, Options};
-use keyloom_store::{Clock, Reference, Store};
+use keyloom_store::{Clock, MemoryStore, Store};
 use keyloom_testkit::pausing::{interleave, pausing, stop_after};
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::Value;
@@ -22,7 +22,7 @@ struct World {
 }
 
 fn each_world(test: impl Fn(&World)) {
-    let reference = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+    let reference = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
     test(&World { store: reference, settle: Box::new(|| {}) });
     let engine = Arc::new(engine(&SimDisk::new(0)));
     let store = engine.clone();
@@ -150,7 +150,7 @@ fn a_new_unique_holds_at_once_and_finds_when_everything_was_looked_at() {
         let found = block_on(db.find("ingredient", &code)).unwrap().unwrap();
         assert_eq!(found.id(), all[3].id());
         let taken = block_on(db.update("ingredient", all[0].id(), &json!({"code": "3"})));
-        assert!(matches!(taken, Err(Error::Taken { .. })), "{taken:?}");
+        assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
         block_on(db.update("ingredient", all[0].id(), &json!({"code": "4"}))).unwrap();
         assert_clean(&db);
     });
@@ -181,8 +181,10 @@ fn what_is_refused_leaves_every_byte_as_it_was() {
         ];
         for model in &refused {
             let error = world.try_open(model).expect_err("it is refused");
-            let is_told =
-                matches!(error, Error::Evolution(_) | Error::Model(_) | Error::Taken { .. });
+            let is_told = matches!(
+                error,
+                Error::Evolution(_) | Error::Model(_) | Error::UniqueViolation { .. }
+            );
             assert!(is_told, "{error:?}");
             assert_eq!(raw_rows(&*world.store), before, "{error}");
             assert_eq!(described(world), spec, "{error}");
@@ -207,7 +209,7 @@ fn a_new_unique_of_a_field_that_comes_with_a_default_is_refused_if_two_would_hav
         let next =
             "[entity.thing]\nid = \"given\"\nfields.code = \"text = 'x'\"\nunique = [\"code\"]\n";
         match world.try_open(next) {
-            Err(Error::Taken { id: Some(id), owner: Some(owner), .. }) => {
+            Err(Error::UniqueViolation { id: Some(id), owner: Some(owner), .. }) => {
                 let mut both = [id, owner];
                 both.sort();
                 assert_eq!(both, ["one", "two"]);
@@ -252,7 +254,7 @@ fn a_value_written_under_the_old_model_while_the_new_one_is_built_is_told_by_the
         let db = world.open(&format!("{model}unique = [\"code\"]\n"));
         block_on(old.update("thing", "b", &json!({"code": "1"}))).unwrap();
         match block_on(db.backfill(|_| {})) {
-            Err(Error::Taken { id: Some(id), owner: Some(owner), .. }) => {
+            Err(Error::UniqueViolation { id: Some(id), owner: Some(owner), .. }) => {
                 assert_eq!([id, owner], ["b", "a"]);
             }
             other => panic!("{other:?}"),
@@ -358,7 +360,7 @@ fn a_kind_that_the_first_change_did_not_touch_gets_what_the_second_brings() {
         let found = block_on(db.find("category", &[("shop_order", Value::from(1))])).unwrap();
         assert_eq!(found.unwrap().get("open"), Some(&Value::from(true)));
         let taken = block_on(db.create("category", &json!({"name": "x", "shop_order": 1})));
-        assert!(matches!(taken, Err(Error::Taken { .. })), "{taken:?}");
+        assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
     });
 }
 
@@ -387,7 +389,7 @@ fn new_entities_another_order_of_the_file_and_comments_need_no_backfill() {
 
 #[test]
 fn a_backfill_that_is_dropped_goes_on_where_it_was_after_the_next_opening() {
-    let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
     let world = World { store: store.clone(), settle: Box::new(|| {}) };
     let db = kitchen(&world);
     let category = block_on(db.list("category", "by_shop_order").read()).unwrap().items.remove(0);
@@ -423,7 +425,7 @@ fn a_backfill_that_is_dropped_goes_on_where_it_was_after_the_next_opening() {
 #[test]
 fn what_is_written_while_rows_are_written_anew_is_right_at_the_end() {
     for step in 0.. {
-        let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         let world = World { store: store.clone(), settle: Box::new(|| {}) };
         let all = block_on(kitchen(&world).list("ingredient", "by_name").read()).unwrap().items;
         let text = with(&format!("{NEW_LIST}\nfields.known = \"time = now\""));

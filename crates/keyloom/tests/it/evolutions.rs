@@ -109,7 +109,7 @@ fn is_taken_up(world: &mut World, edit: &Edit) -> bool {
         |thing: &Thing| after.entity(&thing.key.kind).check_fields(&thing.fields).is_err();
     if after.things.iter().any(is_wrong) {
         let error = world.is_refused(&edit.draft.text());
-        let is_told = matches!(error, Error::Evolution(_) | Error::Taken { .. });
+        let is_told = matches!(error, Error::Evolution(_) | Error::UniqueViolation { .. });
         assert!(is_told && edit.kind == EditKind::AddFormat, "{:?}: {error}", edit.kind);
         return false;
     }
@@ -118,7 +118,7 @@ fn is_taken_up(world: &mut World, edit: &Edit) -> bool {
         return true;
     }
     let error = world.is_refused(&edit.draft.text());
-    assert!(matches!(error, Error::Taken { .. }), "{:?}: {error}", edit.kind);
+    assert!(matches!(error, Error::UniqueViolation { .. }), "{:?}: {error}", edit.kind);
     false
 }
 

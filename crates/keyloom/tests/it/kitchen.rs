@@ -26,7 +26,7 @@ fn a_kitchen_is_kept() {
                 .unwrap();
             let taken =
                 db.create("ingredient", &json!({"name": "tomato", "category": veg.id()})).await;
-            assert!(matches!(taken, Err(Error::Taken { .. })), "{taken:?}");
+            assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
             let moved =
                 db.update("ingredient", tomato.id(), &json!({"category": veg.id()})).await.unwrap();
             assert_ne!(moved.version(), tomato.version());

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use keyloom::{Change, Db, Error, Once, Problem, Record, Repair};
+use keyloom::{Change, Db, Error, Idempotent, Problem, Record, Repair};
 use keyloom_model::attribute::EXPIRY;
 use keyloom_store::{Alteration, Put, Store};
 use keyloom_testkit::pausing::{interleave, pausing, stop_after};
@@ -43,16 +43,16 @@ fn order(item: &str) -> Vec<Change> {
 }
 
 async fn now(db: &Db, key: &str, changes: Vec<Change>) -> Vec<Option<Record>> {
-    match db.transact_once(key, changes).await.expect("it happens") {
-        Once::Now(records) => records,
-        Once::Before(records) => panic!("it has happened before: {records:?}"),
+    match db.transact_idempotent(key, changes).await.expect("it happens") {
+        Idempotent::Applied(records) => records,
+        Idempotent::Replayed(records) => panic!("it has happened before: {records:?}"),
     }
 }
 
 async fn before(db: &Db, key: &str, changes: Vec<Change>) -> Vec<Option<Record>> {
-    match db.transact_once(key, changes).await.expect("it has happened") {
-        Once::Before(records) => records,
-        Once::Now(records) => panic!("it happens again: {records:?}"),
+    match db.transact_idempotent(key, changes).await.expect("it has happened") {
+        Idempotent::Replayed(records) => records,
+        Idempotent::Applied(records) => panic!("it happens again: {records:?}"),
     }
 }
 
@@ -141,7 +141,7 @@ fn every_part_of_a_change_tells_it_from_others() {
             ],
         ];
         for other in others {
-            let refused = db.transact_once("k", other.clone()).await;
+            let refused = db.transact_idempotent("k", other.clone()).await;
             assert!(matches!(&refused, Err(Error::KeyReused { key }) if key == "k"), "{other:?}");
         }
         before(&db, "k", first()).await;
@@ -157,7 +157,7 @@ fn changes_that_fail_leave_no_receipt_and_are_tried_anew() {
             let changes = || {
                 vec![Change::create("order", &json!({"item": "tea", "shop": "corner"})).unwrap()]
             };
-            let failed = db.transact_once("k", changes()).await;
+            let failed = db.transact_idempotent("k", changes()).await;
             assert!(matches!(failed, Err(Error::TargetGone { .. })), "{failed:?}");
             assert!(receipts(&*store).is_empty());
             db.create("shop", &json!({"id": "corner", "name": "corner"})).await.unwrap();
@@ -254,7 +254,7 @@ fn an_answer_that_a_row_cannot_keep_is_refused_before_anything_is_written() {
             let rows = raw_rows(&*store);
             // The deletion would mark what it deletes.
             let changes = vec![large(200_000), large(250_000), Change::delete("shop", "s")];
-            let refused = db.transact_once("k", changes).await;
+            let refused = db.transact_idempotent("k", changes).await;
             assert!(matches!(refused, Err(Error::AnswerTooLarge { .. })), "{refused:?}");
             assert!(raw_rows(&*store) == rows, "something was written");
             now(&db, "k", vec![large(200_000), large(190_000)]).await;
@@ -268,7 +268,7 @@ fn as_many_changes_as_fit_beside_a_receipt_happen() {
     block_on(async {
         let db = open(MODEL, Arc::new(reference_at(&ManualClock::new()))).await;
         let changes = |count| (0..count).flat_map(|_| order("x")).collect::<Vec<_>>();
-        let refused = db.transact_once("k", changes(100)).await;
+        let refused = db.transact_idempotent("k", changes(100)).await;
         assert!(matches!(refused, Err(Error::TooLarge { rows: 101, .. })), "{refused:?}");
         assert_eq!(now(&db, "k", changes(99)).await.len(), 99);
     });
@@ -279,7 +279,7 @@ fn keys_have_1_to_255_bytes_of_any_text() {
     block_on(async {
         let db = open(MODEL, Arc::new(reference_at(&ManualClock::new()))).await;
         for key in ["", &"x".repeat(256), &"ü".repeat(128)] {
-            let refused = db.transact_once(key, order("tea")).await;
+            let refused = db.transact_idempotent(key, order("tea")).await;
             assert!(matches!(refused, Err(Error::KeyUnfit { .. })), "{refused:?}");
         }
         for key in [" ", "\0", "x", &"x".repeat(255), "\u{10FFFF}"] {
@@ -298,7 +298,7 @@ fn a_damaged_receipt_is_found_and_answers_nothing() {
             let mut receipt = receipts(&*store).remove(0);
             receipt.insert("answers", 1);
             store.put(Put::new(&table(), receipt)).await.unwrap();
-            let refused = db.transact_once("k", order("tea")).await;
+            let refused = db.transact_idempotent("k", order("tea")).await;
             assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
             for repair in [Repair::No, Repair::Yes] {
                 let found = db.verify(repair, |_| {}).await.unwrap();
@@ -321,16 +321,17 @@ fn of_two_calls_at_once_one_happens_and_both_are_answered_alike() {
             setup(&quick);
             let slow = interleave(open(ROOMS, pausing(store)), |_| {});
             let mut other = None;
-            let one = interleave(slow.transact_once("k", changes()), |now| {
+            let one = interleave(slow.transact_idempotent("k", changes()), |now| {
                 if now == step {
-                    other = Some(block_on(quick.transact_once("k", changes())).unwrap());
+                    other = Some(block_on(quick.transact_idempotent("k", changes())).unwrap());
                 }
             });
             let Some(other) = other else { break };
             let answers = [one.unwrap(), other];
-            let happened = answers.iter().filter(|answer| matches!(answer, Once::Now(_))).count();
+            let happened =
+                answers.iter().filter(|answer| matches!(answer, Idempotent::Applied(_))).count();
             assert_eq!(happened, 1, "at step {step}: {answers:?}");
-            let [one, other] = answers.map(Once::records);
+            let [one, other] = answers.map(Idempotent::records);
             assert_eq!(one, other);
             assert_clean(&quick);
         }
@@ -345,8 +346,8 @@ fn a_call_that_was_dropped_anywhere_is_repeated_and_has_happened_once() {
             let quick = block_on(open(ROOMS, store.clone()));
             setup(&quick);
             let slow = interleave(open(ROOMS, pausing(store)), |_| {});
-            let done = stop_after(polls, slow.transact_once("k", changes()));
-            let again = block_on(quick.transact_once("k", changes())).unwrap().records();
+            let done = stop_after(polls, slow.transact_idempotent("k", changes()));
+            let again = block_on(quick.transact_idempotent("k", changes())).unwrap().records();
             assert_eq!(block_on(before(&quick, "k", changes())), again);
             assert_happened(&quick);
             if let Some(done) = done {
@@ -375,7 +376,7 @@ fn a_call_that_a_crash_cut_off_is_repeated_and_has_happened_once() {
             crashes += 1;
             for fate in 0..2 {
                 let db = block_on(open(ROOMS, store_on(&disk.after_crash(k * 31 + fate))));
-                let again = block_on(db.transact_once("k", changes())).unwrap().records();
+                let again = block_on(db.transact_idempotent("k", changes())).unwrap().records();
                 if let Ok(first) = &first {
                     assert_eq!(first, &again, "it was answered before the crash");
                 }
@@ -398,7 +399,7 @@ fn try_once(disk: &SimDisk, changes: fn() -> Vec<Change>) -> Result<Vec<Option<R
         keyloom::Options { clock: Arc::new(ManualClock::new()), ..keyloom::Options::default() };
     block_on(async {
         let db = Db::open_with(ROOMS, store, options).await?;
-        Ok(db.transact_once("k", changes()).await?.records())
+        Ok(db.transact_idempotent("k", changes()).await?.records())
     })
 }
 

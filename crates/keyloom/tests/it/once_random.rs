@@ -4,7 +4,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use keyloom::{Change, Db, Error, Once};
+use keyloom::{Change, Db, Error, Idempotent};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
 use keyloom_testkit::pausing::{go_on, pausing};
@@ -47,19 +47,19 @@ fn play(model: &str, seed: u64, steps: usize) {
         for (index, call) in calls.iter_mut().enumerate() {
             let again = block_on(ask(&world.db(call.tenant.as_ref()), (round, index), call));
             check_alike(&told[index], &again);
-            call.answer = Some(again.map(Once::records));
+            call.answer = Some(again.map(Idempotent::records));
         }
         explain(&mut world, &calls);
         world.check(Depth::All, &mut random);
     }
 }
 
-type Answer = Result<Once, Error>;
+type Answer = Result<Idempotent, Error>;
 type Work<'w> = Pin<Box<dyn Future<Output = Answer> + 'w>>;
 
 async fn ask(db: &Db, (round, index): (usize, usize), call: &Call) -> Answer {
     let changes: Vec<Change> = call.wishes.iter().map(Wish::change).collect();
-    db.transact_once(&format!("{round}.{index}"), changes).await
+    db.transact_idempotent(&format!("{round}.{index}"), changes).await
 }
 
 /// Asks for each of the calls up to three times, and lets all go on in a random order until they
@@ -95,8 +95,8 @@ fn interleave(
 /// have failed before, but not after.
 fn check_alike(told: &[Answer], again: &Answer) {
     let happened = told.iter().chain([again]).filter_map(|answer| answer.as_ref().ok());
-    let happened: Vec<&Once> = happened.collect();
-    let is_now = |once: &&&Once| matches!(once, Once::Now(_));
+    let happened: Vec<&Idempotent> = happened.collect();
+    let is_now = |once: &&&Idempotent| matches!(once, Idempotent::Applied(_));
     assert!(happened.iter().filter(is_now).count() <= 1, "{happened:?}");
     let records: Vec<_> = happened.iter().map(|once| (*once).clone().records()).collect();
     assert!(records.windows(2).all(|pair| pair[0] == pair[1]), "{happened:?}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyloom::{Db, Error};
 use keyloom_model::Layout;
-use keyloom_store::{Background, Clock, Engine, Options, Reference, Store};
+use keyloom_store::{Background, Clock, Engine, MemoryStore, Options, Store};
 use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 
@@ -57,7 +57,7 @@ impl Script {
 
     /// What a store that never fails has before and after a step.
     fn expected(&self, step: usize) -> Expected {
-        let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         (self.setup)(&block_on(open(self.model, store.clone())));
         for step in &self.steps[..step] {
             step.play(&store).expect("the script works");

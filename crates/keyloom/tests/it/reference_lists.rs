@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom::{Change, Db, Entry, Error, Existing};
-use keyloom_store::Reference;
+use keyloom_store::MemoryStore;
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use serde_json::{Value as Json, json};
@@ -28,7 +28,7 @@ fields.members = "list of ref person keep ..4 = []"
 
 /// Two people of one tenant, and one of another.
 fn people() -> (Db, Db) {
-    let store = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+    let store = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
     let db = block_on(open(MODEL, store));
     let (acme, other) = (db.tenant("acme"), db.tenant("other"));
     for (db, id) in [(&acme, "ada"), (&acme, "bob"), (&other, "eve")] {

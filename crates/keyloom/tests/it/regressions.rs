@@ -66,7 +66,7 @@ fn a_new_unique_of_a_new_default_is_refused_at_once() {
             db.create("a", &json!({})).await.unwrap();
             db.create("a", &json!({})).await.unwrap();
             let opened = keyloom::Db::open(after, store.clone()).await;
-            assert!(matches!(opened, Err(Error::Taken { .. })), "{opened:?}");
+            assert!(matches!(opened, Err(Error::UniqueViolation { .. })), "{opened:?}");
             assert!(!open(before, store).await.is_backfill_pending());
         });
     });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyloom::events::{Handlers, Next};
 use keyloom::{Clock, Db, Options, Repair};
-use keyloom_store::{Background, Engine, Options as EngineOptions, Reference, Sets, Store};
+use keyloom_store::{Background, Engine, MemoryStore, Options as EngineOptions, Sets, Store};
 use keyloom_testkit::{Front, ManualClock, SimDisk};
 use pollster::block_on;
 
@@ -15,8 +15,8 @@ pub(crate) fn each_store(test: impl Fn(Arc<dyn Store>)) {
 }
 
 /// A store in memory with this clock.
-pub(crate) fn reference_at(clock: &ManualClock) -> Reference {
-    Reference::new(Arc::new(clock.clone()))
+pub(crate) fn reference_at(clock: &ManualClock) -> MemoryStore {
+    MemoryStore::new(Arc::new(clock.clone()))
 }
 
 /// An engine on a disk in memory.

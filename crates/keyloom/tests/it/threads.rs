@@ -141,7 +141,7 @@ fn winners(db: &Db, of: impl Fn(usize) -> (&'static str, serde_json::Value) + Sy
                 barrier.wait();
                 match block_on(db.create(entity, &document)) {
                     Ok(_) => *count.lock().unwrap() += 1,
-                    Err(Error::Taken { .. }) => {}
+                    Err(Error::UniqueViolation { .. }) => {}
                     Err(error) => panic!("{error}"),
                 }
             });
@@ -274,7 +274,7 @@ fn check(told: &Mutex<Told>, answer: Result<(), Error>) {
     match answer {
         Ok(())
         | Err(
-            Error::Taken { .. }
+            Error::UniqueViolation { .. }
             | Error::TargetGone { .. }
             | Error::NotFound { .. }
             | Error::InUse { .. }

@@ -147,7 +147,7 @@ fn trees_can_be_read_from_any_thread() {
     let db = block_on(open(KITCHEN, Arc::new(reference_at(&ManualClock::new()))));
     is_send(db.tree("menu", "1", WEEK, None));
     is_send(db.trees("menu", vec![], WEEK, None));
-    is_send(db.transact_once("k", vec![]));
+    is_send(db.transact_idempotent("k", vec![]));
 }
 
 #[test]

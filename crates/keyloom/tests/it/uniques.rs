@@ -66,7 +66,7 @@ fn find(db: &Db, field: &str, value: &str) -> Option<String> {
 #[track_caller]
 fn assert_taken<T: std::fmt::Debug>(result: Result<T, Error>, by: &str) {
     match result {
-        Err(Error::Taken { owner, .. }) => assert_eq!(owner.as_deref(), Some(by)),
+        Err(Error::UniqueViolation { owner, .. }) => assert_eq!(owner.as_deref(), Some(by)),
         other => panic!("{other:?}"),
     }
 }
@@ -116,7 +116,7 @@ fn two_entities_swap_their_values_in_one_transaction_and_three_rotate() {
         // One alone cannot: the other still has it.
         assert_taken(update(db, "a", &json!({"mail": "b"})), "c");
         let both = block_on(db.transact(vec![set("a", "z"), set("b", "z")]));
-        assert!(matches!(both, Err(Error::Taken { .. })), "{both:?}");
+        assert!(matches!(both, Err(Error::UniqueViolation { .. })), "{both:?}");
     });
 }
 
@@ -325,7 +325,7 @@ fn of_a_hundred_creations_of_one_name_at_the_same_moment_exactly_one_wins() {
         assert_eq!(winners.len(), 1, "{results:?}");
         for lost in results.iter().filter_map(|result| result.as_ref().err()) {
             assert!(
-                matches!(lost, Error::Taken { owner: Some(owner), .. } if owner == winners[0].id()),
+                matches!(lost, Error::UniqueViolation { owner: Some(owner), .. } if owner == winners[0].id()),
                 "{lost:?}"
             );
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use keyloom::{Change, Db, Error, Finding, Problem, Repair};
-use keyloom_store::{Delete, Put, Reference, Store};
+use keyloom_store::{Delete, MemoryStore, Put, Store};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use keyloom_value::Item;
 use pollster::block_on;
@@ -83,7 +83,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_a_verification_panic(text in "([0-9]{0,20}\\.[0-9a-fA-F]{0,8}\\.[0-9a-f]{0,8})|\\PC{0,20}") {
-        let store: Arc<dyn Store> = Arc::new(Reference::new(Arc::new(ManualClock::new())));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         let db = block_on(open(ROOMS, store));
         match block_on(db.verify_page(Repair::Yes, Some(&text))) {
             Ok(page) => prop_assert!(page.findings.is_empty()),
@@ -152,7 +152,7 @@ fn write_at_random(db: &Db, seed: u64) {
             | Err(
                 Error::NotFound { .. }
                 | Error::TargetGone { .. }
-                | Error::Taken { .. }
+                | Error::UniqueViolation { .. }
                 | Error::SameTwice { .. }
                 | Error::Contended,
             ) => {}

@@ -237,7 +237,7 @@ fn rows_beside_a_job_are_there_as_long_as_it_is() {
         block_on(db.replay(&jobs[1])).unwrap();
         block_on(db.delete("job", &jobs[2])).unwrap();
         let delete = vec![Change::delete("job", &jobs[3])];
-        block_on(db.transact_once("key", delete)).unwrap();
+        block_on(db.transact_idempotent("key", delete)).unwrap();
         settle(&db, &handlers, &clock);
         let came: BTreeSet<String> =
             receiver.bodies().iter().map(|event| event["id"].as_str().unwrap().into()).collect();

@@ -1,6 +1,6 @@
 //! How many rows one change can touch, at worst.
 
-use super::tally::tally_rows_max;
+use super::counter::counter_rows_max;
 use crate::model::{Entity, FieldType};
 
 /// As many as one transaction of DynamoDB can have.
@@ -20,5 +20,5 @@ pub(crate) fn rows_max(entity: &Entity) -> usize {
     let listed = listed.fold(0, u64::saturating_add);
     (1 + 2 * entity.uniques.len() + 3 * references)
         .saturating_add(usize::try_from(listed).unwrap_or(usize::MAX))
-        .saturating_add(tally_rows_max(entity))
+        .saturating_add(counter_rows_max(entity))
 }

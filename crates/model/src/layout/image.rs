@@ -80,7 +80,7 @@ impl Layout {
             RowName::Link { .. }
             | RowName::Guard { .. }
             | RowName::Entry { .. }
-            | RowName::Tally(_)
+            | RowName::Counter(_)
             | RowName::System => Err(Unreadable { attribute: SORT }),
         }
     }
@@ -96,7 +96,7 @@ impl Layout {
             RowName::Own(_)
             | RowName::Guard { .. }
             | RowName::Entry { .. }
-            | RowName::Tally(_)
+            | RowName::Counter(_)
             | RowName::System => Err(Unreadable { attribute: SORT }),
         }
     }

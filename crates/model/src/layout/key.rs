@@ -8,7 +8,7 @@
 //! a reference    "e", target entity, [tenant], id        2, entity, field, [tenant], id
 //! a guard        "u", entity, unique, [tenant], values   0
 //! an entry       the name of a group, see `matching.rs`  number
-//! a number       see `tally.rs`
+//! a number       see `counter.rs`
 //! Keyloom's own  "m", ...
 //! ```
 //!
@@ -18,8 +18,8 @@
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::{PARTITION, SORT};
-use super::tally::is_tally;
-use super::{Layout, Link, Matching, Tally};
+use super::counter::is_counter;
+use super::{Counter, Layout, Link, Matching};
 use crate::model::{EntityId, FieldId, FieldOrigin, UniqueId};
 
 pub(super) const ENTITY: &str = "e";
@@ -77,7 +77,7 @@ pub enum RowName {
         entity: EntityId,
     },
     /// A number that entities add up to.
-    Tally(Tally),
+    Counter(Counter),
     /// A row of Keyloom's own: models, tasks, receipts.
     System,
 }
@@ -178,9 +178,9 @@ impl Layout {
                 parts.next().is_none().then_some(())?;
                 self.row_of(target, sort)
             }
-            _ if is_tally(partition) => {
+            _ if is_counter(partition) => {
                 let key = RowKey { partition: rebuilt(partition)?, sort: rebuilt(sort)? };
-                self.tally(&key).map(RowName::Tally)
+                self.counter(&key).map(RowName::Counter)
             }
             _ => {
                 let entity = self.group_entity(partition)?;
@@ -198,7 +198,7 @@ impl Layout {
             RowName::Link { .. }
             | RowName::Guard { .. }
             | RowName::Entry { .. }
-            | RowName::Tally(_)
+            | RowName::Counter(_)
             | RowName::System => None,
         }
     }

@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::{OWNER, PENDING, VERSION};
+use super::counter::{board_of, partition_of};
 use super::key::{bytes, push_tenant, words};
 use super::matching::entry_row;
 use super::rows::push_key;
-use super::tally::{board_of, partition_of};
-use super::{EntityKey, Image, KeyTooLong, Layout, Matching, Reason, Row, RowKey, Tally};
+use super::{Counter, EntityKey, Image, KeyTooLong, Layout, Matching, Reason, Row, RowKey};
 use crate::model::{EntityId, FieldId, OnDelete, Ranking};
 
 /// What the partitions of scores begin with that deletions take from.
@@ -183,23 +183,23 @@ pub(super) fn split(deletions: &str) -> Vec<String> {
     deletions.split(' ').map(str::to_owned).collect()
 }
 
-impl Tally {
+impl Counter {
     /// Where it is kept how much deletions take of a number; nowhere if no key has room for it.
-    fn pending(&self, deletions: &[&str]) -> Option<Tally> {
+    fn pending(&self, deletions: &[&str]) -> Option<Counter> {
         let key = match self {
-            Tally::Cell(RowKey { partition, sort }) => {
+            Counter::Plain(RowKey { partition, sort }) => {
                 let mut sort = sort.clone();
                 push_key(&mut sort, &joined(deletions));
                 RowKey { partition: partition.clone(), sort }
             }
-            Tally::Score(key) => {
+            Counter::Score(key) => {
                 let (board, value) = board_of(key)?;
                 let partition = partition_of(PENDING_SCORE, &board);
                 RowKey { partition, sort: bytes(&[value, joined(deletions)]) }
             }
-            Tally::Pending(_) => return None,
+            Counter::Pending(_) => return None,
         };
-        key.fits().then_some(Tally::Pending(key))
+        key.fits().then_some(Counter::Pending(key))
     }
 }
 
@@ -307,16 +307,16 @@ impl Layout {
     /// # Errors
     ///
     /// If its values do not fit into a key.
-    pub fn pending_tallies(
+    pub fn pending_counters(
         &self,
         image: &Image,
         pending: &Pending,
-    ) -> Result<Vec<Tally>, KeyTooLong> {
-        if pending.is_empty() || !self.has_tallies(image.key.entity) {
+    ) -> Result<Vec<Counter>, KeyTooLong> {
+        if pending.is_empty() || !self.has_counters(image.key.entity) {
             return Ok(vec![]);
         }
-        let takers = pending.takers(image, |image| self.tallies(image))?;
-        Ok(takers.iter().filter_map(|(tally, takers)| tally.pending(takers)).collect())
+        let takers = pending.takers(image, |image| self.counters(image))?;
+        Ok(takers.iter().filter_map(|(counter, takers)| counter.pending(takers)).collect())
     }
 
     /// Whether the key of a number to which an entity adds leaves room for the names of all deletions
@@ -326,19 +326,19 @@ impl Layout {
     /// # Errors
     ///
     /// If it does not.
-    pub fn check_room(&self, entity: EntityId, tally: &Tally) -> Result<(), KeyTooLong> {
+    pub fn check_room(&self, entity: EntityId, counter: &Counter) -> Result<(), KeyTooLong> {
         let cleared = |link: &&super::Link| link.on_delete == OnDelete::Clear;
         let takers = 1 + self.links(entity).iter().filter(cleared).count();
         // A text in a key has a byte before it and no more than two after it.
         let room = 3 + takers * (DELETION_BYTES_MAX + 1);
-        let (key, bytes) = match tally {
-            Tally::Cell(key) => (key, key.sort.as_bytes().len()),
+        let (key, bytes) = match counter {
+            Counter::Plain(key) => (key, key.sort.as_bytes().len()),
             // What is taken of a score is kept by its value.
-            Tally::Score(key) => match board_of(key) {
+            Counter::Score(key) => match board_of(key) {
                 Some((_, value)) => (key, bytes(&[value]).as_bytes().len()),
                 None => return Ok(()),
             },
-            Tally::Pending(_) => return Ok(()),
+            Counter::Pending(_) => return Ok(()),
         };
         if bytes + room <= RowKey::SORT_BYTES_MAX {
             return Ok(());

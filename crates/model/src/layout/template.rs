@@ -1,10 +1,10 @@
 //! How the keys of an entity are made, as plain data: for people who want to see it. The keys
 //! themselves are made in `key.rs` and `rows.rs`; a test keeps both the same.
 
+use super::counter::{COUNTED, PLACE};
 use super::facets::FACETS;
 use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE};
 use super::rows::{EXPIRY, LIST, NUMBERS};
-use super::tally::{COUNTED, PLACE};
 use super::{Layout, Reason};
 use crate::model::{
     BoardId, CaseMode, CountId, Direction, Entity, EntityId, FieldId, ListId, Ranking,

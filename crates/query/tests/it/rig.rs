@@ -6,7 +6,7 @@ use keyloom_model::{EntityId, EntityKey, Image, Layout, ListId};
 use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{
     Background, ColumnSpec, Delete, Engine, IndexProjection, IndexScope, IndexSpec, KeySchema,
-    KeyType, Options, Put, Reference, Store, TableName, TableSpec, TransactAction, TransactWrite,
+    KeyType, MemoryStore, Options, Put, Store, TableName, TableSpec, TransactAction, TransactWrite,
 };
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, Name, Value};
@@ -22,7 +22,7 @@ type Make = fn() -> Arc<dyn Store>;
 pub(crate) const STORES: &[(&str, Make)] = &[("reference", reference), ("engine", engine)];
 
 fn reference() -> Arc<dyn Store> {
-    Arc::new(Reference::new(Arc::new(ManualClock::new())))
+    Arc::new(MemoryStore::new(Arc::new(ManualClock::new())))
 }
 
 fn engine() -> Arc<dyn Store> {

@@ -35,7 +35,7 @@ fn kind(error: &Error) -> Kind {
             Kind::TenantNeeded
         }
         Error::NotFound { .. } => Kind::NotFound,
-        Error::Taken { .. } => Kind::Taken,
+        Error::UniqueViolation { .. } => Kind::Taken,
         Error::Exists { .. } => Kind::Exists,
         Error::InUse { .. } => Kind::InUse,
         Error::VersionMismatch { .. } => Kind::VersionConflict,

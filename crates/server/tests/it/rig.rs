@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
 use keyloom_server::{App, Config, Credentials, DynamoDb, Limits, Server, TlsFiles};
-use keyloom_store::Reference;
+use keyloom_store::MemoryStore;
 use keyloom_testkit::ManualClock;
 use tokio::sync::oneshot;
 
@@ -48,7 +48,7 @@ pub(crate) fn config(limits: Limits, tls: Option<TlsFiles>) -> Config {
 impl Rig {
     pub(crate) fn start(setup: Setup) -> Rig {
         let clock = ManualClock::new();
-        let store = Arc::new(Reference::new(Arc::new(clock.clone())));
+        let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
         let endpoint = Endpoint::new(store, EndpointOptions::default());
         let app = DynamoDb::new(endpoint, setup.credentials, Arc::new(clock.clone()));
         Rig::serve(app.into(), clock, config(setup.limits, setup.tls))

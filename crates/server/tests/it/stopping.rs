@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyloom_dynamodb::{Endpoint, EndpointOptions};
 use keyloom_server::{Config, DynamoDb, Limits, Server, TlsFiles};
-use keyloom_store::{Reference, SystemClock};
+use keyloom_store::{MemoryStore, SystemClock};
 
 use crate::rig::{Answer, Rig, Setup, post};
 
@@ -46,7 +46,7 @@ fn a_client_that_never_ends_does_not_keep_it_from_stopping() {
 }
 
 fn bind(listen: [u8; 4], tls: Option<TlsFiles>) -> String {
-    let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
     let endpoint = Endpoint::new(store, EndpointOptions::default());
     let app = DynamoDb::new(endpoint, None, Arc::new(SystemClock));
     let config = Config {

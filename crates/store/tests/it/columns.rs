@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, Cell, ColumnPart, ColumnSpec, ColumnValue, Delete, Direction, Engine, Error,
-    KeySchema, KeyType, Members, Put, ReadColumn, Reference, Store, TableName, TableSpec,
+    KeySchema, KeyType, Members, MemoryStore, Put, ReadColumn, Store, TableName, TableSpec,
     TransactAction, TransactWrite,
 };
 use keyloom_testkit::{ManualClock, Random, SimDisk};
@@ -123,7 +123,7 @@ fn read(store: &dyn Store, read: &ReadColumn) -> Result<ColumnPart, Error> {
 #[test]
 fn columns_stay_what_the_items_imply_through_replay_and_filling() {
     let (disk, mut random) = (SimDisk::new(5), Random::new(12));
-    let reference = Reference::new(Arc::new(ManualClock::default()));
+    let reference = MemoryStore::new(Arc::new(ManualClock::default()));
     let mut engine = open(&disk).unwrap();
     let stores = |engine: &Engine, run: &dyn Fn(&dyn Store)| {
         run(engine);

@@ -7,7 +7,7 @@ use keyloom::{Entry, Error};
 use crate::operations::Input;
 
 use super::producer::{NobodyListens, Numbered, Producer};
-use super::tally::Problem;
+use super::summary::Problem;
 
 /// As many bytes as a line can have: an entity has at most 320 KB, and JSON may take six bytes
 /// for one.

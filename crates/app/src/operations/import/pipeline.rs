@@ -13,7 +13,7 @@ use crate::operations::{Progress, Talk};
 
 use super::deferred::{Component, Deferred};
 use super::producer::{Batch, Batches, Numbered, Work};
-use super::tally::{Problem, Tally};
+use super::summary::{Problem, Summary};
 
 /// Transactions that are under way together.
 const IN_FLIGHT_MAX: usize = 64;
@@ -42,7 +42,7 @@ pub(super) struct Pipeline<'a, 't> {
     in_flight: VecDeque<InFlight>,
     deferred: Deferred,
     stage: Stage,
-    tally: Tally,
+    summary: Summary,
     talk: &'a mut Talk<'t>,
     started: Instant,
     bytes_total: Option<u64>,
@@ -80,7 +80,7 @@ impl<'a, 't> Pipeline<'a, 't> {
             in_flight: VecDeque::new(),
             deferred: Deferred::default(),
             stage: Stage::Lines,
-            tally: Tally::default(),
+            summary: Summary::default(),
             talk,
             started: Instant::now(),
             bytes_total,
@@ -104,11 +104,11 @@ impl<'a, 't> Pipeline<'a, 't> {
 
     /// Whether a problem has ended it.
     pub(super) fn is_stopped(&self) -> bool {
-        self.on_problem == OnProblem::Stop && self.tally.not_imported > 0
+        self.on_problem == OnProblem::Stop && self.summary.not_imported > 0
     }
 
     /// Ends everything that was begun, and what had to wait for it.
-    pub(super) async fn finish(mut self, layout: &Layout) -> Result<Tally, String> {
+    pub(super) async fn finish(mut self, layout: &Layout) -> Result<Summary, String> {
         self.drain().await?;
         self.stage = Stage::Deferred;
         let batches = Batches::new(layout);
@@ -133,8 +133,8 @@ impl<'a, 't> Pipeline<'a, 't> {
             self.push(Work::Batch(rest, self.bytes_total.unwrap_or_default())).await?;
         }
         self.drain().await?;
-        self.tally.milliseconds = self.started.elapsed().as_millis() as u64;
-        Ok(self.tally)
+        self.summary.milliseconds = self.started.elapsed().as_millis() as u64;
+        Ok(self.summary)
     }
 
     async fn begin(&mut self, begun: InFlight) -> Result<(), String> {
@@ -174,7 +174,7 @@ impl<'a, 't> Pipeline<'a, 't> {
             Some(InFlight::Bad(problem)) => self.tell(problem),
             Some(InFlight::Batch { sent, bytes_read }) => {
                 self.end_batch(sent).await?;
-                let (count, total) = (self.tally.imported(), self.bytes_total);
+                let (count, total) = (self.summary.imported(), self.bytes_total);
                 self.talk.progress(Progress { count, done: bytes_read, total })
             }
             Some(InFlight::Circle(sent)) => self.end_circle(sent).await,
@@ -185,7 +185,7 @@ impl<'a, 't> Pipeline<'a, 't> {
     /// line by line, so that each has its own answer.
     async fn end_batch(&mut self, Sent { mut entries, answer }: Sent) -> Result<(), String> {
         match (answered(answer).await?, entries.len()) {
-            (Ok(imported), _) => self.tally.count(&imported),
+            (Ok(imported), _) => self.summary.count(&imported),
             (Err(error), _) if is_fatal(&error) => return Err(error.to_string()),
             (Err(error), 0 | 1) => {
                 if let Some(entry) = entries.pop() {
@@ -216,7 +216,7 @@ impl<'a, 't> Pipeline<'a, 't> {
     async fn end_circle(&mut self, Sent { entries, answer }: Sent) -> Result<(), String> {
         let error = match answered(answer).await? {
             Ok(imported) => {
-                self.tally.count(&imported);
+                self.summary.count(&imported);
                 return Ok(());
             }
             Err(error) if is_fatal(&error) => return Err(error.to_string()),
@@ -247,7 +247,7 @@ impl<'a, 't> Pipeline<'a, 't> {
             return Ok(());
         }
         self.talk.problem(format!("line {}: {}", problem.line, problem.reason))?;
-        self.tally.add(problem);
+        self.summary.add(problem);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::SyncSender;
 use keyloom::Entry;
 use keyloom_model::{Entity, EntityId, Layout};
 
-use super::tally::Problem;
+use super::summary::Problem;
 
 /// As many rows as a transaction can touch.
 const ROWS_MAX: usize = 100;

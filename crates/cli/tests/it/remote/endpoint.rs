@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use keyloom_dynamodb::{Endpoint, EndpointOptions, Keys, Remote, RemoteOptions};
 use keyloom_server::{Config, DynamoDb, Limits, Server};
-use keyloom_store::Reference;
+use keyloom_store::MemoryStore;
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use tokio::sync::oneshot;
@@ -17,14 +17,14 @@ pub(crate) const ATTEMPTS_MAX: u32 = 2;
 /// A server that stops when it is dropped.
 pub(crate) struct OwnEndpoint {
     pub(crate) url: String,
-    pub(crate) store: Arc<Reference>,
+    pub(crate) store: Arc<MemoryStore>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl OwnEndpoint {
     pub(crate) fn start(clock: &ManualClock) -> OwnEndpoint {
-        let store = Arc::new(Reference::new(Arc::new(clock.clone())));
+        let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
         let options =
             EndpointOptions { clock: Arc::new(clock.clone()), ..EndpointOptions::default() };
         let endpoint = Endpoint::new(store.clone(), options);

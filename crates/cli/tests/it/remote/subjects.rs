@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_dynamodb::Remote;
-use keyloom_store::{Reference, Store};
+use keyloom_store::{MemoryStore, Store};
 use keyloom_testkit::{ManualClock, Subject};
 
 use super::endpoint::{ATTEMPTS_MAX, OwnEndpoint, remote};
@@ -12,7 +12,7 @@ use super::endpoint::{ATTEMPTS_MAX, OwnEndpoint, remote};
 pub(crate) struct Ours {
     // Before the endpoint, so that its connections are closed when the endpoint stops.
     remote: Arc<Remote>,
-    store: Arc<Reference>,
+    store: Arc<MemoryStore>,
     clock: ManualClock,
     _endpoint: OwnEndpoint,
 }

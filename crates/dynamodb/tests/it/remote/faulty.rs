@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keyloom_dynamodb::{Endpoint, EndpointOptions, Keys, Remote, RemoteOptions, Reply};
-use keyloom_store::{Reference, Store};
+use keyloom_store::{MemoryStore, Store};
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use serde_json::{Value, json};
@@ -57,14 +57,14 @@ pub(crate) struct Faulty {
     shared: Arc<Shared>,
     url: String,
     /// What is behind it.
-    pub(crate) store: Arc<Reference>,
+    pub(crate) store: Arc<MemoryStore>,
 }
 
 impl Faulty {
     /// One with the table, and without faults so far.
     pub(crate) fn start() -> Faulty {
         let clock = Arc::new(ManualClock::new());
-        let store = Arc::new(Reference::new(clock.clone()));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
         block_on(store.create_table(spec())).unwrap();
         let options = EndpointOptions { clock, ..EndpointOptions::default() };
         let shared = Arc::new(Shared {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use keyloom_dynamodb::Remote;
 use keyloom_store::{
-    BatchAction, BatchWrite, CancelReason, Check, Delete, Error, Get, OnFailure, Put, Read,
-    Reference, Returns, Scan, Store, TransactAction, TransactGet, TransactWrite, UpdateItem,
+    BatchAction, BatchWrite, CancelReason, Check, Delete, Error, Get, MemoryStore, OnFailure, Put,
+    Read, Returns, Scan, Store, TransactAction, TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_testkit::{ManualClock, Random};
 use keyloom_value::{Condition, Item, Path};
@@ -50,7 +50,7 @@ enum Answer {
 struct World {
     server: Faulty,
     remote: Remote,
-    mirror: Reference,
+    mirror: MemoryStore,
 }
 
 #[test]
@@ -69,7 +69,7 @@ impl World {
     fn new(seed: u64) -> World {
         let server = Faulty::start();
         let remote = server.remote(ATTEMPTS_MAX, PATIENT);
-        let mirror = Reference::new(std::sync::Arc::new(ManualClock::new()));
+        let mirror = MemoryStore::new(std::sync::Arc::new(ManualClock::new()));
         block_on(mirror.create_table(spec())).unwrap();
         server.plan(weather(Random::new(!seed)));
         World { server, remote, mirror }

@@ -46,7 +46,7 @@ impl World {
                     self.compare_things();
                     return;
                 }
-                Err(Error::Taken { .. }) => self.settle_rivals(),
+                Err(Error::UniqueViolation { .. }) => self.settle_rivals(),
                 Err(error) => panic!("the backfill fails: {error}"),
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{DELETION, PARTITION, SORT};
-use keyloom_model::{Layout, OwnRow, RowName, Tally, is_tally};
+use keyloom_model::{Counter, Layout, OwnRow, RowName, is_counter};
 use keyloom_store::{Scan, Store, TableName};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -62,31 +62,32 @@ pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item
 
 /// Numbers that entities add up to, by their keys; what is nothing need not be there.
 pub(crate) fn numbers(rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
-    let rows = rows.iter().filter(|row| is_number(row) && Tally::number(row) != Some(0));
+    let rows = rows.iter().filter(|row| is_number(row) && Counter::number(row) != Some(0));
     rows.map(|row| (key(row), row.clone())).collect()
 }
 
 /// The numbers that entities add up to.
 pub(crate) fn implied_numbers(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
-    let (mut sums, mut steps) = (BTreeMap::<Tally, i64>::new(), vec![]);
+    let (mut sums, mut steps) = (BTreeMap::<Counter, i64>::new(), vec![]);
     for row in own {
-        let taken = layout.pending_tallies(&row.image, &row.pending).expect("keys are short");
-        for tally in layout.tallies(&row.image).expect("keys are short").into_iter().chain(taken) {
-            *sums.entry(tally).or_default() += 1;
+        let taken = layout.pending_counters(&row.image, &row.pending).expect("keys are short");
+        for counter in layout.counters(&row.image).expect("keys are short").into_iter().chain(taken)
+        {
+            *sums.entry(counter).or_default() += 1;
         }
     }
-    for (tally, sum) in &sums {
-        steps.extend(tally.steps(*sum).into_iter().map(Tally::Cell));
+    for (counter, sum) in &sums {
+        steps.extend(counter.steps(*sum).into_iter().map(Counter::Plain));
     }
     for step in steps {
         *sums.entry(step).or_default() += 1;
     }
-    let rows = sums.iter().filter_map(|(tally, sum)| tally.row(*sum));
+    let rows = sums.iter().filter_map(|(counter, sum)| counter.row(*sum));
     rows.map(|row| (key(&row), row)).collect()
 }
 
 fn is_number(row: &Item) -> bool {
-    is_tally(row.get(PARTITION).and_then(Value::as_b).expect("a key"))
+    is_counter(row.get(PARTITION).and_then(Value::as_b).expect("a key"))
 }
 
 fn key(row: &Item) -> Vec<u8> {

@@ -64,7 +64,7 @@ pub(crate) fn kind_of(error: &Error) -> Kind {
         Error::Fields { .. } => Kind::Fields,
         Error::NotFound { .. } => Kind::NotFound,
         Error::Exists { .. } => Kind::Exists,
-        Error::Taken { .. } => Kind::Taken,
+        Error::UniqueViolation { .. } => Kind::Taken,
         Error::VersionMismatch { .. } => Kind::VersionMismatch,
         Error::InUse { .. } => Kind::InUse,
         Error::TargetGone { .. } => Kind::TargetGone,

@@ -1,7 +1,7 @@
 //! What operations that change one entity have in common.
 
 use hyper::header::HeaderName;
-use keyloom::{Change, Error, Once, Record};
+use keyloom::{Change, Error, Idempotent, Record};
 use keyloom_model::Entity;
 
 use super::super::call::{Call, Reply, Tags};
@@ -35,11 +35,11 @@ impl Done {
 pub(crate) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, Problem> {
     let changes = changes.into_iter().map(Change::from_client).collect();
     let done = match call.idempotency_key()? {
-        None => call.db.transact(changes).await.map(Once::Now),
+        None => call.db.transact(changes).await.map(Idempotent::Applied),
         // Each token has keys of its own, as each tenant has.
         Some(key) => {
             let token = call.caller.token.as_deref().unwrap_or_default();
-            call.db.transact_once(&format!("{token} {key}"), changes).await
+            call.db.transact_idempotent(&format!("{token} {key}"), changes).await
         }
     };
     let done = done.map_err(|error| match (&error, call.if_match()) {
@@ -52,7 +52,7 @@ pub(crate) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, 
         }
         _ => Problem::from(error),
     })?;
-    let is_replayed = matches!(done, Once::Before(_));
+    let is_replayed = matches!(done, Idempotent::Replayed(_));
     Ok(Done { records: done.records(), is_replayed })
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use keyloom::SystemEntropy;
 use keyloom_server::{AdminToken, AdminTokenError, Role, TokenRequest, Tokens};
-use keyloom_store::{Reference, Time};
+use keyloom_store::{MemoryStore, Time};
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 
-fn tokens(store: &Arc<Reference>, clock: &ManualClock) -> Tokens {
+fn tokens(store: &Arc<MemoryStore>, clock: &ManualClock) -> Tokens {
     let clock = Arc::new(clock.clone());
     block_on(Tokens::open(store.clone(), clock, Arc::new(SystemEntropy))).unwrap()
 }
@@ -20,7 +20,7 @@ fn generated() -> String {
 #[test]
 fn servers_that_start_together_create_it_once() {
     let clock = ManualClock::new();
-    let store = Arc::new(Reference::new(Arc::new(clock.clone())));
+    let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
     let all: Vec<Tokens> = (0..8).map(|_| tokens(&store, &clock)).collect();
     let admin = AdminToken::new(&generated()).unwrap();
     std::thread::scope(|scope| {
@@ -37,7 +37,7 @@ fn servers_that_start_together_create_it_once() {
 #[test]
 fn what_is_not_an_admins_token_is_refused() {
     let clock = ManualClock::new();
-    let store = Arc::new(Reference::new(Arc::new(clock.clone())));
+    let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
     let tokens = tokens(&store, &clock);
     let create = |role, expires| {
         let request = TokenRequest { role, tenant: None, name: String::new(), expires };

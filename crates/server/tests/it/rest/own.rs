@@ -7,7 +7,7 @@ use keyloom_server::{
     Kind, OwnAnswer, OwnReply, OwnRequest, OwnRoute, OwnShape, Problem, Rest, RestOptions, Role,
     Tokens,
 };
-use keyloom_store::Reference;
+use keyloom_store::MemoryStore;
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use serde_json::json;
@@ -93,7 +93,7 @@ fn what_is_closed_no_request_does() {
 #[test]
 fn only_what_is_there_can_be_closed() {
     let clock = Arc::new(ManualClock::new());
-    let store = Arc::new(Reference::new(clock.clone()));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
     let db = block_on(Db::open(&app("tasks"), store.clone())).unwrap();
     for closed in [&["change_tsak"][..], &["openapi"]] {
         let closed: &'static [&'static str] = closed.to_vec().leak();

@@ -7,7 +7,7 @@ use keyloom::{Db, Options, Store, SystemEntropy};
 use keyloom_server::{
     Config, Limits, OwnRoute, Rest, RestOptions, Role, Route, TlsFiles, TokenRequest, Tokens,
 };
-use keyloom_store::{Background, Engine, Options as EngineOptions, Reference};
+use keyloom_store::{Background, Engine, MemoryStore, Options as EngineOptions};
 use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 
@@ -56,7 +56,7 @@ impl Setup {
 }
 
 fn reference(clock: &ManualClock) -> Arc<dyn Store> {
-    Arc::new(Reference::new(Arc::new(clock.clone())))
+    Arc::new(MemoryStore::new(Arc::new(clock.clone())))
 }
 
 /// An engine on a disk in memory.

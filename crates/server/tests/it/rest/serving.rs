@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use keyloom::SystemEntropy;
 use keyloom_server::{Config, Limits, Rest, RestOptions, Role, Server, TokenRequest, Tokens};
-use keyloom_store::{Reference, SystemClock};
+use keyloom_store::{MemoryStore, SystemClock};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn an_open_server_knows_its_own_machine_alone() {
 fn bind(listen: [u8; 4], door: Door) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let store = Arc::new(Reference::new(Arc::new(SystemClock)));
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
         let db = keyloom::Db::open(&app("tasks"), store.clone()).await.unwrap();
         let tokens = Tokens::open(store, Arc::new(SystemClock), Arc::new(SystemEntropy)).await;
         let tokens = tokens.unwrap();

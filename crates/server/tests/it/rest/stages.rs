@@ -294,7 +294,7 @@ fn fill(model: &Model, db: &Db, whose: &Whose<'_>, random: &mut Random) -> Vec<T
                 match block_on(db.transact(vec![change])) {
                     Ok(mut made) => made.pop().flatten(),
                     // Values of small pools collide, and null is not anything: others are drawn.
-                    Err(Error::Taken { .. } | Error::Fields { .. }) => None,
+                    Err(Error::UniqueViolation { .. } | Error::Fields { .. }) => None,
                     Err(error) => panic!("{error}"),
                 }
             };

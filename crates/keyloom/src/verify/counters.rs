@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{RowKey, RowName, Tally, is_tally};
+use keyloom_model::{Counter, RowKey, RowName, is_counter};
 use keyloom_store::{Delete, Read, Scan, TransactAction};
 use keyloom_value::{Condition, Item, Path, Value};
 
@@ -22,7 +22,7 @@ struct Recount {
     from: u64,
     /// The last one.
     to: u64,
-    numbers: BTreeMap<Tally, Counted>,
+    numbers: BTreeMap<Counter, Counted>,
 }
 
 #[derive(Default)]
@@ -34,20 +34,20 @@ struct Counted {
 }
 
 impl Recount {
-    fn number(&mut self, tally: Tally) -> Option<&mut Counted> {
-        if !(self.from..=self.to).contains(&hash(tally.key())) {
+    fn number(&mut self, counter: Counter) -> Option<&mut Counted> {
+        if !(self.from..=self.to).contains(&hash(counter.key())) {
             return None;
         }
         while self.numbers.len() >= NUMBERS_MAX && self.to > self.from {
             self.to = self.from + (self.to - self.from) / 2;
             let to = self.to;
-            self.numbers.retain(|tally, _| hash(tally.key()) <= to);
+            self.numbers.retain(|counter, _| hash(counter.key()) <= to);
         }
-        (hash(tally.key()) <= self.to).then(|| self.numbers.entry(tally).or_default())
+        (hash(counter.key()) <= self.to).then(|| self.numbers.entry(counter).or_default())
     }
 
-    fn add(&mut self, tally: Tally) {
-        if let Some(counted) = self.number(tally) {
+    fn add(&mut self, counter: Counter) {
+        if let Some(counted) = self.number(counter) {
             counted.expected += 1;
         }
     }
@@ -55,18 +55,18 @@ impl Recount {
 
 impl Verifier<'_> {
     /// Where numbers begin to be verified, if there are any.
-    pub(super) fn first_tally(&self) -> Option<At> {
+    pub(super) fn first_counter(&self) -> Option<At> {
         let layouts = &self.schema.layouts;
         let formers = layouts.before.values().map(|former| &former.layout);
         let mut all = formers.chain([&layouts.current]);
         let has_any = all
-            .any(|layout| layout.model().entities().any(|(entity, _)| layout.has_tallies(entity)));
+            .any(|layout| layout.model().entities().any(|(entity, _)| layout.has_counters(entity)));
         has_any.then_some(At::Numbers(0))
     }
 
     /// A part of the numbers. A store that holds no moment cannot count while others write: there
     /// they are not verified.
-    pub(super) async fn tallies_page(&self, from: u64, rows: u64) -> Result<VerifyPage, Error> {
+    pub(super) async fn counters_page(&self, from: u64, rows: u64) -> Result<VerifyPage, Error> {
         let (mut findings, mut next) = (vec![], None);
         match self.shared.store.snapshot().await {
             Err(keyloom_store::Error::Unsupported { .. }) => {}
@@ -74,8 +74,8 @@ impl Verifier<'_> {
                 let recount = self.recount(&*moment?, from).await?;
                 next = recount.to.checked_add(1).map(At::Numbers);
                 // Steps before scores: who mends a score adds to its steps.
-                for (tally, counted) in &recount.numbers {
-                    self.number_of(tally, counted, &mut findings).await?;
+                for (counter, counted) in &recount.numbers {
+                    self.number_of(counter, counted, &mut findings).await?;
                 }
             }
         }
@@ -104,14 +104,14 @@ impl Verifier<'_> {
             Some(RowName::Own(_)) => {
                 // What cannot be read adds to nothing; it is found on its own.
                 let own = layouts.current.read_own(&row).ok();
-                let tallies = own.and_then(|own| layouts.tallies_before(&own).ok());
-                tallies.into_iter().flatten().for_each(|tally| recount.add(tally));
+                let counters = own.and_then(|own| layouts.counters_before(&own).ok());
+                counters.into_iter().flatten().for_each(|counter| recount.add(counter));
             }
-            Some(RowName::Tally(tally)) => {
-                for step in tally.steps(Tally::number(&row).unwrap_or(0)) {
-                    recount.add(Tally::Cell(step));
+            Some(RowName::Counter(counter)) => {
+                for step in counter.steps(Counter::number(&row).unwrap_or(0)) {
+                    recount.add(Counter::Plain(step));
                 }
-                if let Some(counted) = recount.number(tally) {
+                if let Some(counted) = recount.number(counter) {
                     counted.found = Some(row);
                 }
             }
@@ -127,23 +127,23 @@ impl Verifier<'_> {
 
     async fn number_of(
         &self,
-        tally: &Tally,
+        counter: &Counter,
         counted: &Counted,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let Counted { expected, found } = counted;
-        if *found == tally.row(*expected) {
+        if *found == counter.row(*expected) {
             return Ok(());
         }
-        let number = found.as_ref().and_then(Tally::number);
+        let number = found.as_ref().and_then(Counter::number);
         if let (0, Some(0), Some(row)) = (expected, number, found) {
             return self.forget_zero(row).await;
         }
         let remedy = match self.repair {
             Repair::No => Remedy::NotAsked,
-            Repair::Yes => self.recounted(tally, (found.as_ref(), *expected)).await?,
+            Repair::Yes => self.recounted(counter, (found.as_ref(), *expected)).await?,
         };
-        let row = show_key(&tally.key().to_item());
+        let row = show_key(&counter.key().to_item());
         let problem = Problem::WrongNumber { row, expected: *expected, found: number };
         findings.push(self.finding(None, problem, remedy));
         Ok(())
@@ -151,12 +151,12 @@ impl Verifier<'_> {
 
     async fn recounted(
         &self,
-        tally: &Tally,
+        counter: &Counter,
         (found, expected): (Option<&Item>, i64),
     ) -> Result<Remedy, Error> {
         let mut steps = BTreeMap::new();
-        add_steps(tally, (found.and_then(Tally::number).unwrap_or(0), expected), &mut steps);
-        let mut actions = vec![rewrite(&self.shared.table, tally, (found, expected))];
+        add_steps(counter, (found.and_then(Counter::number).unwrap_or(0), expected), &mut steps);
+        let mut actions = vec![rewrite(&self.shared.table, counter, (found, expected))];
         actions.extend(add_all(&self.shared.table, steps));
         self.mend(actions).await
     }
@@ -165,7 +165,7 @@ impl Verifier<'_> {
     /// left, also of a count that is not there any more.
     pub(super) fn is_zero(row: &Item) -> bool {
         let partition = row.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
-        is_tally(partition) && Tally::number(row) == Some(0)
+        is_counter(partition) && Counter::number(row) == Some(0)
     }
 
     /// Removes a number that is nothing, if it may write.

@@ -17,18 +17,18 @@ const KEY_BYTES_MAX: usize = 255;
 /// What came of changes that happen once: for each what the entity was afterwards; none if it was
 /// deleted.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Once {
+pub enum Idempotent {
     /// They have happened now.
-    Now(Vec<Option<Record>>),
+    Applied(Vec<Option<Record>>),
     /// They happened before: this is what was answered then, whatever has changed since.
-    Before(Vec<Option<Record>>),
+    Replayed(Vec<Option<Record>>),
 }
 
-impl Once {
+impl Idempotent {
     /// The answer, whenever it was given.
     pub fn records(self) -> Vec<Option<Record>> {
         match self {
-            Once::Now(records) | Once::Before(records) => records,
+            Idempotent::Applied(records) | Idempotent::Replayed(records) => records,
         }
     }
 }
@@ -44,7 +44,11 @@ impl Db {
     /// As [`Db::transact`]; [`Error::KeyReused`] if other changes happened with this key;
     /// [`Error::KeyUnfit`] unless it has 1 to 255 bytes; [`Error::AnswerTooLarge`] if what the
     /// entities are afterwards is larger than a row can be.
-    pub fn transact_once<'a>(&'a self, key: &'a str, changes: Vec<Change>) -> Answer<'a, Once> {
+    pub fn transact_idempotent<'a>(
+        &'a self,
+        key: &'a str,
+        changes: Vec<Change>,
+    ) -> Answer<'a, Idempotent> {
         Box::pin(async move {
             let (bytes, bytes_max) = (key.len(), KEY_BYTES_MAX);
             if bytes == 0 || bytes > bytes_max {
@@ -64,8 +68,8 @@ impl Db {
                 self.shared.store.delete(Delete::new(&self.shared.table, key)).await?;
             }
             Ok(match done {
-                Done::Now(images) => Once::Now(Record::all(&schema, images)),
-                Done::Before(images) => Once::Before(Record::all(&schema, images)),
+                Done::Now(images) => Idempotent::Applied(Record::all(&schema, images)),
+                Done::Before(images) => Idempotent::Replayed(Record::all(&schema, images)),
             })
         })
     }

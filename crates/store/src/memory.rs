@@ -8,4 +8,4 @@ mod state;
 mod store;
 mod table;
 
-pub use store::Reference;
+pub use store::MemoryStore;

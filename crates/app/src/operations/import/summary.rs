@@ -17,7 +17,7 @@ pub struct Problem {
 
 /// How many entries became what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct Summary {
     /// Entities that were not there.
     pub created: u64,
     /// Entities that were there with the same fields.
@@ -32,7 +32,7 @@ pub struct Tally {
     pub milliseconds: u64,
 }
 
-impl Tally {
+impl Summary {
     pub(super) fn count(&mut self, imported: &[Imported]) {
         for one in imported {
             match one {

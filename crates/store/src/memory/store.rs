@@ -16,17 +16,17 @@ use crate::{
 /// A store in memory that is obviously right.
 ///
 /// Every call takes one lock and looks at every item of its table: O(n) a call, O(n log n) a page.
-/// Nothing survives the process. Items that have expired stay until [`Reference::expire`], and the
+/// Nothing survives the process. Items that have expired stay until [`MemoryStore::expire`], and the
 /// change feed is kept for ever.
-pub struct Reference {
+pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
 }
 
-impl Reference {
+impl MemoryStore {
     /// A store without tables.
-    pub fn new(clock: Arc<dyn Clock>) -> Reference {
-        Reference { clock, state: Mutex::default() }
+    pub fn new(clock: Arc<dyn Clock>) -> MemoryStore {
+        MemoryStore { clock, state: Mutex::default() }
     }
 
     /// Deletes the items whose time to live has ended; returns how many that were.
@@ -41,7 +41,7 @@ impl Reference {
     }
 }
 
-impl Read for Reference {
+impl Read for MemoryStore {
     fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
         Box::pin(async move { Ok(self.state().tables.keys().cloned().collect()) })
     }
@@ -75,7 +75,7 @@ impl Read for Reference {
     }
 }
 
-impl Sets for Reference {
+impl Sets for MemoryStore {
     fn set_sizes(&self, table: TableName, sets: Vec<SetName>) -> Answer<'_, Vec<u64>> {
         Box::pin(async move {
             let state = self.state();
@@ -98,7 +98,7 @@ impl Sets for Reference {
     }
 }
 
-impl Store for Reference {
+impl Store for MemoryStore {
     fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
         Box::pin(async move { self.state().create(spec, self.clock.now()) })
     }
@@ -134,7 +134,7 @@ impl Store for Reference {
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
         Box::pin(async move {
             let state = Mutex::new(self.state().clone());
-            let frozen: Arc<dyn Read> = Arc::new(Reference { clock: self.clock.clone(), state });
+            let frozen: Arc<dyn Read> = Arc::new(MemoryStore { clock: self.clock.clone(), state });
             Ok(frozen)
         })
     }

@@ -1,4 +1,4 @@
-//! Numbers that entities add up to: counts, and what boards rank by. `tallies(image)` says to which
+//! Numbers that entities add up to: counts, and what boards rank by. `counters(image)` says to which
 //! of them an entity adds 1; whoever changes it adds the difference, so they are always the sum.
 //!
 //! ```text
@@ -31,9 +31,9 @@ const RANKED_SLOT: Slot = Slot(0);
 
 /// A row that holds a number, to which entities add.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tally {
+pub enum Counter {
     /// The number is all there is.
-    Cell(RowKey),
+    Plain(RowKey),
     /// How many entities have a value that a board ranks. It is on the board with this score.
     Score(RowKey),
     /// How much deletions are about to take of another number. There is no row for nothing.
@@ -53,11 +53,11 @@ pub struct RankedPlace {
     pub steps: KeyBytes,
 }
 
-impl Tally {
+impl Counter {
     /// Where it is.
     pub fn key(&self) -> &RowKey {
         match self {
-            Tally::Cell(key) | Tally::Score(key) | Tally::Pending(key) => key,
+            Counter::Plain(key) | Counter::Score(key) | Counter::Pending(key) => key,
         }
     }
 
@@ -68,7 +68,7 @@ impl Tally {
         }
         let mut row = self.key().to_item();
         row.insert(COUNT, number);
-        if let Tally::Score(key) = self {
+        if let Counter::Score(key) = self {
             let (board, value) = board_of(key)?;
             let mut sort = Score::new(&Number::from(number)).into_key();
             push_key(&mut sort, &value);
@@ -81,18 +81,18 @@ impl Tally {
     /// The steps to which a score of this number adds.
     pub fn steps(&self, number: i64) -> Vec<RowKey> {
         match self {
-            Tally::Score(key) if number != 0 => {
+            Counter::Score(key) if number != 0 => {
                 let board = board_of(key).map(|(board, _)| board).unwrap_or_default();
                 steps(&partition_of(STEP, &board), &Number::from(number))
             }
-            Tally::Cell(_) | Tally::Score(_) | Tally::Pending(_) => vec![],
+            Counter::Plain(_) | Counter::Score(_) | Counter::Pending(_) => vec![],
         }
     }
 
     /// Where a score is ranked: the partition of its place, what its sort key ends with, and the
     /// partition of the steps. Nowhere, if it is no score.
     pub fn ranking(&self) -> Option<RankedPlace> {
-        let Tally::Score(key) = self else { return None };
+        let Counter::Score(key) = self else { return None };
         let (board, value) = board_of(key)?;
         let (place, steps) = (partition_of(PLACE, &board), partition_of(STEP, &board));
         Some(RankedPlace { slot: RANKED_SLOT, place, ending: bytes(&[value]), steps })
@@ -101,8 +101,8 @@ impl Tally {
     /// The most rows that adding to it touches.
     pub fn rows_max(&self) -> usize {
         match self {
-            Tally::Cell(_) | Tally::Pending(_) => 1,
-            Tally::Score(_) => SCORE_ROWS_MAX,
+            Counter::Plain(_) | Counter::Pending(_) => 1,
+            Counter::Score(_) => SCORE_ROWS_MAX,
         }
     }
 
@@ -118,9 +118,9 @@ impl Layout {
     /// # Errors
     ///
     /// If its values do not fit into a key.
-    pub fn tallies(&self, image: &Image) -> Result<Vec<Tally>, KeyTooLong> {
+    pub fn counters(&self, image: &Image) -> Result<Vec<Counter>, KeyTooLong> {
         let entity = self.model().entity(image.key.entity);
-        let mut tallies = vec![];
+        let mut counters = vec![];
         for (id, count) in entity.counts() {
             let Some(by) = self.values_if(&count.filter, &count.by, image) else { continue };
             let tenant = image.key.tenant.as_ref();
@@ -132,33 +132,33 @@ impl Layout {
                     push_key(&mut sort, &Value::from(u64::from(shard(&image.key.id, count))));
                 }
                 check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_count(entity, count))?;
-                tallies.push(Tally::Cell(RowKey { partition: partition.clone(), sort }));
+                counters.push(Counter::Plain(RowKey { partition: partition.clone(), sort }));
             }
         }
         for (_, board) in entity.boards() {
-            tallies.extend(self.board_tallies(entity, board, image)?);
+            counters.extend(self.board_counters(entity, board, image)?);
         }
-        Ok(tallies)
+        Ok(counters)
     }
 
-    fn board_tallies(
+    fn board_counters(
         &self,
         entity: &Entity,
         board: &Board,
         image: &Image,
-    ) -> Result<Vec<Tally>, KeyTooLong> {
+    ) -> Result<Vec<Counter>, KeyTooLong> {
         let Some(by) = self.values_if(&board.filter, &board.by, image) else { return Ok(vec![]) };
         let tenant = image.key.tenant.as_ref();
         match board.ranking {
             Ranking::Count(field) => {
                 let Some(value) = image.value(self, field) else { return Ok(vec![]) };
                 let key = ranked_key((entity, board, field), (tenant, &by), &value)?;
-                Ok(vec![Tally::Score(key)])
+                Ok(vec![Counter::Score(key)])
             }
             Ranking::Field(field) => {
                 let Some(Value::N(score)) = image.value(self, field) else { return Ok(vec![]) };
                 let partition = board_key(STEP, (entity, board), (tenant, &by))?;
-                Ok(steps(&partition, &score).into_iter().map(Tally::Cell).collect())
+                Ok(steps(&partition, &score).into_iter().map(Counter::Plain).collect())
             }
         }
     }
@@ -195,13 +195,13 @@ impl Layout {
     }
 
     /// Whether entities of a kind add to numbers.
-    pub fn has_tallies(&self, entity: EntityId) -> bool {
+    pub fn has_counters(&self, entity: EntityId) -> bool {
         let entity = self.model().entity(entity);
         !entity.counts.is_empty() || !entity.boards.is_empty()
     }
 
     /// The number that a row holds, as its key says, if the model has such numbers.
-    pub fn tally(&self, key: &RowKey) -> Option<Tally> {
+    pub fn counter(&self, key: &RowKey) -> Option<Counter> {
         let parts = KeyBytes::decode(key.partition.as_bytes()).ok()?;
         let [letter, entity, name, ..] = &parts[..] else { return None };
         let entity = self.model().entity(self.model().find(entity.as_s()?)?);
@@ -211,15 +211,15 @@ impl Layout {
             COUNTED => {
                 entity.find_count(name.as_s()?)?;
                 let is_pending = Layout::takers_of_cell(key.sort.as_bytes()).is_some();
-                Some(if is_pending { Tally::Pending } else { Tally::Cell }(key.clone()))
+                Some(if is_pending { Counter::Pending } else { Counter::Plain }(key.clone()))
             }
             STEP => {
                 let is_pending = Layout::takers_of_step(key.sort.as_bytes()).is_some();
-                let tally = if is_pending { Tally::Pending } else { Tally::Cell };
-                has_board().then(|| tally(key.clone()))
+                let counter = if is_pending { Counter::Pending } else { Counter::Plain };
+                has_board().then(|| counter(key.clone()))
             }
-            PENDING_SCORE => has_board().then(|| Tally::Pending(key.clone())),
-            RANKED => has_board().then(|| Tally::Score(key.clone())),
+            PENDING_SCORE => has_board().then(|| Counter::Pending(key.clone())),
+            RANKED => has_board().then(|| Counter::Score(key.clone())),
             _ => None,
         }
     }
@@ -356,7 +356,7 @@ impl Layout {
 }
 
 /// Whether a row is one of numbers, of this model or another.
-pub fn is_tally(partition: &[u8]) -> bool {
+pub fn is_counter(partition: &[u8]) -> bool {
     let letter = KeyBytes::decode_part(partition).ok();
     letter.is_some_and(|(letter, _)| {
         [COUNTED, STEP, RANKED, PENDING_SCORE].into_iter().any(|known| letter.as_s() == Some(known))
@@ -365,7 +365,7 @@ pub fn is_tally(partition: &[u8]) -> bool {
 
 /// The most rows that the counts and boards of an entity touch in one change: what is taken from,
 /// and what is added to.
-pub(crate) fn tally_rows_max(entity: &Entity) -> usize {
+pub(crate) fn counter_rows_max(entity: &Entity) -> usize {
     let cells = |count: &Count| 1usize.checked_shl(count.split.len() as u32);
     let counts = entity.counts.iter().map(|count| cells(count).unwrap_or(usize::MAX / 4));
     let boards = entity.boards.iter().map(|board| match board.ranking {

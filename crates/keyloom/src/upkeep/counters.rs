@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{COUNT, PARTITION};
-use keyloom_model::{RowKey, Tally};
+use keyloom_model::{Counter, RowKey};
 use keyloom_store::{
     AddNumber, Delete, Get, Put, Rank, Store, TableName, TransactAction, UpdateItem,
 };
@@ -17,27 +17,27 @@ use crate::error::Error;
 
 /// What is added to which numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Tallies {
+pub(crate) struct Counters {
     table: Option<TableName>,
     /// Whether they take actions of the transaction.
     are_actions: bool,
-    changes: BTreeMap<Tally, i64>,
+    changes: BTreeMap<Counter, i64>,
 }
 
-impl Tallies {
-    pub(crate) fn new(table: &TableName, are_actions: bool) -> Tallies {
-        Tallies { table: Some(table.clone()), are_actions, changes: BTreeMap::new() }
+impl Counters {
+    pub(crate) fn new(table: &TableName, are_actions: bool) -> Counters {
+        Counters { table: Some(table.clone()), are_actions, changes: BTreeMap::new() }
     }
 
     /// Adds the same to each of some numbers.
-    pub(crate) fn add(&mut self, tallies: Vec<Tally>, change: i64) {
-        for tally in tallies {
-            *self.changes.entry(tally).or_default() += change;
+    pub(crate) fn add(&mut self, counters: Vec<Counter>, change: i64) {
+        for counter in counters {
+            *self.changes.entry(counter).or_default() += change;
         }
     }
 
-    fn changes(&self) -> impl Iterator<Item = (&Tally, i64)> {
-        self.changes.iter().map(|(tally, change)| (tally, *change)).filter(|(_, by)| *by != 0)
+    fn changes(&self) -> impl Iterator<Item = (&Counter, i64)> {
+        self.changes.iter().map(|(counter, change)| (counter, *change)).filter(|(_, by)| *by != 0)
     }
 
     /// The most actions that all of it takes.
@@ -45,18 +45,18 @@ impl Tallies {
         if !self.are_actions {
             return 0;
         }
-        self.changes().map(|(tally, _)| tally.rows_max()).sum()
+        self.changes().map(|(counter, _)| counter.rows_max()).sum()
     }
 
     /// All of it, for a store that adds.
     pub(crate) fn numbers(&self) -> Vec<AddNumber> {
         let Some(table) = &self.table else { return vec![] };
-        let number = |(tally, change): (&Tally, i64)| AddNumber {
+        let number = |(counter, change): (&Counter, i64)| AddNumber {
             table: table.clone(),
-            key: tally.key().to_item(),
+            key: counter.key().to_item(),
             attribute: COUNT.into(),
             change,
-            rank: tally.ranking().map(|ranked| Rank {
+            rank: counter.ranking().map(|ranked| Rank {
                 partition: (ranked.slot.partition(), ranked.place.into_vec()),
                 sort: (ranked.slot.sort(), ranked.ending.into_vec()),
                 steps: ranked.steps.into_vec(),
@@ -67,25 +67,26 @@ impl Tallies {
 
     /// Whether what it does depends on what the numbers are.
     pub(crate) fn has_scores(&self) -> bool {
-        self.changes().any(|(tally, _)| matches!(tally, Tally::Score(_) | Tally::Pending(_)))
+        self.changes()
+            .any(|(counter, _)| matches!(counter, Counter::Score(_) | Counter::Pending(_)))
     }
 
     /// The actions that add all of it to the numbers as they are now.
     pub(crate) async fn actions(&self, store: &dyn Store) -> Result<Vec<Planned>, Error> {
         let Some(table) = &self.table else { return Ok(vec![]) };
         let (mut planned, mut cells) = (vec![], BTreeMap::new());
-        for (tally, change) in self.changes() {
-            if let Tally::Cell(key) = tally {
+        for (counter, change) in self.changes() {
+            if let Counter::Plain(key) = counter {
                 *cells.entry(key.clone()).or_default() += change;
                 continue;
             }
-            let row = store.get(Get::new(table, tally.key().to_item())).await?;
+            let row = store.get(Get::new(table, counter.key().to_item())).await?;
             let before = score_of(row.as_ref())?;
             planned.push(Planned {
-                action: rewrite(table, tally, (row.as_ref(), before + change)),
+                action: rewrite(table, counter, (row.as_ref(), before + change)),
                 otherwise: Otherwise::Outscored,
             });
-            add_steps(tally, (before, before + change), &mut cells);
+            add_steps(counter, (before, before + change), &mut cells);
         }
         planned.extend(add_all(table, cells).map(Planned::or_changed));
         Ok(planned)
@@ -95,7 +96,7 @@ impl Tallies {
 fn score_of(row: Option<&Item>) -> Result<i64, Error> {
     match row {
         None => Ok(0),
-        Some(row) => Tally::number(row)
+        Some(row) => Counter::number(row)
             .ok_or_else(|| Error::damaged("A score of a board cannot be read: verify the data.")),
     }
 }
@@ -103,7 +104,7 @@ fn score_of(row: Option<&Item>) -> Result<i64, Error> {
 /// Gives a number its row, or takes it away at 0, if it is still what was read.
 pub(crate) fn rewrite(
     table: &TableName,
-    tally: &Tally,
+    counter: &Counter,
     (read, number): (Option<&Item>, i64),
 ) -> TransactAction {
     let unchanged = match read {
@@ -113,10 +114,10 @@ pub(crate) fn rewrite(
             Some(number) => Condition::equal(Path::from(COUNT), number.clone()),
         },
     };
-    match tally.row(number) {
+    match counter.row(number) {
         Some(row) => TransactAction::Put(Put::new(table, row).when(unchanged)),
         None => {
-            let delete = Delete::new(table, tally.key().to_item());
+            let delete = Delete::new(table, counter.key().to_item());
             TransactAction::Delete(delete.when(unchanged))
         }
     }
@@ -124,12 +125,12 @@ pub(crate) fn rewrite(
 
 /// What a score that becomes another adds to the steps of its board.
 pub(crate) fn add_steps(
-    tally: &Tally,
+    counter: &Counter,
     (before, after): (i64, i64),
     cells: &mut BTreeMap<RowKey, i64>,
 ) {
     for (number, change) in [(before, -1), (after, 1)] {
-        for step in tally.steps(number) {
+        for step in counter.steps(number) {
             *cells.entry(step).or_default() += change;
         }
     }
