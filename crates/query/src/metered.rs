@@ -152,6 +152,10 @@ impl<S: Read + ?Sized> Read for Metered<S> {
         })
     }
 
+    fn is_snapshot(&self) -> bool {
+        self.store.is_snapshot()
+    }
+
     fn sets(&self) -> Option<&dyn Sets> {
         self.store.sets().map(|_| self as &dyn Sets)
     }

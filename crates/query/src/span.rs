@@ -79,6 +79,12 @@ impl Span {
         Span { from: Some([key, &[0]].concat()), ..self }.settled()
     }
 
+    /// What of it is not less than a key.
+    pub(crate) fn not_before(self, key: &[u8]) -> Span {
+        let from = self.from.clone().unwrap_or_default().max(key.to_vec());
+        Span { from: Some(from), ..self }.settled()
+    }
+
     /// What of it lies beyond a cut.
     pub(crate) fn beyond(self, cut: &Cut, direction: Direction) -> Span {
         let end = match cut.side {

@@ -1,7 +1,7 @@
 //! Scores of a board from which deletions have taken something that is not removed yet, and what is
 //! left of them. A score and how much of it is taken are rows of their own, which are read together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
 use keyloom_model::attribute::{PARTITION, SORT};
@@ -16,6 +16,10 @@ use crate::{Error, ReadCost, Reader};
 
 /// How many rows are read at once.
 const PAGE_ROWS: usize = 1_000;
+/// How many rows are read first where a value is looked for: seldom has one more.
+const SEEK_ROWS: usize = 8;
+/// To pass so many rows costs about as much as to look for a value.
+const PAGE_ROWS_A_VALUE: usize = 16;
 /// So many scores of one board are kept while it is read. Of more, each is read whenever it matters.
 const HELD_MAX: usize = 1_000;
 
@@ -51,23 +55,50 @@ pub(crate) enum Taken {
     Many,
 }
 
-/// A value, as it is in keys and as it is, and the rows that say how much is taken of its score.
+/// A value from which deletions have taken something.
 struct TakenRows {
+    /// The value as it is in keys.
     key: Vec<u8>,
     of: Value,
+    /// The rows that say how much is taken of its score.
     rows: Vec<RawKey>,
+    /// The sum of these rows when they were read.
+    taken: i64,
+}
+
+/// Goes through the values of a board from which deletions have taken something, in order of the
+/// values' keys. Holds at most a page of them.
+struct TakenCursor<'c> {
+    reader: &'c Reader<'c>,
+    board: &'c Scores<'c>,
+    partition: KeyBytes,
+    /// What is left to read; none at the end.
+    rest: Option<Span>,
+    /// What was read. More rows of the last value may follow as long as something is left to read.
+    ahead: VecDeque<TakenRows>,
+    /// How many rows the next page has.
+    page_rows: usize,
+    /// How many values the last page was good for.
+    sought: usize,
 }
 
 /// Is shown one score after the other, by the value as it is in keys, until it has seen enough.
 pub(crate) type Visit<'v> = dyn FnMut(&[u8], TakenScore) -> ControlFlow<()> + Send + 'v;
 
-impl TakenScores {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+impl Taken {
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(self, Taken::Held(scores) if scores.0.is_empty())
     }
+}
 
+impl TakenScores {
     pub(crate) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// Whether something is taken from the score of a value, as it is in keys.
+    pub(crate) fn has(&self, value: &[u8]) -> bool {
+        self.0.contains_key(value)
     }
 
     /// The score of what has a place, of which only the value matters.
@@ -120,31 +151,17 @@ impl Reader<'_> {
         (deletions, cost): (&mut Deletions, &mut ReadCost),
         visit: &mut Visit<'_>,
     ) -> Result<(), Error> {
-        let partition = Layout::pending_scores(&board.places);
-        let partition = (PARTITION.into(), partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
-        let (mut span, mut taken, mut is_first) = (Span::new(None, None), vec![], true);
+        let mut cursor = TakenCursor::new(self, board, PAGE_ROWS);
+        cursor.read_page((deletions, cost)).await?;
+        // While a large deletion only marks, its rows say nothing: they need not be read.
+        if cursor.rest.is_some() && !self.has_any_happened(deletions, cost).await? {
+            return Ok(());
+        }
         loop {
-            let page = self.page(&place, &span, Direction::Forward, PAGE_ROWS).await?;
-            cost.rows += page.scanned;
-            cost.bytes += page.scanned_bytes;
-            let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
-            // While a large deletion only marks, its rows say nothing: they need not be read.
-            if std::mem::take(&mut is_first)
-                && last.is_some()
-                && !self.has_any_happened(deletions, cost).await?
-            {
+            let some = cursor.take_page((deletions, cost)).await?;
+            if some.is_empty() || self.visit_scores(board, some, cost, visit).await?.is_break() {
                 return Ok(());
             }
-            self.add_taken(board, &page.items, (deletions, cost), &mut taken).await?;
-            // The last value may have more rows on the next page.
-            let open = if last.is_some() { taken.pop() } else { None };
-            let taken = std::mem::replace(&mut taken, open.into_iter().collect());
-            if self.visit_scores(board, taken, cost, visit).await?.is_break() {
-                return Ok(());
-            }
-            let Some(last) = last else { return Ok(()) };
-            span = span.past(last);
         }
     }
 
@@ -155,20 +172,35 @@ impl Reader<'_> {
         key: &[u8],
         (deletions, cost): (&mut Deletions, &mut ReadCost),
     ) -> Result<Option<TakenScore>, Error> {
-        let partition = Layout::pending_scores(&board.places);
-        let partition = (PARTITION.into(), partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
-        let page = self.page(&place, &Span::within(key), Direction::Forward, PAGE_ROWS).await?;
-        cost.rows += page.scanned;
-        cost.bytes += page.scanned_bytes;
-        let (mut taken, mut found) = (vec![], None);
-        self.add_taken(board, &page.items, (deletions, cost), &mut taken).await?;
-        taken.retain(|rows| rows.key == key);
+        let mut cursor = TakenCursor::new(self, board, SEEK_ROWS);
+        cursor.seek(key, (deletions, cost)).await?;
+        let taken = cursor.ahead.pop_front().filter(|taken| taken.key == key);
+        let mut found = None;
         let mut keep = |_: &[u8], score: TakenScore| {
             found = Some(score);
             ControlFlow::Continue(())
         };
-        let _ = self.visit_scores(board, taken, cost, &mut keep).await?;
+        let _ = self.visit_scores(board, taken.into_iter().collect(), cost, &mut keep).await?;
+        Ok(found)
+    }
+
+    /// From which of these values, as they are in keys, deletions have taken something. Values that
+    /// lie close together are read together.
+    pub(crate) async fn taken_among(
+        &self,
+        board: &Scores<'_>,
+        keys: BTreeSet<Vec<u8>>,
+        (deletions, cost): (&mut Deletions, &mut ReadCost),
+    ) -> Result<BTreeSet<Vec<u8>>, Error> {
+        let mut cursor = TakenCursor::new(self, board, SEEK_ROWS);
+        let mut found = BTreeSet::new();
+        for key in keys {
+            yield_point().await;
+            cursor.seek(&key, (deletions, cost)).await?;
+            if cursor.ahead.front().is_some_and(|next| next.key == key && next.taken != 0) {
+                found.insert(key);
+            }
+        }
         Ok(found)
     }
 
@@ -188,7 +220,11 @@ impl Reader<'_> {
             else {
                 continue;
             };
-            let rows = std::mem::take(&mut one.rows);
+            // In a snapshot they are still what they were when they were found.
+            let rows = match self.store.is_snapshot() {
+                true => vec![],
+                false => std::mem::take(&mut one.rows),
+            };
             let count = 1 + rows.len();
             if keys.len() + count > BATCH_MAX {
                 let batch = (std::mem::take(&mut batch), std::mem::take(&mut keys));
@@ -211,11 +247,12 @@ impl Reader<'_> {
     ) -> Result<ControlFlow<()>, Error> {
         let rows = self.rows(&keys, cost).await?;
         let mut numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
-        for (TakenRows { key, of, .. }, count) in batch {
+        for (TakenRows { key, of, taken, .. }, count) in batch {
             yield_point().await;
             let numbers: Vec<i64> = numbers.by_ref().take(count).collect::<Result<_, _>>()?;
-            let Some((stored, taken)) = numbers.split_first() else { continue };
-            let (stored, taken) = (*stored, taken.iter().sum::<i64>());
+            let Some((stored, again)) = numbers.split_first() else { continue };
+            let taken = if again.is_empty() { taken } else { again.iter().sum() };
+            let stored = *stored;
             let score = TakenScore { of, stored, left: stored - taken };
             if taken != 0 && visit(&key, score).is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -223,32 +260,105 @@ impl Reader<'_> {
         }
         Ok(ControlFlow::Continue(()))
     }
+}
+
+impl<'c> TakenCursor<'c> {
+    /// At the start. Reads so many rows at first, and more if it is to go on from there.
+    fn new(reader: &'c Reader<'c>, board: &'c Scores<'c>, page_rows: usize) -> TakenCursor<'c> {
+        let partition = Layout::pending_scores(&board.places);
+        let rest = Some(Span::new(None, None));
+        TakenCursor { reader, board, partition, rest, ahead: VecDeque::new(), page_rows, sought: 0 }
+    }
+
+    /// Goes on to the first value that is this one or comes after it; never back. That value, with
+    /// all its rows, is then the first of what is ahead.
+    async fn seek(
+        &mut self,
+        key: &[u8],
+        (deletions, cost): (&mut Deletions, &mut ReadCost),
+    ) -> Result<(), Error> {
+        self.skip(key);
+        if self.ahead.is_empty() {
+            // Large pages are for values that lie close together.
+            if self.sought * PAGE_ROWS_A_VALUE < self.page_rows {
+                self.page_rows = SEEK_ROWS;
+            }
+            self.sought = 0;
+            self.rest = self.rest.take().map(|rest| rest.not_before(key));
+        }
+        self.sought += 1;
+        while self.rest.is_some() && self.ahead.len() < 2 {
+            self.read_page((deletions, cost)).await?;
+            self.skip(key);
+        }
+        Ok(())
+    }
+
+    /// Leaves out what comes before a value.
+    fn skip(&mut self, key: &[u8]) {
+        while self.ahead.front().is_some_and(|next| next.key.as_slice() < key) {
+            self.ahead.pop_front();
+        }
+    }
+
+    /// Values of which nothing is left to read; none at the end.
+    async fn take_page(
+        &mut self,
+        (deletions, cost): (&mut Deletions, &mut ReadCost),
+    ) -> Result<Vec<TakenRows>, Error> {
+        while self.rest.is_some() && self.ahead.len() < 2 {
+            self.read_page((deletions, cost)).await?;
+        }
+        let open = self.rest.as_ref().and_then(|_| self.ahead.pop_back());
+        let whole = std::mem::replace(&mut self.ahead, open.into_iter().collect());
+        Ok(whole.into())
+    }
+
+    async fn read_page(
+        &mut self,
+        (deletions, cost): (&mut Deletions, &mut ReadCost),
+    ) -> Result<(), Error> {
+        let Some(rest) = self.rest.take() else { return Ok(()) };
+        let partition = (PARTITION.into(), self.partition.as_bytes());
+        let place = Place { index: None, partition, sort: SORT.into() };
+        let page = self.reader.page(&place, &rest, Direction::Forward, self.page_rows).await?;
+        cost.rows += page.scanned;
+        cost.bytes += page.scanned_bytes;
+        self.page_rows = (self.page_rows * 4).min(PAGE_ROWS);
+        let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
+        self.rest = last.map(|last| rest.past(last));
+        self.add(&page.items, (deletions, cost)).await
+    }
 
     /// Adds the rows that say how much deletions that have happened take of scores.
-    async fn add_taken(
-        &self,
-        board: &Scores<'_>,
+    async fn add(
+        &mut self,
         rows: &[Item],
         (deletions, cost): (&mut Deletions, &mut ReadCost),
-        taken: &mut Vec<TakenRows>,
     ) -> Result<(), Error> {
         let read = rows.iter().map(read_taken).collect::<Result<Vec<_>, Error>>()?;
         let named: BTreeSet<String> =
             read.iter().flat_map(|(_, _, takers)| takers).cloned().collect();
         // What is learned here is true of the scores, which are read later.
-        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, cost).await?;
-        for (row, value, takers) in read {
+        let (Verdict::Valid | Verdict::ReadAgain) =
+            self.reader.learn(named, deletions, cost).await?;
+        for ((key, value, takers), row) in read.into_iter().zip(rows) {
             if !deletions.any_happened(&takers) {
                 continue;
             }
-            let mut key = KeyBytes::new();
+            let (mut of, taken) = (KeyBytes::new(), number(row)?);
             // A part of a key can be a part of a key.
-            let _ = key.push(&value);
-            match taken.last_mut().filter(|last| last.key == key.as_bytes()) {
-                Some(last) => last.rows.push(row),
+            let _ = of.push(&value);
+            match self.ahead.back_mut().filter(|last| last.key == of.as_bytes()) {
+                Some(last) => {
+                    last.rows.push(key);
+                    last.taken += taken;
+                }
                 None => {
-                    let of = self.layout.from_key(board.of.0, board.field, &value);
-                    taken.push(TakenRows { key: key.into_vec(), of, rows: vec![row] });
+                    let Scores { of: (entity, _), field, .. } = self.board;
+                    let value = self.reader.layout.from_key(*entity, *field, &value);
+                    let rows = vec![key];
+                    self.ahead.push_back(TakenRows { key: of.into_vec(), of: value, rows, taken });
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! not.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
@@ -144,6 +144,7 @@ impl<'w> Walk<'w> {
             self.read.rows += page.scanned;
             self.read.bytes += page.scanned_bytes;
             let last = page.items.last().map(|row| self.position(row)).transpose()?;
+            let changed = self.taken_among(&page.items).await?;
             for row in &page.items {
                 let standing = self.read_standing(row)?;
                 let is_behind = |one: &&Standing| order(one, &standing, direction).is_lt();
@@ -155,7 +156,9 @@ impl<'w> Walk<'w> {
                     self.is_taken(&Layout::takers_of_place(&self.position(row)?)).await?;
                 let met = found.last().map(|last: &Standing| last.position.as_slice());
                 let is_new = ![after, met].contains(&Some(standing.position.as_slice()));
-                if is_new && !is_taken && self.taken_at(&standing.position).await?.is_none() {
+                let is_as_stored =
+                    KeyBytes::skip_part(&standing.position).is_ok_and(|of| !changed.contains(of));
+                if is_new && !is_taken && is_as_stored {
                     found.push(standing);
                 }
             }
@@ -196,12 +199,15 @@ impl<'w> Walk<'w> {
 
     /// Whether all that was read is of one moment, as far as deletions are concerned.
     pub(crate) async fn is_valid(&mut self) -> Result<bool, Error> {
+        if self.reader.store.is_snapshot() {
+            return Ok(true);
+        }
         let verdict = self.reader.confirm(self.deletions, &mut self.read).await?;
         if self.is_stale || verdict == Verdict::ReadAgain {
             return Ok(false);
         }
         match &self.taken {
-            Taken::Held(scores) if scores.is_empty() => Ok(true),
+            taken if taken.is_nothing() => Ok(true),
             Taken::Held(_) => Ok(self.find_taken().await? == self.taken),
             Taken::Many => {
                 self.each_taken(&mut |_| {}).await?;
@@ -269,6 +275,28 @@ impl<'w> Walk<'w> {
         let seen = hasher.finish();
         self.is_stale |= *self.seen.get_or_insert(seen) != seen;
         Ok(())
+    }
+
+    /// Which values with places on a page have scores from which deletions have taken something.
+    async fn taken_among(&mut self, page: &[Item]) -> Result<BTreeSet<Vec<u8>>, Error> {
+        let mut values = BTreeSet::new();
+        let Some(scores) = self.scores.clone().filter(|_| !self.taken.is_nothing()) else {
+            return Ok(values);
+        };
+        for row in page {
+            let position = self.read_standing(row)?.position;
+            values.extend(KeyBytes::skip_part(&position).map(<[u8]>::to_vec));
+        }
+        match &self.taken {
+            Taken::Held(scores) => {
+                values.retain(|value| scores.has(value));
+                Ok(values)
+            }
+            Taken::Many => {
+                let known = (&mut *self.deletions, &mut self.read);
+                self.reader.taken_among(&scores, values, known).await
+            }
+        }
     }
 
     /// What is left of the score of what has a place, if deletions have taken from it; of the place

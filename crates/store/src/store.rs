@@ -43,6 +43,10 @@ pub trait Read: Send + Sync {
     fn sets(&self) -> Option<&dyn Sets> {
         None
     }
+    /// Whether all calls see one moment, so that what several of them return fits together.
+    fn is_snapshot(&self) -> bool {
+        false
+    }
 }
 
 /// A store: tables of items.

@@ -48,6 +48,10 @@ impl Read for View {
     fn sets(&self) -> Option<&dyn Sets> {
         Some(self)
     }
+
+    fn is_snapshot(&self) -> bool {
+        true
+    }
 }
 
 impl View {
