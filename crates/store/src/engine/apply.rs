@@ -12,8 +12,9 @@ use super::catalog::Catalog;
 use super::column_apply::ColumnChanges;
 use super::derive::{DerivedRow, derived_row};
 use super::format::{
-    BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Malformed, NameCache, Reader,
-    RowEffect, SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item, item_size,
+    Applied, BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Malformed, NameCache,
+    NextNumber, RowEffect, SpaceId, Stats, SystemKey, TableId, TableRecord, TokenRecord,
+    decode_item, item_size,
 };
 use super::rows_mut::RowsMut;
 use super::set_apply::SetChanges;
@@ -29,13 +30,6 @@ pub(crate) struct Images {
 
 /// An item's key and the item, both encoded.
 type EncodedItem = (Vec<u8>, Vec<u8>);
-
-/// Items and bytes of a space.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stats {
-    pub(crate) items: u64,
-    pub(crate) bytes: u64,
-}
 
 /// Brings commits into the tree, one after the other.
 pub(crate) struct Apply<'a, 'txn> {
@@ -79,10 +73,8 @@ impl<'a, 'txn> Apply<'a, 'txn> {
                     self.sets.add(rows.0, change);
                 }
                 Effect::Token { token, fingerprint, expires } => {
-                    let mut value = Writer::default();
-                    value.raw(&fingerprint.to_be_bytes());
-                    value.varint(expires.0);
-                    self.insert(&SystemKey::Token(token.clone()).row(), &value.into_vec())?;
+                    let record = TokenRecord { fingerprint: *fingerprint, expires: *expires };
+                    self.insert(&SystemKey::Token(token.clone()).row(), &record.encode())?;
                     let expiry = SystemKey::TokenExpiry(expires.0, token.clone());
                     self.insert(&expiry.row(), &[])?;
                 }
@@ -107,9 +99,19 @@ impl<'a, 'txn> Apply<'a, 'txn> {
             };
             self.insert(&row, &new.encode())?;
         }
-        let value = [applied.0.to_be_bytes(), at.0.to_be_bytes()].concat();
-        self.insert(&SystemKey::Applied.row(), &value)?;
+        debug_assert!(self.was_applied()? <= applied, "the tree goes back");
+        let applied = Applied { commit: applied, at };
+        self.insert(&SystemKey::Applied.row(), &applied.encode())?;
         Ok(self.rows_written)
+    }
+
+    /// The last commit that the tree had before.
+    fn was_applied(&self) -> Result<CommitNo, Error> {
+        let row = self.rows.get(SystemKey::Applied.row().as_slice());
+        let row = row.map_err(|error| failed(self.path, error))?;
+        let applied = row.map(|row| Applied::decode(row.value())).transpose();
+        let applied = applied.map_err(|why| self.malformed(why))?;
+        Ok(applied.unwrap_or(Applied::NOTHING).commit)
     }
 
     fn row(&mut self, effect: &RowEffect, images: Option<&Images>) -> Result<(), Error> {
@@ -216,7 +218,8 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         }
         Arc::make_mut(self.catalog).set(record.clone());
         self.insert(&SystemKey::Table(record.id.0).row(), &record.encode())?;
-        self.insert(&SystemKey::NextId.row(), &self.catalog.next_id().to_be_bytes())
+        let next = NextNumber(self.catalog.next_id());
+        self.insert(&SystemKey::NextId.row(), &next.encode())
     }
 
     fn drop_table(&mut self, id: TableId) -> Result<(), Error> {
@@ -303,21 +306,5 @@ impl<'a, 'txn> Apply<'a, 'txn> {
     fn unknown(&self, id: TableId) -> Error {
         let what = format!("a commit in the log names table {}, which the tree lacks", id.0);
         damaged(self.path, 0, &what)
-    }
-}
-
-impl Stats {
-    fn encode(self) -> Vec<u8> {
-        let mut out = Writer::default();
-        out.varint(self.items);
-        out.varint(self.bytes);
-        out.into_vec()
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Stats, Malformed> {
-        let mut reader = Reader::new(bytes);
-        let stats = Stats { items: reader.varint()?, bytes: reader.varint()? };
-        reader.finish()?;
-        Ok(stats)
     }
 }

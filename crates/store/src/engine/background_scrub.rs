@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Damage, Error, Time};
 
-use super::checked_file::BLOCK;
 use super::files::Files;
+use super::format::BLOCK;
 use super::format::CommitNo;
 use super::found_damages::FoundDamages;
 use super::log::{FrameScan, Segment};

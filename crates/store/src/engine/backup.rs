@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use crate::{DirectoryError, Disk, Error, OpenMode, Time};
 
-use super::directory::{Contents, DataDirectory, History, new_store};
-use super::format::{Commit, CommitNo, Effect, SystemKey};
-use super::increment::Increment;
+use super::directory::{Contents, DataDirectory, new_store};
+use super::format::{Commit, CommitNo, Effect, History, Identity, Increment, SystemKey};
+use super::increment::read_increment;
 use super::log::{LogDirectory, LogWalk, Scanned};
 use super::open::{Replay, last_applied, load, open_tree};
 use super::options::{Background, Options};
@@ -73,7 +73,8 @@ pub(crate) fn backup(
     let target = DataDirectory::new(disk, target);
     let (_lock, contents) = target.lock()?;
     let mut progress = CopyProgress { rows: 0, commit: view.applied.0, at: view.applied_at };
-    target.create(contents, (store, History::Ended), |tree| {
+    let identity = Identity { store, history: History::Ended };
+    target.create(contents, identity, |tree| {
         copy_counted(&view.tree, tree, &mut progress, on_progress)?;
         Ok(view.applied)
     })?;
@@ -94,14 +95,15 @@ pub(crate) fn restore(
     let mut progress = CopyProgress { rows: 0, commit: backup.commit.0, at: backup.at };
     // A number of its own: from here on this store and the one backed up differ.
     let store = new_store(&restore.target, now);
-    target.create(contents, (store, History::Number(store)), |tree| {
+    let identity = Identity { store, history: History::Number(store) };
+    target.create(contents, identity, |tree| {
         copy_counted(&backup.rows, tree, &mut progress, on_progress)?;
         let (mut catalog, applied, last_at) = load(tree)?;
         let replay = Replay { tree, catalog: &mut catalog, applied, last_at };
         let mut replayed = ReplayUntil::new(replay, restore.to);
         for log in &restore.logs {
             let log = DataDirectory::new(Arc::clone(&disk), log);
-            let increment = Increment::read(&log)?;
+            let increment = read_increment(&log)?;
             if increment.is_none() && !matches!(log.contents()?, Contents::Store(_)) {
                 return Err(DirectoryError::NoStore { directory: log.path }.into());
             }

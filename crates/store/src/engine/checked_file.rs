@@ -1,12 +1,6 @@
 //! The tree's file on disk: blocks, and a checksum of every one of them.
 //!
-//! ```text
-//! block 0, 1     first copy of the header: redb's block 0, and a seal
-//! block 2, 3     second copy
-//! block 4        checksums of the first 512 blocks of the tree
-//! block 5..517   those blocks
-//! block 517      checksums of the next 512 blocks, and so on
-//! ```
+//! `format/tree_block.rs` draws where they are.
 //!
 //! redb writes a block only while nothing on disk refers to it, so a crash can tear blocks only where
 //! nobody reads. Block 0 alone is written in place. It therefore has two copies; the one that was
@@ -14,31 +8,18 @@
 //!
 //! A torn block must not look damaged to a scrub, which reads every block. So each is announced
 //! before it is written: its checksum says that it is being written until it is on disk.
-//!
-//! A checksum depends on the store and on the number of its block, so a block of another file, or
-//! one that was written to the wrong place, does not pass.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use twox_hash::XxHash3_64;
-
 use crate::DiskFile;
 
-/// Bytes of a block.
-pub(crate) const BLOCK: u64 = 4096;
-/// Checksums in a block of them.
-const GROUP: u64 = BLOCK / 8;
-/// Blocks before the first group: two copies of the header, two blocks each.
-const HEADER_BLOCKS: u64 = 4;
-const SEAL_MAGIC: &[u8; 16] = b"KEYLOOM TREE 5\n\0";
-const SEAL_LEN: usize = 40;
-/// In place of a checksum: the block was never written and has zeros.
-const NEVER_WRITTEN: u64 = 0;
-/// In place of a checksum: the block may hold anything, and nothing refers to it.
-const BEING_WRITTEN: u64 = 1;
+use super::format::{
+    BEING_WRITTEN, BLOCK, GROUP, NEVER_WRITTEN, Seal, block_checksum, block_position,
+    decode_checksums, encode_checksums, file_blocks, group_position, tree_blocks,
+};
 
 /// Longest run of blocks written with one call.
 const RUN_BYTES_MAX: usize = 1 << 20;
@@ -120,8 +101,7 @@ impl CheckedFile {
 
     /// How many bytes of the tree the file has room for.
     pub(crate) fn len(&self) -> io::Result<u64> {
-        let blocks = (self.file.len()? / BLOCK).saturating_sub(HEADER_BLOCKS);
-        Ok((blocks - blocks.div_ceil(GROUP + 1)) * BLOCK)
+        Ok(tree_blocks(self.file.len()? / BLOCK) * BLOCK)
     }
 
     /// Gives the file room for so many bytes of the tree.
@@ -131,7 +111,7 @@ impl CheckedFile {
         if blocks > blocks_before {
             self.clear_checksums(blocks_before)?;
         }
-        self.file.set_len((HEADER_BLOCKS + blocks + blocks.div_ceil(GROUP)) * BLOCK)
+        self.file.set_len(file_blocks(blocks) * BLOCK)
     }
 
     /// Forgets the checksums of groups that begin at a block or after it: the file has them no more.
@@ -197,12 +177,13 @@ impl CheckedFile {
             run.copy_from_slice(state.header.content.as_deref().unwrap_or(&[0; BLOCK as usize]));
             return Ok(());
         }
-        self.file.read_at(position(first) * BLOCK, run)?;
+        debug_assert!(is_run(first, run.len()), "{} bytes from block {first}", run.len());
+        self.file.read_at(block_position(first) * BLOCK, run)?;
         let checksums = self.group(first / GROUP)?;
         for (number, block) in (first..).zip(run.chunks(BLOCK as usize)) {
             let expected = checksums[(number % GROUP) as usize].load(Ordering::Relaxed);
-            if checksum(self.store, number, block) != expected {
-                return Err(Unreadable::Damaged { offset: position(number) * BLOCK });
+            if block_checksum(self.store, number, block) != expected {
+                return Err(Unreadable::Damaged { offset: block_position(number) * BLOCK });
             }
         }
         Ok(())
@@ -230,14 +211,14 @@ impl CheckedFile {
         }
         let Ok(checksums) = self.checksums_now(group) else { return Ok(verified) };
         let mut run = vec![0; (verified.blocks * BLOCK) as usize];
-        let is_read = self.file.read_at(position(first) * BLOCK, &mut run).is_ok();
+        let is_read = self.file.read_at(block_position(first) * BLOCK, &mut run).is_ok();
         for (number, block) in (first..end).zip(run.chunks(BLOCK as usize)) {
             // The header has a place of its own.
             if number == 0 || is_read && self.is_as_written(number, block, &checksums) {
                 continue;
             }
             if let Err(why) = try_thrice(|| self.verify_block(number)) {
-                verified.damaged.push((position(number) * BLOCK, why));
+                verified.damaged.push((block_position(number) * BLOCK, why));
             }
         }
         Ok(verified)
@@ -256,14 +237,14 @@ impl CheckedFile {
 
     fn verify_block(&self, number: u64) -> Result<(), Unreadable> {
         let mut block = [0; BLOCK as usize];
-        match self.file.read_at(position(number) * BLOCK, &mut block) {
+        match self.file.read_at(block_position(number) * BLOCK, &mut block) {
             // It was cut off meanwhile.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             read => read?,
         }
         match self.is_as_written(number, &block, &self.checksums_now(number / GROUP)?) {
             true => Ok(()),
-            false => Err(Unreadable::Damaged { offset: position(number) * BLOCK }),
+            false => Err(Unreadable::Damaged { offset: block_position(number) * BLOCK }),
         }
     }
 
@@ -272,7 +253,7 @@ impl CheckedFile {
         match checksums[(number % GROUP) as usize].load(Ordering::Relaxed) {
             BEING_WRITTEN => true,
             NEVER_WRITTEN => block.iter().all(|byte| *byte == 0),
-            expected => checksum(self.store, number, block) == expected,
+            expected => block_checksum(self.store, number, block) == expected,
         }
     }
 
@@ -299,11 +280,12 @@ impl CheckedFile {
     }
 
     fn write_in_group(&self, first: u64, run: &[u8]) -> io::Result<()> {
-        self.file.write_at(position(first) * BLOCK, run)?;
+        debug_assert!(is_run(first, run.len()), "{} bytes from block {first}", run.len());
+        self.file.write_at(block_position(first) * BLOCK, run)?;
         let checksums = self.group(first / GROUP)?;
         self.lock().dirty.insert(first / GROUP);
         for (number, block) in (first..).zip(run.chunks(BLOCK as usize)) {
-            let checksum = checksum(self.store, number, block);
+            let checksum = block_checksum(self.store, number, block);
             checksums[(number % GROUP) as usize].store(checksum, Ordering::Relaxed);
         }
         Ok(())
@@ -394,7 +376,7 @@ impl CheckedFile {
 impl Header {
     fn sealed(&self, store: u64) -> Vec<u8> {
         let mut bytes = self.content.clone().unwrap_or_default();
-        let seal = seal(&bytes, store, self.sequence);
+        let seal = Seal { sequence: self.sequence }.encode(&bytes, store);
         bytes.extend(seal);
         bytes.resize(2 * BLOCK as usize, 0);
         bytes
@@ -437,39 +419,18 @@ fn run_bytes(first: u64, len: usize) -> usize {
     len.min(((until - first) * BLOCK) as usize)
 }
 
-/// Where the file has a block of the tree, in blocks.
-fn position(number: u64) -> u64 {
-    group_position(number / GROUP) + 1 + number % GROUP
-}
-
-/// Where the file has the checksums of a group.
-fn group_position(group: u64) -> u64 {
-    HEADER_BLOCKS + group * (GROUP + 1)
-}
-
-/// Never one of the marks that stand in the place of a checksum.
-fn checksum(store: u64, number: u64, block: &[u8]) -> u64 {
-    let place = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ store.rotate_left(32);
-    (XxHash3_64::oneshot(block) ^ place).max(BEING_WRITTEN + 1)
+/// Whether these are whole blocks of one group, so that they follow each other in the file too.
+fn is_run(first: u64, len: usize) -> bool {
+    let last = first + (len as u64).div_ceil(BLOCK).saturating_sub(1);
+    (len as u64).is_multiple_of(BLOCK) && first / GROUP == last / GROUP
 }
 
 fn encode(checksums: &[AtomicU64]) -> Vec<u8> {
-    checksums.iter().flat_map(|checksum| checksum.load(Ordering::Relaxed).to_le_bytes()).collect()
+    encode_checksums(checksums.iter().map(|checksum| checksum.load(Ordering::Relaxed)))
 }
 
 fn decode(bytes: &[u8; BLOCK as usize]) -> Checksums {
-    let (checksums, _) = bytes.as_chunks::<8>();
-    checksums.iter().map(|bytes| AtomicU64::new(u64::from_le_bytes(*bytes))).collect()
-}
-
-fn seal(content: &[u8], store: u64, sequence: u64) -> [u8; SEAL_LEN] {
-    let mut seal = [0; SEAL_LEN];
-    seal[..16].copy_from_slice(SEAL_MAGIC);
-    seal[16..24].copy_from_slice(&store.to_le_bytes());
-    seal[24..32].copy_from_slice(&sequence.to_le_bytes());
-    let checksum = checksum(store, sequence, content);
-    seal[32..].copy_from_slice(&checksum.to_le_bytes());
-    seal
+    decode_checksums(bytes).map(AtomicU64::new).collect()
 }
 
 /// The newer one of the copies that are whole.
@@ -481,19 +442,13 @@ fn read_header(file: &dyn DiskFile, store: u64) -> Result<Header, Unreadable> {
 }
 
 fn read_copy(file: &dyn DiskFile, store: u64, copy: u64) -> io::Result<Option<Header>> {
-    let mut bytes = vec![0; BLOCK as usize + SEAL_LEN];
+    let mut bytes = vec![0; BLOCK as usize + Seal::LEN];
     match file.read_at(copy * 2 * BLOCK, &mut bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         read => read?,
     }
     let (content, found) = bytes.split_at(BLOCK as usize);
-    let Some(sequence) = found[24..32].first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
-    else {
-        return Ok(None);
-    };
-    if found != seal(content, store, sequence) {
-        return Ok(None);
-    }
+    let Some(Seal { sequence }) = Seal::decode(found, content, store) else { return Ok(None) };
     let content = Some(content.to_vec());
     Ok(Some(Header { content, sequence, synced_copy: copy, is_written: false }))
 }

@@ -223,6 +223,11 @@ impl Committer {
         }
         let applied = self.log_and_apply(&planned).map_err(|error| self.shared.fail(error));
         let (rows, view) = applied?;
+        debug_assert!(
+            self.shared.options.durability == Durability::Relaxed
+                || self.log.is_synced(view.applied),
+            "readers see a commit before it is synced"
+        );
         self.shared.meters.count_group();
         self.shared.publish(view);
         self.since_checkpoint.rows += rows;
@@ -325,7 +330,13 @@ impl Committer {
     /// has a commit that the log lacks.
     fn checkpoint(&mut self) -> Result<(), Error> {
         let files = self.shared.files();
-        let outcome = self.log.sync().and_then(|()| files.tree.checkpoint());
+        let outcome = self.log.sync().and_then(|()| {
+            debug_assert!(
+                self.log.is_synced(self.shared.view().applied),
+                "the tree is ahead of the log"
+            );
+            files.tree.checkpoint()
+        });
         let syncs = outcome.map_err(|error| self.shared.fail(error))?;
         files.note_checkpoint(syncs, CommitNo(self.log.next().0 - 1));
         let rows = std::mem::take(&mut self.since_checkpoint).rows;

@@ -25,7 +25,7 @@ use twox_hash::XxHash3_64;
 
 use crate::{DirectoryError, Disk, DiskFile, Error, OpenMode, Time};
 
-use super::format::{CommitNo, FORMAT_VERSION};
+use super::format::{CommitNo, History, Identity, Unfinished};
 use super::io_error;
 use super::log::LogDirectory;
 use super::tree::Tree;
@@ -39,9 +39,6 @@ const LOG: &str = "log";
 const TREE: &str = "tree.redb";
 const TREE_NEW: &str = "tree.new";
 
-/// The last line of the format file of a backup that nobody has written to.
-const BACKUP_LINE: &str = "backup";
-
 /// Memory for creating a directory.
 const MAKING_BYTES: usize = 64 << 20;
 
@@ -54,16 +51,6 @@ pub(crate) enum Contents {
     Unfinished,
     /// The store with this number.
     Store(u64),
-}
-
-/// Which commits those of a store are. A backup has the numbers of the store that it is of, of commits
-/// as well; once it is written to, the same numbers mean other commits, and it has a history of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum History {
-    /// A backup's. It ends where the backup was made, until it is opened to be written to.
-    Ended,
-    /// The one with this number.
-    Number(u64),
 }
 
 /// The paths in a data directory.
@@ -152,7 +139,7 @@ impl DataDirectory {
             Err(error) => return Err(io_error("listing the data directory", &self.path)(error)),
         };
         if names.iter().any(|name| name == FORMAT) {
-            return Ok(Contents::Store(self.format()?.0));
+            return Ok(Contents::Store(self.identity()?.store));
         }
         let mut others: Vec<&str> = names.iter().map(String::as_str).collect();
         // On Windows it is what is locked, and may be there before anything else.
@@ -170,27 +157,29 @@ impl DataDirectory {
 
     /// The number of a store's history.
     pub(crate) fn history(&self) -> Result<History, Error> {
-        Ok(self.format()?.1)
+        Ok(self.identity()?.history)
     }
 
     /// Gives a backup that is going to be written to a history of its own.
     pub(crate) fn begin_history(&self, number: u64) -> Result<(), Error> {
-        match self.format()? {
-            (store, History::Ended) => self.write_format(store, History::Number(number)),
-            (_, History::Number(_)) => Ok(()),
+        let identity = self.identity()?;
+        match identity.history {
+            History::Ended => {
+                self.write_format(Identity { history: History::Number(number), ..identity })
+            }
+            History::Number(_) => Ok(()),
         }
     }
 
-    /// The numbers in the format file.
-    fn format(&self) -> Result<(u64, History), Error> {
+    /// What the format file says.
+    fn identity(&self) -> Result<Identity, Error> {
         let text = self.text(FORMAT)?;
-        let format = parse_format(&text, FORMAT_VERSION);
         let unknown = || DirectoryError::Format {
             file: self.path.join(FORMAT),
             found: text.escape_debug().to_string(),
-            supported: format_text(FORMAT_VERSION, "…"),
+            supported: Identity::example(),
         };
-        Ok(format.ok_or_else(unknown)?)
+        Ok(Identity::decode(&text).ok_or_else(unknown)?)
     }
 
     /// Whether the creation of a store was interrupted here: the mark is there, and everything else
@@ -200,7 +189,7 @@ impl DataDirectory {
             return Ok(false);
         }
         let text = self.text(UNFINISHED)?;
-        let Some(store) = parse_unfinished(&text) else {
+        let Some(Unfinished { store }) = Unfinished::decode(&text) else {
             // Its name can survive a crash that its text does not; then nothing came after it.
             return Ok(names.len() == 1 && text.bytes().all(|byte| byte == 0));
         };
@@ -221,8 +210,7 @@ impl DataDirectory {
         // for one of this store.
         let format = store.map(|store| {
             let history = History::Number(new_store(&self.path, Time(store)));
-            let text = format_text(FORMAT_VERSION, &format!("{store:016x}"));
-            text + &history_line(store, history)
+            Identity { store, history }.encode()
         });
         DirectoryError::FormatMissing { file: directory.join(FORMAT), format }
     }
@@ -244,7 +232,7 @@ impl DataDirectory {
     pub(crate) fn create(
         &self,
         contents: Contents,
-        (store, history): (u64, History),
+        identity: Identity,
         fill: impl FnOnce(&Tree) -> Result<CommitNo, Error>,
     ) -> Result<(), Error> {
         match contents {
@@ -255,7 +243,7 @@ impl DataDirectory {
                 return Err(DirectoryError::Foreign { directory, found }.into());
             }
         }
-        let created = self.write_store((store, history), fill);
+        let created = self.write_store(identity, fill);
         if created.is_err() {
             // What cannot be removed stays marked as unfinished, and is cleared the next time.
             let _ = self.clear_unfinished();
@@ -265,16 +253,17 @@ impl DataDirectory {
 
     fn write_store(
         &self,
-        (store, history): (u64, History),
+        identity: Identity,
         fill: impl FnOnce(&Tree) -> Result<CommitNo, Error>,
     ) -> Result<(), Error> {
-        self.write_text(UNFINISHED, &unfinished_text(store))?;
+        let store = identity.store;
+        self.write_text(UNFINISHED, &Unfinished { store }.encode())?;
         let applied = self.write_tree(&self.tree(), store, fill)?;
         let log = self.log();
         self.disk.create_directory(&log).map_err(io_error("creating the log", &log))?;
         let log = LogDirectory::open(Arc::clone(&self.disk), log, store, OpenMode::ReadWrite)?;
         log.add(applied.next())?;
-        self.write_format(store, history)?;
+        self.write_format(identity)?;
         self.remove_mark()
     }
 
@@ -312,11 +301,10 @@ impl DataDirectory {
         Ok(filled)
     }
 
-    fn write_format(&self, store: u64, history: History) -> Result<(), Error> {
+    fn write_format(&self, identity: Identity) -> Result<(), Error> {
         let _ = self.disk.remove(&self.path.join(FORMAT_NEW));
         // The format file vouches for the others, so their names are safe before it has its own.
-        let text = format_text(FORMAT_VERSION, &format!("{store:016x}"));
-        self.write_text(FORMAT_NEW, &(text + &history_line(store, history)))?;
+        self.write_text(FORMAT_NEW, &identity.encode())?;
         let path = self.path.join(FORMAT);
         let renamed = self.disk.rename(&self.path.join(FORMAT_NEW), &path);
         let renamed = renamed.and_then(|()| self.disk.sync_directory(&self.path));
@@ -378,49 +366,6 @@ impl DataDirectory {
 /// A number for a new store: another for every place and time.
 pub(crate) fn new_store(path: &Path, now: Time) -> u64 {
     XxHash3_64::oneshot_with_seed(now.0, path.as_os_str().as_encoded_bytes())
-}
-
-fn format_text(version: u32, store: &str) -> String {
-    format!("keyloom data directory\nformat {version}\nstore {store}\n")
-}
-
-/// A store has the history with its own number, unless it says otherwise. The number comes with a
-/// checksum: nothing else in the directory repeats it.
-fn history_line(store: u64, history: History) -> String {
-    match history {
-        History::Ended => format!("{BACKUP_LINE}\n"),
-        History::Number(number) if number == store => String::new(),
-        History::Number(number) => {
-            let check = XxHash3_64::oneshot_with_seed(store, &number.to_be_bytes()) as u32;
-            format!("history {number:016x} {check:08x}\n")
-        }
-    }
-}
-
-fn parse_format(text: &str, version: u32) -> Option<(u64, History)> {
-    let head = format_text(version, "");
-    let (store, line) = text.strip_prefix(head.trim_end_matches('\n'))?.split_once('\n')?;
-    let store = parse_number(store)?;
-    let number = line.strip_prefix("history ").and_then(|rest| parse_number(rest.get(..16)?));
-    let history = match line.trim_end_matches('\n') {
-        BACKUP_LINE => History::Ended,
-        _ => History::Number(number.unwrap_or(store)),
-    };
-    (line == history_line(store, history)).then_some((store, history))
-}
-
-fn parse_number(text: &str) -> Option<u64> {
-    if text.len() == 16 { u64::from_str_radix(text, 16).ok() } else { None }
-}
-
-fn unfinished_text(store: u64) -> String {
-    format!("keyloom data directory, unfinished\nstore {store:016x}\n")
-}
-
-fn parse_unfinished(text: &str) -> Option<u64> {
-    let store = text.lines().nth(1)?.strip_prefix("store ")?;
-    let store = u64::from_str_radix(store, 16).ok()?;
-    (text == unfinished_text(store)).then_some(store)
 }
 
 fn read_text(file: &dyn DiskFile) -> std::io::Result<String> {

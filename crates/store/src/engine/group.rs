@@ -21,8 +21,8 @@ use super::alter::with_sets;
 use super::apply::Images;
 use super::derive::expired_rows;
 use super::format::{
-    Commit, Effect, Malformed, Reader, RowEffect, SetEffect, SpaceId, SystemKey, TableId,
-    TableRecord, encode_item,
+    Commit, Effect, Malformed, RowEffect, SetEffect, SpaceId, SystemKey, TableId, TableRecord,
+    TokenRecord, encode_item,
 };
 use super::prepared::{Prepared, Target};
 use super::view::View;
@@ -44,17 +44,11 @@ pub(crate) struct Group<'a> {
     now: Time,
     /// Items that the group has written, by row.
     items: HashMap<Vec<u8>, Option<Arc<Item>>>,
-    tokens: HashMap<String, Remembered>,
+    tokens: HashMap<String, TokenRecord>,
     /// Tables that get their first set in this group.
     with_sets: Vec<TableId>,
     planned: Vec<Planned>,
     bytes: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Remembered {
-    fingerprint: u128,
-    expires: Time,
 }
 
 /// One item, before and after.
@@ -170,7 +164,7 @@ impl<'a> Group<'a> {
         let mut more = self.set_effects(transaction.sets)?;
         if let Some((token, fingerprint)) = token {
             let expires = Time(self.now.0.saturating_add(TOKEN_KEPT_MS));
-            self.tokens.insert(token.clone(), Remembered { fingerprint, expires });
+            self.tokens.insert(token.clone(), TokenRecord { fingerprint, expires });
             more.push(Effect::Token { token, fingerprint, expires });
         }
         self.commit(decided, more);
@@ -361,13 +355,13 @@ impl<'a> Group<'a> {
     }
 
     /// What is known of a token that is not forgotten yet.
-    fn remembered(&self, token: &str) -> Result<Option<Remembered>, Error> {
+    fn remembered(&self, token: &str) -> Result<Option<TokenRecord>, Error> {
         let known = match self.tokens.get(token) {
             Some(known) => Some(*known),
             None => {
                 let row = SystemKey::Token(token.to_owned()).row();
                 let row = self.view.tree.get(&row)?;
-                let known = row.map(|row| Remembered::decode(row.value())).transpose();
+                let known = row.map(|row| TokenRecord::decode(row.value())).transpose();
                 known.map_err(|why| self.view.malformed(why))?
             }
         };
@@ -375,17 +369,9 @@ impl<'a> Group<'a> {
     }
 }
 
-impl Remembered {
-    fn decode(bytes: &[u8]) -> Result<Remembered, Malformed> {
-        let mut reader = Reader::new(bytes);
-        let fingerprint = u128::from_be_bytes(reader.array()?);
-        Ok(Remembered { fingerprint, expires: Time(reader.varint()?) })
-    }
-}
-
 /// Whether what is remembered of a token has run out. What cannot be read has.
 pub(crate) fn token_expired(bytes: &[u8], now: Time) -> bool {
-    Remembered::decode(bytes).map_or(true, |known| known.expires <= now)
+    TokenRecord::decode(bytes).map_or(true, |known| known.expires <= now)
 }
 
 /// Whether a put depends on nothing that is there: no condition, no image, no derived rows.

@@ -16,7 +16,7 @@ use crate::{DirectoryError, Disk, Error, OpenMode};
 
 use super::backup::{CopyProgress, OnProgress, OpenBackup};
 use super::directory::{Contents, DataDirectory};
-use super::format::{CommitNo, FORMAT_VERSION, FrameHeader, SegmentHeader};
+use super::format::{CommitNo, FrameHeader, Increment, SegmentHeader};
 use super::log::{LogDirectory, LogWalk, Segment};
 use super::rebuild::check_continues;
 use super::shared::Shared;
@@ -24,54 +24,17 @@ use super::{damaged, go_on, io_error};
 
 pub(crate) const INCREMENT: &str = "increment";
 
-/// What an incremental backup says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Increment {
-    pub(crate) store: u64,
-    pub(crate) after: CommitNo,
-    /// The last commit that it has.
-    pub(crate) last: CommitNo,
-    /// The checksum of the frame that this one is in; none if the log no longer had it.
-    frame: Option<u64>,
-}
-
-impl Increment {
-    /// That of a directory; none if it is something else.
-    pub(crate) fn read(directory: &DataDirectory) -> Result<Option<Increment>, Error> {
-        let path = directory.path.join(INCREMENT);
-        match directory.disk.open(&path, OpenMode::Read) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("opening an incremental backup", &path)(error)),
-            Ok(_) => {
-                let increment = Increment::parse(&directory.text(INCREMENT)?);
-                let unknown = "this is not what an incremental backup of this version says";
-                increment.map(Some).ok_or_else(|| damaged(&path, 0, unknown))
-            }
+/// What a directory says of itself if it is an incremental backup; none if it is something else.
+pub(crate) fn read_increment(directory: &DataDirectory) -> Result<Option<Increment>, Error> {
+    let path = directory.path.join(INCREMENT);
+    match directory.disk.open(&path, OpenMode::Read) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error("opening an incremental backup", &path)(error)),
+        Ok(_) => {
+            let increment = Increment::decode(&directory.text(INCREMENT)?);
+            let unknown = "this is not what an incremental backup of this version says";
+            increment.map(Some).ok_or_else(|| damaged(&path, 0, unknown))
         }
-    }
-
-    fn text(self) -> String {
-        let Increment { store, after, last, frame } = self;
-        let frame = frame.map_or_else(|| "none".to_owned(), |frame| format!("{frame:016x}"));
-        format!(
-            "keyloom incremental backup\nformat {FORMAT_VERSION}\nstore {store:016x}\nafter {}\n\
-             commit {}\nframe {frame}\n",
-            after.0, last.0
-        )
-    }
-
-    fn parse(text: &str) -> Option<Increment> {
-        let mut lines = text.lines().skip(2);
-        let mut value = |name| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
-        let store = u64::from_str_radix(value("store")?, 16).ok()?;
-        let after = CommitNo(value("after")?.parse().ok()?);
-        let last = CommitNo(value("commit")?.parse().ok()?);
-        let frame = match value("frame")? {
-            "none" => None,
-            frame => Some(u64::from_str_radix(frame, 16).ok()?),
-        };
-        let increment = Increment { store, after, last, frame };
-        (increment.text() == text).then_some(increment)
     }
 }
 
@@ -111,7 +74,7 @@ pub(crate) fn increment(
 /// back and written to has other commits with the same numbers.
 fn last_of(disk: &Arc<dyn Disk>, path: &Path, log: &LogDirectory) -> Result<CommitNo, Error> {
     let directory = DataDirectory::new(Arc::clone(disk), path);
-    let Some(increment) = Increment::read(&directory)? else {
+    let Some(increment) = read_increment(&directory)? else {
         let backup = OpenBackup::open(disk, path)?;
         backup.check_untouched()?;
         check_continues(&backup, log)?;
@@ -206,7 +169,7 @@ fn write(
     }
     log.note_synced(increment.last);
     log.remove_spares();
-    target.write_text(INCREMENT, &increment.text())
+    target.write_text(INCREMENT, &increment.encode())
 }
 
 /// Removes what was copied. What cannot be removed stays, and is in nobody's way.

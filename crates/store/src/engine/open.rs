@@ -8,9 +8,11 @@ use crate::{DirectoryError, DiskFile, Error, Failure, OpenMode, Time};
 
 use super::apply::Apply;
 use super::catalog::Catalog;
-use super::directory::{Contents, DataDirectory, History, new_store};
+use super::directory::{Contents, DataDirectory, new_store};
 use super::files::Files;
-use super::format::{Commit, CommitNo, Malformed, Reader, SystemKey, TableRecord};
+use super::format::{
+    Applied, Commit, CommitNo, History, Identity, Malformed, NextNumber, SystemKey, TableRecord,
+};
 use super::log::{FrameScan, LogDirectory, LogWalk, LogWriter, Scanned, Segment};
 use super::options::{Background, CHECKPOINT_LOG_BYTES, Options};
 use super::shared::Shared;
@@ -46,7 +48,8 @@ pub(crate) fn open(
         Contents::Store(store) => store,
         Contents::Nothing | Contents::Unfinished => {
             let store = new_store(path, options.clock.now());
-            directory.create(contents, (store, History::Number(store)), |_| Ok(CommitNo::NONE))?;
+            let identity = Identity { store, history: History::Number(store) };
+            directory.create(contents, identity, |_| Ok(CommitNo::NONE))?;
             store
         }
     };
@@ -200,7 +203,7 @@ pub(crate) fn load(tree: &Tree) -> Result<(Arc<Catalog>, CommitNo, Time), Error>
     let malformed = |why: Malformed| damaged(tree.path(), 0, why.0);
     let (applied, at) = last_applied(&view)?;
     let next_id = match view.get(&SystemKey::NextId.row())? {
-        Some(row) => Reader::new(row.value()).u32().map_err(malformed)?,
+        Some(row) => NextNumber::decode(row.value()).map_err(malformed)?.0,
         None => 1,
     };
     let mut records = Vec::new();
@@ -213,13 +216,11 @@ pub(crate) fn load(tree: &Tree) -> Result<(Arc<Catalog>, CommitNo, Time), Error>
 
 /// The last commit that a tree has, and when it happened.
 pub(crate) fn last_applied(view: &TreeView) -> Result<(CommitNo, Time), Error> {
-    let Some(row) = view.get(&SystemKey::Applied.row())? else {
-        return Ok((CommitNo::NONE, Time(0)));
-    };
-    let malformed = |why: Malformed| damaged(view.path(), 0, why.0);
-    let mut reader = Reader::new(row.value());
-    let applied = CommitNo(reader.u64().map_err(malformed)?);
-    Ok((applied, Time(reader.u64().map_err(malformed)?)))
+    let row = view.get(&SystemKey::Applied.row())?;
+    let applied = row.map(|row| Applied::decode(row.value())).transpose();
+    let applied = applied.map_err(|why| damaged(view.path(), 0, why.0))?;
+    let Applied { commit, at } = applied.unwrap_or(Applied::NOTHING);
+    Ok((commit, at))
 }
 
 /// Brings the commits of a log into a tree.

@@ -11,8 +11,7 @@ use crate::{
     Sets, TableDescription, TableName, TransactGet, validate,
 };
 
-use super::apply::Stats;
-use super::format::{BuildState, NameCache, SpaceId, SystemKey, TableRecord};
+use super::format::{BuildState, NameCache, SpaceId, Stats, SystemKey, TableRecord};
 use super::view::View;
 use super::walk;
 

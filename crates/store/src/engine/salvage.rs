@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use crate::{Cause, DirectoryError, Error, OpenMode, TableName, Time};
 
-use super::apply::{Apply, Stats};
+use super::apply::Apply;
 use super::backup::{COPY_BYTES, COPY_ROWS, CopyProgress, OnProgress};
 use super::catalog::Catalog;
 use super::directory::{Contents, DataDirectory};
 use super::format::{
-    Commit, CommitNo, Effect, Malformed, NameCache, Reader, RowEffect, RowKind, SpaceId, SystemKey,
-    TableId, TableRecord, decode_item,
+    Applied, Commit, CommitNo, Effect, Malformed, NameCache, NextNumber, RowEffect, RowKind,
+    SpaceId, Stats, SystemKey, TableId, TableRecord, decode_item,
 };
 use super::log::LogDirectory;
 use super::open::{Replay, open_to_salvage};
@@ -189,12 +189,12 @@ impl Seen {
     }
 
     fn system_row(&mut self, row: &[u8], value: &[u8]) -> Result<(), Malformed> {
-        let (tables, mut reader) = (SystemKey::tables(), Reader::new(value));
+        let tables = SystemKey::tables();
         if row == SystemKey::Applied.row() {
-            let applied = CommitNo(reader.u64()?);
-            self.system.applied = Some((applied, Time(reader.u64()?)));
+            let Applied { commit, at } = Applied::decode(value)?;
+            self.system.applied = Some((commit, at));
         } else if row == SystemKey::NextId.row() {
-            self.system.next_id = Some(reader.u32()?);
+            self.system.next_id = Some(NextNumber::decode(value)?.0);
         } else if row >= tables.0.as_slice() && row < tables.1.as_slice() {
             self.system.tables.push(TableRecord::decode(value)?);
         } else if SystemKey::kind(row) == Some(RowKind::Dead) {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::{Damage, DirectoryError, Error, OpenMode};
 
-use super::checked_file::{BLOCK, CheckedFile, Unreadable, Verified};
+use super::checked_file::{CheckedFile, Unreadable, Verified};
 use super::compare::{self, Rebuild};
 use super::directory::{Contents, DataDirectory};
-use super::format::CommitNo;
+use super::format::{BLOCK, CommitNo};
 use super::log::{FrameScan, LogDirectory, Segment};
 use super::open::{load, open_tree};
 use super::options::Options;

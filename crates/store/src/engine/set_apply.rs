@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{Error, Membership};
 
 use super::format::{
-    Chunk, ChunkNo, Delta, Malformed, Reader, SMALL_MAX, SetEffect, SetId, SetRecord, SetRows,
+    Chunk, ChunkNo, Delta, Malformed, NextNumber, SMALL_MAX, SetEffect, SetId, SetRecord, SetRows,
     SpaceId,
 };
 use super::malformed_row;
@@ -130,8 +130,8 @@ impl SetWriter<'_, '_> {
     }
 
     fn next_id(&mut self, set: SetRows) -> Result<SetId, Error> {
-        let id = self.read(&set.next(), |bytes| Reader::new(bytes).u32())?.unwrap_or(0);
-        self.write(&set.next(), Some(&id.saturating_add(1).to_be_bytes()))?;
+        let id = self.read(&set.next(), NextNumber::decode)?.map_or(0, |next| next.0);
+        self.write(&set.next(), Some(&NextNumber(id.saturating_add(1)).encode()))?;
         Ok(SetId(id))
     }
 

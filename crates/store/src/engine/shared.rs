@@ -123,6 +123,7 @@ impl Shared {
         let view = Arc::new(view);
         let before = {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            debug_assert!(current.view.applied <= view.applied, "readers go back in time");
             std::mem::replace(&mut current.view, view)
         };
         // Letting go of a moment can be work; readers need not wait for it.

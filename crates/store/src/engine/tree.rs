@@ -13,7 +13,7 @@ use redb::{
 use crate::{Damage, Error, Failure};
 
 use super::damages::Damages;
-use super::format::{Reader, SystemKey};
+use super::format::{LiveBytes, SystemKey};
 use super::rows_mut::{RowsMut, row_bytes};
 use super::tree_file::TreeFile;
 
@@ -88,7 +88,7 @@ impl Tree {
     fn count_live_bytes(&self) -> Result<u64, Error> {
         let view = self.view()?;
         if let Some(row) = view.get(&SystemKey::LiveBytes.row())?
-            && let Ok(counted) = Reader::new(row.value()).u64()
+            && let Ok(LiveBytes(counted)) = LiveBytes::decode(row.value())
         {
             return Ok(counted);
         }
@@ -139,7 +139,7 @@ impl Tree {
             let live_bytes = self.live_bytes().saturating_add_signed(rows.grown());
             if rows.grown() != 0 {
                 let row = SystemKey::LiveBytes.row();
-                let noted = rows.insert_count(&row, &live_bytes.to_be_bytes());
+                let noted = rows.insert_count(&row, &LiveBytes(live_bytes).encode());
                 noted.map_err(|error| failed(self.path(), error))?;
             }
             Ok((outcome, live_bytes))

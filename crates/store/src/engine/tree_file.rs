@@ -24,8 +24,9 @@ use std::thread::{self, JoinHandle};
 
 use crate::{DiskFile, Error, Failure};
 
-use super::checked_file::{BLOCK, CheckedFile, Unreadable, write_runs};
+use super::checked_file::{CheckedFile, Unreadable, write_runs};
 use super::damages::Damages;
+use super::format::BLOCK;
 use super::{check_in_place, io_error};
 
 /// The first byte of a page of redb is 1 or 2: this makes one that is neither.

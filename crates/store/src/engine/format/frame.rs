@@ -139,9 +139,16 @@ impl Frame {
         self.commits += 1;
     }
 
+    /// The commit that the frame begins with, if its commits go up to `last`.
+    pub(crate) fn commits_to(&self, last: CommitNo) -> Option<CommitNo> {
+        let is_last = self.first.0 + u64::from(self.commits) == last.0 + 1;
+        (is_last && self.commits > 0).then_some(self.first)
+    }
+
     /// The whole frame as bytes; none if it is too large for its length to be written down, which
     /// the committer's bound on groups keeps far away.
     pub(crate) fn seal(self, synced: CommitNo, store: u64) -> Option<Vec<u8>> {
+        debug_assert!(synced < self.first, "a frame is written before it is synced");
         let mut bytes = self.bytes.into_vec();
         let (head, payload) = bytes.split_at_mut(FrameHeader::LEN);
         let payload_len = u32::try_from(payload.len()).ok()?;

@@ -319,6 +319,7 @@ impl Delta {
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
+        debug_assert!(self.joined.is_disjoint(&self.left), "an ordinal has joined and left");
         let mut out = Writer::default();
         out.size(self.joined.len());
         for low in self.joined.iter().chain(&self.left) {
@@ -334,7 +335,11 @@ impl Delta {
         if !reader.rest().len().is_multiple_of(2) {
             return Err(Malformed("a delta of a set ends in the middle"));
         }
-        Ok(Delta { joined, left: lows(reader.rest()).collect() })
+        let delta = Delta { joined, left: lows(reader.rest()).collect() };
+        if !delta.joined.is_disjoint(&delta.left) {
+            return Err(Malformed("an ordinal has joined and left a set"));
+        }
+        Ok(delta)
     }
 
     /// Brings members of a chunk up to date.

@@ -9,9 +9,11 @@ use proptest::prelude::*;
 
 use super::version::FORMAT_VERSION;
 use super::{
-    Block, BlockMut, BuildState, Chunk, ChunkNo, Commit, CommitNo, Delta, Derived, DerivedKind,
-    Effect, Frame, FrameHeader, NameCache, RowEffect, SegmentHeader, SetEffect, SetRecord, SetRows,
-    SpaceId, SystemKey, TableId, TableRecord, Writer, decode_item, encode_item, item_size,
+    Acknowledged, Applied, BLOCK, Block, BlockMut, BuildState, Chunk, ChunkNo, Commit, CommitNo,
+    Delta, Derived, DerivedKind, Effect, Frame, FrameHeader, History, Identity, Increment,
+    LiveBytes, NameCache, NextNumber, RowEffect, Seal, SegmentHeader, SetEffect, SetRecord,
+    SetRows, SpaceId, Stats, SystemKey, TableId, TableRecord, TokenRecord, Unfinished, Writer,
+    block_position, decode_item, encode_item, file_blocks, item_size, tree_blocks,
 };
 use crate::{
     Cause, ColumnSpec, ColumnValue, Direction, Feed, IndexProjection, IndexScope, IndexSpec,
@@ -174,8 +176,17 @@ fn decode_all(bytes: &[u8]) {
     let _ = Delta::decode(bytes).map(|delta| delta.encode());
     let _ = BlockMut::decode(bytes).map(|block| block.encode());
     let _ = super::ColumnRows::block_in(bytes);
-    let _ = crate::engine::apply::Stats::decode(bytes);
-    let _ = crate::engine::group::token_expired(bytes, Time(0));
+    let _ = Stats::decode(bytes);
+    let _ = Applied::decode(bytes);
+    let _ = TokenRecord::decode(bytes);
+    let _ = NextNumber::decode(bytes);
+    let _ = LiveBytes::decode(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    let _ = (Identity::decode(&text), Unfinished::decode(&text), Increment::decode(&text));
+    let _ = bytes.first_chunk().map(|bytes| Acknowledged::decode(bytes, 1));
+    if let Some((content, seal)) = bytes.split_at_checked(BLOCK as usize) {
+        let _ = Seal::decode(seal, content, 1);
+    }
     if let Some(head) = bytes.first_chunk() {
         let _ = SegmentHeader::decode(head);
     }
@@ -346,5 +357,74 @@ fn a_segment_header_is_read_back_as_it_was_written() {
         let mut changed = bytes;
         changed[at] ^= 0x10;
         assert!(SegmentHeader::decode(&changed).is_err(), "byte {at} changed unnoticed");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_a_directory_says_of_itself_is_read_back_and_nothing_else_is(
+        store in any::<u64>(),
+        number in any::<u64>(),
+        frame in proptest::option::of(any::<u64>()),
+        (at, flip) in (any::<usize>(), 1..=255_u8),
+    ) {
+        for history in [History::Ended, History::Number(store), History::Number(number)] {
+            let identity = Identity { store, history };
+            let text = identity.encode();
+            prop_assert_eq!(Identity::decode(&text), Some(identity));
+            prop_assert_eq!(Identity::decode(&format!("{text}\n")), None);
+            prop_assert_eq!(Unfinished::decode(&text), None);
+        }
+        let unfinished = Unfinished { store };
+        prop_assert_eq!(Unfinished::decode(&unfinished.encode()), Some(unfinished));
+        let (after, last) = (CommitNo(number / 2), CommitNo(number));
+        let increment = Increment { store, after, last, frame };
+        let text = increment.encode();
+        prop_assert_eq!(Increment::decode(&text), Some(increment));
+        let changed = damaged(text.into_bytes(), at, flip, 0);
+        let changed = Increment::decode(&String::from_utf8_lossy(&changed));
+        prop_assert_ne!(changed, Some(increment));
+    }
+
+    #[test]
+    fn a_changed_byte_of_an_end_mark_or_a_seal_is_noticed(
+        (store, number) in any::<(u64, u64)>(),
+        (at, flip) in (any::<usize>(), 1..=255_u8),
+    ) {
+        let acknowledged = Acknowledged(CommitNo(number));
+        let bytes = acknowledged.encode(store);
+        prop_assert_eq!(Acknowledged::decode(&bytes, store), Some(acknowledged));
+        prop_assert_eq!(Acknowledged::decode(&bytes, store ^ 1), None);
+        let changed = damaged(bytes.to_vec(), at, flip, 0);
+        prop_assert_eq!(Acknowledged::decode(changed.first_chunk().unwrap(), store), None);
+        let content = [flip; BLOCK as usize];
+        let (seal, sealed) = (Seal { sequence: number }, Seal { sequence: number }.encode(&content, store));
+        prop_assert_eq!(Seal::decode(&sealed, &content, store), Some(seal));
+        let changed = damaged(sealed.to_vec(), at, flip, 0);
+        prop_assert_eq!(Seal::decode(&changed, &content, store), None);
+        let changed = damaged(content.to_vec(), at, flip, 0);
+        prop_assert_eq!(Seal::decode(&sealed, &changed, store), None);
+    }
+
+    #[test]
+    fn the_engines_own_rows_are_read_back_as_they_were_written(
+        (first, second) in any::<(u64, u64)>(),
+        (fingerprint, next) in any::<(u128, u32)>(),
+    ) {
+        let applied = Applied { commit: CommitNo(first), at: Time(second) };
+        prop_assert_eq!(Applied::decode(&applied.encode()), Ok(applied));
+        let stats = Stats { items: first, bytes: second };
+        prop_assert_eq!(Stats::decode(&stats.encode()), Ok(stats));
+        let token = TokenRecord { fingerprint, expires: Time(first) };
+        prop_assert_eq!(TokenRecord::decode(&token.encode()), Ok(token));
+        prop_assert_eq!(NextNumber::decode(&NextNumber(next).encode()), Ok(NextNumber(next)));
+        prop_assert_eq!(LiveBytes::decode(&LiveBytes(first).encode()), Ok(LiveBytes(first)));
+    }
+
+    #[test]
+    fn a_file_has_room_for_as_many_blocks_as_it_was_made_for(blocks in 0..1_u64 << 40) {
+        prop_assert_eq!(tree_blocks(file_blocks(blocks)), blocks);
+        let last = blocks.saturating_sub(1);
+        prop_assert!(block_position(last) < file_blocks(blocks.max(1)));
     }
 }

@@ -9,15 +9,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use twox_hash::XxHash3_64;
-
-use crate::engine::format::CommitNo;
+use crate::engine::format::{Acknowledged, CommitNo};
 use crate::engine::{damaged, io_error};
 use crate::{Disk, DiskFile, Error, OpenMode};
 
 /// Its name in the log's directory.
 pub(super) const END: &str = "end";
-const LEN: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct EndMark {
@@ -70,29 +67,17 @@ impl EndMark {
     pub(super) fn note(&self, synced: CommitNo) {
         if let Some(file) = &self.file {
             // One that is too old is as good as none.
-            let _ = file.write_at(0, &encode(synced, self.store));
+            let _ = file.write_at(0, &Acknowledged(synced).encode(self.store));
         }
     }
 }
 
-fn encode(commit: CommitNo, store: u64) -> [u8; LEN] {
-    let mut bytes = [0; LEN];
-    bytes[..8].copy_from_slice(&commit.0.to_be_bytes());
-    let checksum = XxHash3_64::oneshot_with_seed(store, &bytes[..8]);
-    bytes[8..].copy_from_slice(&checksum.to_be_bytes());
-    bytes
-}
-
 fn read(file: &dyn DiskFile, path: &Path, store: u64) -> Result<Option<CommitNo>, Error> {
-    let mut bytes = [0; LEN];
+    let mut bytes = [0; Acknowledged::LEN];
     match file.read_at(0, &mut bytes) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
         read => read.map_err(io_error("reading the end of the log", path))?,
     }
-    let commit = bytes.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-    match bytes == encode(CommitNo(commit), store) {
-        true => Ok(Some(CommitNo(commit))),
-        // Blank, damaged or somebody else's: it says nothing.
-        false => Ok(None),
-    }
+    // Blank, damaged or somebody else's says nothing.
+    Ok(Acknowledged::decode(&bytes, store).map(|Acknowledged(commit)| commit))
 }

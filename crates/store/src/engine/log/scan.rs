@@ -75,8 +75,14 @@ impl FrameScan {
         if frame.header.first != self.expected || frame.header.commits == 0 {
             return Ok(None);
         }
+        // Its checksums fit, so this is what a writer meant (`Frame::seal`).
+        debug_assert!(
+            frame.header.synced < frame.header.first,
+            "a frame is synced before it is written"
+        );
         self.offset += (FrameHeader::LEN + frame.payload.len()) as u64;
         self.expected = frame.header.last().next();
+        debug_assert!(self.offset <= self.len, "a frame ends behind its segment");
         Ok(Some(frame))
     }
 

@@ -46,6 +46,11 @@ impl LogWriter {
         Arc::clone(&self.synced)
     }
 
+    /// Whether a commit is safe on disk.
+    pub(crate) fn is_synced(&self, commit: CommitNo) -> bool {
+        self.synced.load(Ordering::Acquire) >= commit.0
+    }
+
     /// What a background sync has to sync, and the commit that is safe after it.
     pub(crate) fn active(&self) -> (Arc<Segment>, CommitNo) {
         (Arc::clone(&self.active), CommitNo(self.next.0 - 1))
@@ -58,7 +63,12 @@ impl LogWriter {
 
     /// Writes a frame whose last commit is `last`. It is not safe yet.
     pub(crate) fn append(&mut self, frame: Frame, last: CommitNo, at: Time) -> Result<u64, Error> {
-        debug_assert!(last >= self.next, "a frame holds at least one commit");
+        // A reader takes the end of a frame's commits for the beginning of the next (`FrameScan::next`).
+        debug_assert_eq!(
+            frame.commits_to(last),
+            Some(self.next),
+            "commits are numbered without gaps"
+        );
         let synced = CommitNo(self.synced.load(Ordering::Acquire));
         let bytes = frame.seal(synced, self.directory.store);
         let bytes = bytes.ok_or_else(|| {
