@@ -62,7 +62,7 @@ fn target(change: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredTarget>
         (both, _) => {
             let reason = match both {
                 Some(_) => "a change calls a webhook or a job, not both",
-                None => "it is not said what is called",
+                None => "nothing to call: name a handler, a webhook or a job",
             };
             let help = "write the name of a handler, `{ webhook = \"https://...\" }`, or \
                         `{ job = \"KIND\" }`";

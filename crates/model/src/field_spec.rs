@@ -106,7 +106,7 @@ impl Fault {
                 Report { code: Code::SpecSyntax, span, reason, help: Some(GRAMMAR.to_owned()) }
             }
             Fault::UnknownType(word) => {
-                let reason = format!("there is no type `{}`", word.text);
+                let reason = format!("unknown type `{}`", word.text);
                 let meant = FOREIGN.iter().find(|(foreign, _)| *foreign == word.text);
                 let help = match meant {
                     Some((_, ours)) => Some(format!("it is called `{ours}` here")),

@@ -82,7 +82,7 @@ fn refusal(error: &TomlError, source: &Source<'_>, end: usize) -> Report {
         "duplicate key" => {
             let name = source.slice(span);
             let help = "each name is given once; merge the two, or rename one";
-            (Code::DuplicateName, format!("`{name}` is there already"), Some(help))
+            (Code::DuplicateName, format!("`{name}` is declared twice"), Some(help))
         }
         "recursion limit" | "cannot recurse further; max recursion depth met" => {
             let help = "a model needs no more than a few levels";

@@ -78,7 +78,7 @@ fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -
             let name = &declared.name.text;
             let reason = match of {
                 Some(_) => format!("the board `{name}` has both `of` and `rank`"),
-                None => format!("the board `{name}` does not say what it ranks"),
+                None => format!("the board `{name}` has neither `of` nor `rank`"),
             };
             let help = "`of` ranks the values of a field by how many entities have them; `rank` \
                         ranks the entities by a number of theirs";
@@ -95,7 +95,7 @@ pub(crate) fn check_names(declared: &[DeclaredEntity], reporter: &mut Reporter<'
     for entity in declared {
         for Word { text, span } in entity.boards.iter().map(|board| &board.name) {
             if let Some(owner) = owners.insert(text, &entity.name.text) {
-                let reason = format!("`{owner}` has a board `{text}` already");
+                let reason = format!("`{owner}` already has a board `{text}`");
                 let help = "boards are found by name alone: give this one another";
                 reporter.report_with_help(Code::BoardTaken, *span, (reason, help));
             }
@@ -114,7 +114,7 @@ pub(crate) fn combinations(
         let scoped = &scope.fields[field.index()];
         if scoped.is_readable && scoped.field.of != FieldType::Tags {
             let of = scoped.field.of.name();
-            let reason = format!("`{}` holds no tags: its type is `{of}`", tags.field.text);
+            let reason = format!("`{}` does not hold tags: its type is `{of}`", tags.field.text);
             reporter.report(Code::NotTags, tags.field.span, reason);
         }
         for combination in &tags.combine {
@@ -127,7 +127,7 @@ pub(crate) fn combinations(
                 let help = "one key alone can always be looked for and need not be declared";
                 reporter.report_with_help(Code::BadCombination, combination.span, (reason, help));
             } else if found.iter().any(|other| other.field == field && other.keys == keys) {
-                let reason = "this combination is there already";
+                let reason = "duplicate combination";
                 let help = "leave one of them out; the order of the keys does not matter";
                 reporter.report_with_help(Code::SameTwice, combination.span, (reason, help));
             } else {

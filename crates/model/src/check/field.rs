@@ -250,7 +250,7 @@ fn members_of(
             let help = "a member is at most 60 letters from a to z, digits, `_` and `-`";
             reporter.report_with_help(Code::BadEnum, member.span, (reason, help));
         } else if found.contains(&member.text) {
-            let reason = format!("`{}` is a member already", member.text);
+            let reason = format!("duplicate member `{}`", member.text);
             reporter.report(Code::BadEnum, member.span, reason);
         } else {
             found.push(member.text.clone());
@@ -269,7 +269,7 @@ fn default_of(
         return Some(DefaultValue::Now);
     }
     if matches!(of, FieldType::Any | FieldType::Bytes(_) | FieldType::Ref(..)) {
-        let reason = format!("a field of the type `{}` takes no default", of.name());
+        let reason = format!("a field of type `{}` cannot have a default", of.name());
         let help = "make it optional with `?`, or leave the default out";
         reporter.report_with_help(Code::NoDefault, default.word.span, (reason, help));
         return None;

@@ -39,7 +39,7 @@ fn choice(
             let mut formats = vec![];
             for (member, format) in members {
                 if !known.contains(&member.text) {
-                    let reason = format!("`{}` is no member of `{}`", member.text, field.text);
+                    let reason = format!("`{}` is not a member of `{}`", member.text, field.text);
                     let known = known.iter().map(String::as_str);
                     let help = reporter.instead(&member.text, "its members are", known);
                     let (code, span) = (Code::BadFormat, member.span);

@@ -57,7 +57,7 @@ fn check_address(address: &Word, reporter: &mut Reporter<'_>) {
     if rest.is_some_and(|rest| !rest.is_empty()) && is_visible && text.len() <= ADDRESS_MAX {
         return;
     }
-    let reason = "this is no address that an event can be posted to";
+    let reason = "not a URL that events can be sent to";
     let help = format!(
         "it begins with `https://` or `http://` and has at most {ADDRESS_MAX} visible characters"
     );

@@ -70,7 +70,7 @@ fn fitting(literal: Option<Literal>, (text, of): (&str, &FieldType)) -> Result<L
     match literal {
         Some(literal) if fits => Ok(literal),
         _ => Err(Misfit {
-            reason: format!("`{text}` is no value of this field"),
+            reason: format!("`{text}` is not a valid value for this field"),
             help: format!("a value is {}", describe(of)),
         }),
     }

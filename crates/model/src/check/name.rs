@@ -37,7 +37,7 @@ impl<'d> Entities<'d> {
     pub(crate) fn find(&self, name: &Word, reporter: &mut Reporter<'_>) -> Option<EntityId> {
         let found = self.by_name.get(name.text.as_str()).copied();
         if found.is_none() {
-            let reason = format!("there is no entity `{}`", name.text);
+            let reason = format!("unknown entity `{}`", name.text);
             let known = self.by_name.keys().copied();
             let help = reporter.instead(&name.text, "entities are", known);
             let (code, span) = (Code::UnknownEntity, name.span);

@@ -136,6 +136,6 @@ impl Scope {
 }
 
 pub(crate) fn same_field_twice(name: &Word, key: &str, reporter: &mut Reporter<'_>) {
-    let reason = format!("`{}` is in `{key}` already", name.text);
+    let reason = format!("`{}` is already in `{key}`", name.text);
     reporter.report_with_help(Code::SameFieldTwice, name.span, (reason, "name it once"));
 }

@@ -15,7 +15,7 @@ pub(crate) fn uniques(
     for entry in declared {
         let Some(unique) = unique(entry, scope, reporter) else { continue };
         if found.iter().any(|other| says_the_same(other, &unique)) {
-            let reason = "this is unique already";
+            let reason = "duplicate unique";
             reporter.report_with_help(
                 Code::SameTwice,
                 entry.span,
@@ -47,7 +47,7 @@ fn unique(declared: &DeclaredUnique, scope: &Scope, reporter: &mut Reporter<'_>)
         return None;
     }
     if fields.contains(&FieldId(0)) {
-        let reason = "`id` is unique already";
+        let reason = "`id` is already unique";
         reporter.report_with_help(Code::SameTwice, declared.span, (reason, "leave it out"));
         return None;
     }

@@ -32,7 +32,7 @@ pub(crate) fn bounded(
         | FieldType::Tags
         | FieldType::Enum(_)
         | FieldType::Ref(..) => {
-            let reason = format!("a field of the type `{}` takes no range", of.name());
+            let reason = format!("a field of type `{}` cannot have a range", of.name());
             let help =
                 "int and number take a range of values; text, bytes, list and map of lengths";
             reporter.report_with_help(Code::NoRange, range.span, (reason, help));
