@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use keyloom::{SystemClock, SystemEntropy};
 use keyloom_app::{Application, Parts, Setting, Settings, Takes};
-use keyloom_server::{Post, PostOptions, Reach, WebhookSecret};
+use keyloom_server::{HttpClient, HttpClientOptions, Reach, WebhookSecret};
 
 use crate::demo;
 use crate::front::{Panel, pages};
@@ -89,13 +89,13 @@ fn parts(settings: &Settings) -> Result<Parts, String> {
     let provider = match settings.get("provider") {
         None => None,
         Some(address) => Some(Provider {
-            post: Post::new(PostOptions::default())?,
+            post: HttpClient::new(HttpClientOptions::default())?,
             address: address.to_owned(),
             secret: provider_secret.clone(),
         }),
     };
     let carriers = Carriers {
-        post: Post::new(PostOptions { reach, ..PostOptions::default() })?,
+        post: HttpClient::new(HttpClientOptions { reach, ..HttpClientOptions::default() })?,
         webhook_secret: secret("webhook-secret-file")?,
         provider,
         mail: mail(settings)?,

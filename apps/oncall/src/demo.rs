@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keyloom::{Entropy, SystemClock, SystemEntropy};
 use keyloom_app::{Application, Parts, Settings};
-use keyloom_server::{Post, PostOptions, WebhookSecret};
+use keyloom_server::{HttpClient, HttpClientOptions, WebhookSecret};
 
 use self::carriers::DemoCarriers;
 use self::inbox::Inbox;
@@ -47,7 +47,7 @@ pub(crate) fn parts(settings: &Settings) -> Result<Parts, String> {
     let mailbox = Mailbox { inbox: inbox.clone(), clock: clock.clone(), url: url.clone() };
     let mail = MailServer::start(Arc::new(mailbox))
         .map_err(|error| format!("The built-in mail server cannot be started: {error}."))?;
-    let post = Post::new(PostOptions::default())?;
+    let post = HttpClient::new(HttpClientOptions::default())?;
     let receiver = Receiver { inbox, mail, secret: secret.clone(), post, clock: clock.clone() };
     let receiver = Arc::new(receiver);
     let carry = Arc::new(DemoCarriers::new(receiver.clone(), url.clone())?);

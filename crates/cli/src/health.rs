@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom_app::listen;
-use keyloom_server::{Post, PostOptions};
+use keyloom_server::{HttpClient, HttpClientOptions};
 
 use crate::command::{Command, say};
 
@@ -36,12 +36,16 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let url = arguments.get_one::<String>("url").ok_or("give a URL.")?;
     let seconds = arguments.get_one::<u64>("timeout").copied().unwrap_or(4);
     let trusted = arguments.get_one::<PathBuf>("ca").cloned();
-    let options =
-        PostOptions { time: Duration::from_secs(seconds), trusted, ..PostOptions::default() };
+    let options = HttpClientOptions {
+        time: Duration::from_secs(seconds),
+        trusted,
+        ..HttpClientOptions::default()
+    };
     let address = format!("{}{PATH}", url.trim_end_matches('/'));
     listen::block_on(async {
-        let answer = Post::new(options)?.get(&address).await.map_err(|error| error.to_string())?;
-        match answer.is_taken() {
+        let answer =
+            HttpClient::new(options)?.get(&address).await.map_err(|error| error.to_string())?;
+        match answer.is_success() {
             true => say("OK\n"),
             false => Err(format!("{address} answered with the status {}.", answer.status)),
         }

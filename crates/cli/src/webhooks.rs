@@ -10,7 +10,7 @@ use keyloom::SystemClock;
 use keyloom::events::Handlers;
 use keyloom_app::{log, secret};
 use keyloom_model::{Model, Target};
-use keyloom_server::{Post, PostOptions, WebhookSecret, Webhooks};
+use keyloom_server::{HttpClient, HttpClientOptions, WebhookSecret, Webhooks};
 
 use crate::run::PROGRAM;
 
@@ -48,7 +48,7 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
          KEYLOOM_WEBHOOK_SECRET, at least 16 bytes.",
     )?;
     let secret = WebhookSecret::new(&secret)?;
-    let (post, clock) = (Post::new(PostOptions::default())?, Arc::new(SystemClock));
+    let (post, clock) = (HttpClient::new(HttpClientOptions::default())?, Arc::new(SystemClock));
     let webhooks = Arc::new(Webhooks { post, secret, clock });
     Ok(Some(Handlers::new().webhooks(webhooks).leave_others()))
 }

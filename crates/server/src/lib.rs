@@ -9,7 +9,7 @@
 //!   verifies signatures (SigV4) before it looks into a request; without, it takes any, and the
 //!   server refuses to listen anywhere but on the machine itself.
 //!
-//! [`Post`] is the way out: it posts to other servers, signed with a [`WebhookSecret`].
+//! [`HttpClient`] sends requests to other servers, signed with a [`WebhookSecret`].
 //!
 //! It runs on a tokio runtime that its caller made. Stopping is graceful: requests under way are
 //! answered, idle connections are closed.
@@ -21,7 +21,7 @@ mod dynamodb;
 mod error;
 mod fair;
 mod http;
-mod post;
+mod http_client;
 mod race;
 mod reach;
 mod rest;
@@ -35,7 +35,7 @@ pub use config::{Config, Limits, TlsFiles};
 pub use dynamodb::{Credentials, CredentialsError, DynamoDb};
 pub use error::ServerError;
 pub use http::observe::REQUEST_TARGET;
-pub use post::{Letter, Post, PostError, PostOptions, Posted};
+pub use http_client::{HttpClient, HttpClientOptions, HttpError, HttpRequest, HttpResponse};
 pub use reach::Reach;
 pub use rest::{
     AdminToken, AdminTokenError, Kind, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest,

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use keyloom::Clock;
 use keyloom::events::{Deliver, Delivery, Failure};
 
-use crate::{Letter, Post, WebhookSecret};
+use crate::{HttpClient, HttpRequest, WebhookSecret};
 
 /// Posts events to the addresses that a model names.
 #[derive(Debug)]
 pub struct Webhooks {
     /// What posts.
-    pub post: Post,
+    pub post: HttpClient,
     /// What receivers know them by.
     pub secret: WebhookSecret,
     /// When they are signed.
@@ -30,13 +30,15 @@ impl Deliver for Webhooks {
             let secs = self.clock.now().0 / 1000;
             let mut headers = self.secret.headers(&key, secs, body.as_bytes());
             headers.push(("idempotency-key".to_owned(), key));
-            let letter = Letter { address: address.clone(), headers, body: body.into_bytes() };
-            let posted = self.post.post(letter).await.map_err(|error| match error.is_lasting {
-                true => Failure::fatal(error.message),
-                false => Failure::new(error.message),
-            })?;
-            let told = format!("`{address}` answered {}.", posted.status);
-            match (posted.is_taken(), posted.is_refused()) {
+            let request =
+                HttpRequest { address: address.clone(), headers, body: body.into_bytes() };
+            let response =
+                self.post.post(request).await.map_err(|error| match error.is_lasting {
+                    true => Failure::fatal(error.message),
+                    false => Failure::new(error.message),
+                })?;
+            let told = format!("`{address}` answered {}.", response.status);
+            match (response.is_success(), response.is_refused()) {
                 (true, _) => Ok(()),
                 (false, true) => Err(Failure::fatal(told)),
                 (false, false) => Err(Failure::new(told)),

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use keyloom::SystemClock;
 use keyloom::events::Failure;
-use keyloom_server::{Post, PostOptions, Reach};
+use keyloom_server::{HttpClient, HttpClientOptions, Reach};
 
 use super::receiver::{Receiver, WEBHOOKS};
 use crate::carry::{Carry, Carrying, Message};
@@ -40,7 +40,10 @@ impl DemoCarriers {
             clock: Arc::new(SystemClock),
         })?;
         let outside = Carriers {
-            post: Post::new(PostOptions { reach: Reach::Public, ..PostOptions::default() })?,
+            post: HttpClient::new(HttpClientOptions {
+                reach: Reach::Public,
+                ..HttpClientOptions::default()
+            })?,
             webhook_secret: Some(receiver.secret.clone()),
             provider: None,
             mail: None,

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use keyloom::{Clock, Db, Error};
 use keyloom_server::{
-    Kind as ProblemKind, Letter, OwnReply, OwnRequest, OwnRoute, OwnShape, Post, Problem, Role,
-    WebhookSecret,
+    HttpClient, HttpRequest, Kind as ProblemKind, OwnReply, OwnRequest, OwnRoute, OwnShape,
+    Problem, Role, WebhookSecret,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -32,7 +32,7 @@ pub(super) struct Receiver {
     pub(super) mail: MailServer,
     /// Signs what the service and the receiver send each other.
     pub(super) secret: WebhookSecret,
-    pub(super) post: Post,
+    pub(super) post: HttpClient,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -220,11 +220,11 @@ impl Receiver {
         let address = address.clone().ok_or_else(missing)?;
         let (now_secs, body) = (self.clock.now().0 / 1000, body.into_bytes());
         let headers = self.secret.headers(&format!("receiver-{number}"), now_secs, &body);
-        let posted = self.post.post(Letter { address, headers, body }).await;
-        let posted = posted.map_err(|error| Problem::new(ProblemKind::Busy, error.message))?;
-        let said: Option<Json> = serde_json::from_slice(&posted.body).ok();
+        let response = self.post.post(HttpRequest { address, headers, body }).await;
+        let response = response.map_err(|error| Problem::new(ProblemKind::Busy, error.message))?;
+        let said: Option<Json> = serde_json::from_slice(&response.body).ok();
         let detail = said.as_ref().and_then(|said| said["detail"].as_str());
-        Ok(OwnReply::new(json!({ "status": posted.status, "detail": detail }).to_string()))
+        Ok(OwnReply::new(json!({ "status": response.status, "detail": detail }).to_string()))
     }
 }
 

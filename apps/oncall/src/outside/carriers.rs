@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom::Clock;
 use keyloom::events::Failure;
-use keyloom_server::{Letter, Post, Posted, WebhookSecret};
+use keyloom_server::{HttpClient, HttpRequest, HttpResponse, WebhookSecret};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -17,7 +17,7 @@ use crate::rows::Kind;
 #[derive(Debug)]
 pub(crate) struct Carriers {
     /// Posts to the servers of contacts.
-    pub(crate) post: Post,
+    pub(crate) post: HttpClient,
     /// What is posted there is signed with it.
     pub(crate) webhook_secret: Option<WebhookSecret>,
     /// Calls and sends texts.
@@ -32,7 +32,7 @@ pub(crate) struct Carriers {
 #[derive(Debug)]
 pub(crate) struct Provider {
     /// Posts there.
-    pub(crate) post: Post,
+    pub(crate) post: HttpClient,
     /// Where it takes messages.
     pub(crate) address: String,
     /// What is posted there is signed with it.
@@ -70,8 +70,8 @@ impl Carriers {
             "text": message.text,
             "answer_url": message.answer_url,
         });
-        let letter = self.letter(message.to, &message.key, (&body, self.webhook_secret.as_ref()));
-        taken(&self.post.post(letter).await.map_err(unposted)?)?;
+        let request = self.request(message.to, &message.key, (&body, self.webhook_secret.as_ref()));
+        accepted(&self.post.post(request).await.map_err(unposted)?)?;
         Ok(Carried::default())
     }
 
@@ -86,39 +86,39 @@ impl Carriers {
             "reply_url": message.reply_url,
         });
         let address = provider.address.clone();
-        let letter = self.letter(address, &message.key, (&body, provider.secret.as_ref()));
-        let posted = provider.post.post(letter).await.map_err(unposted)?;
-        taken(&posted)?;
-        let answer: Option<Taken> = serde_json::from_slice(&posted.body).ok();
+        let request = self.request(address, &message.key, (&body, provider.secret.as_ref()));
+        let response = provider.post.post(request).await.map_err(unposted)?;
+        accepted(&response)?;
+        let answer: Option<Taken> = serde_json::from_slice(&response.body).ok();
         Ok(Carried { reference: answer.and_then(|answer| answer.id) })
     }
 
-    fn letter(
+    fn request(
         &self,
         address: String,
         key: &str,
         (body, secret): (&Json, Option<&WebhookSecret>),
-    ) -> Letter {
+    ) -> HttpRequest {
         let body = body.to_string().into_bytes();
         let mut headers = vec![("idempotency-key".to_owned(), key.to_owned())];
         if let Some(secret) = secret {
             headers.extend(secret.headers(key, self.clock.now().0 / 1000, &body));
         }
-        Letter { address, headers, body }
+        HttpRequest { address, headers, body }
     }
 }
 
-fn unposted(error: keyloom_server::PostError) -> Failure {
+fn unposted(error: keyloom_server::HttpError) -> Failure {
     match error.is_lasting {
         true => Failure::fatal(error),
         false => Failure::new(error),
     }
 }
 
-/// That a server has taken what was posted.
-fn taken(posted: &Posted) -> Result<(), Failure> {
-    let status = posted.status;
-    match (posted.is_taken(), posted.is_refused()) {
+/// That a server has accepted a request.
+fn accepted(response: &HttpResponse) -> Result<(), Failure> {
+    let status = response.status;
+    match (response.is_success(), response.is_refused()) {
         (true, _) => Ok(()),
         (false, true) => Err(Failure::fatal(format!("The receiver refused it: status {status}."))),
         (false, false) => Err(Failure::new(format!("The receiver answered with {status}."))),

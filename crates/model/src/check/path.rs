@@ -170,8 +170,10 @@ fn parse<'p>(path: &'p Word, reporter: &mut Reporter<'_>) -> Option<Vec<&'p str>
     let parts = path.text.strip_prefix('/').filter(|_| path.text.len() <= LENGTH_MAX);
     let parts = parts.and_then(|rest| rest.split('/').map(part).collect());
     if parts.is_none() {
-        let reason =
-            format!("`{}` is not a valid path", path.text.chars().take(LENGTH_MAX).collect::<String>());
+        let reason = format!(
+            "`{}` is not a valid path",
+            path.text.chars().take(LENGTH_MAX).collect::<String>()
+        );
         let help = "a path is `/`, then words of letters, digits, `.`, `_`, `-` or a `{field}`, \
                     with `/` between them";
         reporter.report_with_help(Code::BadPath, path.span, (reason, help));

@@ -2,8 +2,8 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod http_client;
 mod limits;
-mod post;
 mod protocol;
 mod rest;
 mod rig;

@@ -1,5 +1,5 @@
-//! Posting to other servers over HTTP, with or without TLS: each time over a connection of its own,
-//! within a time, and with an answer of bounded size. It follows no redirects and keeps no cookies.
+//! A client for requests to other servers, with or without TLS: one connection a request, a time
+//! limit, a response of bounded size. It follows no redirects and keeps no cookies.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,13 +20,13 @@ use crate::Reach;
 use crate::reach::{Connector, Unreached};
 use crate::tls::client_tls;
 
-/// As much of an answer as is kept.
+/// As much of a response as is kept.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// How things are posted.
+/// How requests are sent.
 #[derive(Clone, Debug)]
-pub struct PostOptions {
-    /// How long one may take, from looking up the name to the end of the answer.
+pub struct HttpClientOptions {
+    /// Time limit of a request, from looking up the name to the end of the response.
     pub time: Duration,
     /// Which addresses may be reached.
     pub reach: Reach,
@@ -34,24 +34,24 @@ pub struct PostOptions {
     pub trusted: Option<PathBuf>,
 }
 
-impl Default for PostOptions {
+impl Default for HttpClientOptions {
     /// Ten seconds, to anywhere.
-    fn default() -> PostOptions {
-        PostOptions { time: Duration::from_secs(10), reach: Reach::Anywhere, trusted: None }
+    fn default() -> HttpClientOptions {
+        HttpClientOptions { time: Duration::from_secs(10), reach: Reach::Anywhere, trusted: None }
     }
 }
 
-/// Posts to other servers. Clones share everything.
+/// Sends requests to other servers. Clones share everything.
 #[derive(Clone)]
-pub struct Post {
+pub struct HttpClient {
     client: Client<HttpsConnector<Connector>, Full<Bytes>>,
     time: Duration,
     reach: Reach,
 }
 
-/// Something to be posted.
+/// A request to another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct HttpRequest {
     /// `https://host/path` or `http://...`.
     pub address: String,
     /// Headers beside those that every request has; JSON is what a body is without `content-type`.
@@ -60,45 +60,45 @@ pub struct Letter {
     pub body: Vec<u8>,
 }
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
+pub struct HttpResponse {
     /// The status.
     pub status: u16,
     /// The body; none of one that is longer than 64 KiB.
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct PostError {
+pub struct HttpError {
     /// A sentence: what, where.
     pub message: String,
-    /// Whether it would fail again, because of what was to be posted or where to.
+    /// Whether it would fail again, because of the request or its address.
     pub is_lasting: bool,
 }
 
-impl Posted {
-    /// Whether it was taken: any status from 200 to 299.
-    pub fn is_taken(&self) -> bool {
+impl HttpResponse {
+    /// Whether the status is from 200 to 299.
+    pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
     /// Whether it was refused for good: trying again is for servers that are busy or broken.
     pub fn is_refused(&self) -> bool {
-        !self.is_taken() && self.status < 500 && ![408, 425, 429].contains(&self.status)
+        !self.is_success() && self.status < 500 && ![408, 425, 429].contains(&self.status)
     }
 }
 
-impl Post {
-    /// Something that posts.
+impl HttpClient {
+    /// A client with these options.
     ///
     /// # Errors
     ///
     /// If certificates that are to be trusted cannot be read.
-    pub fn new(options: PostOptions) -> Result<Post, String> {
-        let PostOptions { time, reach, trusted } = options;
+    pub fn new(options: HttpClientOptions) -> Result<HttpClient, String> {
+        let HttpClientOptions { time, reach, trusted } = options;
         let tls = client_tls(trusted.as_deref())?;
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config((*tls).clone())
@@ -109,34 +109,34 @@ impl Post {
         // depends on another request.
         let client =
             Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
-        Ok(Post { client, time, reach })
+        Ok(HttpClient { client, time, reach })
     }
 
-    /// Posts something, and waits for the answer. It must be called on a tokio runtime.
+    /// Sends a POST request, and waits for the response. Call it on a tokio runtime.
     ///
     /// # Errors
     ///
-    /// If there is no answer in time, or nothing can be posted there at all.
-    pub async fn post(&self, letter: Letter) -> Result<Posted, PostError> {
-        let address = letter.address.clone();
-        self.in_time(&address, self.exchange(Method::POST, letter)).await
+    /// If there is no response in time, or the address cannot be reached at all.
+    pub async fn post(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let address = request.address.clone();
+        self.in_time(&address, self.exchange(Method::POST, request)).await
     }
 
-    /// Asks for what is at an address, as [`Post::post`] posts.
+    /// Sends a GET request.
     ///
     /// # Errors
     ///
-    /// If there is no answer in time.
-    pub async fn get(&self, address: &str) -> Result<Posted, PostError> {
-        let letter = Letter { address: address.to_owned(), headers: vec![], body: vec![] };
-        self.in_time(address, self.exchange(Method::GET, letter)).await
+    /// If there is no response in time.
+    pub async fn get(&self, address: &str) -> Result<HttpResponse, HttpError> {
+        let request = HttpRequest { address: address.to_owned(), headers: vec![], body: vec![] };
+        self.in_time(address, self.exchange(Method::GET, request)).await
     }
 
     async fn in_time(
         &self,
         address: &str,
-        exchange: impl Future<Output = Result<Posted, PostError>>,
-    ) -> Result<Posted, PostError> {
+        exchange: impl Future<Output = Result<HttpResponse, HttpError>>,
+    ) -> Result<HttpResponse, HttpError> {
         match timeout(self.time, exchange).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -146,24 +146,28 @@ impl Post {
         }
     }
 
-    async fn exchange(&self, method: Method, letter: Letter) -> Result<Posted, PostError> {
-        let uri = uri(&letter.address)?;
+    async fn exchange(
+        &self,
+        method: Method,
+        request: HttpRequest,
+    ) -> Result<HttpResponse, HttpError> {
+        let uri = uri(&request.address)?;
         let authority = uri.authority().map_or_else(String::new, ToString::to_string);
-        let answer = self.client.request(request(method, uri, letter)?).await;
+        let answer = self.client.request(encoded(method, uri, request)?).await;
         let answer = answer.map_err(|error| unreachable(&authority, &error))?;
         Ok(taken_in(answer).await)
     }
 }
 
-async fn taken_in(response: Response<Incoming>) -> Posted {
+async fn taken_in(response: Response<Incoming>) -> HttpResponse {
     let status = response.status().as_u16();
     let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
     // The status alone says whether it was taken.
-    Posted { status, body: body.map_or_else(|_| vec![], |body| body.to_bytes().to_vec()) }
+    HttpResponse { status, body: body.map_or_else(|_| vec![], |body| body.to_bytes().to_vec()) }
 }
 
-/// Where an address leads, if something can be posted there.
-fn uri(address: &str) -> Result<Uri, PostError> {
+/// Where an address leads, if a request can be sent there.
+fn uri(address: &str) -> Result<Uri, HttpError> {
     let unfit = |why: &str| lasting(format!("`{address}` is no address of a server: {why}."));
     let uri: Uri = address.parse().map_err(|_| unfit("it is no URL"))?;
     let is_tls = match uri.scheme_str() {
@@ -189,7 +193,7 @@ fn uri(address: &str) -> Result<Uri, PostError> {
 }
 
 /// Why there was no connection or no answer: what is at the bottom of it.
-fn unreachable(authority: &str, error: &ClientError) -> PostError {
+fn unreachable(authority: &str, error: &ClientError) -> HttpError {
     let mut why: &(dyn std::error::Error + 'static) = error;
     while let Some(deeper) = why.source() {
         why = deeper;
@@ -202,32 +206,36 @@ fn unreachable(authority: &str, error: &ClientError) -> PostError {
     }
 }
 
-fn request(method: Method, uri: Uri, letter: Letter) -> Result<Request<Full<Bytes>>, PostError> {
-    let mut request = Request::new(Full::new(Bytes::from(letter.body)));
-    *request.method_mut() = method;
-    *request.uri_mut() = uri;
-    let headers = request.headers_mut();
+fn encoded(
+    method: Method,
+    uri: Uri,
+    request: HttpRequest,
+) -> Result<Request<Full<Bytes>>, HttpError> {
+    let mut encoded = Request::new(Full::new(Bytes::from(request.body)));
+    *encoded.method_mut() = method;
+    *encoded.uri_mut() = uri;
+    let headers = encoded.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static("keyloom"));
-    for (name, value) in &letter.headers {
+    for (name, value) in &request.headers {
         let unfit = || lasting(format!("The header `{name}` cannot be sent."));
         let value = HeaderValue::from_str(value).map_err(|_| unfit())?;
         headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| unfit())?, value);
     }
-    Ok(request)
+    Ok(encoded)
 }
 
-fn passing(message: impl Into<String>) -> PostError {
-    PostError { message: message.into(), is_lasting: false }
+fn passing(message: impl Into<String>) -> HttpError {
+    HttpError { message: message.into(), is_lasting: false }
 }
 
-fn lasting(message: impl Into<String>) -> PostError {
-    PostError { message: message.into(), is_lasting: true }
+fn lasting(message: impl Into<String>) -> HttpError {
+    HttpError { message: message.into(), is_lasting: true }
 }
 
-impl fmt::Debug for Post {
+impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Post").field("time", &self.time).field("reach", &self.reach).finish()
+        f.debug_struct("HttpClient").field("time", &self.time).field("reach", &self.reach).finish()
     }
 }
 
@@ -257,8 +265,8 @@ mod tests {
     #[test]
     fn statuses_say_whether_trying_again_makes_sense() {
         let of = |status| {
-            let posted = Posted { status, body: vec![] };
-            (posted.is_taken(), posted.is_refused())
+            let response = HttpResponse { status, body: vec![] };
+            (response.is_success(), response.is_refused())
         };
         for taken in [200, 202, 204] {
             assert_eq!(of(taken), (true, false), "{taken}");

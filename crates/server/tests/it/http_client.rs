@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use keyloom_server::{Letter, Post, PostError, PostOptions, Posted, Reach};
+use keyloom_server::{HttpClient, HttpClientOptions, HttpError, HttpRequest, HttpResponse, Reach};
 
 use crate::rig::{Rig, Setup};
 use crate::tls;
@@ -29,22 +29,23 @@ fn receiver(answer: &'static [u8]) -> (SocketAddr, JoinHandle<String>) {
     (address, thread)
 }
 
-fn letter(address: impl Into<String>) -> Letter {
+fn request(address: impl Into<String>) -> HttpRequest {
     let headers = vec![("webhook-id".to_owned(), "7".to_owned())];
-    Letter { address: address.into(), headers, body: b"{}".to_vec() }
+    HttpRequest { address: address.into(), headers, body: b"{}".to_vec() }
 }
 
-fn post(options: PostOptions, letter: Letter) -> Result<Posted, PostError> {
+fn post(options: HttpClientOptions, request: HttpRequest) -> Result<HttpResponse, HttpError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(Post::new(options).unwrap().post(letter))
+    runtime.block_on(HttpClient::new(options).unwrap().post(request))
 }
 
 #[test]
 fn what_is_posted_arrives_and_the_answer_comes_back() {
     let answer = b"HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok";
     let (address, thread) = receiver(answer);
-    let posted = post(PostOptions::default(), letter(format!("http://{address}/a?b=c"))).unwrap();
-    assert_eq!(posted, Posted { status: 202, body: b"ok".to_vec() });
+    let response =
+        post(HttpClientOptions::default(), request(format!("http://{address}/a?b=c"))).unwrap();
+    assert_eq!(response, HttpResponse { status: 202, body: b"ok".to_vec() });
     let sent = thread.join().unwrap().to_ascii_lowercase();
     assert!(sent.starts_with("post /a?b=c http/1.1\r\n"), "{sent}");
     for header in [&format!("host: {address}"), "content-type: application/json", "webhook-id: 7"] {
@@ -56,8 +57,9 @@ fn what_is_posted_arrives_and_the_answer_comes_back() {
 fn a_redirect_is_an_answer_and_not_followed() {
     let (address, thread) =
         receiver(b"HTTP/1.1 307 X\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n");
-    let posted = post(PostOptions::default(), letter(format!("http://{address}/"))).unwrap();
-    assert!(posted.status == 307 && posted.is_refused());
+    let response =
+        post(HttpClientOptions::default(), request(format!("http://{address}/"))).unwrap();
+    assert!(response.status == 307 && response.is_refused());
     thread.join().unwrap();
 }
 
@@ -65,15 +67,18 @@ fn a_redirect_is_an_answer_and_not_followed() {
 fn what_does_not_answer_is_given_up_and_may_be_tried_again() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
-    let options = PostOptions { time: Duration::from_millis(20), ..PostOptions::default() };
-    let error = post(options, letter(format!("http://{address}/"))).unwrap_err();
+    let options =
+        HttpClientOptions { time: Duration::from_millis(20), ..HttpClientOptions::default() };
+    let error = post(options, request(format!("http://{address}/"))).unwrap_err();
     assert!(error.message.contains("did not answer within 0.02 seconds"), "{error}");
     assert!(!error.is_lasting);
     drop(silent);
-    let error = post(PostOptions::default(), letter(format!("http://{address}/"))).unwrap_err();
+    let error =
+        post(HttpClientOptions::default(), request(format!("http://{address}/"))).unwrap_err();
     assert!(error.message.contains("cannot be reached") && !error.is_lasting, "{error}");
     let (address, thread) = receiver(b"HTTP/1.1 200 OK\r\ncontent-le");
-    let error = post(PostOptions::default(), letter(format!("http://{address}/"))).unwrap_err();
+    let error =
+        post(HttpClientOptions::default(), request(format!("http://{address}/"))).unwrap_err();
     assert!(!error.is_lasting, "{error}");
     thread.join().unwrap();
 }
@@ -81,16 +86,16 @@ fn what_does_not_answer_is_given_up_and_may_be_tried_again() {
 #[test]
 fn what_can_never_be_posted_says_so() {
     for address in ["nonsense", "ftp://127.0.0.1/", "http://u@127.0.0.1/"] {
-        let error = post(PostOptions::default(), letter(address)).unwrap_err();
+        let error = post(HttpClientOptions::default(), request(address)).unwrap_err();
         assert!(error.is_lasting && error.message.contains("no address"), "{error}");
     }
-    let mut unfit = letter("http://127.0.0.1:1/");
+    let mut unfit = request("http://127.0.0.1:1/");
     unfit.headers = vec![("a".to_owned(), "b\r\nc: d".to_owned())];
-    assert!(post(PostOptions::default(), unfit).unwrap_err().is_lasting);
-    let options = PostOptions { reach: Reach::Public, ..PostOptions::default() };
+    assert!(post(HttpClientOptions::default(), unfit).unwrap_err().is_lasting);
+    let options = HttpClientOptions { reach: Reach::Public, ..HttpClientOptions::default() };
     // A name, addresses as they are, and an address as a number, which a resolver takes.
     for host in ["localhost", "127.0.0.1", "[::1]", "10.0.0.1", "[::ffff:10.0.0.1]", "2130706433"] {
-        let error = post(options.clone(), letter(format!("http://{host}:1/"))).unwrap_err();
+        let error = post(options.clone(), request(format!("http://{host}:1/"))).unwrap_err();
         assert!(error.is_lasting && error.message.contains("private network"), "{error}");
     }
 }
@@ -99,12 +104,18 @@ fn what_can_never_be_posted_says_so() {
 fn tls_is_spoken_with_those_whose_certificate_is_trusted_alone() {
     let rig = Rig::start(Setup { tls: Some(tls::files()), ..Setup::default() });
     let address = format!("https://localhost:{}/", rig.address.port());
-    let error = post(PostOptions::default(), letter(address.clone())).unwrap_err();
+    let error = post(HttpClientOptions::default(), request(address.clone())).unwrap_err();
     assert!(error.message.contains("certificate"), "{error}");
     let trusted = Some(tls::files().certificate);
-    let posted = post(PostOptions { trusted, ..PostOptions::default() }, letter(address)).unwrap();
-    assert!(posted.status >= 400 && !posted.body.is_empty(), "the endpoint wants another request");
+    let response =
+        post(HttpClientOptions { trusted, ..HttpClientOptions::default() }, request(address))
+            .unwrap();
+    assert!(
+        response.status >= 400 && !response.body.is_empty(),
+        "the endpoint wants another request"
+    );
     let trusted = Some("/nowhere.pem".into());
-    let error = Post::new(PostOptions { trusted, ..PostOptions::default() }).unwrap_err();
+    let error =
+        HttpClient::new(HttpClientOptions { trusted, ..HttpClientOptions::default() }).unwrap_err();
     assert!(error.contains("/nowhere.pem"), "{error}");
 }
