@@ -221,7 +221,7 @@ impl Db {
                 crate::Change::update_item(JOB, job.id(), patch).expecting(job.version())
             }
         };
-        match self.transact_with(vec![change], lanes.riders(&self.shared.table)).await {
+        match self.transact_with(vec![change], lanes.piggybacked(&self.shared.table)).await {
             Ok(_) => Ok(()),
             Err(error) if is_passing(&error) => Ok(()),
             Err(error) => Err(error),

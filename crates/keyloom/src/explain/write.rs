@@ -74,7 +74,7 @@ impl Db {
         Box::pin(async move {
             let schema = self.shared.schema();
             let intents = self.intents(&schema, changes)?;
-            let plan = self.shared.upkeep(&schema).rehearse(&intents).await?;
+            let plan = self.shared.write_context(&schema).rehearse(&intents).await?;
             let store = &*self.shared.store;
             let spec = store.describe_table(self.shared.table.clone()).await?.spec;
             let memberships = plan.sets.iter().map(|change| change.ordinals.len() as u64);

@@ -11,7 +11,7 @@ use keyloom_value::{Condition, Item, Path, Value};
 use super::{Finding, Problem, Remedy, Repair, Verifier, show_key, unmarked};
 use crate::change::Author;
 use crate::error::Error;
-use crate::upkeep::{Intent, as_read};
+use crate::write::{Intent, as_read};
 
 impl Verifier<'_> {
     /// An entity's own row, and every row that it implies.
@@ -134,14 +134,14 @@ impl Verifier<'_> {
         let mut tasks: BTreeSet<String> = own.deletion.iter().cloned().collect();
         tasks.extend(own.pending.deletions().into_iter().map(str::to_owned));
         for task in tasks {
-            let upkeep = self.upkeep();
-            match upkeep.reader().deletion_state(&task).await {
+            let writes = self.write_context();
+            match writes.reader().deletion_state(&task).await {
                 Ok(None) => {}
                 // A state that cannot be read is a state.
                 Ok(Some(_)) | Err(keyloom_query::Error::Unreadable { .. }) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let again = upkeep.reader().get_any(&own.image.key).await?;
+            let again = writes.reader().get_any(&own.image.key).await?;
             let is_same =
                 |again: OwnRow| again.deletion == own.deletion && again.pending == own.pending;
             if !again.is_some_and(is_same) {
@@ -149,7 +149,7 @@ impl Verifier<'_> {
             }
             let remedy = match self.repair {
                 Repair::No => Remedy::NotAsked,
-                Repair::Yes => match upkeep.unmark_one(&own.image.key, &task).await {
+                Repair::Yes => match writes.unmark_one(&own.image.key, &task).await {
                     Ok(()) => Remedy::Mended,
                     Err(Error::Store(error)) => return Err(error.into()),
                     Err(_) => Remedy::NeedsPerson,
@@ -259,7 +259,7 @@ impl Verifier<'_> {
     /// before it.
     async fn is_going(&self, own: &OwnRow) -> Result<bool, Error> {
         let Some(task) = &own.deletion else { return Ok(false) };
-        match self.upkeep().reader().deletion_state(task).await {
+        match self.write_context().reader().deletion_state(task).await {
             Ok(Some(DeletionState::Sweeping)) => return Ok(true),
             Ok(_) => {}
             // A state that cannot be read is a state.
@@ -286,7 +286,7 @@ impl Verifier<'_> {
                 Intent::Update { key, patch, expected, author: Author::Service }
             }
         };
-        match self.upkeep().execute(&[intent]).await {
+        match self.write_context().execute(&[intent]).await {
             Ok(_) => Ok(Remedy::Mended),
             Err(Error::Store(error)) => Err(Error::Store(error)),
             Err(_) => Ok(Remedy::NeedsPerson),

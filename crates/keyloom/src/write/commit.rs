@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-use super::plan::{ACTIONS_MAX, Otherwise, Plan, Planned};
+use super::plan::{ACTIONS_MAX, OnConflict, Plan, PlannedAction};
 use crate::error::Error;
 
 /// What came of a transaction.
@@ -35,7 +35,7 @@ struct Others {
 
 /// How often a score is added to that others add to at the same time, where the store does not add.
 /// Whenever this fails, another one has succeeded.
-const OUTSCORED_MAX: usize = 4096;
+const COUNTER_ATTEMPTS_MAX: usize = 4096;
 
 /// Sends all of it as one transaction, or as a single write if it is one.
 pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<Outcome, Error> {
@@ -49,7 +49,7 @@ pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<O
         actions.extend(counters.actions(store).await?);
         return attempt(store, actions, others()).await?.ok_or(Error::Contended);
     }
-    for _ in 0..OUTSCORED_MAX {
+    for _ in 0..COUNTER_ATTEMPTS_MAX {
         let planned = [actions.clone(), counters.actions(store).await?].concat();
         if let Some(outcome) = attempt(store, planned, others()).await? {
             return Ok(outcome);
@@ -61,7 +61,7 @@ pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<O
 /// What came of it; nothing if all that stood in the way is that a score is another one now.
 async fn attempt(
     store: &dyn Store,
-    planned: Vec<Planned>,
+    planned: Vec<PlannedAction>,
     Others { sets, numbers }: Others,
 ) -> Result<Option<Outcome>, Error> {
     let rows = planned.len();
@@ -69,7 +69,7 @@ async fn attempt(
         return Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX });
     }
     let (actions, meanings): (Vec<_>, Vec<_>) =
-        planned.into_iter().map(|planned| (planned.action, planned.otherwise)).unzip();
+        planned.into_iter().map(|planned| (planned.action, planned.on_conflict)).unzip();
     let transaction = TransactWrite { sets, numbers, ..TransactWrite::new(actions) };
     match send(store, transaction).await {
         Ok(()) => Ok(Some(Outcome::Done)),
@@ -102,9 +102,9 @@ async fn send(store: &dyn Store, mut transaction: TransactWrite) -> Result<(), S
 /// The first thing to act on: what was read is old, then a target that is gone, then a taken value.
 fn outcome(
     reasons: Vec<Option<CancelReason>>,
-    meanings: Vec<Otherwise>,
+    meanings: Vec<OnConflict>,
 ) -> Result<Option<Outcome>, Error> {
-    let (mut outcome, mut not_mine, mut is_outscored) = (Outcome::Done, None, false);
+    let (mut outcome, mut not_mine, mut is_counter_moved) = (Outcome::Done, None, false);
     for (reason, meaning) in reasons.into_iter().zip(meanings) {
         let item = match reason {
             None => continue,
@@ -114,21 +114,21 @@ fn outcome(
             }
         };
         let found = match meaning {
-            Otherwise::Changed => Outcome::Changed,
+            OnConflict::Changed => Outcome::Changed,
             // Whoever sends a row along looks what became of it after every error.
-            Otherwise::Overtaken => return Err(Error::Contended),
-            Otherwise::NotMine { owner } => {
+            OnConflict::LostRace => return Err(Error::Contended),
+            OnConflict::NotMine { owner } => {
                 not_mine = Some(owner);
                 continue;
             }
-            Otherwise::Outscored => {
-                is_outscored = true;
+            OnConflict::CounterMoved => {
+                is_counter_moved = true;
                 continue;
             }
-            Otherwise::TargetGone { owner, field, target } => {
+            OnConflict::TargetGone { owner, field, target } => {
                 Outcome::TargetGone { owner, field, target }
             }
-            Otherwise::UniqueViolation { by, unique } => {
+            OnConflict::UniqueViolation { by, unique } => {
                 Outcome::UniqueViolation { by, unique, guard: item.map(|item| *item) }
             }
         };
@@ -142,7 +142,7 @@ fn outcome(
             "A unique value of the entity `{}` is guarded for another one.",
             owner.id
         ))),
-        (Outcome::Done, None) if is_outscored => Ok(None),
+        (Outcome::Done, None) if is_counter_moved => Ok(None),
         // Canceled without a reason: another transaction was in the way.
         (Outcome::Done, None) => Ok(Some(Outcome::Changed)),
         (outcome, _) => Ok(Some(outcome)),

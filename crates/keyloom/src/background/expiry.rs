@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::background::OperationKind;
 use crate::db::Db;
 use crate::error::Error;
-use crate::upkeep::Intent;
+use crate::write::Intent;
 
 /// How many expired entities are put away in one go.
 const EXPIRED_PAGE: u32 = 100;
@@ -24,7 +24,7 @@ impl Db {
             // What a call before has begun to remove would be met again and again.
             self.resume_deletions().await?;
             let schema = self.shared.schema();
-            let upkeep = self.shared.upkeep(&schema);
+            let writes = self.shared.write_context(&schema);
             let mut count = 0;
             for (entity, declared) in schema.model().entities() {
                 if declared.expires.is_none() {
@@ -35,9 +35,9 @@ impl Db {
                 let mut after = None;
                 while count < limit {
                     let page = EXPIRED_PAGE.min(limit - count);
-                    let page = upkeep.reader().expired(entity, after.as_deref(), page).await?;
+                    let page = writes.reader().expired(entity, after.as_deref(), page).await?;
                     for key in page.keys {
-                        match upkeep.execute(&[Intent::Expire { key }]).await {
+                        match writes.execute(&[Intent::Expire { key }]).await {
                             Ok(_) => {
                                 call.is_done(1);
                                 count += 1;

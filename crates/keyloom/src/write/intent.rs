@@ -3,7 +3,7 @@
 use keyloom_model::{DefaultValue, EntityKey, IdSource, Image, OwnRow};
 use keyloom_value::Item;
 
-use super::{References, Transition, Upkeep};
+use super::{References, Transition, WriteContext};
 use crate::change::Author;
 use crate::error::Error;
 use crate::import::Existing;
@@ -30,21 +30,22 @@ pub(crate) enum Intent {
 }
 
 /// What becomes of an entity.
-pub(crate) enum Turn {
+pub(crate) enum Decision {
     /// It becomes another.
     Changes(Box<Transition>),
     /// It stays as it was read.
     Stays(Option<OwnRow>),
 }
 
-impl Turn {
+impl Decision {
     /// The same, with lists of references as they are.
-    fn trusted(self) -> Turn {
+    fn trusted(self) -> Decision {
         match self {
-            Turn::Changes(change) => {
-                Turn::Changes(Box::new(Transition { references: References::Trusted, ..*change }))
-            }
-            Turn::Stays(row) => Turn::Stays(row),
+            Decision::Changes(change) => Decision::Changes(Box::new(Transition {
+                references: References::Trusted,
+                ..*change
+            })),
+            Decision::Stays(row) => Decision::Stays(row),
         }
     }
 }
@@ -62,12 +63,17 @@ impl Intent {
     }
 }
 
-impl Upkeep<'_> {
+impl WriteContext<'_> {
     /// What an intent means for an entity that is as it was read.
-    pub(crate) fn turn_of(&self, intent: &Intent, before: Option<OwnRow>) -> Result<Turn, Error> {
+    pub(crate) fn decide(
+        &self,
+        intent: &Intent,
+        before: Option<OwnRow>,
+    ) -> Result<Decision, Error> {
         let key = intent.key();
-        let changes =
-            |before, after| Ok(Turn::Changes(Transition::new(key.clone(), before, after).into()));
+        let changes = |before, after| {
+            Ok(Decision::Changes(Transition::new(key.clone(), before, after).into()))
+        };
         match intent {
             Intent::Create { document, author, .. } => match before {
                 Some(_) => Err(self.exists(key)),
@@ -94,14 +100,14 @@ impl Upkeep<'_> {
                     Some(before) => self.import_over(before, document, *existing),
                     None => changes(None, Some(self.created(key, document, Author::Service)?)),
                 };
-                turn.map(Turn::trusted)
+                turn.map(Decision::trusted)
             }
             Intent::Delete { expected, .. } => {
                 changes(Some(self.at_version(key, before, expected.as_deref())?), None)
             }
             Intent::Expire { .. } => match before {
                 Some(before) if self.is_expired(&before) => changes(Some(before), None),
-                before => Ok(Turn::Stays(before)),
+                before => Ok(Decision::Stays(before)),
             },
         }
     }
@@ -112,7 +118,7 @@ impl Upkeep<'_> {
         before: OwnRow,
         document: &Item,
         existing: Existing,
-    ) -> Result<Turn, Error> {
+    ) -> Result<Decision, Error> {
         let key = before.image.key.clone();
         let old = self.layouts.upgraded(before.clone()).fields;
         let mut document = document.clone();
@@ -127,20 +133,20 @@ impl Upkeep<'_> {
         }
         let fields = self.admit(&key, (&document, Some(&old)), Author::Service)?;
         match (self.replacement(before, (&old, fields))?, existing) {
-            (Turn::Changes(_), Existing::Keep) => Err(self.exists(&key)),
+            (Decision::Changes(_), Existing::Keep) => Err(self.exists(&key)),
             (turn, Existing::Keep | Existing::Replace) => Ok(turn),
         }
     }
 
     /// The same entity with other fields, or as it is if they are the same.
-    fn replacement(&self, before: OwnRow, (old, new): (&Item, Item)) -> Result<Turn, Error> {
+    fn replacement(&self, before: OwnRow, (old, new): (&Item, Item)) -> Result<Decision, Error> {
         if *old == new {
-            return Ok(Turn::Stays(Some(before)));
+            return Ok(Decision::Stays(Some(before)));
         }
         let key = before.image.key.clone();
         self.same_tenant(&key, &new)?;
         let after = self.wanted(&key, new)?;
-        Ok(Turn::Changes(Transition::new(key, Some(before), Some(after)).into()))
+        Ok(Decision::Changes(Transition::new(key, Some(before), Some(after)).into()))
     }
 
     /// The row, if it is there and has the expected version.

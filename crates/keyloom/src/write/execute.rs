@@ -7,10 +7,10 @@ use keyloom_store::{Check, Error as StoreError, OnFailure, TransactAction};
 use keyloom_value::{Item, Value};
 
 use super::commit::{Outcome, commit};
-use super::delete::{Expansion, Task};
-use super::intent::Turn;
-use super::plan::{ACTIONS_MAX, Plan, Planned, Planner, as_read};
-use super::{ATTEMPTS_MAX, Cast, Intent, Ticket, Transition, Upkeep};
+use super::delete::{Deletion, Expansion};
+use super::intent::Decision;
+use super::plan::{ACTIONS_MAX, Plan, PlannedAction, Planner, as_read};
+use super::{ATTEMPTS_MAX, IdempotencyKey, Intent, Transition, WriteContext, WriteSet};
 use crate::error::Error;
 
 /// How often in a row a guard may be met whose owner does not have the value any more.
@@ -18,11 +18,11 @@ const OWNERLESS_MAX: usize = 8;
 
 /// What the attempts of one call have in common.
 #[derive(Debug, Default)]
-pub(crate) struct Effort {
+pub(crate) struct AttemptState {
     /// Deletions that are called off: their marks mean nothing.
     pub(crate) void: Vec<String>,
     /// The deletion of this call, if it deletes what others may refer to.
-    pub(crate) task: Option<Task>,
+    pub(crate) task: Option<Deletion>,
     /// What that deletion has marked.
     pub(crate) marked: Vec<EntityKey>,
     /// The own row of the one that refused a deletion when everyone was last looked for.
@@ -32,9 +32,9 @@ pub(crate) struct Effort {
     /// Nothing is there yet of what is wanted.
     pub(crate) assumes_new: bool,
     /// For what is to happen once.
-    pub(crate) ticket: Option<Ticket>,
+    pub(crate) ticket: Option<IdempotencyKey>,
     /// Rows that are written with the changes or not at all.
-    pub(crate) riders: Vec<Planned>,
+    pub(crate) piggybacked: Vec<PlannedAction>,
 }
 
 /// What to do about an entity that is hidden: a deletion has taken it, and has not removed it yet.
@@ -65,18 +65,18 @@ impl Executed {
     }
 }
 
-impl Upkeep<'_> {
+impl WriteContext<'_> {
     /// Makes all intents happen together; for each, what became of it.
     pub(crate) async fn execute(&self, intents: &[Intent]) -> Result<Vec<Executed>, Error> {
-        self.execute_with(intents, Effort::default()).await
+        self.execute_with(intents, AttemptState::default()).await
     }
 
     /// The same for entities that are most likely not there: they are not looked for, as long as
     /// none is found by the conditions of the transaction.
     pub(crate) async fn execute_new(&self, intents: &[Intent]) -> Result<Vec<Executed>, Error> {
         self.check_distinct(intents)?;
-        let mut effort = Effort { assumes_new: true, ..Effort::default() };
-        match self.attempt(intents, &mut effort).await {
+        let mut attempt = AttemptState { assumes_new: true, ..AttemptState::default() };
+        match self.attempt(intents, &mut attempt).await {
             Ok(Some(executed)) => Ok(executed),
             Err(Error::Store(error)) if !matches!(error, StoreError::Invalid(_)) => {
                 Err(error.into())
@@ -89,21 +89,21 @@ impl Upkeep<'_> {
     pub(crate) async fn execute_with(
         &self,
         intents: &[Intent],
-        mut effort: Effort,
+        mut attempt: AttemptState,
     ) -> Result<Vec<Executed>, Error> {
         self.check_distinct(intents)?;
         for _ in 0..ATTEMPTS_MAX {
-            let attempt = self.attempt(intents, &mut effort).await;
-            match attempt {
+            let executed = self.attempt(intents, &mut attempt).await;
+            match executed {
                 Ok(None) => {}
                 Ok(Some(executed)) => return Ok(executed),
                 Err(error) => {
-                    self.abandon(&mut effort).await;
+                    self.abandon(&mut attempt).await;
                     return Err(error);
                 }
             }
         }
-        self.abandon(&mut effort).await;
+        self.abandon(&mut attempt).await;
         Err(Error::Contended)
     }
 
@@ -111,63 +111,63 @@ impl Upkeep<'_> {
     async fn attempt(
         &self,
         intents: &[Intent],
-        effort: &mut Effort,
+        attempt: &mut AttemptState,
     ) -> Result<Option<Vec<Executed>>, Error> {
-        let mut cast = Cast::default();
+        let mut writes = WriteSet::default();
         let mut stays = vec![];
         for intent in intents {
-            let before = match effort.assumes_new {
+            let before = match attempt.assumes_new {
                 true => None,
-                false => self.current(intent, effort).await?,
+                false => self.current(intent, attempt).await?,
             };
-            match self.turn_of(intent, before)? {
-                Turn::Changes(mut transition) => {
+            match self.decide(intent, before)? {
+                Decision::Changes(mut transition) => {
                     self.number(&mut transition).await?;
-                    cast.add(self.own_key(intent.key()), *transition);
+                    writes.add(self.own_key(intent.key()), *transition);
                 }
-                Turn::Stays(row) => stays.extend(row),
+                Decision::Stays(row) => stays.extend(row),
             }
         }
-        let fits = match self.expand(&mut cast, effort).await? {
-            Expansion::Whole => self.fits(&cast, intents.len(), effort)?,
+        let fits = match self.expand(&mut writes, attempt).await? {
+            Expansion::Whole => self.fits(&writes, intents.len(), attempt)?,
             Expansion::TooMany => false,
             Expansion::InDoubt => return Ok(None),
         };
         if !fits {
-            self.abandon(effort).await;
-            return self.at_length(intents, &cast, effort).await.map(Some);
+            self.abandon(attempt).await;
+            return self.at_length(intents, &writes, attempt).await.map(Some);
         }
-        let executed = self.executed(intents, (&cast, &stays));
+        let executed = self.executed(intents, (&writes, &stays));
         let answers: Vec<Option<&Image>> =
             executed.iter().map(|done| done.after.as_ref()).collect();
-        let mut riders = effort.riders.clone();
-        riders.extend(self.receipt_of(effort.ticket.as_ref(), &answers)?);
-        if self.mark(&cast, effort).await?.is_again() {
+        let mut piggybacked = attempt.piggybacked.clone();
+        piggybacked.extend(self.receipt_of(attempt.ticket.as_ref(), &answers)?);
+        if self.mark(&writes, attempt).await?.is_again() {
             return Ok(None);
         }
-        let done = self.commit((&cast, &stays), riders, effort).await?;
+        let done = self.commit((&writes, &stays), piggybacked, attempt).await?;
         Ok(done.then_some(executed))
     }
 
     /// What an attempt would write. Nothing is written, and no number is taken.
     pub(crate) async fn rehearse(&self, intents: &[Intent]) -> Result<Plan, Error> {
         self.check_distinct(intents)?;
-        let (mut cast, mut effort) = (Cast::default(), Effort::default());
+        let (mut writes, mut attempt) = (WriteSet::default(), AttemptState::default());
         // Each that would get a number gets another one here, so that no two are taken for one.
         for (intent, number) in intents.iter().zip(0..) {
             let before = self.reader().get_any(intent.key()).await?;
             let before = before.filter(|row| row.deletion.is_none() && !self.is_expired(row));
-            if let Turn::Changes(mut transition) = self.turn_of(intent, before)? {
+            if let Decision::Changes(mut transition) = self.decide(intent, before)? {
                 if let Some(after) = &mut transition.after
                     && self.entity(&after.key).is_numbered()
                 {
                     after.number = after.number.or(Some(number));
                 }
-                cast.add(self.own_key(intent.key()), *transition);
+                writes.add(self.own_key(intent.key()), *transition);
             }
         }
-        let expansion = self.expand(&mut cast, &mut effort).await?;
-        let plan = self.planner(&[]).plan(cast.transitions())?;
+        let expansion = self.expand(&mut writes, &mut attempt).await?;
+        let plan = self.planner(&[]).plan(writes.transitions())?;
         match expansion {
             Expansion::Whole => Ok(plan),
             Expansion::TooMany | Expansion::InDoubt => {
@@ -177,9 +177,13 @@ impl Upkeep<'_> {
     }
 
     /// For each intent, what became of it.
-    fn executed(&self, intents: &[Intent], (cast, stays): (&Cast, &[OwnRow])) -> Vec<Executed> {
-        // What others do to an entity of the same transaction counts: read it off the cast.
-        let executed = |intent: &Intent| match cast.get(&self.own_key(intent.key())) {
+    fn executed(
+        &self,
+        intents: &[Intent],
+        (writes, stays): (&WriteSet, &[OwnRow]),
+    ) -> Vec<Executed> {
+        // What others do to an entity of the same transaction counts: read it off the writes.
+        let executed = |intent: &Intent| match writes.get(&self.own_key(intent.key())) {
             Some(member) => Executed {
                 version_before: member.before.as_ref().map(|row| row.image.version.clone()),
                 after: member.after.clone(),
@@ -197,13 +201,18 @@ impl Upkeep<'_> {
 
     /// Whether everything that takes part goes into one transaction, with the end of its task and
     /// the rows that go along.
-    fn fits(&self, cast: &Cast, intents: usize, effort: &Effort) -> Result<bool, Error> {
+    fn fits(
+        &self,
+        writes: &WriteSet,
+        intents: usize,
+        attempt: &AttemptState,
+    ) -> Result<bool, Error> {
         // What is wrong with a transaction that nothing was added to is said when it is committed.
-        if cast.transitions().len() <= intents {
+        if writes.transitions().len() <= intents {
             return Ok(true);
         }
-        let plan = self.planner(&[]).plan(cast.transitions())?;
-        let others = 1 + usize::from(effort.ticket.is_some()) + effort.riders.len();
+        let plan = self.planner(&[]).plan(writes.transitions())?;
+        let others = 1 + usize::from(attempt.ticket.is_some()) + attempt.piggybacked.len();
         Ok(plan.fits(others))
     }
 
@@ -211,20 +220,20 @@ impl Upkeep<'_> {
     async fn at_length(
         &self,
         intents: &[Intent],
-        cast: &Cast,
-        effort: &Effort,
+        writes: &WriteSet,
+        attempt: &AttemptState,
     ) -> Result<Vec<Executed>, Error> {
         match intents {
             [Intent::Delete { key, expected }] => {
-                self.delete_at_length((key, expected.as_deref()), effort).await?;
+                self.delete_at_length((key, expected.as_deref()), attempt).await?;
                 Ok(vec![Executed::GONE])
             }
             [Intent::Expire { key }] => {
                 // What was changed since it was read may have more time, or be gone.
-                let read = cast.transitions().iter().find(|member| member.key == *key);
+                let read = writes.transitions().iter().find(|member| member.key == *key);
                 let version = read.and_then(|member| member.before.as_ref());
                 let version = version.map(|before| before.image.version.as_str());
-                match self.delete_at_length((key, version), effort).await {
+                match self.delete_at_length((key, version), attempt).await {
                     Ok(()) | Err(Error::VersionMismatch { .. } | Error::NotFound { .. }) => {
                         Ok(vec![Executed::GONE])
                     }
@@ -232,42 +241,42 @@ impl Upkeep<'_> {
                 }
             }
             _ => {
-                let rows = self.planner(&[]).plan(cast.transitions())?.rows_max();
+                let rows = self.planner(&[]).plan(writes.transitions())?.rows_max();
                 Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX })
             }
         }
     }
 
-    /// Commits the cast; false if what was read has changed meanwhile.
+    /// Commits the writes; false if what was read has changed meanwhile.
     async fn commit(
         &self,
-        (cast, stays): (&Cast, &[OwnRow]),
-        riders: Vec<Planned>,
-        effort: &mut Effort,
+        (writes, stays): (&WriteSet, &[OwnRow]),
+        piggybacked: Vec<PlannedAction>,
+        attempt: &mut AttemptState,
     ) -> Result<bool, Error> {
-        if cast.transitions().is_empty() && riders.is_empty() {
+        if writes.transitions().is_empty() && piggybacked.is_empty() {
             return Ok(true);
         }
-        let mut plan = self.planner(&effort.void).plan(cast.transitions())?;
+        let mut plan = self.planner(&attempt.void).plan(writes.transitions())?;
         for row in stays {
             // What stays as it is belongs to the transaction too: it must still be so.
-            if cast.get(&self.own_key(&row.image.key)).is_none() {
+            if writes.get(&self.own_key(&row.image.key)).is_none() {
                 self.hold(row, &mut plan.actions);
             }
         }
-        plan.actions.extend(effort.task.as_ref().map(|task| self.end_of(task)));
-        plan.actions.extend(riders);
+        plan.actions.extend(attempt.task.as_ref().map(|task| self.end_of(task)));
+        plan.actions.extend(piggybacked);
         match commit(self.store, plan).await? {
             Outcome::Done => {
-                (effort.task, effort.marked) = (None, vec![]);
+                (attempt.task, attempt.marked) = (None, vec![]);
                 Ok(true)
             }
             Outcome::Changed => {
-                self.forget_called_off(effort).await?;
+                self.forget_called_off(attempt).await?;
                 Ok(false)
             }
             Outcome::UniqueViolation { by, unique, guard } => {
-                self.make_room((&by, unique), guard, effort).await?;
+                self.make_room((&by, unique), guard, attempt).await?;
                 Ok(false)
             }
             // What is in the transaction itself is missed there first.
@@ -277,7 +286,7 @@ impl Upkeep<'_> {
                 Ok(false)
             }
             Outcome::TargetGone { owner, field, target } => {
-                match self.read_with(&target, effort, Hidden::Leave).await? {
+                match self.read_with(&target, attempt, Hidden::Leave).await? {
                     // It is back, or the mark on it was one of a deletion that is called off now.
                     Some(row) if !self.is_expired(&row) => Ok(false),
                     Some(_) | None => Err(self.layouts.target_gone(&owner, field, &target)),
@@ -287,7 +296,7 @@ impl Upkeep<'_> {
     }
 
     /// Checks that an entity is still what was read.
-    fn hold(&self, row: &OwnRow, planned: &mut Vec<Planned>) {
+    fn hold(&self, row: &OwnRow, planned: &mut Vec<PlannedAction>) {
         let key = self.own_key(&row.image.key).to_item();
         let mut checks = planned.iter_mut().filter_map(|planned| match &mut planned.action {
             TransactAction::Check(check) => Some(check),
@@ -300,7 +309,7 @@ impl Upkeep<'_> {
         }
         let (table, condition) = (self.table.clone(), as_read(row));
         let check = Check { table, key, condition, on_failure: OnFailure::Nothing };
-        planned.push(Planned::or_changed(TransactAction::Check(check)));
+        planned.push(PlannedAction::or_changed(TransactAction::Check(check)));
     }
 
     /// Gives an entity the number that it should have and has not.
@@ -309,7 +318,7 @@ impl Upkeep<'_> {
         if after.number.is_none() && self.entity(&after.key).is_numbered() {
             let EntityKey { entity, tenant, .. } = &after.key;
             let row = self.layouts.current.numbers_key(*entity, tenant.as_ref());
-            after.number = Some(self.numbers.next(self.store, self.table, &row).await?);
+            after.number = Some(self.ordinals.next(self.store, self.table, &row).await?);
         }
         Ok(())
     }
@@ -331,14 +340,18 @@ impl Upkeep<'_> {
 
     /// What an intent is about, as it is now: a row that is there to stay, or none. One that has
     /// expired is put away first.
-    async fn current(&self, intent: &Intent, effort: &mut Effort) -> Result<Option<OwnRow>, Error> {
+    async fn current(
+        &self,
+        intent: &Intent,
+        attempt: &mut AttemptState,
+    ) -> Result<Option<OwnRow>, Error> {
         let key = intent.key();
         let hidden = match intent {
             // It is not there any more; whoever clears it is at it.
             Intent::Expire { .. } | Intent::Update { .. } | Intent::Delete { .. } => Hidden::Leave,
             Intent::Create { .. } | Intent::Put { .. } | Intent::Import { .. } => Hidden::Finish,
         };
-        let Some(row) = self.read_with(key, effort, hidden).await? else { return Ok(None) };
+        let Some(row) = self.read_with(key, attempt, hidden).await? else { return Ok(None) };
         if !self.is_expired(&row) {
             return Ok(Some(row));
         }
@@ -351,7 +364,7 @@ impl Upkeep<'_> {
                     Error::InUse { .. } => self.exists(key),
                     error => error,
                 })?;
-                self.read(key, effort).await
+                self.read(key, attempt).await
             }
         }
     }
@@ -361,34 +374,34 @@ impl Upkeep<'_> {
     pub(crate) async fn read(
         &self,
         key: &EntityKey,
-        effort: &mut Effort,
+        attempt: &mut AttemptState,
     ) -> Result<Option<OwnRow>, Error> {
-        self.read_with(key, effort, Hidden::Finish).await
+        self.read_with(key, attempt, Hidden::Finish).await
     }
 
     async fn read_with(
         &self,
         key: &EntityKey,
-        effort: &mut Effort,
+        attempt: &mut AttemptState,
         hidden: Hidden,
     ) -> Result<Option<OwnRow>, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.reader().get_any(key).await? else { return Ok(None) };
             let is_settled = |task: &String| {
-                let mine = effort.task.as_ref().map(|mine| &mine.id);
-                mine == Some(task) || effort.void.contains(task)
+                let mine = attempt.task.as_ref().map(|mine| &mine.id);
+                mine == Some(task) || attempt.void.contains(task)
             };
             let Some(task) = row.deletion.clone().filter(|task| !is_settled(task)) else {
-                if self.finish_references(&row, effort).await? {
+                if self.finish_references(&row, attempt).await? {
                     return Ok(Some(row));
                 }
                 continue;
             };
             match self.reader().deletion_state(&task).await? {
-                None | Some(DeletionState::CalledOff) => effort.void.push(task),
+                None | Some(DeletionState::CalledOff) => attempt.void.push(task),
                 Some(DeletionState::Marking) => {
                     if self.call_off(&task).await? {
-                        effort.void.push(task);
+                        attempt.void.push(task);
                     }
                 }
                 Some(DeletionState::Sweeping) => match hidden {
@@ -403,17 +416,21 @@ impl Upkeep<'_> {
     /// Clears the references of an entity that deletions have taken which have happened. False if
     /// its row is to be read again. Deletions that have not happened are left alone: whoever writes
     /// the entity keeps their marks on its references.
-    async fn finish_references(&self, row: &OwnRow, effort: &mut Effort) -> Result<bool, Error> {
+    async fn finish_references(
+        &self,
+        row: &OwnRow,
+        attempt: &mut AttemptState,
+    ) -> Result<bool, Error> {
         for (_, deletion) in row.pending.fields() {
-            let mine = effort.task.as_ref().map(|mine| mine.id.as_str());
-            if mine == Some(deletion) || effort.void.iter().any(|void| void == deletion) {
+            let mine = attempt.task.as_ref().map(|mine| mine.id.as_str());
+            if mine == Some(deletion) || attempt.void.iter().any(|void| void == deletion) {
                 continue;
             }
             match self.reader().deletion_state(deletion).await? {
-                None | Some(DeletionState::CalledOff) => effort.void.push(deletion.to_owned()),
+                None | Some(DeletionState::CalledOff) => attempt.void.push(deletion.to_owned()),
                 Some(DeletionState::Marking) => {}
                 Some(DeletionState::Sweeping) => {
-                    let task = Task { id: deletion.to_owned() };
+                    let task = Deletion { id: deletion.to_owned() };
                     self.clear(&task, &row.image.key).await?;
                     return Ok(false);
                 }
@@ -422,18 +439,18 @@ impl Upkeep<'_> {
         Ok(true)
     }
 
-    /// A unique value is taken. If its owner is only not gone yet, it goes now; otherwise that is
+    /// A unique value is taken. If its owner is only not gone yet, it goes now; on_conflict that is
     /// the answer.
     pub(crate) async fn make_room(
         &self,
         (by, unique): (&EntityKey, UniqueId),
         guard: Option<Item>,
-        effort: &mut Effort,
+        attempt: &mut AttemptState,
     ) -> Result<(), Error> {
         let owner = guard.as_ref().and_then(|guard| guard.get(OWNER)).and_then(Value::as_b);
         let owner = owner.and_then(|partition| self.layouts.current.entity_key(partition));
         if let Some(owner) = owner
-            && let Some(row) = self.read(&owner, effort).await?
+            && let Some(row) = self.read(&owner, attempt).await?
         {
             if self.is_expired(&row) {
                 return self.expire(&owner).await.map_err(|error| match error {
@@ -448,8 +465,8 @@ impl Upkeep<'_> {
             }
         }
         // It gave the value up meanwhile. That it always does so is not a matter of chance.
-        effort.ownerless += 1;
-        if effort.ownerless < OWNERLESS_MAX {
+        attempt.ownerless += 1;
+        if attempt.ownerless < OWNERLESS_MAX {
             return Ok(());
         }
         let entity = &self.layouts.current.model().entity(by.entity).name;

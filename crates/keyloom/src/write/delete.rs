@@ -21,13 +21,13 @@ use keyloom_store::{Delete, Put, TransactAction, UpdateItem};
 use keyloom_value::{Condition, Item, Path, Update, Value};
 
 use super::commit::{Outcome, commit};
-use super::plan::{Planned, as_read};
-use super::write::Effort;
-use super::{Cast, Transition, Upkeep};
+use super::execute::AttemptState;
+use super::plan::{PlannedAction, as_read};
+use super::{Transition, WriteContext, WriteSet};
 use crate::error::Error;
 
 /// As many entities as are deleted or cleared in one transaction; more are done step by step.
-const CAST_MAX: usize = 24;
+const WRITE_SET_MAX: usize = 24;
 /// How many links are read at once.
 pub(crate) const LINKS_PAGE: u32 = 100;
 
@@ -37,11 +37,11 @@ const ROOTS: &str = "roots";
 
 /// A deletion of this call.
 #[derive(Clone, Debug)]
-pub(crate) struct Task {
+pub(crate) struct Deletion {
     pub(crate) id: String,
 }
 
-impl Task {
+impl Deletion {
     /// Whether a row carries its mark.
     pub(crate) fn has_marked(&self, row: &OwnRow) -> bool {
         row.deletion.as_ref() == Some(&self.id)
@@ -51,7 +51,7 @@ impl Task {
 /// What came of looking for everyone who is affected by a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expansion {
-    /// All are in the cast.
+    /// All are in the writes.
     Whole,
     /// More entities take part than fit into one transaction.
     TooMany,
@@ -74,16 +74,16 @@ impl Marked {
     }
 }
 
-impl Upkeep<'_> {
-    /// Adds everyone who is affected by the deletions of a cast, as the rules of their references
+impl WriteContext<'_> {
+    /// Adds everyone who is affected by the deletions of a writes, as the rules of their references
     /// say. Only reads.
     pub(crate) async fn expand(
         &self,
-        cast: &mut Cast,
-        effort: &mut Effort,
+        writes: &mut WriteSet,
+        attempt: &mut AttemptState,
     ) -> Result<Expansion, Error> {
         let is_deletion = |transition: &&Transition| transition.after.is_none();
-        let deletions = cast.transitions().iter().filter(is_deletion);
+        let deletions = writes.transitions().iter().filter(is_deletion);
         let mut deleted: Vec<EntityKey> = deletions.map(|t| t.key.clone()).collect();
         let mut refusals: Vec<(RowKey, Link, EntityKey)> = vec![];
         while let Some(target) = deleted.pop() {
@@ -93,20 +93,20 @@ impl Upkeep<'_> {
                 for LinkRow { field, owner, .. } in page.links {
                     let Some(link) = self.link(&owner, field) else { continue };
                     let key = self.own_key(&owner);
-                    if cast.get(&key).is_none() {
-                        let Some(row) = self.read(&owner, effort).await? else { continue };
+                    if writes.get(&key).is_none() {
+                        let Some(row) = self.read(&owner, attempt).await? else { continue };
                         let after = Some(self.layouts.upgraded(row.clone()));
                         let mut transition = Transition::new(owner, Some(row), after);
                         self.number(&mut transition).await?;
-                        cast.add(key.clone(), transition);
+                        writes.add(key.clone(), transition);
                     }
-                    if let Some(added) = self.affect(cast, (&key, &link), &target)? {
+                    if let Some(added) = self.affect(writes, (&key, &link), &target)? {
                         deleted.push(added);
                     }
                     if link.on_delete == OnDelete::Refuse {
                         refusals.push((key, link, target.clone()));
                     }
-                    if cast.transitions().len() > CAST_MAX {
+                    if writes.transitions().len() > WRITE_SET_MAX {
                         return Ok(Expansion::TooMany);
                     }
                 }
@@ -118,25 +118,25 @@ impl Upkeep<'_> {
         }
         // Links are not read at one moment: one that came meanwhile can be met as a referrer before
         // it is met as one that goes. The second time, all that it goes with was there before.
-        match self.refusal(cast, &refusals) {
+        match self.refusal(writes, &refusals) {
             None => Ok(Expansion::Whole),
-            Some((key, error)) if effort.refused.as_ref() == Some(key) => Err(error),
+            Some((key, error)) if attempt.refused.as_ref() == Some(key) => Err(error),
             Some((key, _)) => {
-                effort.refused = Some(key.clone());
+                attempt.refused = Some(key.clone());
                 Ok(Expansion::InDoubt)
             }
         }
     }
 
-    /// What the deletion of its target does to one member of the cast. Returns its key if it is
+    /// What the deletion of its target does to one member of the writes. Returns its key if it is
     /// deleted by it.
     fn affect(
         &self,
-        cast: &mut Cast,
+        writes: &mut WriteSet,
         (key, link): (&RowKey, &Link),
         target: &EntityKey,
     ) -> Result<Option<EntityKey>, Error> {
-        let Some(member) = cast.get_mut(key) else { return Ok(None) };
+        let Some(member) = writes.get_mut(key) else { return Ok(None) };
         let Some(image) = member.after.as_mut().filter(|image| self.refers(image, link, target))
         else {
             return Ok(None);
@@ -160,11 +160,11 @@ impl Upkeep<'_> {
     /// it go.
     fn refusal<'r>(
         &self,
-        cast: &Cast,
+        writes: &WriteSet,
         refusals: &'r [(RowKey, Link, EntityKey)],
     ) -> Option<(&'r RowKey, Error)> {
         refusals.iter().find_map(|(key, link, target)| {
-            let image = cast.get(key)?.after.as_ref()?;
+            let image = writes.get(key)?.after.as_ref()?;
             self.refers(image, link, target).then(|| (key, self.in_use(target, link)))
         })
     }
@@ -179,11 +179,15 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Marks everything in the cast that is deleted and could be referred to.
-    pub(crate) async fn mark(&self, cast: &Cast, effort: &mut Effort) -> Result<Marked, Error> {
-        let task = effort.task.clone();
+    /// Marks everything in the writes that is deleted and could be referred to.
+    pub(crate) async fn mark(
+        &self,
+        writes: &WriteSet,
+        attempt: &mut AttemptState,
+    ) -> Result<Marked, Error> {
+        let task = attempt.task.clone();
         let is_marked = |row: &OwnRow| task.as_ref().is_some_and(|task| task.has_marked(row));
-        let deletions = cast.transitions().iter().filter(|member| member.after.is_none());
+        let deletions = writes.transitions().iter().filter(|member| member.after.is_none());
         let rows = deletions.filter(|member| self.is_referable(&member.key));
         let rows: Vec<&OwnRow> = rows
             .filter_map(|member| member.before.as_ref())
@@ -192,32 +196,32 @@ impl Upkeep<'_> {
         if rows.is_empty() {
             return Ok(Marked::Before);
         }
-        let mut marked = effort.marked.clone();
+        let mut marked = attempt.marked.clone();
         marked.extend(rows.iter().map(|row| row.image.key.clone()));
         let (task, start) = match task {
             Some(task) => (task, is_in(DeletionState::Marking)),
-            None => (Task { id: self.stamp()? }, Condition::missing(PARTITION)),
+            None => (Deletion { id: self.stamp()? }, Condition::missing(PARTITION)),
         };
         let mut planned = vec![self.row_of(&task, &marked, start)];
         planned.extend(rows.iter().map(|row| self.mark_own(row, &task)));
         match commit(self.store, planned).await? {
-            Outcome::Done => (effort.task, effort.marked) = (Some(task), marked),
-            _ => self.forget_called_off(effort).await?,
+            Outcome::Done => (attempt.task, attempt.marked) = (Some(task), marked),
+            _ => self.forget_called_off(attempt).await?,
         }
         Ok(Marked::Now)
     }
 
     /// Writes the row of a task that begins.
-    pub(crate) fn start_of(&self, task: &Task, root: &EntityKey) -> Planned {
+    pub(crate) fn start_of(&self, task: &Deletion, root: &EntityKey) -> PlannedAction {
         self.row_of(task, std::slice::from_ref(root), Condition::missing(PARTITION))
     }
 
-    fn row_of(&self, task: &Task, roots: &[EntityKey], when: Condition) -> Planned {
+    fn row_of(&self, task: &Deletion, roots: &[EntityKey], when: Condition) -> PlannedAction {
         let mut item = deletion_key(&task.id).to_item();
         item.insert(DeletionState::ATTRIBUTE, DeletionState::Marking.to_value());
         let root = |key| Value::B(self.layouts.current.entity_partition(key).into_vec());
         item.insert(ROOTS, Value::L(roots.iter().map(root).collect()));
-        Planned::or_changed(TransactAction::Put(Put::new(self.table, item).when(when)))
+        PlannedAction::or_changed(TransactAction::Put(Put::new(self.table, item).when(when)))
     }
 
     /// The entities from which everything that a task has marked can be reached.
@@ -228,29 +232,29 @@ impl Upkeep<'_> {
     }
 
     /// Removes the row of a task that nobody has called off.
-    pub(crate) fn end_of(&self, task: &Task) -> Planned {
+    pub(crate) fn end_of(&self, task: &Deletion) -> PlannedAction {
         let delete = Delete::new(self.table, deletion_key(&task.id).to_item());
         let delete = delete.when(is_in(DeletionState::Marking));
-        Planned::or_changed(TransactAction::Delete(delete))
+        PlannedAction::or_changed(TransactAction::Delete(delete))
     }
 
-    pub(crate) fn mark_own(&self, row: &OwnRow, task: &Task) -> Planned {
+    pub(crate) fn mark_own(&self, row: &OwnRow, task: &Deletion) -> PlannedAction {
         let key = self.own_key(&row.image.key).to_item();
         let mark = Update::new().set(Path::from(DELETION), Value::from(task.id.as_str()));
         let update = UpdateItem::new(self.table, key, mark).when(as_read(row));
-        Planned::or_changed(TransactAction::Update(update))
+        PlannedAction::or_changed(TransactAction::Update(update))
     }
 
     /// Calls a deletion off that has not been decided; false if it has been, or is gone.
     pub(crate) async fn call_off(&self, task: &str) -> Result<bool, Error> {
-        let task = Task { id: task.to_owned() };
+        let task = Deletion { id: task.to_owned() };
         self.turn(&task, (DeletionState::Marking, DeletionState::CalledOff)).await
     }
 
     /// Gives the deletion of this call up.
-    pub(crate) async fn abandon(&self, effort: &mut Effort) {
-        let marked = std::mem::take(&mut effort.marked);
-        if let Some(task) = effort.task.take() {
+    pub(crate) async fn abandon(&self, attempt: &mut AttemptState) {
+        let marked = std::mem::take(&mut attempt.marked);
+        if let Some(task) = attempt.task.take() {
             // If this fails, whoever meets a mark of the task calls it off.
             let _ = self.take_back(&task.id, &marked).await;
         }
@@ -267,13 +271,13 @@ impl Upkeep<'_> {
     }
 
     /// If others have called the deletion of this call off, it begins anew.
-    pub(crate) async fn forget_called_off(&self, effort: &mut Effort) -> Result<(), Error> {
-        let Some(task) = effort.task.clone() else { return Ok(()) };
+    pub(crate) async fn forget_called_off(&self, attempt: &mut AttemptState) -> Result<(), Error> {
+        let Some(task) = attempt.task.clone() else { return Ok(()) };
         match self.reader().deletion_state(&task.id).await? {
             None | Some(DeletionState::CalledOff) => {
-                self.take_back(&task.id, &effort.marked).await?;
-                effort.void.push(task.id);
-                (effort.task, effort.marked) = (None, vec![]);
+                self.take_back(&task.id, &attempt.marked).await?;
+                attempt.void.push(task.id);
+                (attempt.task, attempt.marked) = (None, vec![]);
             }
             Some(DeletionState::Marking | DeletionState::Sweeping) => {}
         }

@@ -8,7 +8,7 @@ use crate::answer::Answer;
 use crate::db::Db;
 use crate::error::Error;
 use crate::schema::{Pending, Position, Schema, remove_revision, write_progress};
-use crate::upkeep::{ATTEMPTS_MAX, Effort, Outcome, Transition, Upkeep};
+use crate::write::{ATTEMPTS_MAX, AttemptState, Outcome, Transition, WriteContext};
 
 /// How many rows of the table are looked at before progress is saved.
 const PAGE_ROWS: u32 = 500;
@@ -87,27 +87,27 @@ impl Db {
     /// Writes those rows of a page anew that need it: as many together as fit, and one by one
     /// where that fails.
     async fn rewrite(&self, schema: &Schema, page: &[Item]) -> Result<(), Error> {
-        let upkeep = self.shared.upkeep(schema);
+        let writes = self.shared.write_context(schema);
         let rows: Vec<OwnRow> = page.iter().filter_map(|row| old_row(schema, row)).collect();
         let mut transitions = vec![];
         for row in rows {
-            transitions.push(upkeep.rewritten(row).await?);
+            transitions.push(writes.rewritten(row).await?);
         }
-        for some in upkeep.batches(&transitions, 0) {
+        for some in writes.batches(&transitions, 0) {
             let is_marked = |row: &OwnRow| row.deletion.is_some() || !row.pending.is_empty();
             let is_plain = !some.iter().any(|member| member.before.as_ref().is_some_and(is_marked));
-            if is_plain && upkeep.is_committed(some).await {
+            if is_plain && writes.is_committed(some).await {
                 continue;
             }
             for member in some {
-                upkeep.rewrite(&member.key).await?;
+                writes.rewrite(&member.key).await?;
             }
         }
         Ok(())
     }
 }
 
-impl Upkeep<'_> {
+impl WriteContext<'_> {
     /// The same entity, written under the model of today.
     async fn rewritten(&self, row: OwnRow) -> Result<Transition, Error> {
         let after = Some(self.layouts.upgraded(row.clone()));
@@ -121,20 +121,20 @@ impl Upkeep<'_> {
     }
 
     async fn rewrite(&self, key: &EntityKey) -> Result<(), Error> {
-        let mut effort = Effort::default();
+        let mut attempt = AttemptState::default();
         for _ in 0..ATTEMPTS_MAX {
-            let Some(row) = self.read(key, &mut effort).await? else { return Ok(()) };
+            let Some(row) = self.read(key, &mut attempt).await? else { return Ok(()) };
             if row.revision >= self.layouts.current.revision() {
                 return Ok(());
             }
             let is_expired = self.is_expired(&row);
-            match self.commit_transitions(&[self.rewritten(row).await?], &effort.void).await? {
+            match self.commit_transitions(&[self.rewritten(row).await?], &attempt.void).await? {
                 // It is not there for readers, so it gives way.
                 Outcome::UniqueViolation { .. } if is_expired => return self.expire(key).await,
                 Outcome::Done => return Ok(()),
                 Outcome::Changed | Outcome::TargetGone { .. } => {}
                 Outcome::UniqueViolation { by, unique, guard } => {
-                    let room = self.make_room((&by, unique), guard, &mut effort).await;
+                    let room = self.make_room((&by, unique), guard, &mut attempt).await;
                     room.map_err(|error| error.of(key))?;
                 }
             }

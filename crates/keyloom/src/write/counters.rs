@@ -12,7 +12,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Path, Update, Value};
 
-use super::plan::{Otherwise, Planned};
+use super::plan::{OnConflict, PlannedAction};
 use crate::error::Error;
 
 /// What is added to which numbers.
@@ -72,7 +72,7 @@ impl Counters {
     }
 
     /// The actions that add all of it to the numbers as they are now.
-    pub(crate) async fn actions(&self, store: &dyn Store) -> Result<Vec<Planned>, Error> {
+    pub(crate) async fn actions(&self, store: &dyn Store) -> Result<Vec<PlannedAction>, Error> {
         let Some(table) = &self.table else { return Ok(vec![]) };
         let (mut planned, mut cells) = (vec![], BTreeMap::new());
         for (counter, change) in self.changes() {
@@ -82,13 +82,13 @@ impl Counters {
             }
             let row = store.get(Get::new(table, counter.key().to_item())).await?;
             let before = score_of(row.as_ref())?;
-            planned.push(Planned {
+            planned.push(PlannedAction {
                 action: rewrite(table, counter, (row.as_ref(), before + change)),
-                otherwise: Otherwise::Outscored,
+                on_conflict: OnConflict::CounterMoved,
             });
             add_steps(counter, (before, before + change), &mut cells);
         }
-        planned.extend(add_all(table, cells).map(Planned::or_changed));
+        planned.extend(add_all(table, cells).map(PlannedAction::or_changed));
         Ok(planned)
     }
 }

@@ -10,9 +10,9 @@ use keyloom_model::{EntityKey, Image, RowKey};
 use keyloom_store::{Get, Put, TransactAction};
 use keyloom_value::{Comparison, Condition, Item, Number, Path, Value};
 
-use super::plan::Planned;
-use super::write::Effort;
-use super::{Intent, Upkeep};
+use super::execute::AttemptState;
+use super::plan::PlannedAction;
+use super::{Intent, WriteContext};
 use crate::error::Error;
 
 /// How long a receipt counts.
@@ -29,7 +29,7 @@ const FIELDS: &str = "fields";
 
 /// What a caller shows so that changes happen once.
 #[derive(Clone, Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct IdempotencyKey {
     /// The key as the caller gave it.
     pub(crate) name: String,
     /// Of tenant and key: where the receipt is.
@@ -40,7 +40,7 @@ pub(crate) struct Ticket {
 
 /// A receipt, read.
 #[derive(Debug)]
-pub(crate) struct Receipt {
+pub(crate) struct IdempotencyRecord {
     fingerprint: Vec<u8>,
     /// For each change what the entity was afterwards.
     answers: Vec<Option<Answer>>,
@@ -62,18 +62,18 @@ pub(crate) enum Done {
     Before(Vec<Option<Image>>),
 }
 
-impl Upkeep<'_> {
+impl WriteContext<'_> {
     /// Makes all intents happen together, unless they have under the same ticket.
     pub(crate) async fn execute_once(
         &self,
         intents: &[Intent],
-        ticket: Ticket,
+        ticket: IdempotencyKey,
     ) -> Result<Done, Error> {
         if let Some(images) = self.redeem(intents, &ticket).await? {
             return Ok(Done::Before(images));
         }
-        let effort = Effort { ticket: Some(ticket.clone()), ..Effort::default() };
-        match self.execute_with(intents, effort).await {
+        let attempt = AttemptState { ticket: Some(ticket.clone()), ..AttemptState::default() };
+        match self.execute_with(intents, attempt).await {
             Ok(executed) => Ok(Done::Now(executed.into_iter().map(|done| done.after).collect())),
             // What stands in the way may be that they have happened meanwhile.
             Err(error) => match self.redeem(intents, &ticket).await? {
@@ -87,13 +87,13 @@ impl Upkeep<'_> {
     async fn redeem(
         &self,
         intents: &[Intent],
-        ticket: &Ticket,
+        ticket: &IdempotencyKey,
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
         let get = Get::new(self.table, ticket.row_key().to_item());
         let Some(row) = self.store.get(get).await? else { return Ok(None) };
         let damaged =
             || Error::damaged(format!("The receipt of the key `{}` cannot be read.", ticket.name));
-        let receipt = Receipt::read(&row).ok_or_else(damaged)?;
+        let receipt = IdempotencyRecord::read(&row).ok_or_else(damaged)?;
         if receipt.expiry_secs < self.now_secs() {
             return Ok(None);
         }
@@ -115,9 +115,9 @@ impl Upkeep<'_> {
     /// If the answers are larger than a row can be.
     pub(crate) fn receipt_of(
         &self,
-        ticket: Option<&Ticket>,
+        ticket: Option<&IdempotencyKey>,
         answers: &[Option<&Image>],
-    ) -> Result<Option<Planned>, Error> {
+    ) -> Result<Option<PlannedAction>, Error> {
         let Some(ticket) = ticket else { return Ok(None) };
         let mut item = ticket.row_key().to_item();
         item.insert(FINGERPRINT, ticket.fingerprint.to_vec());
@@ -130,7 +130,7 @@ impl Upkeep<'_> {
         let now_secs = Value::from(self.now_secs());
         let is_over = Condition::compare(Path::from(EXPIRY), Comparison::Less, now_secs);
         let put = Put::new(self.table, item).when(Condition::missing(PARTITION).or(is_over));
-        Ok(Some(Planned::along(TransactAction::Put(put))))
+        Ok(Some(PlannedAction::piggybacked(TransactAction::Put(put))))
     }
 
     fn now_secs(&self) -> i64 {
@@ -138,21 +138,21 @@ impl Upkeep<'_> {
     }
 }
 
-impl Ticket {
+impl IdempotencyKey {
     fn row_key(&self) -> RowKey {
         RowKey::system_alone(NAME, &self.place)
     }
 }
 
-impl Receipt {
+impl IdempotencyRecord {
     /// Whether a row of Keyloom's own is one.
     pub(crate) fn is_at(partition: &[u8]) -> bool {
         partition.starts_with(RowKey::system(NAME, &[]).partition.as_bytes())
     }
 
-    pub(crate) fn read(row: &Item) -> Option<Receipt> {
+    pub(crate) fn read(row: &Item) -> Option<IdempotencyRecord> {
         let Value::L(answers) = row.get(ANSWERS)? else { return None };
-        Some(Receipt {
+        Some(IdempotencyRecord {
             fingerprint: row.get(FINGERPRINT)?.as_b()?.to_vec(),
             answers: answers.iter().map(Answer::read).collect::<Option<_>>()?,
             expiry_secs: row.get(EXPIRY)?.as_n().and_then(Number::to_i64)?,

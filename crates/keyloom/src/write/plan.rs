@@ -14,7 +14,7 @@ use keyloom_store::{
 use keyloom_value::{Comparison, Condition, Item, Path, Value};
 
 use super::counters::Counters;
-use super::{Mark, References, Transition};
+use super::{References, TombstoneChange, Transition};
 use crate::error::Error;
 use crate::schema::Layouts;
 
@@ -26,7 +26,7 @@ const BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Everything that one transaction does.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) actions: Vec<Planned>,
+    pub(crate) actions: Vec<PlannedAction>,
     /// Who joins and leaves which sets.
     pub(crate) sets: Vec<SetChange>,
     /// What is added to which numbers.
@@ -41,7 +41,7 @@ impl Plan {
 
     /// Whether it goes into one transaction, with so many other actions.
     pub(crate) fn fits(&self, others: usize) -> bool {
-        let put_bytes = |planned: &Planned| match &planned.action {
+        let put_bytes = |planned: &PlannedAction| match &planned.action {
             TransactAction::Put(put) => put.item.size(),
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
         };
@@ -51,34 +51,34 @@ impl Plan {
     }
 }
 
-impl From<Vec<Planned>> for Plan {
-    fn from(actions: Vec<Planned>) -> Plan {
+impl From<Vec<PlannedAction>> for Plan {
+    fn from(actions: Vec<PlannedAction>) -> Plan {
         Plan { actions, ..Plan::default() }
     }
 }
 
 /// One action, and what it means if its condition does not hold.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedAction {
     pub(crate) action: TransactAction,
-    pub(crate) otherwise: Otherwise,
+    pub(crate) on_conflict: OnConflict,
 }
 
-impl Planned {
+impl PlannedAction {
     /// An action whose condition holds as long as what was read is not old.
-    pub(crate) fn or_changed(action: TransactAction) -> Planned {
-        Planned { action, otherwise: Otherwise::Changed }
+    pub(crate) fn or_changed(action: TransactAction) -> PlannedAction {
+        PlannedAction { action, on_conflict: OnConflict::Changed }
     }
 
     /// A row that goes along with changes; they do not happen if its condition does not hold.
-    pub(crate) fn along(action: TransactAction) -> Planned {
-        Planned { action, otherwise: Otherwise::Overtaken }
+    pub(crate) fn piggybacked(action: TransactAction) -> PlannedAction {
+        PlannedAction { action, on_conflict: OnConflict::LostRace }
     }
 }
 
 /// What it means that a condition did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Otherwise {
+pub(crate) enum OnConflict {
     /// The entity is not what was read: read it again.
     Changed,
     /// A value that the entity has is guarded for another one.
@@ -89,9 +89,9 @@ pub(crate) enum Otherwise {
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
     /// A row that goes along was written by somebody else: the changes have happened before, or
     /// whoever sent them is not alone.
-    Overtaken,
+    LostRace,
     /// Somebody else has added to the same score: add to what it is now.
-    Outscored,
+    CounterMoved,
 }
 
 /// What a plan is made with.
@@ -118,7 +118,7 @@ impl Planner<'_> {
     pub(crate) fn plan(&self, transitions: &[Transition]) -> Result<Plan, Error> {
         let (before, after) = self.both_sides(transitions)?;
         let gone = before.iter().filter(|(key, _)| !after.contains_key(key));
-        let mut planned: Vec<Planned> =
+        let mut planned: Vec<PlannedAction> =
             gone.map(|(_, (row, transition))| self.delete(row, transition)).collect();
         for (key, (row, transition)) in after {
             let old = before.get(&key).map(|(row, _)| row);
@@ -215,30 +215,32 @@ impl Planner<'_> {
     }
 
     /// Removes a row that is not there after the change.
-    fn delete(&self, row: &Row, transition: &Transition) -> Planned {
+    fn delete(&self, row: &Row, transition: &Transition) -> PlannedAction {
         let delete = Delete::new(self.table, row.key.to_item());
         match row.reason {
             Reason::Own => {
                 let delete = delete.when(unchanged(transition));
-                Planned::or_changed(TransactAction::Delete(delete))
+                PlannedAction::or_changed(TransactAction::Delete(delete))
             }
             Reason::Guard(_) => {
                 let mine = Condition::missing(PARTITION).or(owned_by(row));
-                let otherwise = Otherwise::NotMine { owner: transition.key.clone() };
-                Planned { action: TransactAction::Delete(delete.when(mine)), otherwise }
+                let on_conflict = OnConflict::NotMine { owner: transition.key.clone() };
+                PlannedAction { action: TransactAction::Delete(delete.when(mine)), on_conflict }
             }
             // The own row's condition stands for it.
-            Reason::Link(_) | Reason::Entry => Planned::or_changed(TransactAction::Delete(delete)),
+            Reason::Link(_) | Reason::Entry => {
+                PlannedAction::or_changed(TransactAction::Delete(delete))
+            }
         }
     }
 
     /// Writes a row that is there after the change; nothing if it is there already.
-    fn put(&self, row: Row, old: Option<&Row>, transition: &Transition) -> Option<Planned> {
+    fn put(&self, row: Row, old: Option<&Row>, transition: &Transition) -> Option<PlannedAction> {
         let is_there = old.is_some_and(|old| old.item == row.item);
         match row.reason {
             Reason::Own => {
                 let put = Put::new(self.table, row.item).when(unchanged(transition));
-                Some(Planned::or_changed(TransactAction::Put(put)))
+                Some(PlannedAction::or_changed(TransactAction::Put(put)))
             }
             Reason::Guard(_) | Reason::Link(_) | Reason::Entry if is_there => None,
             Reason::Guard(unique) => {
@@ -246,12 +248,13 @@ impl Planner<'_> {
                 let free = Condition::missing(PARTITION).or(owned_by(old.unwrap_or(&row)));
                 let mut put = Put::new(self.table, row.item).when(free);
                 put.on_failure = OnFailure::ReturnItem;
-                let otherwise = Otherwise::UniqueViolation { by: transition.key.clone(), unique };
-                Some(Planned { action: TransactAction::Put(put), otherwise })
+                let on_conflict =
+                    OnConflict::UniqueViolation { by: transition.key.clone(), unique };
+                Some(PlannedAction { action: TransactAction::Put(put), on_conflict })
             }
             // The own row's condition stands for it.
             Reason::Link(_) | Reason::Entry => {
-                Some(Planned::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
+                Some(PlannedAction::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
             }
         }
     }
@@ -259,9 +262,11 @@ impl Planner<'_> {
     /// The marks of deletions that an entity has after a change.
     fn marks_after(&self, transition: &Transition) -> (Option<String>, Pending) {
         let before = match (&transition.mark, &transition.before) {
-            (Mark::Set(deletion, pending), _) => return (deletion.clone(), pending.clone()),
-            (Mark::Drop | Mark::Keep, None) => return (None, Pending::NONE),
-            (Mark::Drop | Mark::Keep, Some(before)) => before,
+            (TombstoneChange::Set(deletion, pending), _) => {
+                return (deletion.clone(), pending.clone());
+            }
+            (TombstoneChange::Drop | TombstoneChange::Keep, None) => return (None, Pending::NONE),
+            (TombstoneChange::Drop | TombstoneChange::Keep, Some(before)) => before,
         };
         let is_same = |field: &str| {
             let after = transition.after.as_ref().and_then(|after| after.fields.get(field));
@@ -270,11 +275,11 @@ impl Planner<'_> {
         let is_void = |by: &str| self.void.iter().any(|void| void == by);
         let kept = before.pending.clone();
         match transition.mark {
-            Mark::Drop => {
+            TombstoneChange::Drop => {
                 let kept = kept.only_fields();
                 (None, kept.fields_if(|field, by| is_same(field) && !is_void(by)))
             }
-            Mark::Keep | Mark::Set(..) => {
+            TombstoneChange::Keep | TombstoneChange::Set(..) => {
                 (before.deletion.clone(), kept.fields_if(|field, _| is_same(field)))
             }
         }
@@ -282,8 +287,9 @@ impl Planner<'_> {
 
     /// Whoever changes an entity and sees a reference that a deletion is about to clear, checks that
     /// it has not happened.
-    fn undecided(&self, transitions: &[Transition]) -> Vec<Planned> {
-        let changes = transitions.iter().filter(|transition| transition.mark == Mark::Drop);
+    fn undecided(&self, transitions: &[Transition]) -> Vec<PlannedAction> {
+        let changes =
+            transitions.iter().filter(|transition| transition.mark == TombstoneChange::Drop);
         let changes = changes.filter(|transition| transition.after.is_some());
         let mut deletions = BTreeSet::new();
         for transition in changes {
@@ -298,14 +304,14 @@ impl Planner<'_> {
                 condition: Condition::equal(state, DeletionState::Marking.to_value()),
                 on_failure: OnFailure::Nothing,
             };
-            Planned::or_changed(TransactAction::Check(check))
+            PlannedAction::or_changed(TransactAction::Check(check))
         };
         deletions.into_iter().map(check).collect()
     }
 
     /// Checks that everything that is newly referred to is there to stay.
-    fn targets(&self, transitions: &[Transition]) -> Result<Vec<Planned>, Error> {
-        let mut checks: BTreeMap<RowKey, Planned> = BTreeMap::new();
+    fn targets(&self, transitions: &[Transition]) -> Result<Vec<PlannedAction>, Error> {
+        let mut checks: BTreeMap<RowKey, PlannedAction> = BTreeMap::new();
         for transition in transitions {
             let Some(after) = &transition.after else { continue };
             for (field, target) in self.new_targets(transition, after) {
@@ -317,9 +323,9 @@ impl Planner<'_> {
                         let key = self.layouts.current.own_key(&target);
                         let check = self.check(&key, &target);
                         let owner = after.key.clone();
-                        let otherwise = Otherwise::TargetGone { owner, field, target };
+                        let on_conflict = OnConflict::TargetGone { owner, field, target };
                         let action = TransactAction::Check(check);
-                        checks.insert(key, Planned { action, otherwise });
+                        checks.insert(key, PlannedAction { action, on_conflict });
                     }
                 }
             }

@@ -8,12 +8,12 @@ use super::Transition;
 
 /// Transitions, found by the key of the own row.
 #[derive(Debug, Default)]
-pub(crate) struct Cast {
+pub(crate) struct WriteSet {
     transitions: Vec<Transition>,
     by_key: HashMap<RowKey, usize>,
 }
 
-impl Cast {
+impl WriteSet {
     pub(crate) fn get_mut(&mut self, key: &RowKey) -> Option<&mut Transition> {
         let index = *self.by_key.get(key)?;
         self.transitions.get_mut(index)

@@ -11,7 +11,7 @@ pub(crate) struct Transition {
     /// What it becomes; none if it goes.
     pub(crate) after: Option<Image>,
     /// What becomes of the mark that a deletion has left on it.
-    pub(crate) mark: Mark,
+    pub(crate) mark: TombstoneChange,
     /// Whether what its lists newly refer to must be there.
     pub(crate) references: References,
 }
@@ -27,7 +27,7 @@ pub(crate) enum References {
 
 /// What becomes of the marks of deletions when a row is written again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum TombstoneChange {
     /// Those go of deletions that take the entity: each is called off, or is the one that writes.
     /// A reference that is to be cleared stays marked as long as it is there.
     Drop,
@@ -48,7 +48,7 @@ impl Transition {
         if let (Some(before), Some(after)) = (&before, &mut after) {
             after.number = after.number.or(before.image.number);
         }
-        let (mark, references) = (Mark::Drop, References::Checked);
+        let (mark, references) = (TombstoneChange::Drop, References::Checked);
         Transition { key, before, after, mark, references }
     }
 

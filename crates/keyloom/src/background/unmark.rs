@@ -10,14 +10,14 @@ use keyloom_query::{DeletionState, deletion_key};
 use keyloom_store::{Delete, TransactAction, UpdateItem};
 use keyloom_value::{Condition, Path, Update, Value};
 
-use super::commit::{Outcome, commit};
-use super::delete::{Task, is_in};
-use super::plan::{ACTIONS_MAX, Planned};
 use super::sweep::Walk;
-use super::{ATTEMPTS_MAX, Mark, Transition, Upkeep};
 use crate::error::Error;
+use crate::write::{ACTIONS_MAX, PlannedAction};
+use crate::write::{ATTEMPTS_MAX, TombstoneChange, Transition, WriteContext};
+use crate::write::{Deletion, is_in};
+use crate::write::{Outcome, commit};
 
-impl Upkeep<'_> {
+impl WriteContext<'_> {
     /// Calls a deletion off, unless it has been decided, and takes its marks back.
     pub(crate) async fn take_back(&self, task: &str, roots: &[EntityKey]) -> Result<(), Error> {
         if !self.call_off(task).await? {
@@ -29,13 +29,13 @@ impl Upkeep<'_> {
         self.unmark(task, roots).await?;
         let end = Delete::new(self.table, deletion_key(task).to_item());
         let action = TransactAction::Delete(end.when(is_in(DeletionState::CalledOff)));
-        commit(self.store, vec![Planned::or_changed(action)]).await?;
+        commit(self.store, vec![PlannedAction::or_changed(action)]).await?;
         Ok(())
     }
 
     /// Takes back all marks of a task, as far as they can be reached from where it began.
     async fn unmark(&self, task: &str, roots: &[EntityKey]) -> Result<(), Error> {
-        let task = Task { id: task.to_owned() };
+        let task = Deletion { id: task.to_owned() };
         for root in roots {
             // The outermost first, so that what is left can be reached if this stops between: each
             // before the one over which it was reached.
@@ -58,13 +58,13 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    async fn unmark_rows(&self, rows: &[OwnRow], task: &Task) -> Result<(), Error> {
+    async fn unmark_rows(&self, rows: &[OwnRow], task: &Deletion) -> Result<(), Error> {
         let (large, rows): (Vec<&OwnRow>, Vec<&OwnRow>) =
             rows.iter().partition(|row| row.pending.deletions().contains(task.id.as_str()));
         self.unmark_large(&large, task).await?;
         let rows: Vec<&OwnRow> = rows.into_iter().filter(|row| task.has_marked(row)).collect();
         for some in rows.chunks(ACTIONS_MAX / 2) {
-            let planned: Vec<Planned> =
+            let planned: Vec<PlannedAction> =
                 some.iter().flat_map(|row| self.without_mark(row, task)).collect();
             if let Outcome::Done = commit(self.store, planned).await? {
                 continue;
@@ -78,7 +78,7 @@ impl Upkeep<'_> {
     }
 
     /// Takes back marks of a large deletion, with everything that they imply.
-    async fn unmark_large(&self, rows: &[&OwnRow], task: &Task) -> Result<(), Error> {
+    async fn unmark_large(&self, rows: &[&OwnRow], task: &Deletion) -> Result<(), Error> {
         let mut transitions = vec![];
         for row in rows {
             transitions.extend(self.unmarked((*row).clone(), task).await?);
@@ -96,7 +96,7 @@ impl Upkeep<'_> {
 
     /// Takes back the marks of a deletion on one entity.
     pub(crate) async fn unmark_one(&self, key: &EntityKey, task: &str) -> Result<(), Error> {
-        let task = &Task { id: task.to_owned() };
+        let task = &Deletion { id: task.to_owned() };
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.reader().get_any(key).await? else { return Ok(()) };
             let Some(unmarked) = self.unmarked(row, task).await? else { return Ok(()) };
@@ -108,23 +108,23 @@ impl Upkeep<'_> {
     }
 
     /// The same entity without the marks of a deletion; none if it has none.
-    async fn unmarked(&self, row: OwnRow, task: &Task) -> Result<Option<Transition>, Error> {
+    async fn unmarked(&self, row: OwnRow, task: &Deletion) -> Result<Option<Transition>, Error> {
         let left = row.pending.clone().without(&task.id);
         if left == row.pending && !task.has_marked(&row) {
             return Ok(None);
         }
         let deletion = row.deletion.clone().filter(|deletion| *deletion != task.id);
-        self.with_marks(row, Mark::Set(deletion, left)).await.map(Some)
+        self.with_marks(row, TombstoneChange::Set(deletion, left)).await.map(Some)
     }
 
-    fn without_mark(&self, row: &OwnRow, task: &Task) -> Vec<Planned> {
+    fn without_mark(&self, row: &OwnRow, task: &Deletion) -> Vec<PlannedAction> {
         let own = self.own_key(&row.image.key);
         let keys = std::iter::once(own).chain(self.copy_key(row));
         let planned = |key: RowKey| {
             let is_marked = Condition::equal(Path::from(DELETION), Value::from(task.id.as_str()));
             let remove = Update::new().remove(Path::from(DELETION));
             let update = UpdateItem::new(self.table, key.to_item(), remove).when(is_marked);
-            Planned::or_changed(TransactAction::Update(update))
+            PlannedAction::or_changed(TransactAction::Update(update))
         };
         keys.map(planned).collect()
     }

@@ -3,10 +3,10 @@
 use keyloom_model::{EntityKey, Tenancy};
 use keyloom_value::Item;
 
-use super::Upkeep;
+use super::WriteContext;
 use crate::error::{Error, TenantProblem};
 
-impl Upkeep<'_> {
+impl WriteContext<'_> {
     /// The document with the tenant field of the key; a document need not name it.
     pub(crate) fn with_tenant(&self, key: &EntityKey, document: &Item) -> Result<Item, Error> {
         let mut document = document.clone();

@@ -2,37 +2,34 @@
 //! rows(after) − rows(before), in one transaction, if the entity is still what was read. Create,
 //! update, delete, expiry, backfill and repair all end here.
 
-mod cast;
 mod commit;
 mod counters;
 mod delete;
+mod execute;
+mod idempotency;
 mod intent;
 mod plan;
-mod receipt;
-mod running;
-mod sweep;
 mod tenant;
 mod transition;
-mod unmark;
-mod write;
+mod write_set;
 
-pub(crate) use cast::Cast;
-pub(crate) use commit::Outcome;
+pub(crate) use commit::{Outcome, commit};
 pub(crate) use counters::{add_all, add_steps, rewrite};
+pub(crate) use delete::{Deletion, LINKS_PAGE, is_in};
+pub(crate) use execute::AttemptState;
+pub(crate) use idempotency::{Done, IdempotencyKey, IdempotencyRecord};
 pub(crate) use intent::Intent;
-pub(crate) use plan::{ACTIONS_MAX, Planned, as_read};
-pub(crate) use receipt::{Done, Receipt, Ticket};
-pub(crate) use running::Running;
-pub(crate) use sweep::{LEFT, ROOT, TOTAL};
-pub(crate) use transition::{Mark, References, Transition};
-pub(crate) use write::Effort;
+pub(crate) use plan::{ACTIONS_MAX, PlannedAction, as_read};
+pub(crate) use transition::{References, TombstoneChange, Transition};
+pub(crate) use write_set::WriteSet;
 
 use keyloom_model::{Entity, EntityKey, OwnRow, RowKey};
 use keyloom_query::Reader;
 use keyloom_store::{Store, TableName};
 
+use crate::background::Running;
 use crate::error::Error;
-use crate::numbers::Numbers;
+use crate::ordinals::Ordinals;
 use crate::schema::Layouts;
 use crate::stamp::Stamps;
 
@@ -41,17 +38,17 @@ pub(crate) const ATTEMPTS_MAX: usize = 64;
 
 /// What writing needs, for one call.
 #[derive(Clone, Copy)]
-pub(crate) struct Upkeep<'a> {
+pub(crate) struct WriteContext<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) table: &'a TableName,
     pub(crate) layouts: &'a Layouts,
     pub(crate) stamps: &'a Stamps,
-    pub(crate) numbers: &'a Numbers,
+    pub(crate) ordinals: &'a Ordinals,
     pub(crate) running: &'a Running,
     pub(crate) now_ms: i64,
 }
 
-impl<'a> Upkeep<'a> {
+impl<'a> WriteContext<'a> {
     pub(crate) fn reader(&self) -> Reader<'a> {
         Reader {
             store: self.store,

@@ -14,12 +14,12 @@ use keyloom_query::{DeletionState, LinkRow, deletion_key};
 use keyloom_store::{Delete, Get, TransactAction, UpdateItem};
 use keyloom_value::{Path, Update, Value};
 
-use super::commit::{Outcome, commit};
-use super::delete::{LINKS_PAGE, Task, is_in};
-use super::plan::Planned;
-use super::write::Effort;
-use super::{ATTEMPTS_MAX, Mark, Transition, Upkeep};
 use crate::error::Error;
+use crate::write::AttemptState;
+use crate::write::PlannedAction;
+use crate::write::{ATTEMPTS_MAX, TombstoneChange, Transition, WriteContext};
+use crate::write::{Deletion, LINKS_PAGE, is_in};
+use crate::write::{Outcome, commit};
 
 /// Of a deletion's record: how many entities are still to be removed, and references to be cleared.
 pub(crate) const LEFT: &str = "left";
@@ -45,19 +45,19 @@ enum Take {
     Reference(Link, EntityKey),
 }
 
-impl Upkeep<'_> {
+impl WriteContext<'_> {
     /// Deletes an entity, if it has the expected version, and everything that goes with it.
     pub(crate) async fn delete_at_length(
         &self,
         (root, expected): (&EntityKey, Option<&str>),
-        asked: &Effort,
+        asked: &AttemptState,
     ) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
-            let task = Task { id: self.stamp()? };
+            let task = Deletion { id: self.stamp()? };
             let _running = self.running.begin(&task.id);
             commit(self.store, vec![self.start_of(&task, root)]).await?;
             let mut roots = vec![root.clone()];
-            let decided = self.decide(&task, (&mut roots, expected), asked).await;
+            let decided = self.decide_deletion(&task, (&mut roots, expected), asked).await;
             match decided {
                 Ok(true) => return self.resume(&task.id).await,
                 // Somebody needed one of the entities.
@@ -86,7 +86,7 @@ impl Upkeep<'_> {
         if state != DeletionState::Sweeping {
             return Ok(());
         }
-        let task = Task { id: task.to_owned() };
+        let task = Deletion { id: task.to_owned() };
         self.clear_all(&task, &root).await?;
         self.sweep(&task, &root).await?;
         let end = Delete::new(self.table, deletion_key(&task.id).to_item());
@@ -100,7 +100,7 @@ impl Upkeep<'_> {
     /// before.
     pub(crate) async fn finish(&self, task: &str, key: &EntityKey) -> Result<(), Error> {
         let _running = self.running.begin(task);
-        let task = Task { id: task.to_owned() };
+        let task = Deletion { id: task.to_owned() };
         self.clear_all(&task, key).await?;
         self.sweep(&task, key).await
     }
@@ -108,39 +108,39 @@ impl Upkeep<'_> {
     /// Marks everything, makes sure that nothing refuses, and lets it happen. False if it was called
     /// off. To the first of the roots, which is deleted, those are added that others can refer to:
     /// what is marked behind them is found there if they have moved away.
-    async fn decide(
+    async fn decide_deletion(
         &self,
-        task: &Task,
+        task: &Deletion,
         (roots, expected): (&mut Vec<EntityKey>, Option<&str>),
-        asked: &Effort,
+        asked: &AttemptState,
     ) -> Result<bool, Error> {
         let Some(root) = &roots.first().cloned() else { return Ok(false) };
-        let mut effort = Effort { task: Some(task.clone()), ..Effort::default() };
-        let row = self.at_version(root, self.read(root, &mut effort).await?, expected)?;
+        let mut attempt = AttemptState { task: Some(task.clone()), ..AttemptState::default() };
+        let row = self.at_version(root, self.read(root, &mut attempt).await?, expected)?;
         let version = row.image.version.clone();
-        if !self.mark_some(task, vec![(row, Take::Root)], &mut effort).await? {
+        if !self.mark_some(task, vec![(row, Take::Root)], &mut attempt).await? {
             return Ok(false);
         }
         // Whoever changed it before it was marked comes before the deletion.
         let now = self.reader().get_any(root).await?;
         self.at_version(root, now.clone(), expected.map(|_| version.as_str()))?;
         let is_whole =
-            self.mark_all(task, roots, &mut effort).await? && self.refuse_all(task, root).await?;
+            self.mark_all(task, roots, &mut attempt).await? && self.refuse_all(task, root).await?;
         if !is_whole {
             return Ok(false);
         }
         let mut decision = vec![self.happening(task, (root, now.as_ref()))?];
         decision.extend(self.receipt_of(asked.ticket.as_ref(), &[None])?);
-        decision.extend(asked.riders.iter().cloned());
+        decision.extend(asked.piggybacked.iter().cloned());
         Ok(matches!(commit(self.store, decision).await?, Outcome::Done))
     }
 
     /// The one change that makes everything vanish that is marked.
     fn happening(
         &self,
-        task: &Task,
+        task: &Deletion,
         (root, row): (&EntityKey, Option<&OwnRow>),
-    ) -> Result<Planned, Error> {
+    ) -> Result<PlannedAction, Error> {
         let state = Path::from(DeletionState::ATTRIBUTE);
         let mut update = Update::new().set(state, DeletionState::Sweeping.to_value());
         if let Some(row) = row {
@@ -152,16 +152,16 @@ impl Upkeep<'_> {
         }
         let key = deletion_key(&task.id).to_item();
         let update = UpdateItem::new(self.table, key, update).when(is_in(DeletionState::Marking));
-        Ok(Planned::or_changed(TransactAction::Update(update)))
+        Ok(PlannedAction::or_changed(TransactAction::Update(update)))
     }
 
     /// Marks everything that goes with the root, and what is to be cleared. False if it was called
     /// off.
     async fn mark_all(
         &self,
-        task: &Task,
+        task: &Deletion,
         roots: &mut Vec<EntityKey>,
-        effort: &mut Effort,
+        attempt: &mut AttemptState,
     ) -> Result<bool, Error> {
         let mut frontier = roots.clone();
         while let Some(target) = frontier.pop() {
@@ -171,14 +171,14 @@ impl Upkeep<'_> {
                 let mut rows = vec![];
                 for LinkRow { field, owner, .. } in page.links {
                     let Some(link) = self.link(&owner, field) else { continue };
-                    let Some(row) = self.read(&owner, effort).await? else { continue };
+                    let Some(row) = self.read(&owner, attempt).await? else { continue };
                     let take = match link.on_delete {
                         OnDelete::Clear => Take::Reference(link, target.clone()),
                         OnDelete::Cascade | OnDelete::Refuse | OnDelete::Keep => {
                             Take::Entity(link, target.clone())
                         }
                     };
-                    if self.marked(&row, &take, task, effort).is_some() {
+                    if self.marked(&row, &take, task, attempt).is_some() {
                         rows.push((row, take));
                     }
                 }
@@ -189,7 +189,7 @@ impl Upkeep<'_> {
                 };
                 let inner: Vec<EntityKey> = rows.iter().filter_map(goes).collect();
                 roots.extend(inner.iter().cloned());
-                if !self.mark_some(task, rows, effort).await? {
+                if !self.mark_some(task, rows, attempt).await? {
                     return Ok(false);
                 }
                 frontier.extend(inner);
@@ -203,8 +203,14 @@ impl Upkeep<'_> {
     }
 
     /// The marks that a row gets; none if nothing is to be taken from it, or it has them.
-    fn marked(&self, row: &OwnRow, take: &Take, task: &Task, effort: &Effort) -> Option<Mark> {
-        let is_void = |by: &str| effort.void.iter().any(|void| void == by);
+    fn marked(
+        &self,
+        row: &OwnRow,
+        take: &Take,
+        task: &Deletion,
+        attempt: &AttemptState,
+    ) -> Option<TombstoneChange> {
+        let is_void = |by: &str| attempt.void.iter().any(|void| void == by);
         let others = row.pending.clone().fields_if(|_, by| !is_void(by));
         let others = match others.entity() {
             Some(by) if by != task.id => others.only_fields(),
@@ -212,18 +218,18 @@ impl Upkeep<'_> {
         };
         let id = task.id.as_str();
         match take {
-            Take::Root => Some(Mark::Set(Some(id.to_owned()), others.with_root(id))),
+            Take::Root => Some(TombstoneChange::Set(Some(id.to_owned()), others.with_root(id))),
             Take::Entity(link, target) => {
                 let goes = self.refers(&row.image, link, target) && self.goes_with(link, row);
                 let is_new = goes && !task.has_marked(row);
-                is_new.then(|| Mark::Set(Some(id.to_owned()), others.with_entity(id)))
+                is_new.then(|| TombstoneChange::Set(Some(id.to_owned()), others.with_entity(id)))
             }
             Take::Reference(link, target) => {
                 let field = &self.entity(&row.image.key).field(link.field).name;
                 let is_new = self.refers(&row.image, link, target)
                     && !task.has_marked(row)
                     && row.pending.field(field) != Some(id);
-                is_new.then(|| Mark::Set(None, others.with_field(field, id)))
+                is_new.then(|| TombstoneChange::Set(None, others.with_field(field, id)))
             }
         }
     }
@@ -232,14 +238,14 @@ impl Upkeep<'_> {
     /// between. False if the deletion was called off.
     async fn mark_some(
         &self,
-        task: &Task,
+        task: &Deletion,
         rows: Vec<(OwnRow, Take)>,
-        effort: &mut Effort,
+        attempt: &mut AttemptState,
     ) -> Result<bool, Error> {
         let (mut transitions, mut met, mut left) = (vec![], HashSet::new(), HashSet::new());
         for (row, take) in &rows {
             let key = self.own_key(&row.image.key);
-            match self.marked(row, take, task, effort) {
+            match self.marked(row, take, task, attempt) {
                 None => {}
                 // One that refers twice is marked once more, as it is then.
                 Some(_) if !met.insert(key.clone()) => drop(left.insert(key)),
@@ -247,13 +253,13 @@ impl Upkeep<'_> {
             }
         }
         for some in self.batches(&transitions, 1) {
-            if !self.commit_marked(task, some, effort).await? {
+            if !self.commit_marked(task, some, attempt).await? {
                 left.extend(some.iter().map(|member| self.own_key(&member.key)));
             }
         }
         for (row, take) in rows {
             let is_left = left.contains(&self.own_key(&row.image.key));
-            if is_left && !self.mark_one(task, (&row.image.key, &take), effort).await? {
+            if is_left && !self.mark_one(task, (&row.image.key, &take), attempt).await? {
                 return Ok(false);
             }
         }
@@ -262,15 +268,15 @@ impl Upkeep<'_> {
 
     async fn mark_one(
         &self,
-        task: &Task,
+        task: &Deletion,
         (key, take): (&EntityKey, &Take),
-        effort: &mut Effort,
+        attempt: &mut AttemptState,
     ) -> Result<bool, Error> {
         for _ in 0..ATTEMPTS_MAX {
-            let Some(row) = self.read(key, effort).await? else { return Ok(true) };
-            let Some(mark) = self.marked(&row, take, task, effort) else { return Ok(true) };
+            let Some(row) = self.read(key, attempt).await? else { return Ok(true) };
+            let Some(mark) = self.marked(&row, take, task, attempt) else { return Ok(true) };
             let marked = self.with_marks(row, mark).await?;
-            if self.commit_marked(task, &[marked], effort).await? {
+            if self.commit_marked(task, &[marked], attempt).await? {
                 return Ok(true);
             }
             if self.reader().deletion_state(&task.id).await? != Some(DeletionState::Marking) {
@@ -282,9 +288,9 @@ impl Upkeep<'_> {
 
     async fn commit_marked(
         &self,
-        task: &Task,
+        task: &Deletion,
         marked: &[Transition],
-        effort: &Effort,
+        attempt: &AttemptState,
     ) -> Result<bool, Error> {
         // One that goes and has lost a reference to what goes is done at once.
         let is_new = |member: &&Transition| {
@@ -292,13 +298,17 @@ impl Upkeep<'_> {
             !before.is_some_and(|before| before.contains(task.id.as_str()))
         };
         let count = marked.iter().filter(is_new).count();
-        let mut plan = self.planner(&effort.void).plan(marked)?;
+        let mut plan = self.planner(&attempt.void).plan(marked)?;
         plan.actions.push(self.more_left(task, count));
         Ok(matches!(commit(self.store, plan).await?, Outcome::Done))
     }
 
     /// The same entity with other marks.
-    pub(crate) async fn with_marks(&self, row: OwnRow, mark: Mark) -> Result<Transition, Error> {
+    pub(crate) async fn with_marks(
+        &self,
+        row: OwnRow,
+        mark: TombstoneChange,
+    ) -> Result<Transition, Error> {
         let after = Some(self.layouts.upgraded(row.clone()));
         let mut transition = Transition::new(row.image.key.clone(), Some(row), after);
         transition.mark = mark;
@@ -317,7 +327,7 @@ impl Upkeep<'_> {
 
     /// Fails if something that stays refuses that its target goes. False if something has lost its
     /// mark: then the marks are not whole.
-    async fn refuse_all(&self, task: &Task, root: &EntityKey) -> Result<bool, Error> {
+    async fn refuse_all(&self, task: &Deletion, root: &EntityKey) -> Result<bool, Error> {
         let mut walk = Walk::new(root.clone());
         while let Some((target, referrers)) = walk.next(self, task).await? {
             for Referrer { link, row } in referrers {
@@ -339,7 +349,7 @@ impl Upkeep<'_> {
     }
 
     /// Clears every reference that is to be cleared, in what stays.
-    async fn clear_all(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
+    async fn clear_all(&self, task: &Deletion, root: &EntityKey) -> Result<(), Error> {
         let mut walk = Walk::new(root.clone());
         while let Some((_, referrers)) = walk.next(self, task).await? {
             let stays = |one: &Referrer| {
@@ -364,7 +374,7 @@ impl Upkeep<'_> {
 
     /// Clears the references of one entity that a deletion has taken. Only as long as its record
     /// says so: later, what they referred to can be another one with the same id.
-    pub(crate) async fn clear(&self, task: &Task, key: &EntityKey) -> Result<(), Error> {
+    pub(crate) async fn clear(&self, task: &Deletion, key: &EntityKey) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.reader().get_any(key).await? else { return Ok(()) };
             let state = self.reader().deletion_state(&task.id).await?;
@@ -379,7 +389,7 @@ impl Upkeep<'_> {
     }
 
     /// The entity without the references that a deletion has taken; none if it has none.
-    async fn cleared(&self, task: &Task, row: OwnRow) -> Result<Option<Transition>, Error> {
+    async fn cleared(&self, task: &Deletion, row: OwnRow) -> Result<Option<Transition>, Error> {
         if !row.pending.fields().any(|(_, by)| by == task.id) {
             return Ok(None);
         }
@@ -388,44 +398,44 @@ impl Upkeep<'_> {
         let fields = row.pending.clone().only_fields();
         let after = fields.settled(&image, |by| by == task.id);
         let mut transition = Transition::new(row.image.key.clone(), Some(row), after);
-        transition.mark = Mark::Keep;
+        transition.mark = TombstoneChange::Keep;
         self.number(&mut transition).await?;
         Ok(Some(transition))
     }
 
-    async fn commit_cleared(&self, task: &Task, cleared: &[Transition]) -> Result<bool, Error> {
+    async fn commit_cleared(&self, task: &Deletion, cleared: &[Transition]) -> Result<bool, Error> {
         let mut plan = self.planner(&[]).plan(cleared)?;
         plan.actions.push(self.less_left(task, cleared.len()));
         Ok(matches!(commit(self.store, plan).await?, Outcome::Done))
     }
 
     /// So many more are marked; and nobody has called the deletion off.
-    fn more_left(&self, task: &Task, count: usize) -> Planned {
+    fn more_left(&self, task: &Deletion, count: usize) -> PlannedAction {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         let update = Update::new().add(Path::from(TOTAL), Value::from(count));
         self.add_left(task, (update, count), DeletionState::Marking)
     }
 
     /// So many are done; and the deletion has happened and is not at its end.
-    fn less_left(&self, task: &Task, count: usize) -> Planned {
+    fn less_left(&self, task: &Deletion, count: usize) -> PlannedAction {
         let change = -i64::try_from(count).unwrap_or(i64::MAX);
         self.add_left(task, (Update::new(), change), DeletionState::Sweeping)
     }
 
     fn add_left(
         &self,
-        task: &Task,
+        task: &Deletion,
         (update, change): (Update, i64),
         state: DeletionState,
-    ) -> Planned {
+    ) -> PlannedAction {
         let update = update.add(Path::from(LEFT), Value::from(change));
         let key = deletion_key(&task.id).to_item();
         let update = UpdateItem::new(self.table, key, update).when(is_in(state));
-        Planned::or_changed(TransactAction::Update(update))
+        PlannedAction::or_changed(TransactAction::Update(update))
     }
 
     /// Removes everything that is marked, the outermost first.
-    async fn sweep(&self, task: &Task, root: &EntityKey) -> Result<(), Error> {
+    async fn sweep(&self, task: &Deletion, root: &EntityKey) -> Result<(), Error> {
         let mut path = vec![root.clone()];
         let mut on_path: HashSet<RowKey> = path.iter().map(|k| self.own_key(k)).collect();
         let mut failures = 0;
@@ -465,7 +475,7 @@ impl Upkeep<'_> {
     /// that cannot be referred to.
     async fn marked_referrers(
         &self,
-        task: &Task,
+        task: &Deletion,
         target: &EntityKey,
         on_path: &HashSet<RowKey>,
     ) -> Result<(Option<EntityKey>, Vec<OwnRow>), Error> {
@@ -495,7 +505,7 @@ impl Upkeep<'_> {
 
     /// Removes rows with everything that they imply, as many at once as fit. False if one has
     /// changed.
-    async fn remove(&self, task: &Task, rows: &[OwnRow]) -> Result<bool, Error> {
+    async fn remove(&self, task: &Deletion, rows: &[OwnRow]) -> Result<bool, Error> {
         let transitions: Vec<_> = rows.iter().cloned().map(Transition::delete).collect();
         for some in self.batches(&transitions, 1) {
             let mut plan = self.planner(&[]).plan(some)?;
@@ -510,13 +520,13 @@ impl Upkeep<'_> {
     /// Moves a task from one state to the next; false if it was not in it.
     pub(crate) async fn turn(
         &self,
-        task: &Task,
+        task: &Deletion,
         (from, to): (DeletionState, DeletionState),
     ) -> Result<bool, Error> {
         let update = Update::new().set(Path::from(DeletionState::ATTRIBUTE), to.to_value());
         let key = deletion_key(&task.id).to_item();
         let update = UpdateItem::new(self.table, key, update).when(is_in(from));
-        let planned = vec![Planned::or_changed(TransactAction::Update(update))];
+        let planned = vec![PlannedAction::or_changed(TransactAction::Update(update))];
         Ok(matches!(commit(self.store, planned).await?, Outcome::Done))
     }
 }
@@ -535,8 +545,8 @@ impl Walk {
 
     pub(crate) async fn next(
         &mut self,
-        upkeep: &Upkeep<'_>,
-        task: &Task,
+        writes: &WriteContext<'_>,
+        task: &Deletion,
     ) -> Result<Option<(EntityKey, Vec<Referrer>)>, Error> {
         let (target, after) = match self.page.take() {
             Some(page) => page,
@@ -545,13 +555,13 @@ impl Walk {
                 None => return Ok(None),
             },
         };
-        let page = upkeep.reader().links(&target, after.as_ref(), LINKS_PAGE).await?;
+        let page = writes.reader().links(&target, after.as_ref(), LINKS_PAGE).await?;
         let mut referrers = vec![];
         for LinkRow { field, owner, .. } in page.links {
-            let Some(link) = upkeep.link(&owner, field) else { continue };
-            let Some(row) = upkeep.reader().get_any(&owner).await? else { continue };
+            let Some(link) = writes.link(&owner, field) else { continue };
+            let Some(row) = writes.reader().get_any(&owner).await? else { continue };
             let is_marked = task.has_marked(&row);
-            if is_marked && upkeep.is_referable(&owner) && self.met.insert(upkeep.own_key(&owner)) {
+            if is_marked && writes.is_referable(&owner) && self.met.insert(writes.own_key(&owner)) {
                 self.frontier.push(owner);
             }
             referrers.push(Referrer { link, row });
