@@ -1,17 +1,21 @@
 //! Background operations: work of many transactions that goes on when nobody waits for it. Deletions
 //! that are too large for one transaction, backfills, expiry, and resuming what a dropped call or a
-//! dead process has left. All of them write through `write`, and keep their progress in the table.
+//! dead process has left. All of them write by `write`, and keep their progress in the table.
 
 mod backfill;
+mod deletion;
 mod expiry;
+mod open_deletion;
 mod operation;
-mod running;
-mod sweep;
-mod unmark;
+mod resume;
 
 pub use backfill::Progress;
 pub use operation::{Operation, OperationKind};
 
-pub(crate) use operation::{Calls, Others};
-pub(crate) use running::Running;
-pub(crate) use sweep::{LEFT, ROOT, TOTAL};
+pub(crate) use deletion::{
+    LargeDeletion, Running, call_off, clear_references, delete_in_background, finish_entity,
+    take_back, unmark_entity,
+};
+pub(crate) use expiry::expire_entity;
+pub(crate) use operation::Calls;
+pub(crate) use resume::Others;

@@ -11,7 +11,7 @@ use crate::document::to_item;
 use crate::error::{Error, IdProblem};
 use crate::events::overflow::removal;
 use crate::schema::Schema;
-use crate::write::{ACTIONS_MAX, AttemptState, Intent, PlannedAction};
+use crate::write::{ACTIONS_MAX, Intent, PlannedAction, WriteRequest};
 
 /// A change of one entity, to be made together with others by [`Db::transact`].
 #[derive(Clone, Debug)]
@@ -247,8 +247,8 @@ impl Db {
         piggybacked.extend(orphans.into_iter().map(|key| removal(&self.shared.table, key)));
         let schema = self.shared.schema();
         let intents = self.intents(&schema, changes)?;
-        let attempt = AttemptState { piggybacked, ..AttemptState::default() };
-        let executed = self.shared.write_context(&schema).execute_with(&intents, attempt).await?;
+        let request = WriteRequest { intents, piggybacked, ..WriteRequest::default() };
+        let executed = self.shared.executor(&schema).execute(&request).await?;
         Ok(Record::all(&schema, executed.into_iter().map(|done| done.after).collect()))
     }
 
@@ -304,9 +304,7 @@ impl Db {
                 Ok(id)
             }
             (IdSource::Given, _) => Err(id_problem(schema, entity, IdProblem::Missing)),
-            (IdSource::Generated, None | Some(Value::Null)) => {
-                self.shared.write_context(schema).stamp()
-            }
+            (IdSource::Generated, None | Some(Value::Null)) => self.shared.stamps.next(),
             (IdSource::Generated, Some(_)) => Err(id_problem(schema, entity, IdProblem::Given)),
         }
     }

@@ -17,7 +17,7 @@ use crate::explain::Watch;
 use crate::ordinals::Ordinals;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
-use crate::write::WriteContext;
+use crate::write::{Executor, WriteContext};
 
 /// A model on a store. Clones are the same database.
 ///
@@ -138,6 +138,10 @@ impl Shared {
             running: &self.running,
             now_ms: self.now_ms(),
         }
+    }
+
+    pub(crate) fn executor<'a>(&'a self, schema: &'a Schema) -> Executor<'a> {
+        Executor::new(self.write_context(schema))
     }
 
     pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {

@@ -1,12 +1,14 @@
-//! What is to be done from time to time: entities that have expired are deleted.
+//! Expiry: entities whose time has come are deleted, each as any other deletion.
 
+use keyloom_model::{EntityId, EntityKey};
+
+use super::OperationKind;
 use crate::answer::Answer;
-use crate::background::OperationKind;
-use crate::db::Db;
+use crate::db::{Db, Shared};
 use crate::error::Error;
-use crate::write::Intent;
+use crate::write::{Executor, Intent, WriteContext, WriteRequest};
 
-/// How many expired entities are put away in one go.
+/// How many expired entities are read at once.
 const EXPIRED_PAGE: u32 = 100;
 
 impl Db {
@@ -24,36 +26,55 @@ impl Db {
             // What a call before has begun to remove would be met again and again.
             self.resume_deletions().await?;
             let schema = self.shared.schema();
-            let writes = self.shared.write_context(&schema);
             let mut count = 0;
-            for (entity, declared) in schema.model().entities() {
-                if declared.expires.is_none() {
-                    continue;
-                }
-                let since_ms = self.shared.now_ms();
-                let call = self.shared.calls.begin(OperationKind::Expiry, &declared.name, since_ms);
-                let mut after = None;
-                while count < limit {
-                    let page = EXPIRED_PAGE.min(limit - count);
-                    let page = writes.reader().expired(entity, after.as_deref(), page).await?;
-                    for key in page.keys {
-                        match writes.execute(&[Intent::Expire { key }]).await {
-                            Ok(_) => {
-                                call.is_done(1);
-                                count += 1;
-                            }
-                            // It stays; those after it can go.
-                            Err(Error::InUse { .. }) => {}
-                            Err(error) => return Err(error),
-                        }
-                    }
-                    match page.next {
-                        None => break,
-                        next => after = next,
-                    }
+            for (id, entity) in schema.model().entities() {
+                if entity.expires.is_some() {
+                    let ctx = self.shared.write_context(&schema);
+                    count += expire_kind(&self.shared, ctx, id, limit - count).await?;
                 }
             }
             Ok(count)
         })
     }
+}
+
+/// Deletes an expired entity, with everything that goes with it.
+pub(crate) async fn expire_entity(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Error> {
+    let request = WriteRequest::from(Intent::Expire { key: key.clone() });
+    Box::pin(Executor::new(*ctx).execute(&request)).await.map(drop)
+}
+
+/// Deletes expired entities of one kind; returns how many.
+async fn expire_kind(
+    shared: &Shared,
+    ctx: WriteContext<'_>,
+    entity: EntityId,
+    limit: u32,
+) -> Result<u32, Error> {
+    let call = shared.calls.begin(
+        OperationKind::Expiry,
+        &ctx.layouts.current.model().entity(entity).name,
+        ctx.now_ms,
+    );
+    let (mut count, mut after) = (0, None);
+    while count < limit {
+        let page = EXPIRED_PAGE.min(limit - count);
+        let page = ctx.reader().expired(entity, after.as_deref(), page).await?;
+        for key in page.keys {
+            match expire_entity(&ctx, &key).await {
+                Ok(()) => {
+                    call.is_done(1);
+                    count += 1;
+                }
+                // It stays; those after it can go.
+                Err(Error::InUse { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match page.next {
+            None => break,
+            next => after = next,
+        }
+    }
+    Ok(count)
 }

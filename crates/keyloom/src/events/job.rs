@@ -284,7 +284,7 @@ impl Db {
         let now_ms = self.shared.now_ms();
         let id = match &job.id {
             Some(id) => id.clone(),
-            None => self.shared.write_context(&self.shared.schema()).stamp()?,
+            None => self.shared.stamps.next()?,
         };
         let mut item = Item::from([
             ("kind", Value::from(job.kind.as_str())),

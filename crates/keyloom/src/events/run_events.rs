@@ -107,8 +107,7 @@ impl Db {
 
     /// How long to wait after so many attempts: by chance between half of the longest and all.
     pub(crate) fn wait_ms(&self, longest: u64) -> Result<i64, Error> {
-        let by_chance = self.shared.stamps.below(longest / 2 + 1);
-        let by_chance = by_chance.map_err(|error| Error::Entropy { reason: error.to_string() })?;
+        let by_chance = self.shared.stamps.below(longest / 2 + 1)?;
         Ok(i64::try_from(longest - longest / 2 + by_chance).unwrap_or(i64::MAX))
     }
 }

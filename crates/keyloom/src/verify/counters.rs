@@ -12,7 +12,7 @@ use super::position::{At, Position};
 use super::{Finding, Problem, Remedy, Repair, Verifier, VerifyPage, key_of, show_key};
 use crate::background::Progress;
 use crate::error::Error;
-use crate::write::{add_all, add_steps, rewrite};
+use crate::write::{RankedChange, add_all};
 
 /// How many numbers are counted in one step, about: what does not fit is for the next one.
 const NUMBERS_MAX: usize = 500_000;
@@ -155,8 +155,10 @@ impl Verifier<'_> {
         (found, expected): (Option<&Item>, i64),
     ) -> Result<Remedy, Error> {
         let mut steps = BTreeMap::new();
-        add_steps(counter, (found.and_then(Counter::number).unwrap_or(0), expected), &mut steps);
-        let mut actions = vec![rewrite(&self.shared.table, counter, (found, expected))];
+        let before = found.and_then(Counter::number).unwrap_or(0);
+        let ranked = RankedChange { counter, row: found, before, after: expected };
+        ranked.add_prefix_counts(&mut steps);
+        let mut actions = vec![ranked.rewrite(&self.shared.table)];
         actions.extend(add_all(&self.shared.table, steps));
         self.mend(actions).await
     }

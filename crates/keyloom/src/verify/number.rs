@@ -50,16 +50,16 @@ impl Verifier<'_> {
     }
 
     async fn renumber(&self, own: &OwnRow) -> Result<Remedy, Error> {
-        let writes = self.write_context();
+        let ctx = self.write_context();
         let mut after = self.schema.layouts.upgraded(own.clone());
         let mut transition = Transition::new(own.image.key.clone(), Some(own.clone()), None);
         after.number = None;
         transition.after = Some(after);
-        writes.number(&mut transition).await?;
-        transition.mark = TombstoneChange::Keep;
-        match writes.commit_transitions(&[transition], &[]).await? {
+        ctx.assign_ordinal(&mut transition).await?;
+        transition.tombstones = TombstoneChange::Keep;
+        match ctx.commit(&[transition], &[]).await? {
             Outcome::Done => Ok(Remedy::Mended),
-            Outcome::Changed | Outcome::UniqueViolation { .. } | Outcome::TargetGone { .. } => {
+            Outcome::Changed | Outcome::UniqueViolation(_) | Outcome::TargetGone { .. } => {
                 Ok(Remedy::Changed)
             }
         }

@@ -1,4 +1,4 @@
-//! Sends what was planned, and says in the model's words what came of it.
+//! Sends a difference as one transaction, and says in the model's words what came of it.
 
 use keyloom_model::{EntityKey, FieldId, UniqueId};
 use keyloom_store::{
@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-use super::plan::{ACTIONS_MAX, OnConflict, Plan, PlannedAction};
+use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use crate::error::Error;
 
 /// What came of a transaction.
@@ -17,14 +17,24 @@ pub(crate) enum Outcome {
     /// Something is not what was read.
     Changed,
     /// A unique value is taken.
-    UniqueViolation {
-        by: EntityKey,
-        unique: UniqueId,
-        /// The guard that is in the way.
-        guard: Option<Item>,
-    },
+    UniqueViolation(UniqueConflict),
     /// Something that is referred to is not there, or about to go.
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
+}
+
+/// A unique value that an entity wants and another one has.
+#[derive(Debug)]
+pub(crate) struct UniqueConflict {
+    pub(crate) by: EntityKey,
+    pub(crate) unique: UniqueId,
+    /// The guard that is in the way.
+    pub(crate) guard: Option<Item>,
+}
+
+impl Outcome {
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self, Outcome::Done)
+    }
 }
 
 /// What a transaction does besides its actions.
@@ -33,13 +43,16 @@ struct Others {
     numbers: Vec<AddNumber>,
 }
 
-/// How often a score is added to that others add to at the same time, where the store does not add.
+/// How often a ranked counter is added to that others add to at the same time, where the store does not add.
 /// Whenever this fails, another one has succeeded.
 const COUNTER_ATTEMPTS_MAX: usize = 4096;
 
 /// Sends all of it as one transaction, or as a single write if it is one.
-pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<Outcome, Error> {
-    let Plan { mut actions, sets, counters } = plan.into();
+pub(crate) async fn commit(
+    store: &dyn Store,
+    difference: impl Into<Difference>,
+) -> Result<Outcome, Error> {
+    let Difference { mut actions, postings: sets, counters } = difference.into();
     if store.adds_numbers() {
         let others = Others { sets, numbers: counters.numbers() };
         return attempt(store, actions, others).await?.ok_or(Error::Contended);
@@ -58,7 +71,7 @@ pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<O
     Err(Error::Contended)
 }
 
-/// What came of it; nothing if all that stood in the way is that a score is another one now.
+/// What came of it; none if all that stood in the way is that a ranked counter is another one now.
 async fn attempt(
     store: &dyn Store,
     planned: Vec<PlannedAction>,
@@ -115,7 +128,7 @@ fn outcome(
         };
         let found = match meaning {
             OnConflict::Changed => Outcome::Changed,
-            // Whoever sends a row along looks what became of it after every error.
+            // Whoever piggybacks a row reads after every error what became of it.
             OnConflict::LostRace => return Err(Error::Contended),
             OnConflict::NotMine { owner } => {
                 not_mine = Some(owner);
@@ -129,7 +142,8 @@ fn outcome(
                 Outcome::TargetGone { owner, field, target }
             }
             OnConflict::UniqueViolation { by, unique } => {
-                Outcome::UniqueViolation { by, unique, guard: item.map(|item| *item) }
+                let guard = item.map(|item| *item);
+                Outcome::UniqueViolation(UniqueConflict { by, unique, guard })
             }
         };
         if rank(&found) > rank(&outcome) {
@@ -152,7 +166,7 @@ fn outcome(
 fn rank(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Done => 0,
-        Outcome::UniqueViolation { .. } => 1,
+        Outcome::UniqueViolation(_) => 1,
         Outcome::TargetGone { .. } => 2,
         Outcome::Changed => 3,
     }

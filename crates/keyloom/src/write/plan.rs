@@ -1,12 +1,10 @@
-//! From transitions to the actions of one transaction: rows(after) − rows(before). The only place
-//! where derived rows become writes.
+//! From transitions to the difference that one transaction writes: rows(after) − rows(before), with
+//! postings and counters. The only place where derived rows become writes. Pure: it reads nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, PENDING, REVISION, VERSION};
-use keyloom_model::{
-    EntityId, EntityKey, FieldId, Image, OwnRow, Pending, Reason, Row, RowKey, UniqueId,
-};
+use keyloom_model::{EntityId, EntityKey, FieldId, Image, OwnRow, Pending, Reason, Row, RowKey};
 use keyloom_query::{DeletionState, deletion_key};
 use keyloom_store::{
     Check, Delete, Membership, OnFailure, Put, SetChange, SetName, TableName, TransactAction,
@@ -14,190 +12,120 @@ use keyloom_store::{
 use keyloom_value::{Comparison, Condition, Item, Path, Value};
 
 use super::counters::Counters;
-use super::{References, TombstoneChange, Transition};
+use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
+use super::transition::{References, TombstoneChange, Tombstones, Transition};
+use super::write_set::Footprint;
 use crate::error::Error;
 use crate::schema::Layouts;
 
-/// As many as one transaction can have.
-pub(crate) const ACTIONS_MAX: usize = 100;
-/// As many bytes as are put in one transaction, which can have 4 MB.
-const BYTES_MAX: usize = 3 * 1024 * 1024;
-
-/// Everything that one transaction does.
-#[derive(Debug, Default)]
-pub(crate) struct Plan {
-    pub(crate) actions: Vec<PlannedAction>,
-    /// Who joins and leaves which sets.
-    pub(crate) sets: Vec<SetChange>,
-    /// What is added to which numbers.
-    pub(crate) counters: Counters,
-}
-
-impl Plan {
-    /// How many actions it has, at most.
-    pub(crate) fn rows_max(&self) -> usize {
-        self.actions.len() + self.counters.rows_max()
-    }
-
-    /// Whether it goes into one transaction, with so many other actions.
-    pub(crate) fn fits(&self, others: usize) -> bool {
-        let put_bytes = |planned: &PlannedAction| match &planned.action {
-            TransactAction::Put(put) => put.item.size(),
-            TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
-        };
-        let put_bytes = self.actions.iter().map(put_bytes);
-        let bytes: usize = put_bytes.chain(self.sets.iter().map(SetChange::bytes)).sum();
-        self.rows_max() + others <= ACTIONS_MAX && bytes < BYTES_MAX
-    }
-}
-
-impl From<Vec<PlannedAction>> for Plan {
-    fn from(actions: Vec<PlannedAction>) -> Plan {
-        Plan { actions, ..Plan::default() }
-    }
-}
-
-/// One action, and what it means if its condition does not hold.
-#[derive(Clone, Debug)]
-pub(crate) struct PlannedAction {
-    pub(crate) action: TransactAction,
-    pub(crate) on_conflict: OnConflict,
-}
-
-impl PlannedAction {
-    /// An action whose condition holds as long as what was read is not old.
-    pub(crate) fn or_changed(action: TransactAction) -> PlannedAction {
-        PlannedAction { action, on_conflict: OnConflict::Changed }
-    }
-
-    /// A row that goes along with changes; they do not happen if its condition does not hold.
-    pub(crate) fn piggybacked(action: TransactAction) -> PlannedAction {
-        PlannedAction { action, on_conflict: OnConflict::LostRace }
-    }
-}
-
-/// What it means that a condition did not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum OnConflict {
-    /// The entity is not what was read: read it again.
-    Changed,
-    /// A value that the entity has is guarded for another one.
-    NotMine { owner: EntityKey },
-    /// Another entity has the value.
-    UniqueViolation { by: EntityKey, unique: UniqueId },
-    /// What it refers to is not there, or about to go.
-    TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
-    /// A row that goes along was written by somebody else: the changes have happened before, or
-    /// whoever sent them is not alone.
-    LostRace,
-    /// Somebody else has added to the same score: add to what it is now.
-    CounterMoved,
-}
-
-/// What a plan is made with.
+/// Makes differences.
 pub(crate) struct Planner<'a> {
     pub(crate) layouts: &'a Layouts,
     pub(crate) table: &'a TableName,
-    /// Whether the store adds to numbers, so that they take no actions.
+    /// Whether the store adds to counters, so that they take no actions.
     pub(crate) adds_numbers: bool,
     pub(crate) now_ms: i64,
-    /// Deletions that are known to be called off: their marks mean nothing.
-    pub(crate) void: &'a [String],
+    /// Deletions that are known to be called off: their tombstones mean nothing.
+    pub(crate) called_off: &'a [String],
+}
+
+/// A transition, and the tombstones that its entity has afterwards.
+struct Step<'t> {
+    transition: &'t Transition,
+    tombstones: Tombstones,
 }
 
 /// Rows of one side of all transitions, by key.
 type Rows<'t> = BTreeMap<RowKey, (Row, &'t Transition)>;
 
 impl Planner<'_> {
-    /// The actions that make all transitions happen together.
+    /// The difference that makes all transitions happen together.
     ///
     /// # Errors
     ///
     /// If two of them want the same unique value, or one refers to what another deletes, or a key
     /// is too long.
-    pub(crate) fn plan(&self, transitions: &[Transition]) -> Result<Plan, Error> {
-        let (before, after) = self.both_sides(transitions)?;
+    pub(crate) fn plan(&self, transitions: &[Transition]) -> Result<Difference, Error> {
+        let steps = transitions.iter();
+        let steps = steps
+            .map(|transition| Step { transition, tombstones: self.tombstones_after(transition) });
+        let steps: Vec<Step<'_>> = steps.collect();
+        let mut actions = self.rows(&steps)?;
+        actions.extend(self.check_targets(transitions)?);
+        actions.extend(self.check_undecided(&steps));
+        let (postings, counters) = (self.postings(&steps)?, self.counters(&steps)?);
+        Ok(Difference { actions, postings, counters })
+    }
+
+    /// The same for a whole transaction: what it has only read must still be what was read.
+    pub(crate) fn plan_transaction(&self, footprint: &Footprint) -> Result<Difference, Error> {
+        let mut difference = self.plan(footprint.writes.transitions())?;
+        for row in &footprint.reads {
+            let key = self.layouts.current.own_key(&row.image.key);
+            if footprint.writes.get(&key).is_none() {
+                self.check_unchanged(&key, row, &mut difference.actions);
+            }
+        }
+        Ok(difference)
+    }
+
+    /// Transitions in parts, each of which goes into one transaction with so many other actions. What
+    /// cannot be planned together is left to be tried one by one.
+    pub(crate) fn batches<'t>(
+        &self,
+        transitions: &'t [Transition],
+        others: usize,
+    ) -> Vec<&'t [Transition]> {
+        let fits = |some: &[Transition]| self.plan(some).is_ok_and(|plan| plan.fits(others));
+        let (mut batches, mut rest) = (vec![], transitions);
+        while !rest.is_empty() {
+            let mut length = rest.len().min(ACTIONS_MAX);
+            while length > 1 && !fits(&rest[..length]) {
+                length /= 2;
+            }
+            let (batch, after) = rest.split_at(length);
+            batches.push(batch);
+            rest = after;
+        }
+        batches
+    }
+
+    /// The rows that come, go and change.
+    fn rows(&self, steps: &[Step<'_>]) -> Result<Vec<PlannedAction>, Error> {
+        let (before, after) = (self.rows_before(steps)?, self.rows_after(steps)?);
         let gone = before.iter().filter(|(key, _)| !after.contains_key(key));
-        let mut planned: Vec<PlannedAction> =
+        let mut actions: Vec<PlannedAction> =
             gone.map(|(_, (row, transition))| self.delete(row, transition)).collect();
         for (key, (row, transition)) in after {
             let old = before.get(&key).map(|(row, _)| row);
-            planned.extend(self.put(row, old, transition));
+            actions.extend(self.put(row, old, transition));
         }
-        planned.extend(self.targets(transitions)?);
-        planned.extend(self.undecided(transitions));
-        let (sets, counters) = (self.sets(transitions)?, self.counters(transitions)?);
-        Ok(Plan { actions: planned, sets, counters })
+        Ok(actions)
     }
 
-    /// What the transitions together add to numbers.
-    fn counters(&self, transitions: &[Transition]) -> Result<Counters, Error> {
-        let mut counters = Counters::new(self.table, !self.adds_numbers);
-        for transition in transitions {
-            let before = transition.before.as_ref().map(|row| self.layouts.counters_before(row));
-            let before = before.transpose()?.unwrap_or_default();
-            if let Some(new) = &transition.after {
-                let pending = self.marks_after(transition).1;
-                let after = self.layouts.counters_after(new, &pending)?;
-                // What it has added to before stays where it is.
-                for counter in &after {
-                    let room = self.layouts.current.check_room(new.key.entity, counter);
-                    room.or_else(|error| before.contains(counter).then_some(()).ok_or(error))?;
-                }
-                counters.add(after, 1);
+    fn rows_before<'t>(&self, steps: &[Step<'t>]) -> Result<Rows<'t>, Error> {
+        let mut before = Rows::new();
+        for Step { transition, .. } in steps {
+            let Some(old) = &transition.before else { continue };
+            for row in self.layouts.rows_before(old)? {
+                before.insert(row.key.clone(), (row, *transition));
             }
-            counters.add(before, -1);
         }
-        Ok(counters)
+        Ok(before)
     }
 
-    /// The sets that entities join and leave.
-    fn sets(&self, transitions: &[Transition]) -> Result<Vec<SetChange>, Error> {
-        let mut changes: BTreeMap<(SetName, Membership), Vec<u64>> = BTreeMap::new();
-        let mut note = |(set, ordinal), becomes| {
-            changes.entry((set, becomes)).or_default().push(ordinal);
-        };
-        for transition in transitions {
-            let before = transition.before.as_ref().map(|row| self.layouts.sets_before(row));
-            let mut before = BTreeSet::from_iter(before.transpose()?.unwrap_or_default());
-            let pending = self.marks_after(transition).1;
-            let after = transition.after.as_ref();
-            let after = after.map(|new| self.layouts.sets_after(new, &pending));
-            for member in after.transpose()?.unwrap_or_default() {
-                if !before.remove(&member) {
-                    note(member, Membership::In);
-                }
-            }
-            before.into_iter().for_each(|member| note(member, Membership::Out));
-        }
-        let change = |((set, becomes), ordinals)| SetChange {
-            table: self.table.clone(),
-            set,
-            ordinals,
-            becomes,
-        };
-        Ok(changes.into_iter().map(change).collect())
-    }
-
-    fn both_sides<'t>(&self, transitions: &'t [Transition]) -> Result<(Rows<'t>, Rows<'t>), Error> {
-        let (mut before, mut after) = (Rows::new(), Rows::new());
-        for transition in transitions {
-            if let Some(old) = &transition.before {
-                for row in self.layouts.rows_before(old)? {
-                    before.insert(row.key.clone(), (row, transition));
-                }
-            }
-        }
-        for transition in transitions {
+    fn rows_after<'t>(&self, steps: &[Step<'t>]) -> Result<Rows<'t>, Error> {
+        let mut after = Rows::new();
+        for Step { transition, tombstones } in steps {
             let Some(new) = &transition.after else { continue };
-            let (deletion, pending) = self.marks_after(transition);
-            for mut row in self.layouts.current.rows_with(new, &pending)? {
+            for mut row in self.layouts.current.rows_with(new, &tombstones.pending)? {
                 // The own row and its copy say of an entity what it is.
-                if let Some(task) = deletion.as_deref().filter(|_| row.item.contains(VERSION)) {
-                    row.item.insert(DELETION, task);
+                let deletion = tombstones.deletion.as_deref();
+                if let Some(deletion) = deletion.filter(|_| row.item.contains(VERSION)) {
+                    row.item.insert(DELETION, deletion);
                 }
                 let reason = row.reason;
-                let Some((_, other)) = after.insert(row.key.clone(), (row, transition)) else {
+                let Some((_, other)) = after.insert(row.key.clone(), (row, *transition)) else {
                     continue;
                 };
                 return Err(match reason {
@@ -211,7 +139,7 @@ impl Planner<'_> {
                 });
             }
         }
-        Ok((before, after))
+        Ok(after)
     }
 
     /// Removes a row that is not there after the change.
@@ -259,42 +187,92 @@ impl Planner<'_> {
         }
     }
 
-    /// The marks of deletions that an entity has after a change.
-    fn marks_after(&self, transition: &Transition) -> (Option<String>, Pending) {
-        let before = match (&transition.mark, &transition.before) {
-            (TombstoneChange::Set(deletion, pending), _) => {
-                return (deletion.clone(), pending.clone());
+    /// The posting lists that entities join and leave.
+    fn postings(&self, steps: &[Step<'_>]) -> Result<Vec<SetChange>, Error> {
+        let mut changes: BTreeMap<(SetName, Membership), Vec<u64>> = BTreeMap::new();
+        let mut note = |(set, ordinal), becomes| {
+            changes.entry((set, becomes)).or_default().push(ordinal);
+        };
+        for Step { transition, tombstones } in steps {
+            let before = transition.before.as_ref().map(|row| self.layouts.sets_before(row));
+            let mut before = BTreeSet::from_iter(before.transpose()?.unwrap_or_default());
+            let after = transition.after.as_ref();
+            let after = after.map(|new| self.layouts.sets_after(new, &tombstones.pending));
+            for posting in after.transpose()?.unwrap_or_default() {
+                if !before.remove(&posting) {
+                    note(posting, Membership::In);
+                }
             }
-            (TombstoneChange::Drop | TombstoneChange::Keep, None) => return (None, Pending::NONE),
-            (TombstoneChange::Drop | TombstoneChange::Keep, Some(before)) => before,
+            before.into_iter().for_each(|posting| note(posting, Membership::Out));
+        }
+        let change = |((set, becomes), ordinals)| SetChange {
+            table: self.table.clone(),
+            set,
+            ordinals,
+            becomes,
+        };
+        Ok(changes.into_iter().map(change).collect())
+    }
+
+    /// What the transitions together add to counters.
+    fn counters(&self, steps: &[Step<'_>]) -> Result<Counters, Error> {
+        let mut counters = Counters::new(self.table, !self.adds_numbers);
+        for Step { transition, tombstones } in steps {
+            let before = transition.before.as_ref().map(|row| self.layouts.counters_before(row));
+            let before = before.transpose()?.unwrap_or_default();
+            if let Some(new) = &transition.after {
+                let after = self.layouts.counters_after(new, &tombstones.pending)?;
+                // What it has added to before stays where it is.
+                for counter in &after {
+                    let room = self.layouts.current.check_room(new.key.entity, counter);
+                    room.or_else(|error| before.contains(counter).then_some(()).ok_or(error))?;
+                }
+                counters.add(after, 1);
+            }
+            counters.add(before, -1);
+        }
+        Ok(counters)
+    }
+
+    /// The tombstones of deletions that an entity has after a change.
+    fn tombstones_after(&self, transition: &Transition) -> Tombstones {
+        let Some(before) = &transition.before else {
+            return match &transition.tombstones {
+                TombstoneChange::Set(tombstones) => tombstones.clone(),
+                TombstoneChange::Drop | TombstoneChange::Keep => {
+                    Tombstones { deletion: None, pending: Pending::NONE }
+                }
+            };
         };
         let is_same = |field: &str| {
             let after = transition.after.as_ref().and_then(|after| after.fields.get(field));
             after.is_some() && after == before.image.fields.get(field)
         };
-        let is_void = |by: &str| self.void.iter().any(|void| void == by);
+        let is_called_off = |by: &str| self.called_off.iter().any(|deletion| deletion == by);
         let kept = before.pending.clone();
-        match transition.mark {
+        match &transition.tombstones {
+            TombstoneChange::Set(tombstones) => tombstones.clone(),
             TombstoneChange::Drop => {
                 let kept = kept.only_fields();
-                (None, kept.fields_if(|field, by| is_same(field) && !is_void(by)))
+                let pending = kept.fields_if(|field, by| is_same(field) && !is_called_off(by));
+                Tombstones { deletion: None, pending }
             }
-            TombstoneChange::Keep | TombstoneChange::Set(..) => {
-                (before.deletion.clone(), kept.fields_if(|field, _| is_same(field)))
-            }
+            TombstoneChange::Keep => Tombstones {
+                deletion: before.deletion.clone(),
+                pending: kept.fields_if(|field, _| is_same(field)),
+            },
         }
     }
 
     /// Whoever changes an entity and sees a reference that a deletion is about to clear, checks that
     /// it has not happened.
-    fn undecided(&self, transitions: &[Transition]) -> Vec<PlannedAction> {
-        let changes =
-            transitions.iter().filter(|transition| transition.mark == TombstoneChange::Drop);
-        let changes = changes.filter(|transition| transition.after.is_some());
+    fn check_undecided(&self, steps: &[Step<'_>]) -> Vec<PlannedAction> {
         let mut deletions = BTreeSet::new();
-        for transition in changes {
-            let pending = self.marks_after(transition).1;
-            deletions.extend(pending.deletions().into_iter().map(str::to_owned));
+        for Step { transition, tombstones } in steps {
+            if transition.tombstones == TombstoneChange::Drop && transition.after.is_some() {
+                let pending = tombstones.pending.deletions();
+                deletions.extend(pending.into_iter().map(str::to_owned));
+            }
         }
         let check = |deletion: String| {
             let state = Path::from(DeletionState::ATTRIBUTE);
@@ -309,8 +287,25 @@ impl Planner<'_> {
         deletions.into_iter().map(check).collect()
     }
 
+    /// Checks that an entity is still what was read.
+    fn check_unchanged(&self, key: &RowKey, row: &OwnRow, actions: &mut Vec<PlannedAction>) {
+        let key = key.to_item();
+        let mut checks = actions.iter_mut().filter_map(|planned| match &mut planned.action {
+            TransactAction::Check(check) => Some(check),
+            TransactAction::Put(_) | TransactAction::Update(_) | TransactAction::Delete(_) => None,
+        });
+        // Another one may refer to it: then it is checked already, for being there.
+        if let Some(check) = checks.find(|check| check.key == key) {
+            check.condition = check.condition.clone().and(as_read(row));
+            return;
+        }
+        let (table, condition) = (self.table.clone(), as_read(row));
+        let check = Check { table, key, condition, on_failure: OnFailure::Nothing };
+        actions.push(PlannedAction::or_changed(TransactAction::Check(check)));
+    }
+
     /// Checks that everything that is newly referred to is there to stay.
-    fn targets(&self, transitions: &[Transition]) -> Result<Vec<PlannedAction>, Error> {
+    fn check_targets(&self, transitions: &[Transition]) -> Result<Vec<PlannedAction>, Error> {
         let mut checks: BTreeMap<RowKey, PlannedAction> = BTreeMap::new();
         for transition in transitions {
             let Some(after) = &transition.after else { continue };
@@ -321,7 +316,7 @@ impl Planner<'_> {
                     Some(_) => return Err(gone()),
                     None => {
                         let key = self.layouts.current.own_key(&target);
-                        let check = self.check(&key, &target);
+                        let check = self.is_there(&key, &target);
                         let owner = after.key.clone();
                         let on_conflict = OnConflict::TargetGone { owner, field, target };
                         let action = TransactAction::Check(check);
@@ -359,11 +354,11 @@ impl Planner<'_> {
     }
 
     /// It is there, no deletion is about to take it, and it has not expired.
-    fn check(&self, key: &RowKey, target: &EntityKey) -> Check {
+    fn is_there(&self, key: &RowKey, target: &EntityKey) -> Check {
         let mut unmarked = Condition::missing(DELETION);
-        for task in self.void {
-            unmarked =
-                unmarked.or(Condition::equal(Path::from(DELETION), Value::from(task.as_str())));
+        for deletion in self.called_off {
+            let deletion = Value::from(deletion.as_str());
+            unmarked = unmarked.or(Condition::equal(Path::from(DELETION), deletion));
         }
         let mut condition = Condition::exists(PARTITION).and(unmarked);
         let entity = self.layouts.current.model().entity(target.entity);
@@ -391,11 +386,11 @@ fn unchanged(transition: &Transition) -> Condition {
     transition.before.as_ref().map_or_else(|| Condition::missing(PARTITION), as_read)
 }
 
-/// The own row is exactly what was read: version, revision and marks tell.
+/// The own row is exactly what was read: version, revision and tombstones tell.
 pub(crate) fn as_read(row: &OwnRow) -> Condition {
-    let mark = match &row.deletion {
+    let tombstone = match &row.deletion {
         None => Condition::missing(DELETION),
-        Some(task) => Condition::equal(Path::from(DELETION), Value::from(task.as_str())),
+        Some(deletion) => Condition::equal(Path::from(DELETION), Value::from(deletion.as_str())),
     };
     let pending = match row.pending.is_empty() {
         true => Condition::missing(PENDING),
@@ -403,7 +398,7 @@ pub(crate) fn as_read(row: &OwnRow) -> Condition {
     };
     Condition::equal(Path::from(VERSION), Value::from(row.image.version.as_str()))
         .and(Condition::equal(Path::from(REVISION), Value::from(u64::from(row.revision))))
-        .and(mark)
+        .and(tombstone)
         .and(pending)
 }
 
