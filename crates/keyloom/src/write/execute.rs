@@ -2,7 +2,7 @@
 //! Touches one transaction, and a second one before it that marks what is to be deleted. A deletion
 //! that does not fit is handed to `background`.
 
-use keyloom_model::{Image, OwnRow};
+use keyloom_model::{IdSource, Image, OwnRow};
 use keyloom_query::DeletionState;
 use keyloom_store::Error as StoreError;
 
@@ -88,11 +88,12 @@ impl<'a> Executor<'a> {
     /// Makes all intents happen together; for each, what became of it.
     pub(crate) async fn execute(&self, request: &WriteRequest) -> Result<Vec<Executed>, Error> {
         self.check_distinct(&request.intents)?;
-        let mut state = AttemptState::default();
+        let assumes_new = request.intents.iter().all(|intent| self.has_generated_id(intent));
+        let mut state = AttemptState { assumes_new, ..AttemptState::default() };
         for _ in 0..ATTEMPTS_MAX {
             match self.attempt(request, &mut state).await {
                 Ok(Some(executed)) => return Ok(executed),
-                Ok(None) => {}
+                Ok(None) => state.assumes_new = false,
                 Err(error) => {
                     tombstone::abandon(&self.ctx, &mut state).await;
                     return Err(error);
@@ -331,6 +332,22 @@ impl<'a> Executor<'a> {
                     Some(_) | None => Err(ctx.layouts.target_gone(&owner, field, &target)),
                 }
             }
+        }
+    }
+
+    /// Whether an intent creates an entity whose id was just generated: nothing can be there, so the
+    /// first attempt does not read it. The condition of its put holds all the same.
+    fn has_generated_id(&self, intent: &Intent) -> bool {
+        match intent {
+            Intent::Create { key, .. } => {
+                let entity = self.ctx.layouts.current.model().entity(key.entity);
+                entity.id_source == IdSource::Generated
+            }
+            Intent::Update { .. }
+            | Intent::Put { .. }
+            | Intent::Import { .. }
+            | Intent::Delete { .. }
+            | Intent::Expire { .. } => false,
         }
     }
 
