@@ -11,7 +11,7 @@ use crate::document::to_item;
 use crate::error::{Error, IdProblem};
 use crate::events::overflow::removal;
 use crate::schema::Schema;
-use crate::upkeep::{ACTIONS_MAX, Effort, Intent, Planned};
+use crate::write::{ACTIONS_MAX, Intent, PlannedAction, WriteRequest};
 
 /// A change of one entity, to be made together with others by [`Db::transact`].
 #[derive(Clone, Debug)]
@@ -241,14 +241,14 @@ impl Db {
     pub(crate) async fn transact_with(
         &self,
         changes: Vec<Change>,
-        mut riders: Vec<Planned>,
+        mut piggybacked: Vec<PlannedAction>,
     ) -> Result<Vec<Option<Record>>, Error> {
         let orphans = self.overflow_of_deleted(&changes).await?;
-        riders.extend(orphans.into_iter().map(|key| removal(&self.shared.table, key)));
+        piggybacked.extend(orphans.into_iter().map(|key| removal(&self.shared.table, key)));
         let schema = self.shared.schema();
         let intents = self.intents(&schema, changes)?;
-        let effort = Effort { riders, ..Effort::default() };
-        let executed = self.shared.upkeep(&schema).execute_with(&intents, effort).await?;
+        let request = WriteRequest { intents, piggybacked, ..WriteRequest::default() };
+        let executed = self.shared.executor(&schema).execute(&request).await?;
         Ok(Record::all(&schema, executed.into_iter().map(|done| done.after).collect()))
     }
 
@@ -304,7 +304,7 @@ impl Db {
                 Ok(id)
             }
             (IdSource::Given, _) => Err(id_problem(schema, entity, IdProblem::Missing)),
-            (IdSource::Generated, None | Some(Value::Null)) => self.shared.upkeep(schema).stamp(),
+            (IdSource::Generated, None | Some(Value::Null)) => self.shared.stamps.next(),
             (IdSource::Generated, Some(_)) => Err(id_problem(schema, entity, IdProblem::Given)),
         }
     }

@@ -10,14 +10,14 @@ use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
-use crate::background::{Calls, Others};
+use crate::background::{Calls, Others, Running};
 use crate::error::{Error, TenantProblem};
 use crate::events::Heart;
 use crate::explain::Watch;
-use crate::numbers::Numbers;
+use crate::ordinals::Ordinals;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
-use crate::upkeep::{Running, Upkeep};
+use crate::write::{Executor, WriteContext};
 
 /// A model on a store. Clones are the same database.
 ///
@@ -85,7 +85,7 @@ pub(crate) struct Shared {
     pub(crate) table: TableName,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stamps: Stamps,
-    pub(crate) numbers: Numbers,
+    pub(crate) ordinals: Ordinals,
     /// The deletions that calls are at.
     pub(crate) running: Running,
     /// The deletions that other processes are at.
@@ -128,20 +128,24 @@ impl Shared {
         i64::try_from(self.clock.now().0).unwrap_or(i64::MAX)
     }
 
-    pub(crate) fn upkeep<'a>(&'a self, schema: &'a Schema) -> Upkeep<'a> {
-        Upkeep {
+    pub(crate) fn write_context<'a>(&'a self, schema: &'a Schema) -> WriteContext<'a> {
+        WriteContext {
             store: &*self.store,
             table: &self.table,
             layouts: &schema.layouts,
             stamps: &self.stamps,
-            numbers: &self.numbers,
+            ordinals: &self.ordinals,
             running: &self.running,
             now_ms: self.now_ms(),
         }
     }
 
+    pub(crate) fn executor<'a>(&'a self, schema: &'a Schema) -> Executor<'a> {
+        Executor::new(self.write_context(schema))
+    }
+
     pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
-        self.upkeep(schema).reader()
+        self.write_context(schema).reader()
     }
 }
 
@@ -172,7 +176,7 @@ impl Db {
                 table,
                 clock: options.clock,
                 stamps,
-                numbers: Numbers::default(),
+                ordinals: Ordinals::default(),
                 running: Running::default(),
                 others: Others::default(),
                 calls: Calls::default(),

@@ -35,6 +35,6 @@ pub use position::Position;
 pub use webhook::{Deliver, Delivery};
 pub use work::{Next, Work};
 
-pub(crate) use consumer::Bookmark;
+pub(crate) use consumer::Checkpoint;
 pub(crate) use heartbeat::{Heart, Worker};
 pub(crate) use lane::Lane;

@@ -11,7 +11,7 @@ use keyloom_store::{Read, Scan, yield_point};
 use keyloom_value::{Item, Value};
 
 use crate::answer::Answer;
-use crate::backfill::Progress;
+use crate::background::Progress;
 use crate::db::{Db, Shared, find_entity};
 use crate::entry::Entry;
 use crate::error::Error;

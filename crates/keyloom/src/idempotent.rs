@@ -9,7 +9,7 @@ use crate::change::Change;
 use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
-use crate::upkeep::{Done, Ticket};
+use crate::write::{Done, IdempotencyKey};
 
 /// As long as a key can be.
 const KEY_BYTES_MAX: usize = 255;
@@ -54,7 +54,7 @@ impl Db {
             if bytes == 0 || bytes > bytes_max {
                 return Err(Error::KeyUnfit { bytes, bytes_max });
             }
-            let ticket = Ticket {
+            let key = IdempotencyKey {
                 name: key.to_owned(),
                 place: place(key, self.tenant.as_ref()),
                 fingerprint: fingerprint(&changes),
@@ -62,7 +62,7 @@ impl Db {
             let orphans = self.overflow_of_deleted(&changes).await?;
             let schema = self.shared.schema();
             let intents = self.intents(&schema, changes)?;
-            let done = self.shared.upkeep(&schema).execute_once(&intents, ticket).await?;
+            let done = self.shared.executor(&schema).execute_idempotent(intents, key).await?;
             // Not together with the job: at worst, rows that nobody reads stay.
             for key in orphans {
                 self.shared.store.delete(Delete::new(&self.shared.table, key)).await?;

@@ -9,7 +9,7 @@ use crate::db::{Db, find_entity};
 use crate::entry::Entry;
 use crate::error::{Error, TenantProblem};
 use crate::schema::Schema;
-use crate::upkeep::{ACTIONS_MAX, Intent};
+use crate::write::{ACTIONS_MAX, Intent, WriteRequest};
 
 /// What to do with an entry whose id is there already, with other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +50,11 @@ impl Db {
             let schema = self.shared.schema();
             let intents = entries.into_iter().map(|entry| self.importing(&schema, entry, existing));
             let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
+            let (executor, request) = (self.shared.executor(&schema), WriteRequest::from(intents));
             let are_new = &self.shared.imports_are_new;
             let executed = match are_new.load(Ordering::Relaxed) {
-                true => self.shared.upkeep(&schema).execute_new(&intents).await,
-                false => self.shared.upkeep(&schema).execute(&intents).await,
+                true => executor.execute_new(&request).await,
+                false => executor.execute(&request).await,
             };
             let executed = executed.inspect_err(|_| are_new.store(false, Ordering::Relaxed))?;
             let imported =

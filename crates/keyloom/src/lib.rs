@@ -99,7 +99,6 @@
 //! [`Options`].
 
 mod answer;
-mod backfill;
 mod background;
 mod board;
 mod change;
@@ -116,20 +115,18 @@ mod export;
 mod filter;
 mod idempotent;
 mod import;
-mod maintain;
-mod numbers;
+mod ordinals;
 mod read;
 mod record;
 mod schema;
 mod stamp;
 mod tags;
 mod tree;
-mod upkeep;
 mod verify;
+mod write;
 
 pub use answer::Answer;
-pub use backfill::Progress;
-pub use background::{Operation, OperationKind};
+pub use background::{Operation, OperationKind, Progress};
 pub use board::{BoardPage, BoardQuery};
 pub use change::Change;
 pub use count::{CountQuery, Counts};

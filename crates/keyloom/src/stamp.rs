@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use keyloom_store::Clock;
 
+use crate::error::Error;
+
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RANDOM_BITS: u32 = 80;
 const LEN: u32 = 26;
@@ -51,7 +53,7 @@ impl Stamps {
     }
 
     /// A new one, greater than all before, also when the clock is set back.
-    pub(crate) fn next(&self) -> std::io::Result<String> {
+    pub(crate) fn next(&self) -> Result<String, Error> {
         let now = u128::from(self.clock.now().0) << RANDOM_BITS;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if *last >> RANDOM_BITS >= now >> RANDOM_BITS {
@@ -59,18 +61,22 @@ impl Stamps {
         } else {
             let mut random = [0; 16];
             // The top byte of the random part stays free, so that a busy millisecond does not run into the next.
-            self.entropy.fill(&mut random[7..])?;
+            self.entropy.fill(&mut random[7..]).map_err(no_entropy)?;
             *last = now | u128::from_be_bytes(random);
         }
         Ok(text(*last))
     }
 
     /// A number that nobody can guess, below a bound; 0 if that is 0.
-    pub(crate) fn below(&self, bound: u64) -> std::io::Result<u64> {
+    pub(crate) fn below(&self, bound: u64) -> Result<u64, Error> {
         let mut random = [0; 8];
-        self.entropy.fill(&mut random)?;
+        self.entropy.fill(&mut random).map_err(no_entropy)?;
         Ok(u64::from_be_bytes(random).checked_rem(bound).unwrap_or(0))
     }
+}
+
+fn no_entropy(error: std::io::Error) -> Error {
+    Error::Entropy { reason: error.to_string() }
 }
 
 /// A number as a stamp writes it.

@@ -18,12 +18,12 @@ use keyloom_value::{Item, KeyBytes, Value};
 pub use finding::{Finding, Problem, Remedy};
 
 use crate::answer::Answer;
-use crate::backfill::Progress;
+use crate::background::Progress;
 use crate::db::{Db, Shared};
 use crate::error::Error;
-use crate::events::{Bookmark, Lane, Worker, overflow};
+use crate::events::{Checkpoint, Lane, Worker, overflow};
 use crate::schema::Schema;
-use crate::upkeep::{Receipt, Upkeep};
+use crate::write::{IdempotencyRecord, WriteContext};
 use position::{At, Position};
 
 /// How many rows of the table are looked at in one step.
@@ -96,7 +96,7 @@ impl Db {
             })?;
             let start = match at {
                 At::Sets(place) => return verifier.sets_page(place, before).await,
-                At::Numbers(from) => return verifier.counters_page(from, before).await,
+                At::Counters(from) => return verifier.counters_page(from, before).await,
                 At::Rows(start) => start,
             };
             let mut scan = Scan::new(&self.shared.table);
@@ -157,8 +157,8 @@ impl Verifier<'_> {
         }
     }
 
-    fn upkeep(&self) -> Upkeep<'_> {
-        self.shared.upkeep(self.schema)
+    fn write_context(&self) -> WriteContext<'_> {
+        self.shared.write_context(self.schema)
     }
 
     fn finding(&self, key: Option<&EntityKey>, problem: Problem, remedy: Remedy) -> Finding {
@@ -183,8 +183,8 @@ impl Verifier<'_> {
 fn is_damaged(partition: &[u8], row: &Item) -> bool {
     let is_deletion = partition == deletion_key("").partition.as_bytes();
     is_deletion && DeletionState::read(row).is_err()
-        || Receipt::is_at(partition) && Receipt::read(row).is_none()
-        || Bookmark::is_at(partition) && Bookmark::read(row).is_none()
+        || IdempotencyRecord::is_at(partition) && IdempotencyRecord::read(row).is_none()
+        || Checkpoint::is_at(partition) && Checkpoint::read(row).is_none()
         || Lane::is_at(partition) && Lane::read(row).is_none()
         || overflow::is_at(partition) && overflow::read(row).is_none()
         || Worker::is_at(partition) && Worker::read(row).is_none()

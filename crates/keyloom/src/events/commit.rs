@@ -11,7 +11,7 @@ use crate::change::Change;
 use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
-use crate::upkeep::Planned;
+use crate::write::PlannedAction;
 
 impl Db {
     /// Makes effects happen, with a change of a job that is still as it was read, and rows that go
@@ -24,7 +24,7 @@ impl Db {
         &self,
         effects: &Effects,
         job: Option<(&Record, Item)>,
-        mut riders: Vec<Planned>,
+        mut piggybacked: Vec<PlannedAction>,
     ) -> Result<Vec<Option<Record>>, Error> {
         let mut changes = effects.changes.clone();
         let mut lanes = Lanes::default();
@@ -34,18 +34,18 @@ impl Db {
         let turned = match job {
             None => None,
             Some((job, mut patch)) => {
-                riders.extend(overflow::turn(&self.shared.table, job, &mut patch));
+                piggybacked.extend(overflow::turn(&self.shared.table, job, &mut patch));
                 Some(self.turn_job((job, patch), &mut changes, &mut lanes).await?)
             }
         };
         for job in &effects.jobs {
             let (change, rows) = self.job_change(job, &mut lanes).await?;
             changes.push(change);
-            riders.extend(rows);
+            piggybacked.extend(rows);
         }
         changes.extend(turned);
-        riders.extend(lanes.riders(&self.shared.table));
-        self.transact_with(changes, riders).await
+        piggybacked.extend(lanes.piggybacked(&self.shared.table));
+        self.transact_with(changes, piggybacked).await
     }
 
     /// The change of a job, which may leave its lane or join it again.

@@ -18,7 +18,7 @@ use super::{Event, Handlers};
 use crate::answer::Answer;
 use crate::db::{Db, unknown};
 use crate::error::Error;
-use crate::upkeep::Planned;
+use crate::write::PlannedAction;
 
 const NAME: &str = "consumer";
 const AFTER: &str = "after";
@@ -36,14 +36,14 @@ pub(crate) struct Consumer {
 
 /// How far a consumer has come in a part of the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bookmark {
+pub(crate) struct Checkpoint {
     pub(crate) consumer: String,
     pub(crate) shard: ShardId,
     /// It has seen everything up to here; none if nothing.
     pub(crate) after: Option<SeqNo>,
     /// When that happened, in milliseconds.
     pub(crate) time_ms: i64,
-    /// When the bookmark was written, in milliseconds.
+    /// When the checkpoint was written, in milliseconds.
     pub(crate) moved_ms: i64,
 }
 
@@ -87,7 +87,7 @@ impl Consumer {
     }
 }
 
-impl Bookmark {
+impl Checkpoint {
     /// Whether a row of Keyloom's own is one.
     pub(crate) fn is_at(partition: &[u8]) -> bool {
         partition == RowKey::system(NAME, &[]).partition.as_bytes()
@@ -97,11 +97,11 @@ impl Bookmark {
         RowKey::system(NAME, &[consumer.into(), shard.0.as_str().into()])
     }
 
-    pub(crate) fn read(row: &Item) -> Option<Bookmark> {
+    pub(crate) fn read(row: &Item) -> Option<Checkpoint> {
         let sort = KeyBytes::decode(row.get(keyloom_model::attribute::SORT)?.as_b()?).ok()?;
         let [consumer, shard] = &sort[..] else { return None };
         let ms = |name| row.get(name)?.as_n().and_then(Number::to_i64);
-        Some(Bookmark {
+        Some(Checkpoint {
             consumer: consumer.as_s()?.to_owned(),
             shard: ShardId(shard.as_s()?.to_owned()),
             after: Some(SeqNo(row.get(AFTER)?.as_s()?.parse().ok()?)),
@@ -115,17 +115,17 @@ impl Bookmark {
         self.after.map_or(FeedStart::Oldest, FeedStart::After)
     }
 
-    /// Writes the next bookmark in place of this one, if this is what is there.
-    pub(crate) fn moves_to(&self, next: &Bookmark, table: &TableName) -> Planned {
+    /// Writes the next checkpoint in place of this one, if this is what is there.
+    pub(crate) fn moves_to(&self, next: &Checkpoint, table: &TableName) -> PlannedAction {
         let as_read = match self.after {
             None => Condition::missing(PARTITION),
             Some(after) => Condition::equal(Path::from(AFTER), Value::from(after.to_string())),
         };
-        Planned::along(TransactAction::Put(next.put(table).when(as_read)))
+        PlannedAction::piggybacked(TransactAction::Put(next.put(table).when(as_read)))
     }
 
     fn put(&self, table: &TableName) -> Put {
-        let mut item = Bookmark::key(&self.consumer, &self.shard).to_item();
+        let mut item = Checkpoint::key(&self.consumer, &self.shard).to_item();
         item.insert(AFTER, self.after.unwrap_or(SeqNo(0)).to_string());
         item.insert(TIME, self.time_ms);
         item.insert(MOVED, self.moved_ms);
@@ -140,7 +140,7 @@ impl Db {
         if consumers.is_empty() {
             return Ok(());
         }
-        let known = self.bookmarks().await?;
+        let known = self.checkpoints().await?;
         let is_new = |consumer: &&Consumer| known.iter().all(|b| b.consumer != consumer.name);
         for consumer in consumers.iter().filter(is_new) {
             for shard in self.parts().await? {
@@ -182,65 +182,66 @@ impl Db {
         consumer: &str,
         shard: &ShardId,
         from: FeedStart,
-    ) -> Result<Bookmark, Error> {
+    ) -> Result<Checkpoint, Error> {
         let after = self.end_of_feed(shard, from).await?;
         let now_ms = self.shared.now_ms();
         let (consumer, shard) = (consumer.to_owned(), shard.clone());
-        Ok(Bookmark { consumer, shard, after: Some(after), time_ms: now_ms, moved_ms: now_ms })
+        Ok(Checkpoint { consumer, shard, after: Some(after), time_ms: now_ms, moved_ms: now_ms })
     }
 
-    /// The bookmarks of a consumer in all parts of the feed.
+    /// The checkpoints of a consumer in all parts of the feed.
     ///
     /// # Errors
     ///
     /// [`Error::Behind`] if it has some, and none of them is in a part that there is: parts come and
     /// go, but not all at once while it reads. The store was restored, or the consumer away for longer
     /// than changes are kept.
-    pub(crate) async fn bookmarks_of(&self, consumer: &str) -> Result<Vec<Bookmark>, Error> {
-        let mut bookmarks = vec![];
+    pub(crate) async fn checkpoints_of(&self, consumer: &str) -> Result<Vec<Checkpoint>, Error> {
+        let mut checkpoints = vec![];
         for shard in self.parts().await? {
-            bookmarks.push(self.bookmark(consumer, &shard).await?);
+            checkpoints.push(self.checkpoint(consumer, &shard).await?);
         }
-        if bookmarks.is_empty() || bookmarks.iter().any(|bookmark| bookmark.after.is_some()) {
-            return Ok(bookmarks);
+        if checkpoints.is_empty() || checkpoints.iter().any(|checkpoint| checkpoint.after.is_some())
+        {
+            return Ok(checkpoints);
         }
-        let mut gone = self.bookmarks().await?;
-        gone.retain(|bookmark| bookmark.consumer == consumer);
-        let Some(seen_ms) = gone.iter().map(|bookmark| bookmark.time_ms).max() else {
-            return Ok(bookmarks);
+        let mut gone = self.checkpoints().await?;
+        gone.retain(|checkpoint| checkpoint.consumer == consumer);
+        let Some(seen_ms) = gone.iter().map(|checkpoint| checkpoint.time_ms).max() else {
+            return Ok(checkpoints);
         };
-        let oldest_ms = match bookmarks.first() {
+        let oldest_ms = match checkpoints.first() {
             Some(first) => self.oldest_ms(&first.shard).await?,
             None => None,
         };
         Err(Error::Behind { consumer: consumer.to_owned(), seen_ms, oldest_ms })
     }
 
-    /// The bookmark of a consumer in a part. A part without one came to be after the consumer, so
+    /// The checkpoint of a consumer in a part. A part without one came to be after the consumer, so
     /// all of it is new.
-    pub(crate) async fn bookmark(
+    pub(crate) async fn checkpoint(
         &self,
         consumer: &str,
         shard: &ShardId,
-    ) -> Result<Bookmark, Error> {
-        let get = Get::new(&self.shared.table, Bookmark::key(consumer, shard).to_item());
+    ) -> Result<Checkpoint, Error> {
+        let get = Get::new(&self.shared.table, Checkpoint::key(consumer, shard).to_item());
         let Some(row) = self.shared.store.get(get).await? else {
             let (consumer, shard) = (consumer.to_owned(), shard.clone());
-            return Ok(Bookmark { consumer, shard, after: None, time_ms: 0, moved_ms: 0 });
+            return Ok(Checkpoint { consumer, shard, after: None, time_ms: 0, moved_ms: 0 });
         };
         let what = || format!("The position of the consumer `{consumer}` cannot be read.");
-        Bookmark::read(&row).ok_or_else(|| Error::damaged(what()))
+        Checkpoint::read(&row).ok_or_else(|| Error::damaged(what()))
     }
 
-    async fn bookmarks(&self) -> Result<Vec<Bookmark>, Error> {
+    async fn checkpoints(&self) -> Result<Vec<Checkpoint>, Error> {
         let partition = RowKey::system(NAME, &[]).partition.into_vec();
         let mut query = Query::new(&self.shared.table, KeyCondition::equal(PARTITION, partition));
-        let mut bookmarks = vec![];
+        let mut checkpoints = vec![];
         loop {
             let page = self.shared.store.query(query.clone()).await?;
-            bookmarks.extend(page.items.iter().filter_map(Bookmark::read));
+            checkpoints.extend(page.items.iter().filter_map(Checkpoint::read));
             match page.last_key {
-                None => return Ok(bookmarks),
+                None => return Ok(checkpoints),
                 start => query.start = start,
             }
         }

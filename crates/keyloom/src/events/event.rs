@@ -13,7 +13,7 @@ use crate::document::{item_to_json, own_json_to_item};
 use crate::error::Error;
 use crate::record::Record;
 use crate::schema::Schema;
-use crate::upkeep::ROOT as DELETED_ROOT;
+use crate::write::ROOT as DELETED_ROOT;
 
 /// An entity was created, changed or deleted, in whatever way: by a request, by a cascade, because
 /// its time had come.

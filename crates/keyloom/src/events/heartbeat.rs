@@ -243,8 +243,7 @@ impl Db {
     /// Writes the row of this process.
     async fn beat(&self) -> Result<(), Error> {
         let now_ms = self.shared.now_ms();
-        let drawn = self.shared.stamps.below(IDS);
-        let drawn = drawn.map_err(|error| Error::Entropy { reason: error.to_string() })?;
+        let drawn = self.shared.stamps.below(IDS)?;
         let own = {
             let mut state = self.shared.heart.lock();
             state.is_used = state.running > 0;

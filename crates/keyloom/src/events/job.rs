@@ -15,7 +15,7 @@ use crate::db::Db;
 use crate::document::to_item;
 use crate::error::Error;
 use crate::record::Record;
-use crate::upkeep::Planned;
+use crate::write::PlannedAction;
 
 /// The entity.
 pub(crate) const JOB: &str = "job";
@@ -280,11 +280,11 @@ impl Db {
         &self,
         job: &Job,
         lanes: &mut Lanes,
-    ) -> Result<(Change, Vec<Planned>), Error> {
+    ) -> Result<(Change, Vec<PlannedAction>), Error> {
         let now_ms = self.shared.now_ms();
         let id = match &job.id {
             Some(id) => id.clone(),
-            None => self.shared.upkeep(&self.shared.schema()).stamp()?,
+            None => self.shared.stamps.next()?,
         };
         let mut item = Item::from([
             ("kind", Value::from(job.kind.as_str())),

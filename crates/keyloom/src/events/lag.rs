@@ -4,7 +4,7 @@ use keyloom_model::Model;
 use keyloom_store::Error as StoreError;
 
 use super::Event;
-use super::consumer::{Bookmark, Consumer};
+use super::consumer::{Checkpoint, Consumer};
 use super::job::{BY_STATUS, JOB, Status};
 use crate::answer::Answer;
 use crate::db::Db;
@@ -62,11 +62,11 @@ impl Db {
             let mut backlog = Backlog::default();
             for consumer in Consumer::all(model) {
                 let mut lag = Lag { consumer: consumer.name.clone(), ..Lag::default() };
-                match self.bookmarks_of(&consumer.name).await {
+                match self.checkpoints_of(&consumer.name).await {
                     Err(Error::Behind { .. }) => lag.is_lost = true,
-                    bookmarks => {
-                        for bookmark in bookmarks? {
-                            self.add_lag((&consumer, &bookmark), &mut lag).await?;
+                    checkpoints => {
+                        for checkpoint in checkpoints? {
+                            self.add_lag((&consumer, &checkpoint), &mut lag).await?;
                         }
                     }
                 }
@@ -86,12 +86,12 @@ impl Db {
 
     async fn add_lag(
         &self,
-        (consumer, bookmark): (&Consumer, &Bookmark),
+        (consumer, checkpoint): (&Consumer, &Checkpoint),
         lag: &mut Lag,
     ) -> Result<(), Error> {
         let schema = self.shared.schema();
-        let shard = &bookmark.shard;
-        let page = match self.changes(shard, bookmark.start(), LOOKED_MAX as usize).await {
+        let shard = &checkpoint.shard;
+        let page = match self.changes(shard, checkpoint.start(), LOOKED_MAX as usize).await {
             Err(Error::Store(StoreError::ChangesGone { .. })) => {
                 lag.is_lost = true;
                 return Ok(());

@@ -19,7 +19,7 @@ use crate::change::Change;
 use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
-use crate::upkeep::Planned;
+use crate::write::PlannedAction;
 
 const NAME: &str = "lane";
 const HEAD: &str = "head";
@@ -116,7 +116,7 @@ impl Lanes {
     }
 
     /// The rows to be written along.
-    pub(crate) fn riders(self, table: &TableName) -> Vec<Planned> {
+    pub(crate) fn piggybacked(self, table: &TableName) -> Vec<PlannedAction> {
         let lanes = self.lanes.into_iter();
         lanes.filter_map(|(name, (read, wanted))| rider(table, &name, read, wanted)).collect()
     }
@@ -139,7 +139,7 @@ fn rider(
     name: &str,
     read: Option<Lane>,
     wanted: Option<Lane>,
-) -> Option<Planned> {
+) -> Option<PlannedAction> {
     if read == wanted {
         return None;
     }
@@ -149,7 +149,7 @@ fn rider(
             .and(Condition::equal(Path::from(PLACES), Value::from(lane.places))),
     };
     let mut item = Lane::key(name).to_item();
-    Some(Planned::along(match wanted {
+    Some(PlannedAction::piggybacked(match wanted {
         None => TransactAction::Delete(Delete::new(table, item).when(as_read)),
         Some(lane) => {
             item.insert(HEAD, lane.head);

@@ -20,7 +20,7 @@ use crate::change::Change;
 use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
-use crate::upkeep::Planned;
+use crate::write::PlannedAction;
 
 /// The field of a job that counts its overflow rows.
 pub(crate) const OVERFLOW: &str = "overflow";
@@ -78,11 +78,11 @@ pub(crate) fn read(row: &Item) -> Option<&[u8]> {
 }
 
 /// The rows of a text, to be written with its job.
-pub(crate) fn rows(table: &TableName, job: &str, text: &str) -> Vec<Planned> {
+pub(crate) fn rows(table: &TableName, job: &str, text: &str) -> Vec<PlannedAction> {
     let row = |(number, bytes): (usize, &[u8])| {
         let mut item = key(job, number);
         item.insert(BYTES, bytes.to_vec());
-        Planned::along(TransactAction::Put(Put::new(table, item)))
+        PlannedAction::piggybacked(TransactAction::Put(Put::new(table, item)))
     };
     text.as_bytes().chunks(ROW_BYTES_MAX).enumerate().map(row).collect()
 }
@@ -94,7 +94,7 @@ pub(crate) fn count(text: &str) -> i64 {
 
 /// What becomes of the rows of a job when the job changes. Those of a canceled job stay as long as
 /// it can be replayed, those of a dead letter as long as it is there.
-pub(crate) fn turn(table: &TableName, job: &Record, patch: &mut Item) -> Vec<Planned> {
+pub(crate) fn turn(table: &TableName, job: &Record, patch: &mut Item) -> Vec<PlannedAction> {
     let keys = keys(job);
     if keys.is_empty() {
         return vec![];
@@ -118,14 +118,16 @@ pub(crate) fn turn(table: &TableName, job: &Record, patch: &mut Item) -> Vec<Pla
     };
     let updated = |key| {
         let update = UpdateItem::new(table, key, update.clone());
-        Planned::along(TransactAction::Update(update.when(Condition::exists(PARTITION))))
+        PlannedAction::piggybacked(TransactAction::Update(
+            update.when(Condition::exists(PARTITION)),
+        ))
     };
     keys.into_iter().map(updated).collect()
 }
 
 /// Removes a row together with its job.
-pub(crate) fn removal(table: &TableName, key: Item) -> Planned {
-    Planned::along(TransactAction::Delete(Delete::new(table, key)))
+pub(crate) fn removal(table: &TableName, key: Item) -> PlannedAction {
+    PlannedAction::piggybacked(TransactAction::Delete(Delete::new(table, key)))
 }
 
 fn key(job: &str, number: usize) -> Item {

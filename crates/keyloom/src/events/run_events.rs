@@ -11,7 +11,7 @@ use keyloom_model::Target;
 use keyloom_store::{BatchGet, ChangePage, Error as StoreError, FeedStart, Get, SeqNo};
 use keyloom_value::Value;
 
-use super::consumer::{Bookmark, Consumer};
+use super::consumer::{Checkpoint, Consumer};
 use super::event::entity_of;
 use super::handlers::{Effects, EventHandler, Failure, Handlers};
 use super::job::{Due, Failed, Job};
@@ -40,7 +40,7 @@ pub(crate) const EVENT_KIND: &str = "event:";
 enum Flow {
     On,
     /// Somebody else has moved the position, or a lane: begin anew.
-    Overtaken,
+    LostRace,
 }
 
 /// One consumer at work in one part of the feed.
@@ -50,7 +50,7 @@ struct Run<'r> {
     handlers: &'r Handlers,
     work: &'r mut Work,
     /// As it is kept.
-    bookmark: Bookmark,
+    checkpoint: Checkpoint,
     /// Lanes that have events which wait.
     lanes: BTreeSet<String>,
     /// Whether events were handled that had no effect: the position is not moved yet.
@@ -58,19 +58,19 @@ struct Run<'r> {
 }
 
 impl Db {
-    /// Handles some events for a consumer, from a bookmark on. True if there were no more.
+    /// Handles some events for a consumer, from a checkpoint on. True if there were no more.
     pub(crate) async fn consume(
         &self,
         consumer: &Consumer,
-        bookmark: Bookmark,
+        checkpoint: Checkpoint,
         handlers: &Handlers,
         work: &mut Work,
     ) -> Result<bool, Error> {
-        let start = handlers.looked_from(&bookmark);
-        let page = match self.changes(&bookmark.shard, start, CHANGES_MAX).await {
+        let start = handlers.looked_from(&checkpoint);
+        let page = match self.changes(&checkpoint.shard, start, CHANGES_MAX).await {
             Err(Error::Store(StoreError::ChangesGone { .. })) => {
-                let oldest_ms = self.oldest_ms(&bookmark.shard).await?;
-                let (consumer, seen_ms) = (bookmark.consumer, bookmark.time_ms);
+                let oldest_ms = self.oldest_ms(&checkpoint.shard).await?;
+                let (consumer, seen_ms) = (checkpoint.consumer, checkpoint.time_ms);
                 return Err(Error::Behind { consumer, seen_ms, oldest_ms });
             }
             page => page?,
@@ -78,7 +78,7 @@ impl Db {
         let schema = self.shared.schema();
         let is_ahead = false;
         let lanes = BTreeSet::new();
-        let mut run = Run { db: self, consumer, handlers, work, bookmark, lanes, is_ahead };
+        let mut run = Run { db: self, consumer, handlers, work, checkpoint, lanes, is_ahead };
         run.page(&schema, &page).await
     }
 
@@ -107,26 +107,25 @@ impl Db {
 
     /// How long to wait after so many attempts: by chance between half of the longest and all.
     pub(crate) fn wait_ms(&self, longest: u64) -> Result<i64, Error> {
-        let by_chance = self.shared.stamps.below(longest / 2 + 1);
-        let by_chance = by_chance.map_err(|error| Error::Entropy { reason: error.to_string() })?;
+        let by_chance = self.shared.stamps.below(longest / 2 + 1)?;
         Ok(i64::try_from(longest - longest / 2 + by_chance).unwrap_or(i64::MAX))
     }
 }
 
 impl Handlers {
     /// Where to read on: what was looked at and is not for the consumer need not be read again.
-    fn looked_from(&self, bookmark: &Bookmark) -> FeedStart {
+    fn looked_from(&self, checkpoint: &Checkpoint) -> FeedStart {
         let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        match looked.get(&(bookmark.consumer.clone(), bookmark.shard.clone())) {
-            Some((after, to)) if bookmark.after == Some(*after) => FeedStart::After(*to),
-            Some(_) | None => bookmark.start(),
+        match looked.get(&(checkpoint.consumer.clone(), checkpoint.shard.clone())) {
+            Some((after, to)) if checkpoint.after == Some(*after) => FeedStart::After(*to),
+            Some(_) | None => checkpoint.start(),
         }
     }
 
-    fn has_looked(&self, bookmark: &Bookmark, to: SeqNo) {
-        let Some(after) = bookmark.after else { return };
+    fn has_looked(&self, checkpoint: &Checkpoint, to: SeqNo) {
+        let Some(after) = checkpoint.after else { return };
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        looked.insert((bookmark.consumer.clone(), bookmark.shard.clone()), (after, to));
+        looked.insert((checkpoint.consumer.clone(), checkpoint.shard.clone()), (after, to));
     }
 }
 
@@ -143,7 +142,7 @@ impl Run<'_> {
                 }
             }
         }
-        if flow == Flow::Overtaken {
+        if flow == Flow::LostRace {
             self.work.is_more();
             return Ok(false);
         }
@@ -159,7 +158,7 @@ impl Run<'_> {
     ) -> Result<Vec<(Event, Option<Failure>)>, Error> {
         let mut events = vec![];
         for change in &page.changes {
-            match Event::of(schema, &self.bookmark.shard, change) {
+            match Event::of(schema, &self.checkpoint.shard, change) {
                 Ok(None) => {}
                 Ok(Some(event)) => {
                     let entity = event.entity_id(schema);
@@ -170,7 +169,8 @@ impl Run<'_> {
                 Err(error @ Error::Damaged { .. }) => {
                     let key = entity_of(schema, &change.key);
                     if let Some(key) = key.filter(|key| self.consumer.is_about(key.entity)) {
-                        let event = Event::unreadable(schema, key, (&self.bookmark.shard, change));
+                        let event =
+                            Event::unreadable(schema, key, (&self.checkpoint.shard, change));
                         events.push((event, Some(Failure::fatal(error))));
                     }
                 }
@@ -219,8 +219,8 @@ impl Run<'_> {
             return Ok(flow);
         }
         for (event, unreadable) in events {
-            if self.one(event, unreadable.clone()).await? == Flow::Overtaken {
-                return Ok(Flow::Overtaken);
+            if self.one(event, unreadable.clone()).await? == Flow::LostRace {
+                return Ok(Flow::LostRace);
             }
         }
         Ok(Flow::On)
@@ -237,7 +237,7 @@ impl Run<'_> {
             self.is_ahead = true;
         } else if let Err(error) = self.commit(&effects, last).await {
             let failure = self.judge(error).await?;
-            return Ok(failure.is_none().then_some(Flow::Overtaken));
+            return Ok(failure.is_none().then_some(Flow::LostRace));
         }
         self.work.events += u32::try_from(events.len()).unwrap_or(u32::MAX);
         Ok(Some(Flow::On))
@@ -280,7 +280,7 @@ impl Run<'_> {
                 Ok(()) => return Ok(Flow::On),
                 Err(error) => match self.judge(error).await? {
                     Some(failure) => failure,
-                    None => return Ok(Flow::Overtaken),
+                    None => return Ok(Flow::LostRace),
                 },
             },
             Err(failure) => failure,
@@ -291,25 +291,25 @@ impl Run<'_> {
 
     /// Makes effects happen and moves the position past an event, together.
     async fn commit(&mut self, effects: &Effects, event: &Event) -> Result<(), Error> {
-        let seq = event.position.0.get(&self.bookmark.shard).copied();
-        let next = Bookmark {
-            after: seq.or(self.bookmark.after),
+        let seq = event.position.0.get(&self.checkpoint.shard).copied();
+        let next = Checkpoint {
+            after: seq.or(self.checkpoint.after),
             time_ms: event.time_ms,
             moved_ms: self.db.shared.now_ms(),
-            ..self.bookmark.clone()
+            ..self.checkpoint.clone()
         };
-        let rider = self.bookmark.moves_to(&next, &self.db.shared.table);
+        let rider = self.checkpoint.moves_to(&next, &self.db.shared.table);
         let db = self.db.of_tenant(event.tenant.as_ref());
         db.perform(effects, None, vec![rider]).await?;
-        (self.bookmark, self.is_ahead) = (next, false);
+        (self.checkpoint, self.is_ahead) = (next, false);
         Ok(())
     }
 
     /// What an error means: none if somebody else has moved the position, otherwise that the event
     /// could not be handled; or it is the store's.
     async fn judge(&self, error: Error) -> Result<Option<Failure>, Error> {
-        let bookmark = self.db.bookmark(&self.consumer.name, &self.bookmark.shard).await?;
-        if bookmark.after != self.bookmark.after {
+        let checkpoint = self.db.checkpoint(&self.consumer.name, &self.checkpoint.shard).await?;
+        if checkpoint.after != self.checkpoint.after {
             return Ok(None);
         }
         own_fault(error).map(Some)
@@ -343,7 +343,7 @@ impl Run<'_> {
                 Ok(Flow::On)
             }
             // The position or the lane has changed.
-            Err(Error::Contended) => Ok(Flow::Overtaken),
+            Err(Error::Contended) => Ok(Flow::LostRace),
             Err(error) => Err(error),
         }
     }
@@ -353,23 +353,23 @@ impl Run<'_> {
     async fn turn(&mut self, page: &ChangePage) -> Result<(), Error> {
         let now_ms = self.db.shared.now_ms();
         let is_full = page.changes.len() >= CHANGES_MAX;
-        let is_due = now_ms.saturating_sub(self.bookmark.moved_ms) >= REST_MS;
-        let is_new = self.bookmark.after != Some(page.next);
+        let is_due = now_ms.saturating_sub(self.checkpoint.moved_ms) >= REST_MS;
+        let is_new = self.checkpoint.after != Some(page.next);
         if is_full {
             self.work.is_more();
         }
         if !is_new || !(self.is_ahead || is_full || is_due) {
-            self.handlers.has_looked(&self.bookmark, page.next);
+            self.handlers.has_looked(&self.checkpoint, page.next);
             return Ok(());
         }
         let time_ms = page.changes.last().map(|last| i64::try_from(last.at.0).unwrap_or(i64::MAX));
-        let next = Bookmark {
+        let next = Checkpoint {
             after: Some(page.next),
-            time_ms: time_ms.unwrap_or(self.bookmark.time_ms),
+            time_ms: time_ms.unwrap_or(self.checkpoint.time_ms),
             moved_ms: now_ms,
-            ..self.bookmark.clone()
+            ..self.checkpoint.clone()
         };
-        let rider = self.bookmark.moves_to(&next, &self.db.shared.table);
+        let rider = self.checkpoint.moves_to(&next, &self.db.shared.table);
         match self.db.perform(&Effects::new(), None, vec![rider]).await {
             Ok(_) => Ok(()),
             Err(Error::Contended) => {

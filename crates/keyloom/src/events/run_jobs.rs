@@ -78,8 +78,7 @@ impl Db {
             return Ok(vec![]);
         }
         work.is_more();
-        let begin = self.shared.stamps.below(jobs.len() as u64);
-        let begin = begin.map_err(|error| Error::Entropy { reason: error.to_string() })?;
+        let begin = self.shared.stamps.below(jobs.len() as u64)?;
         jobs.rotate_left(usize::try_from(begin).unwrap_or(0));
         jobs.truncate(JOBS_MAX);
         Ok(jobs)
@@ -221,7 +220,7 @@ impl Db {
                 crate::Change::update_item(JOB, job.id(), patch).expecting(job.version())
             }
         };
-        match self.transact_with(vec![change], lanes.riders(&self.shared.table)).await {
+        match self.transact_with(vec![change], lanes.piggybacked(&self.shared.table)).await {
             Ok(_) => Ok(()),
             Err(error) if is_passing(&error) => Ok(()),
             Err(error) => Err(error),

@@ -91,20 +91,20 @@ impl Db {
         handlers: &Handlers,
         work: &mut Work,
     ) -> Result<(), Error> {
-        let bookmarks = match self.bookmarks_of(&consumer.name).await {
+        let checkpoints = match self.checkpoints_of(&consumer.name).await {
             Err(error @ Error::Behind { .. }) => {
                 work.problems.push(error);
                 return Ok(());
             }
-            bookmarks => bookmarks?,
+            checkpoints => checkpoints?,
         };
         let mut are_read = true;
-        for bookmark in bookmarks {
-            if bookmark.after.is_none() && !are_read {
+        for checkpoint in checkpoints {
+            if checkpoint.after.is_none() && !are_read {
                 work.is_more();
                 continue;
             }
-            match self.consume(consumer, bookmark, handlers, work).await {
+            match self.consume(consumer, checkpoint, handlers, work).await {
                 Ok(is_read) => are_read &= is_read,
                 Err(error @ (Error::Behind { .. } | Error::Damaged { .. })) => {
                     are_read = false;

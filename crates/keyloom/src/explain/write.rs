@@ -74,10 +74,10 @@ impl Db {
         Box::pin(async move {
             let schema = self.shared.schema();
             let intents = self.intents(&schema, changes)?;
-            let plan = self.shared.upkeep(&schema).rehearse(&intents).await?;
+            let plan = self.shared.executor(&schema).rehearse(&intents).await?;
             let store = &*self.shared.store;
             let spec = store.describe_table(self.shared.table.clone()).await?.spec;
-            let memberships = plan.sets.iter().map(|change| change.ordinals.len() as u64);
+            let memberships = plan.postings.iter().map(|change| change.ordinals.len() as u64);
             let mut writes = Writes { rows: vec![], sets: memberships.sum() };
             let numbers = plan.counters.actions(store).await?;
             for planned in plan.actions.iter().chain(&numbers) {

@@ -1,4 +1,4 @@
-//! Numbers that entities add up to: all of them are counted anew, at one moment. Whoever writes adds
+//! Counters that entities add up to: all of them are counted anew, at one moment. Whoever writes adds
 //! to a number what it adds to the entities, so what differs at one moment differs at any other.
 
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use keyloom_value::{Condition, Item, Path, Value};
 
 use super::position::{At, Position};
 use super::{Finding, Problem, Remedy, Repair, Verifier, VerifyPage, key_of, show_key};
-use crate::backfill::Progress;
+use crate::background::Progress;
 use crate::error::Error;
-use crate::upkeep::{add_all, add_steps, rewrite};
+use crate::write::{RankedChange, add_all};
 
 /// How many numbers are counted in one step, about: what does not fit is for the next one.
 const NUMBERS_MAX: usize = 500_000;
 
-/// Numbers with a hash from one to another, counted anew.
+/// Counters with a hash from one to another, counted anew.
 struct Recount {
     from: u64,
     /// The last one.
@@ -61,7 +61,7 @@ impl Verifier<'_> {
         let mut all = formers.chain([&layouts.current]);
         let has_any = all
             .any(|layout| layout.model().entities().any(|(entity, _)| layout.has_counters(entity)));
-        has_any.then_some(At::Numbers(0))
+        has_any.then_some(At::Counters(0))
     }
 
     /// A part of the numbers. A store that holds no moment cannot count while others write: there
@@ -72,7 +72,7 @@ impl Verifier<'_> {
             Err(keyloom_store::Error::Unsupported { .. }) => {}
             moment => {
                 let recount = self.recount(&*moment?, from).await?;
-                next = recount.to.checked_add(1).map(At::Numbers);
+                next = recount.to.checked_add(1).map(At::Counters);
                 // Steps before scores: who mends a score adds to its steps.
                 for (counter, counted) in &recount.numbers {
                     self.number_of(counter, counted, &mut findings).await?;
@@ -155,8 +155,10 @@ impl Verifier<'_> {
         (found, expected): (Option<&Item>, i64),
     ) -> Result<Remedy, Error> {
         let mut steps = BTreeMap::new();
-        add_steps(counter, (found.and_then(Counter::number).unwrap_or(0), expected), &mut steps);
-        let mut actions = vec![rewrite(&self.shared.table, counter, (found, expected))];
+        let before = found.and_then(Counter::number).unwrap_or(0);
+        let ranked = RankedChange { counter, row: found, before, after: expected };
+        ranked.add_prefix_counts(&mut steps);
+        let mut actions = vec![ranked.rewrite(&self.shared.table)];
         actions.extend(add_all(&self.shared.table, steps));
         self.mend(actions).await
     }

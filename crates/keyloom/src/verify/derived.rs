@@ -7,7 +7,7 @@ use keyloom_value::{Condition, Item, Path, Value};
 
 use super::{Finding, Problem, Remedy, Repair, Verifier, key_of, show_key};
 use crate::error::Error;
-use crate::upkeep::as_read;
+use crate::write::as_read;
 
 impl Verifier<'_> {
     /// A guard or a link. That it says what it should is looked at from its entity's own row.
@@ -36,7 +36,7 @@ impl Verifier<'_> {
 
     /// Whether an entity implies a row; also if that cannot be known, because its own row is damaged. That is found where its own row is looked at.
     pub(super) async fn may_imply(&self, owner: &EntityKey, row: &Item) -> Result<bool, Error> {
-        match self.upkeep().reader().get_any(owner).await {
+        match self.write_context().reader().get_any(owner).await {
             Ok(own) => Ok(self.implies(own.as_ref(), row)),
             Err(keyloom_query::Error::Unreadable { .. }) => Ok(true),
             Err(error) => Err(error.into()),

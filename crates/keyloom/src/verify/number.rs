@@ -1,10 +1,10 @@
-//! Numbers: every entity that should have one has one of its own.
+//! Ordinals: every entity that should have one has one of its own.
 
 use keyloom_model::OwnRow;
 
 use super::{Finding, Problem, Remedy, Repair, Verifier};
 use crate::error::Error;
-use crate::upkeep::{Mark, Outcome, Transition};
+use crate::write::{Outcome, TombstoneChange, Transition};
 
 impl Verifier<'_> {
     /// An entity without the number that it should have, or with that of another one.
@@ -28,7 +28,7 @@ impl Verifier<'_> {
                 Some(other) => Problem::NumberTaken { other },
             },
         };
-        let again = self.upkeep().reader().get_any(&own.image.key).await?;
+        let again = self.write_context().reader().get_any(&own.image.key).await?;
         if again.as_ref() != Some(own) {
             return Ok(());
         }
@@ -43,23 +43,23 @@ impl Verifier<'_> {
     /// The id of another entity that has the number. The one with the least id keeps it.
     async fn other_with(&self, own: &OwnRow, number: u64) -> Result<Option<String>, Error> {
         let key = &own.image.key;
-        let reader = self.upkeep().reader();
+        let reader = self.write_context().reader();
         let others = reader.numbered(key.entity, key.tenant.as_ref(), number).await?;
         let mut ids = others.into_iter().map(|other| other.image.key.id);
         Ok(ids.find(|id| *id < key.id))
     }
 
     async fn renumber(&self, own: &OwnRow) -> Result<Remedy, Error> {
-        let upkeep = self.upkeep();
+        let ctx = self.write_context();
         let mut after = self.schema.layouts.upgraded(own.clone());
         let mut transition = Transition::new(own.image.key.clone(), Some(own.clone()), None);
         after.number = None;
         transition.after = Some(after);
-        upkeep.number(&mut transition).await?;
-        transition.mark = Mark::Keep;
-        match upkeep.commit_transitions(&[transition], &[]).await? {
+        ctx.assign_ordinal(&mut transition).await?;
+        transition.tombstones = TombstoneChange::Keep;
+        match ctx.commit(&[transition], &[]).await? {
             Outcome::Done => Ok(Remedy::Mended),
-            Outcome::Changed | Outcome::UniqueViolation { .. } | Outcome::TargetGone { .. } => {
+            Outcome::Changed | Outcome::UniqueViolation(_) | Outcome::TargetGone { .. } => {
                 Ok(Remedy::Changed)
             }
         }

@@ -9,9 +9,10 @@ use keyloom_store::{Check, OnFailure, Put, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, Path, Value};
 
 use super::{Finding, Problem, Remedy, Repair, Verifier, show_key, unmarked};
+use crate::background::unmark_entity;
 use crate::change::Author;
 use crate::error::Error;
-use crate::upkeep::{Intent, as_read};
+use crate::write::{DeletionRecord, Intent, as_read};
 
 impl Verifier<'_> {
     /// An entity's own row, and every row that it implies.
@@ -134,14 +135,14 @@ impl Verifier<'_> {
         let mut tasks: BTreeSet<String> = own.deletion.iter().cloned().collect();
         tasks.extend(own.pending.deletions().into_iter().map(str::to_owned));
         for task in tasks {
-            let upkeep = self.upkeep();
-            match upkeep.reader().deletion_state(&task).await {
+            let ctx = self.write_context();
+            match ctx.reader().deletion_state(&task).await {
                 Ok(None) => {}
                 // A state that cannot be read is a state.
                 Ok(Some(_)) | Err(keyloom_query::Error::Unreadable { .. }) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let again = upkeep.reader().get_any(&own.image.key).await?;
+            let again = ctx.reader().get_any(&own.image.key).await?;
             let is_same =
                 |again: OwnRow| again.deletion == own.deletion && again.pending == own.pending;
             if !again.is_some_and(is_same) {
@@ -149,11 +150,13 @@ impl Verifier<'_> {
             }
             let remedy = match self.repair {
                 Repair::No => Remedy::NotAsked,
-                Repair::Yes => match upkeep.unmark_one(&own.image.key, &task).await {
-                    Ok(()) => Remedy::Mended,
-                    Err(Error::Store(error)) => return Err(error.into()),
-                    Err(_) => Remedy::NeedsPerson,
-                },
+                Repair::Yes => {
+                    match unmark_entity(&ctx, &DeletionRecord::new(&task), &own.image.key).await {
+                        Ok(()) => Remedy::Mended,
+                        Err(Error::Store(error)) => return Err(error.into()),
+                        Err(_) => Remedy::NeedsPerson,
+                    }
+                }
             };
             findings.push(self.finding(Some(&own.image.key), Problem::LeftMark, remedy));
         }
@@ -259,7 +262,7 @@ impl Verifier<'_> {
     /// before it.
     async fn is_going(&self, own: &OwnRow) -> Result<bool, Error> {
         let Some(task) = &own.deletion else { return Ok(false) };
-        match self.upkeep().reader().deletion_state(task).await {
+        match self.write_context().reader().deletion_state(task).await {
             Ok(Some(DeletionState::Sweeping)) => return Ok(true),
             Ok(_) => {}
             // A state that cannot be read is a state.
@@ -286,7 +289,7 @@ impl Verifier<'_> {
                 Intent::Update { key, patch, expected, author: Author::Service }
             }
         };
-        match self.upkeep().execute(&[intent]).await {
+        match self.shared.executor(self.schema).execute(&intent.into()).await {
             Ok(_) => Ok(Remedy::Mended),
             Err(Error::Store(error)) => Err(Error::Store(error)),
             Err(_) => Ok(Remedy::NeedsPerson),

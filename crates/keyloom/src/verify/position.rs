@@ -20,8 +20,8 @@ pub(crate) enum At {
     Rows(Option<Item>),
     /// Sets, after the rows.
     Sets(SetPlace),
-    /// Numbers that entities add up to, after the sets; those from this hash on.
-    Numbers(u64),
+    /// Counters that entities add up to, after the sets; those from this hash on.
+    Counters(u64),
 }
 
 /// A place in the sets of a table.
@@ -54,7 +54,7 @@ impl Position {
             At::Sets(SetPlace::In(set, from)) => {
                 format!("{rows}.sets.{}.{from}", hex(set.as_bytes()))
             }
-            At::Numbers(from) => format!("{rows}.numbers.{from}"),
+            At::Counters(from) => format!("{rows}.numbers.{from}"),
             At::Sets(SetPlace::After(set)) => format!("{rows}.sets.{}", hex(set.as_bytes())),
         }
     }
@@ -66,7 +66,7 @@ impl Position {
             ["sets"] => At::Sets(SetPlace::Start),
             ["sets", name] => At::Sets(SetPlace::After(set(name)?)),
             ["sets", name, from] => At::Sets(SetPlace::In(set(name)?, from.parse().ok()?)),
-            ["numbers", from] => At::Numbers(from.parse().ok()?),
+            ["numbers", from] => At::Counters(from.parse().ok()?),
             [partition, sort] => {
                 let (partition, sort) = (Value::B(bytes(partition)?), Value::B(bytes(sort)?));
                 At::Rows(Some(Item::from([(PARTITION, partition), (SORT, sort)])))

@@ -10,9 +10,9 @@ use keyloom_value::{Condition, KeyBytes, Value};
 
 use super::position::{At, Position, SetPlace};
 use super::{Finding, Problem, Remedy, Repair, Verifier, VerifyPage, show_name};
-use crate::backfill::Progress;
+use crate::background::Progress;
 use crate::error::Error;
-use crate::upkeep::as_read;
+use crate::write::as_read;
 
 /// How many members of sets are looked at in one step.
 const PAGE_MEMBERS: usize = 500;
@@ -59,7 +59,7 @@ impl Verifier<'_> {
     }
 
     fn reader_of<'r>(&'r self, moment: &'r dyn Read) -> Reader<'r> {
-        let reader = self.upkeep().reader();
+        let reader = self.write_context().reader();
         Reader {
             store: moment,
             table: &self.shared.table,

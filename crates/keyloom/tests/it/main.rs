@@ -8,6 +8,7 @@ mod contents;
 mod counting;
 mod crash;
 mod crash_model;
+mod create_reads;
 mod damage;
 mod damage_random;
 mod dropped;

@@ -1,4 +1,4 @@
-//! Sends what was planned, and says in the model's words what came of it.
+//! Sends a difference as one transaction, and says in the model's words what came of it.
 
 use keyloom_model::{EntityKey, FieldId, UniqueId};
 use keyloom_store::{
@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-use super::plan::{ACTIONS_MAX, Otherwise, Plan, Planned};
+use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use crate::error::Error;
 
 /// What came of a transaction.
@@ -17,14 +17,24 @@ pub(crate) enum Outcome {
     /// Something is not what was read.
     Changed,
     /// A unique value is taken.
-    UniqueViolation {
-        by: EntityKey,
-        unique: UniqueId,
-        /// The guard that is in the way.
-        guard: Option<Item>,
-    },
+    UniqueViolation(UniqueConflict),
     /// Something that is referred to is not there, or about to go.
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
+}
+
+/// A unique value that an entity wants and another one has.
+#[derive(Debug)]
+pub(crate) struct UniqueConflict {
+    pub(crate) by: EntityKey,
+    pub(crate) unique: UniqueId,
+    /// The guard that is in the way.
+    pub(crate) guard: Option<Item>,
+}
+
+impl Outcome {
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self, Outcome::Done)
+    }
 }
 
 /// What a transaction does besides its actions.
@@ -33,13 +43,16 @@ struct Others {
     numbers: Vec<AddNumber>,
 }
 
-/// How often a score is added to that others add to at the same time, where the store does not add.
+/// How often a ranked counter is added to that others add to at the same time, where the store does not add.
 /// Whenever this fails, another one has succeeded.
-const OUTSCORED_MAX: usize = 4096;
+const COUNTER_ATTEMPTS_MAX: usize = 4096;
 
 /// Sends all of it as one transaction, or as a single write if it is one.
-pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<Outcome, Error> {
-    let Plan { mut actions, sets, counters } = plan.into();
+pub(crate) async fn commit(
+    store: &dyn Store,
+    difference: impl Into<Difference>,
+) -> Result<Outcome, Error> {
+    let Difference { mut actions, postings: sets, counters } = difference.into();
     if store.adds_numbers() {
         let others = Others { sets, numbers: counters.numbers() };
         return attempt(store, actions, others).await?.ok_or(Error::Contended);
@@ -49,7 +62,7 @@ pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<O
         actions.extend(counters.actions(store).await?);
         return attempt(store, actions, others()).await?.ok_or(Error::Contended);
     }
-    for _ in 0..OUTSCORED_MAX {
+    for _ in 0..COUNTER_ATTEMPTS_MAX {
         let planned = [actions.clone(), counters.actions(store).await?].concat();
         if let Some(outcome) = attempt(store, planned, others()).await? {
             return Ok(outcome);
@@ -58,10 +71,10 @@ pub(crate) async fn commit(store: &dyn Store, plan: impl Into<Plan>) -> Result<O
     Err(Error::Contended)
 }
 
-/// What came of it; nothing if all that stood in the way is that a score is another one now.
+/// What came of it; none if all that stood in the way is that a ranked counter is another one now.
 async fn attempt(
     store: &dyn Store,
-    planned: Vec<Planned>,
+    planned: Vec<PlannedAction>,
     Others { sets, numbers }: Others,
 ) -> Result<Option<Outcome>, Error> {
     let rows = planned.len();
@@ -69,7 +82,7 @@ async fn attempt(
         return Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX });
     }
     let (actions, meanings): (Vec<_>, Vec<_>) =
-        planned.into_iter().map(|planned| (planned.action, planned.otherwise)).unzip();
+        planned.into_iter().map(|planned| (planned.action, planned.on_conflict)).unzip();
     let transaction = TransactWrite { sets, numbers, ..TransactWrite::new(actions) };
     match send(store, transaction).await {
         Ok(()) => Ok(Some(Outcome::Done)),
@@ -102,9 +115,9 @@ async fn send(store: &dyn Store, mut transaction: TransactWrite) -> Result<(), S
 /// The first thing to act on: what was read is old, then a target that is gone, then a taken value.
 fn outcome(
     reasons: Vec<Option<CancelReason>>,
-    meanings: Vec<Otherwise>,
+    meanings: Vec<OnConflict>,
 ) -> Result<Option<Outcome>, Error> {
-    let (mut outcome, mut not_mine, mut is_outscored) = (Outcome::Done, None, false);
+    let (mut outcome, mut not_mine, mut is_counter_moved) = (Outcome::Done, None, false);
     for (reason, meaning) in reasons.into_iter().zip(meanings) {
         let item = match reason {
             None => continue,
@@ -114,22 +127,23 @@ fn outcome(
             }
         };
         let found = match meaning {
-            Otherwise::Changed => Outcome::Changed,
-            // Whoever sends a row along looks what became of it after every error.
-            Otherwise::Overtaken => return Err(Error::Contended),
-            Otherwise::NotMine { owner } => {
+            OnConflict::Changed => Outcome::Changed,
+            // Whoever piggybacks a row reads after every error what became of it.
+            OnConflict::LostRace => return Err(Error::Contended),
+            OnConflict::NotMine { owner } => {
                 not_mine = Some(owner);
                 continue;
             }
-            Otherwise::Outscored => {
-                is_outscored = true;
+            OnConflict::CounterMoved => {
+                is_counter_moved = true;
                 continue;
             }
-            Otherwise::TargetGone { owner, field, target } => {
+            OnConflict::TargetGone { owner, field, target } => {
                 Outcome::TargetGone { owner, field, target }
             }
-            Otherwise::UniqueViolation { by, unique } => {
-                Outcome::UniqueViolation { by, unique, guard: item.map(|item| *item) }
+            OnConflict::UniqueViolation { by, unique } => {
+                let guard = item.map(|item| *item);
+                Outcome::UniqueViolation(UniqueConflict { by, unique, guard })
             }
         };
         if rank(&found) > rank(&outcome) {
@@ -142,7 +156,7 @@ fn outcome(
             "A unique value of the entity `{}` is guarded for another one.",
             owner.id
         ))),
-        (Outcome::Done, None) if is_outscored => Ok(None),
+        (Outcome::Done, None) if is_counter_moved => Ok(None),
         // Canceled without a reason: another transaction was in the way.
         (Outcome::Done, None) => Ok(Some(Outcome::Changed)),
         (outcome, _) => Ok(Some(outcome)),
@@ -152,7 +166,7 @@ fn outcome(
 fn rank(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Done => 0,
-        Outcome::UniqueViolation { .. } => 1,
+        Outcome::UniqueViolation(_) => 1,
         Outcome::TargetGone { .. } => 2,
         Outcome::Changed => 3,
     }

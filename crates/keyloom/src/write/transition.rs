@@ -10,8 +10,8 @@ pub(crate) struct Transition {
     pub(crate) before: Option<OwnRow>,
     /// What it becomes; none if it goes.
     pub(crate) after: Option<Image>,
-    /// What becomes of the mark that a deletion has left on it.
-    pub(crate) mark: Mark,
+    /// What becomes of the tombstones that deletions have left on it.
+    pub(crate) tombstones: TombstoneChange,
     /// Whether what its lists newly refer to must be there.
     pub(crate) references: References,
 }
@@ -25,21 +25,29 @@ pub(crate) enum References {
     Trusted,
 }
 
-/// What becomes of the marks of deletions when a row is written again.
+/// What becomes of the tombstones of deletions when a row is written again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum TombstoneChange {
     /// Those go of deletions that take the entity: each is called off, or is the one that writes.
     /// A reference that is to be cleared stays marked as long as it is there.
     Drop,
     /// They stay: the deletions may have happened, and whoever writes has not asked.
     Keep,
-    /// They become these: the deletion that guards the entity against new references, and what
-    /// large deletions take from it.
-    Set(Option<String>, Pending),
+    /// They become these.
+    Set(Tombstones),
+}
+
+/// The tombstones of deletions on one entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tombstones {
+    /// The deletion that guards the entity against new references.
+    pub(crate) deletion: Option<String>,
+    /// What large deletions take from it.
+    pub(crate) pending: Pending,
 }
 
 impl Transition {
-    /// The entity keeps its number, if it has one.
+    /// The entity keeps its ordinal, if it has one.
     pub(crate) fn new(
         key: EntityKey,
         before: Option<OwnRow>,
@@ -48,8 +56,8 @@ impl Transition {
         if let (Some(before), Some(after)) = (&before, &mut after) {
             after.number = after.number.or(before.image.number);
         }
-        let (mark, references) = (Mark::Drop, References::Checked);
-        Transition { key, before, after, mark, references }
+        let (tombstones, references) = (TombstoneChange::Drop, References::Checked);
+        Transition { key, before, after, tombstones, references }
     }
 
     pub(crate) fn delete(before: OwnRow) -> Transition {

@@ -1,5 +1,5 @@
-//! Receipts: that changes have happened under a key, and what was answered. Written in the same
-//! transaction as the changes, so there is one if and only if they happened.
+//! Idempotency records: that changes have happened under a key, and what was answered. Written in the
+//! same transaction as the changes, so there is one if and only if they happened.
 //!
 //! ```text
 //! ("m", "receipt", hash of tenant and key) / 0   fingerprint, answers, when it expires
@@ -10,15 +10,13 @@ use keyloom_model::{EntityKey, Image, RowKey};
 use keyloom_store::{Get, Put, TransactAction};
 use keyloom_value::{Comparison, Condition, Item, Number, Path, Value};
 
-use super::plan::Planned;
-use super::write::Effort;
-use super::{Intent, Upkeep};
+use super::{Intent, PlannedAction, WriteContext};
 use crate::error::Error;
 
-/// How long a receipt counts.
+/// How long a record counts.
 const KEPT_SECS: i64 = 24 * 60 * 60;
 /// As large as a row can be, with room for its key.
-const RECEIPT_BYTES_MAX: usize = 399 * 1024;
+const RECORD_BYTES_MAX: usize = 399 * 1024;
 
 const NAME: &str = "receipt";
 const FINGERPRINT: &str = "fingerprint";
@@ -27,20 +25,20 @@ const ID: &str = "id";
 const VERSION: &str = "version";
 const FIELDS: &str = "fields";
 
-/// What a caller shows so that changes happen once.
+/// What a caller gives so that changes happen once.
 #[derive(Clone, Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct IdempotencyKey {
     /// The key as the caller gave it.
     pub(crate) name: String,
-    /// Of tenant and key: where the receipt is.
+    /// Of tenant and key: where the record is.
     pub(crate) place: [u8; 32],
     /// Of the changes.
     pub(crate) fingerprint: [u8; 32],
 }
 
-/// A receipt, read.
+/// A record, read.
 #[derive(Debug)]
-pub(crate) struct Receipt {
+pub(crate) struct IdempotencyRecord {
     fingerprint: Vec<u8>,
     /// For each change what the entity was afterwards.
     answers: Vec<Option<Answer>>,
@@ -62,97 +60,75 @@ pub(crate) enum Done {
     Before(Vec<Option<Image>>),
 }
 
-impl Upkeep<'_> {
-    /// Makes all intents happen together, unless they have under the same ticket.
-    pub(crate) async fn execute_once(
+impl IdempotencyKey {
+    /// What was answered under the key before, if it was. One read.
+    pub(crate) async fn look_up(
         &self,
+        ctx: &WriteContext<'_>,
         intents: &[Intent],
-        ticket: Ticket,
-    ) -> Result<Done, Error> {
-        if let Some(images) = self.redeem(intents, &ticket).await? {
-            return Ok(Done::Before(images));
-        }
-        let effort = Effort { ticket: Some(ticket.clone()), ..Effort::default() };
-        match self.execute_with(intents, effort).await {
-            Ok(executed) => Ok(Done::Now(executed.into_iter().map(|done| done.after).collect())),
-            // What stands in the way may be that they have happened meanwhile.
-            Err(error) => match self.redeem(intents, &ticket).await? {
-                Some(images) => Ok(Done::Before(images)),
-                None => Err(error),
-            },
-        }
-    }
-
-    /// What was answered to the ticket before, if it was. One read.
-    async fn redeem(
-        &self,
-        intents: &[Intent],
-        ticket: &Ticket,
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
-        let get = Get::new(self.table, ticket.row_key().to_item());
-        let Some(row) = self.store.get(get).await? else { return Ok(None) };
+        let get = Get::new(ctx.table, self.row_key().to_item());
+        let Some(row) = ctx.store.get(get).await? else { return Ok(None) };
         let damaged =
-            || Error::damaged(format!("The receipt of the key `{}` cannot be read.", ticket.name));
-        let receipt = Receipt::read(&row).ok_or_else(damaged)?;
-        if receipt.expiry_secs < self.now_secs() {
+            || Error::damaged(format!("The receipt of the key `{}` cannot be read.", self.name));
+        let record = IdempotencyRecord::read(&row).ok_or_else(damaged)?;
+        if record.expiry_secs < now_secs(ctx) {
             return Ok(None);
         }
-        if receipt.fingerprint != ticket.fingerprint {
-            return Err(Error::KeyReused { key: ticket.name.clone() });
+        if record.fingerprint != self.fingerprint {
+            return Err(Error::KeyReused { key: self.name.clone() });
         }
-        if receipt.answers.len() != intents.len() {
+        if record.answers.len() != intents.len() {
             return Err(damaged());
         }
         let keys = intents.iter().map(Intent::key);
-        let answers = receipt.answers.into_iter().zip(keys);
+        let answers = record.answers.into_iter().zip(keys);
         Ok(Some(answers.map(|(answer, key)| Some(answer?.image(key))).collect()))
     }
 
-    /// Writes the receipt of a ticket, if there is one, unless one is there.
+    /// Writes the record of the key, unless there is one.
     ///
     /// # Errors
     ///
     /// If the answers are larger than a row can be.
-    pub(crate) fn receipt_of(
+    pub(crate) fn record(
         &self,
-        ticket: Option<&Ticket>,
+        ctx: &WriteContext<'_>,
         answers: &[Option<&Image>],
-    ) -> Result<Option<Planned>, Error> {
-        let Some(ticket) = ticket else { return Ok(None) };
-        let mut item = ticket.row_key().to_item();
-        item.insert(FINGERPRINT, ticket.fingerprint.to_vec());
+    ) -> Result<PlannedAction, Error> {
+        let now_secs = now_secs(ctx);
+        let mut item = self.row_key().to_item();
+        item.insert(FINGERPRINT, self.fingerprint.to_vec());
         item.insert(ANSWERS, Value::L(answers.iter().copied().map(answer).collect()));
-        item.insert(EXPIRY, self.now_secs().saturating_add(KEPT_SECS));
-        let (bytes, bytes_max) = (item.size(), RECEIPT_BYTES_MAX);
+        item.insert(EXPIRY, now_secs.saturating_add(KEPT_SECS));
+        let (bytes, bytes_max) = (item.size(), RECORD_BYTES_MAX);
         if bytes > bytes_max {
             return Err(Error::AnswerTooLarge { bytes, bytes_max });
         }
-        let now_secs = Value::from(self.now_secs());
+        let now_secs = Value::from(now_secs);
         let is_over = Condition::compare(Path::from(EXPIRY), Comparison::Less, now_secs);
-        let put = Put::new(self.table, item).when(Condition::missing(PARTITION).or(is_over));
-        Ok(Some(Planned::along(TransactAction::Put(put))))
+        let put = Put::new(ctx.table, item).when(Condition::missing(PARTITION).or(is_over));
+        Ok(PlannedAction::piggybacked(TransactAction::Put(put)))
     }
 
-    fn now_secs(&self) -> i64 {
-        self.now_ms.div_euclid(1000)
-    }
-}
-
-impl Ticket {
     fn row_key(&self) -> RowKey {
         RowKey::system_alone(NAME, &self.place)
     }
 }
 
-impl Receipt {
+fn now_secs(ctx: &WriteContext<'_>) -> i64 {
+    ctx.now_ms.div_euclid(1000)
+}
+
+impl IdempotencyRecord {
     /// Whether a row of Keyloom's own is one.
     pub(crate) fn is_at(partition: &[u8]) -> bool {
         partition.starts_with(RowKey::system(NAME, &[]).partition.as_bytes())
     }
 
-    pub(crate) fn read(row: &Item) -> Option<Receipt> {
+    pub(crate) fn read(row: &Item) -> Option<IdempotencyRecord> {
         let Value::L(answers) = row.get(ANSWERS)? else { return None };
-        Some(Receipt {
+        Some(IdempotencyRecord {
             fingerprint: row.get(FINGERPRINT)?.as_b()?.to_vec(),
             answers: answers.iter().map(Answer::read).collect::<Option<_>>()?,
             expiry_secs: row.get(EXPIRY)?.as_n().and_then(Number::to_i64)?,
@@ -176,7 +152,7 @@ impl Answer {
     /// The entity that a change answered with. Kind and tenant are those of the change.
     fn image(self, key: &EntityKey) -> Image {
         let key = EntityKey { id: self.id, ..key.clone() };
-        // Answers do not show its number.
+        // Answers do not show its ordinal.
         Image { key, version: self.version, fields: self.fields, number: None }
     }
 }

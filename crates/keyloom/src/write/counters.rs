@@ -1,4 +1,4 @@
-//! What a transaction adds to numbers. A store that adds ([`Store::adds_numbers`]) does it when it
+//! What a transaction adds to counters. A store that adds ([`Store::adds_numbers`]) does it when it
 //! decides the transaction, so that nobody waits for anybody. For others, counts are updates that add;
 //! what a board ranks by is written only if it is still what was read, because its place depends on
 //! it.
@@ -12,10 +12,10 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Path, Update, Value};
 
-use super::plan::{Otherwise, Planned};
+use super::difference::{OnConflict, PlannedAction};
 use crate::error::Error;
 
-/// What is added to which numbers.
+/// What is added to which counters.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     table: Option<TableName>,
@@ -29,7 +29,7 @@ impl Counters {
         Counters { table: Some(table.clone()), are_actions, changes: BTreeMap::new() }
     }
 
-    /// Adds the same to each of some numbers.
+    /// Adds the same to each of some counters.
     pub(crate) fn add(&mut self, counters: Vec<Counter>, change: i64) {
         for counter in counters {
             *self.changes.entry(counter).or_default() += change;
@@ -65,14 +65,14 @@ impl Counters {
         self.changes().map(number).collect()
     }
 
-    /// Whether what it does depends on what the numbers are.
+    /// Whether what it does depends on what the counters are.
     pub(crate) fn has_scores(&self) -> bool {
         self.changes()
             .any(|(counter, _)| matches!(counter, Counter::Score(_) | Counter::Pending(_)))
     }
 
-    /// The actions that add all of it to the numbers as they are now.
-    pub(crate) async fn actions(&self, store: &dyn Store) -> Result<Vec<Planned>, Error> {
+    /// The actions that add all of it to the counters as they are now.
+    pub(crate) async fn actions(&self, store: &dyn Store) -> Result<Vec<PlannedAction>, Error> {
         let Some(table) = &self.table else { return Ok(vec![]) };
         let (mut planned, mut cells) = (vec![], BTreeMap::new());
         for (counter, change) in self.changes() {
@@ -82,13 +82,13 @@ impl Counters {
             }
             let row = store.get(Get::new(table, counter.key().to_item())).await?;
             let before = score_of(row.as_ref())?;
-            planned.push(Planned {
-                action: rewrite(table, counter, (row.as_ref(), before + change)),
-                otherwise: Otherwise::Outscored,
-            });
-            add_steps(counter, (before, before + change), &mut cells);
+            let row = row.as_ref();
+            let ranked = RankedChange { counter, row, before, after: before + change };
+            let (action, on_conflict) = (ranked.rewrite(table), OnConflict::CounterMoved);
+            planned.push(PlannedAction { action, on_conflict });
+            ranked.add_prefix_counts(&mut cells);
         }
-        planned.extend(add_all(table, cells).map(Planned::or_changed));
+        planned.extend(add_all(table, cells).map(PlannedAction::or_changed));
         Ok(planned)
     }
 }
@@ -101,42 +101,45 @@ fn score_of(row: Option<&Item>) -> Result<i64, Error> {
     }
 }
 
-/// Gives a number its row, or takes it away at 0, if it is still what was read.
-pub(crate) fn rewrite(
-    table: &TableName,
-    counter: &Counter,
-    (read, number): (Option<&Item>, i64),
-) -> TransactAction {
-    let unchanged = match read {
-        None => Condition::missing(PARTITION),
-        Some(row) => match row.get(COUNT) {
-            None => Condition::exists(PARTITION).and(Condition::missing(COUNT)),
-            Some(number) => Condition::equal(Path::from(COUNT), number.clone()),
-        },
-    };
-    match counter.row(number) {
-        Some(row) => TransactAction::Put(Put::new(table, row).when(unchanged)),
-        None => {
-            let delete = Delete::new(table, counter.key().to_item());
-            TransactAction::Delete(delete.when(unchanged))
+/// A counter that a board ranks by becomes another number.
+pub(crate) struct RankedChange<'c> {
+    pub(crate) counter: &'c Counter,
+    /// Its row as it was read.
+    pub(crate) row: Option<&'c Item>,
+    pub(crate) before: i64,
+    pub(crate) after: i64,
+}
+
+impl RankedChange<'_> {
+    /// Gives the counter its row, or removes it at 0, if it is still what was read.
+    pub(crate) fn rewrite(&self, table: &TableName) -> TransactAction {
+        let unchanged = match self.row {
+            None => Condition::missing(PARTITION),
+            Some(row) => match row.get(COUNT) {
+                None => Condition::exists(PARTITION).and(Condition::missing(COUNT)),
+                Some(number) => Condition::equal(Path::from(COUNT), number.clone()),
+            },
+        };
+        match self.counter.row(self.after) {
+            Some(row) => TransactAction::Put(Put::new(table, row).when(unchanged)),
+            None => {
+                let delete = Delete::new(table, self.counter.key().to_item());
+                TransactAction::Delete(delete.when(unchanged))
+            }
+        }
+    }
+
+    /// What it adds to the prefix counts of its board.
+    pub(crate) fn add_prefix_counts(&self, counts: &mut BTreeMap<RowKey, i64>) {
+        for (number, change) in [(self.before, -1), (self.after, 1)] {
+            for prefix in self.counter.steps(number) {
+                *counts.entry(prefix).or_default() += change;
+            }
         }
     }
 }
 
-/// What a score that becomes another adds to the steps of its board.
-pub(crate) fn add_steps(
-    counter: &Counter,
-    (before, after): (i64, i64),
-    cells: &mut BTreeMap<RowKey, i64>,
-) {
-    for (number, change) in [(before, -1), (after, 1)] {
-        for step in counter.steps(number) {
-            *cells.entry(step).or_default() += change;
-        }
-    }
-}
-
-/// Adds to numbers, whatever they are.
+/// Adds to counters, whatever they are.
 pub(crate) fn add_all(
     table: &TableName,
     cells: BTreeMap<RowKey, i64>,

@@ -1,4 +1,4 @@
-//! Numbers of entities that are looked for by tags or facets: one after the other for each kind and
+//! Ordinals of entities that are looked for by tags or facets: one after the other for each kind and
 //! tenant. They are taken from a row of the table in portions, so that creating is not a queue at
 //! that row. What is left of a portion when the process ends is never used.
 
@@ -21,7 +21,7 @@ const NEXT: &str = "next";
 
 /// Gives numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers {
+pub(crate) struct Ordinals {
     supplies: Mutex<HashMap<RowKey, Supply>>,
 }
 
@@ -32,7 +32,7 @@ struct Supply {
     portion: u64,
 }
 
-impl Numbers {
+impl Ordinals {
     /// The next number of the kind and tenant whose numbers a row keeps.
     pub(crate) async fn next(
         &self,

@@ -1,19 +1,28 @@
-//! Everyone who takes part in one transaction, each once.
+//! The write set and the read set of one transaction: every entity that it changes, each once, and
+//! those that it found as they are wanted.
 
 use std::collections::HashMap;
 
-use keyloom_model::RowKey;
+use keyloom_model::{OwnRow, RowKey};
 
 use super::Transition;
 
+/// What one transaction changes, and what it has only read.
+#[derive(Debug, Default)]
+pub(crate) struct Footprint {
+    pub(crate) writes: WriteSet,
+    /// What stays as it was read belongs to the transaction too: it must still be so.
+    pub(crate) reads: Vec<OwnRow>,
+}
+
 /// Transitions, found by the key of the own row.
 #[derive(Debug, Default)]
-pub(crate) struct Cast {
+pub(crate) struct WriteSet {
     transitions: Vec<Transition>,
     by_key: HashMap<RowKey, usize>,
 }
 
-impl Cast {
+impl WriteSet {
     pub(crate) fn get_mut(&mut self, key: &RowKey) -> Option<&mut Transition> {
         let index = *self.by_key.get(key)?;
         self.transitions.get_mut(index)
@@ -26,11 +35,15 @@ impl Cast {
     pub(crate) fn add(&mut self, key: RowKey, transition: Transition) {
         let index = self.transitions.len();
         let before = self.by_key.insert(key, index);
-        debug_assert!(before.is_none(), "everyone takes part once");
+        debug_assert!(before.is_none(), "an entity is in a write set once");
         self.transitions.push(transition);
     }
 
     pub(crate) fn transitions(&self) -> &[Transition] {
         &self.transitions
+    }
+
+    pub(crate) fn deletions(&self) -> impl Iterator<Item = &Transition> {
+        self.transitions.iter().filter(|transition| transition.after.is_none())
     }
 }

@@ -1,0 +1,141 @@
+//! Rebuilds rows after the model was changed, page by page, while the service runs.
+
+use keyloom_model::{EntityKey, OwnRow};
+use keyloom_store::Scan;
+use keyloom_value::Item;
+
+use super::expire_entity;
+use crate::answer::Answer;
+use crate::db::{Db, Shared};
+use crate::error::Error;
+use crate::schema::{Pending, Position, Schema, remove_revision, write_progress};
+use crate::write::{
+    ATTEMPTS_MAX, AttemptState, Outcome, SettledReader, TombstoneChange, WriteContext,
+};
+
+/// How many rows of the table are looked at before progress is saved.
+const PAGE_ROWS: u32 = 500;
+
+/// How far a long work has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Rows of the table that were looked at.
+    pub rows: u64,
+    /// Rows that the table has, about.
+    pub rows_total: u64,
+}
+
+impl Db {
+    /// Whether rows must still be rebuilt because the model was changed: see [`Db::backfill`].
+    pub fn is_backfill_pending(&self) -> bool {
+        !self.shared.schema().pending.is_empty()
+    }
+
+    /// Rebuilds rows that were written under an earlier model. Lists and uniques that came
+    /// with the new model answer when this is done. The service can go on meanwhile. Whoever drops
+    /// the future stops it; the next call, also after a restart, goes on where it was.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UniqueViolation`] if two entities have the same value of a new unique, which was written
+    /// since: change one of them and call again. If the store fails.
+    pub async fn backfill(&self, mut on_progress: impl FnMut(Progress)) -> Result<(), Error> {
+        // What is gone need not be written again.
+        self.resume_deletions().await?;
+        while let Some(progress) = boxed_step(&self.shared).await? {
+            on_progress(progress);
+        }
+        Ok(())
+    }
+}
+
+/// Boxed, so that it is compiled once, with this crate.
+fn boxed_step(shared: &Shared) -> Answer<'_, Option<Progress>> {
+    Box::pin(step(shared))
+}
+
+/// One page of a backfill; none if there is nothing left to do.
+async fn step(shared: &Shared) -> Result<Option<Progress>, Error> {
+    let stored = shared.refresh().await?;
+    let schema = shared.schema();
+    if schema.pending.is_empty() {
+        return Ok(None);
+    }
+    let (store, table) = (&*shared.store, &shared.table);
+    let Some(mut revision) = stored.current().cloned() else {
+        return Err(Error::damaged("Today's model is not kept."));
+    };
+    let mut scan = Scan::new(table);
+    scan.limit = Some(PAGE_ROWS);
+    scan.start = revision.progress.key.take();
+    let page = store.scan(scan).await?;
+    let rows = page.items.iter().filter_map(|row| old_row(&schema, row)).collect();
+    rebuild(&shared.write_context(&schema), rows).await?;
+    let is_last = page.last_key.is_none();
+    revision.progress =
+        Position { key: page.last_key, done: revision.progress.done + page.scanned };
+    let rows = revision.progress.done;
+    if is_last {
+        // First what is not needed any more: if this stops between, the end is done again.
+        for number in schema.layouts.before.keys() {
+            remove_revision(store, table, *number).await?;
+        }
+        (revision.pending, revision.progress) = (Pending::default(), Position::default());
+    }
+    // If another one has changed the model meanwhile, the next step finds out.
+    write_progress(store, table, &stored.head, &revision).await?;
+    let rows_total = store.describe_table(table.clone()).await?.items;
+    Ok(Some(Progress { rows, rows_total: rows_total.max(rows) }))
+}
+
+/// Rebuilds entities under the model of today: as many together as fit, and one by one where that
+/// fails.
+async fn rebuild(ctx: &WriteContext<'_>, rows: Vec<OwnRow>) -> Result<(), Error> {
+    let mut transitions = vec![];
+    for row in rows {
+        transitions.push(ctx.rewritten(row, TombstoneChange::Drop).await?);
+    }
+    for some in ctx.planner(&[]).batches(&transitions, 0) {
+        let is_marked = |row: &OwnRow| row.deletion.is_some() || !row.pending.is_empty();
+        let is_plain = !some.iter().any(|member| member.before.as_ref().is_some_and(is_marked));
+        if is_plain && ctx.commit(some, &[]).await.is_ok_and(|outcome| outcome.is_done()) {
+            continue;
+        }
+        for member in some {
+            rebuild_one(ctx, &member.key).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn rebuild_one(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Error> {
+    let (reader, mut state) = (SettledReader::new(*ctx), AttemptState::default());
+    for _ in 0..ATTEMPTS_MAX {
+        let Some(row) = reader.read(key, &mut state).await? else { return Ok(()) };
+        if row.revision >= ctx.layouts.current.revision() {
+            return Ok(());
+        }
+        let is_expired = ctx.is_expired(&row);
+        let rewritten = ctx.rewritten(row, TombstoneChange::Drop).await?;
+        match ctx.commit(&[rewritten], &state.called_off).await? {
+            // It is not there for readers, so it gives way.
+            Outcome::UniqueViolation(_) if is_expired => return expire_entity(ctx, key).await,
+            Outcome::Done => return Ok(()),
+            Outcome::Changed | Outcome::TargetGone { .. } => {}
+            Outcome::UniqueViolation(conflict) => {
+                let room = reader.make_room(conflict, &mut state).await;
+                room.map_err(|error| error.of(key))?;
+            }
+        }
+    }
+    Err(Error::Contended)
+}
+
+/// The row, if it is of an entity that must be rebuilt and was not yet.
+fn old_row(schema: &Schema, row: &Item) -> Option<OwnRow> {
+    let layout = &schema.layouts.current;
+    let own = layout.read_own(row).ok().filter(|own| own.revision < layout.revision())?;
+    let name = &layout.model().entity(own.image.key.entity).name;
+    schema.pending.entities.contains(name).then_some(own)
+}

@@ -1,0 +1,248 @@
+//! Marks what a large deletion takes: entities, and references of those that stay. Tombstones imply
+//! rows, postings and counters, so they are transitions like any other; readers see no difference.
+
+use std::collections::HashSet;
+
+use keyloom_model::{EntityKey, Link, OnDelete, OwnRow, RowKey};
+use keyloom_query::{DeletionState, LinkRow};
+
+use super::walk::{Referrer, Referrers, Walk};
+use crate::error::Error;
+use crate::write::{
+    ATTEMPTS_MAX, AttemptState, DeletionRecord, LINKS_PAGE, SettledReader, TombstoneChange,
+    Tombstones, Transition, WriteContext, commit,
+};
+
+/// A deletion that marks.
+pub(super) struct Marking<'m> {
+    ctx: WriteContext<'m>,
+    record: &'m DeletionRecord,
+    /// The entity that is deleted, and those that go and that others can refer to: what is marked
+    /// behind them is found there if they have moved away.
+    roots: Vec<EntityKey>,
+    state: AttemptState,
+}
+
+/// An entity, and what the deletion takes from it.
+struct Candidate {
+    row: OwnRow,
+    take: Take,
+}
+
+/// What a deletion takes from an entity.
+#[derive(Clone, Debug)]
+enum Take {
+    /// The entity whose deletion was asked for.
+    Root,
+    /// The entity, as long as it refers to this one.
+    Entity(Link, EntityKey),
+    /// The reference to this one.
+    Reference(Link, EntityKey),
+}
+
+impl Take {
+    fn by(link: Link, target: &EntityKey) -> Take {
+        match link.on_delete {
+            OnDelete::Clear => Take::Reference(link, target.clone()),
+            OnDelete::Cascade | OnDelete::Refuse | OnDelete::Keep => {
+                Take::Entity(link, target.clone())
+            }
+        }
+    }
+}
+
+impl<'m> Marking<'m> {
+    pub(super) fn new(ctx: WriteContext<'m>, record: &'m DeletionRecord) -> Marking<'m> {
+        Marking { ctx, record, roots: vec![], state: AttemptState::of(record.clone()) }
+    }
+
+    pub(super) fn record(&self) -> &'m DeletionRecord {
+        self.record
+    }
+
+    pub(super) fn roots(&self) -> &[EntityKey] {
+        &self.roots
+    }
+
+    /// Marks the entity that is to be deleted, if it has the expected version. Returns its row with the
+    /// tombstone; none if the deletion was called off.
+    pub(super) async fn mark_root(
+        &mut self,
+        root: &EntityKey,
+        expected: Option<&str>,
+    ) -> Result<Option<OwnRow>, Error> {
+        self.roots.push(root.clone());
+        let row = self.read(root).await?;
+        let row = self.ctx.admission().at_version(root, row, expected)?;
+        let version = expected.map(|_| row.image.version.clone());
+        if !self.mark_some(vec![Candidate { row, take: Take::Root }]).await? {
+            return Ok(None);
+        }
+        // Whoever changed it before it was marked comes before the deletion.
+        let now = self.ctx.reader().get_any(root).await?;
+        self.ctx.admission().at_version(root, now, version.as_deref()).map(Some)
+    }
+
+    /// Marks everything that goes with the root, and what is to be cleared. False if the deletion was
+    /// called off.
+    pub(super) async fn mark_all(&mut self, root: &EntityKey) -> Result<bool, Error> {
+        let mut frontier = vec![root.clone()];
+        while let Some(target) = frontier.pop() {
+            let mut after = None;
+            loop {
+                let links = self.ctx.reader().links(&target, after.as_ref(), LINKS_PAGE).await?;
+                let candidates = self.candidates(&target, links.links).await?;
+                let inner: Vec<EntityKey> =
+                    candidates.iter().filter_map(|candidate| self.leads_on(candidate)).collect();
+                self.roots.extend(inner.iter().cloned());
+                if !self.mark_some(candidates).await? {
+                    return Ok(false);
+                }
+                frontier.extend(inner);
+                match links.next {
+                    None => break,
+                    next => after = next,
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Fails if something that stays refuses that its target goes. False if something has lost its
+    /// tombstone: then not everything is marked.
+    pub(super) async fn is_complete(&self, root: &EntityKey) -> Result<bool, Error> {
+        let rules = self.ctx.references();
+        let mut walk = Walk::new(self.ctx, self.record, root);
+        while let Some(Referrers { target, all }) = walk.next().await? {
+            for Referrer { link, row } in all {
+                if self.record.has_marked(&row) || !rules.refers(&row.image, &link, &target) {
+                    continue;
+                }
+                let by = row.pending.field(rules.field_name(&link));
+                match link.on_delete {
+                    OnDelete::Refuse => return Err(rules.in_use(&target, &link)),
+                    OnDelete::Cascade => return Ok(false),
+                    OnDelete::Clear if by != Some(self.record.id()) => return Ok(false),
+                    OnDelete::Clear | OnDelete::Keep => {}
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Those of a page of links from which the deletion takes something.
+    async fn candidates(
+        &mut self,
+        target: &EntityKey,
+        links: Vec<LinkRow>,
+    ) -> Result<Vec<Candidate>, Error> {
+        let mut candidates = vec![];
+        for LinkRow { field, owner, .. } in links {
+            let Some(link) = self.ctx.references().link(&owner, field) else { continue };
+            let Some(row) = self.read(&owner).await? else { continue };
+            let take = Take::by(link, target);
+            if self.tombstones(&row, &take).is_some() {
+                candidates.push(Candidate { row, take });
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// The key of one that goes and that others can refer to.
+    fn leads_on(&self, candidate: &Candidate) -> Option<EntityKey> {
+        let key = &candidate.row.image.key;
+        let goes = matches!(candidate.take, Take::Entity(..));
+        (goes && self.ctx.references().is_referable(key)).then(|| key.clone())
+    }
+
+    /// The tombstones that a row gets; none if nothing is to be taken from it, or it has them.
+    fn tombstones(&self, row: &OwnRow, take: &Take) -> Option<Tombstones> {
+        let (rules, id) = (self.ctx.references(), self.record.id());
+        let others = row.pending.clone().fields_if(|_, by| !self.state.is_called_off(by));
+        let others = match others.entity() {
+            Some(by) if by != id => others.only_fields(),
+            Some(_) | None => others,
+        };
+        let deletion = Some(id.to_owned());
+        match take {
+            Take::Root => Some(Tombstones { deletion, pending: others.with_root(id) }),
+            Take::Entity(link, target) => {
+                let goes = rules.refers(&row.image, link, target)
+                    && rules.goes_with(link, self.ctx.is_expired(row));
+                let is_new = goes && !self.record.has_marked(row);
+                is_new.then(|| Tombstones { deletion, pending: others.with_entity(id) })
+            }
+            Take::Reference(link, target) => {
+                let field = rules.field_name(link);
+                let is_new = rules.refers(&row.image, link, target)
+                    && !self.record.has_marked(row)
+                    && row.pending.field(field) != Some(id);
+                let deletion = None;
+                is_new.then(|| Tombstones { deletion, pending: others.with_field(field, id) })
+            }
+        }
+    }
+
+    /// Marks rows, with everything that the tombstones imply: together, and one by one where others
+    /// come between. False if the deletion was called off.
+    async fn mark_some(&mut self, candidates: Vec<Candidate>) -> Result<bool, Error> {
+        let (mut transitions, mut left) = (vec![], HashSet::new());
+        let mut met: HashSet<RowKey> = HashSet::new();
+        for Candidate { row, take } in &candidates {
+            let key = self.ctx.own_key(&row.image.key);
+            match self.tombstones(row, take) {
+                None => {}
+                // One that refers twice is marked once more, as it is then.
+                Some(_) if !met.insert(key.clone()) => drop(left.insert(key)),
+                Some(set) => {
+                    let set = TombstoneChange::Set(set);
+                    transitions.push(self.ctx.rewritten(row.clone(), set).await?);
+                }
+            }
+        }
+        for some in self.ctx.planner(&[]).batches(&transitions, 1) {
+            if !self.commit(some).await? {
+                left.extend(some.iter().map(|member| self.ctx.own_key(&member.key)));
+            }
+        }
+        for Candidate { row, take } in candidates {
+            let is_left = left.contains(&self.ctx.own_key(&row.image.key));
+            if is_left && !self.mark_one(&row.image.key, &take).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn mark_one(&mut self, key: &EntityKey, take: &Take) -> Result<bool, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(row) = self.read(key).await? else { return Ok(true) };
+            let Some(set) = self.tombstones(&row, take) else { return Ok(true) };
+            let marked = self.ctx.rewritten(row, TombstoneChange::Set(set)).await?;
+            if self.commit(&[marked]).await? {
+                return Ok(true);
+            }
+            let state = self.ctx.reader().deletion_state(self.record.id()).await?;
+            if state != Some(DeletionState::Marking) {
+                return Ok(false);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    async fn commit(&self, marked: &[Transition]) -> Result<bool, Error> {
+        // One that goes and has lost a reference to what goes is done at once.
+        let is_new = |member: &&Transition| {
+            let before = member.before.as_ref().map(|row| row.pending.deletions());
+            !before.is_some_and(|before| before.contains(self.record.id()))
+        };
+        let count = marked.iter().filter(is_new).count();
+        let mut difference = self.ctx.planner(&self.state.called_off).plan(marked)?;
+        difference.actions.push(self.record.add_marked(self.ctx.table, count));
+        Ok(commit(self.ctx.store, difference).await?.is_done())
+    }
+
+    async fn read(&mut self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
+        SettledReader::new(self.ctx).read(key, &mut self.state).await
+    }
+}

@@ -1,0 +1,147 @@
+//! Takes back the tombstones of a deletion that was called off. They mean nothing any more; without
+//! them, a row is again all that its entity implies and nothing more. The record goes last, so that a
+//! crash between leaves nothing that nobody finds.
+
+use std::collections::HashSet;
+use std::iter;
+
+use keyloom_model::{EntityKey, OwnRow};
+use keyloom_query::DeletionState;
+
+use super::large::call_off;
+use super::walk::{Referrers, Walk};
+use crate::error::Error;
+use crate::write::{
+    ACTIONS_MAX, ATTEMPTS_MAX, DeletionRecord, PlannedAction, TombstoneChange, Tombstones,
+    Transition, WriteContext, commit,
+};
+
+/// Calls a deletion off, unless it has been decided, and takes its tombstones back.
+pub(crate) async fn take_back(
+    ctx: &WriteContext<'_>,
+    record: &DeletionRecord,
+    roots: &[EntityKey],
+) -> Result<(), Error> {
+    if !call_off(ctx, record).await? {
+        match ctx.reader().deletion_state(record.id()).await? {
+            None | Some(DeletionState::CalledOff) => {}
+            Some(DeletionState::Marking | DeletionState::Sweeping) => return Ok(()),
+        }
+    }
+    for root in roots {
+        unmark_from(ctx, record, root).await?;
+    }
+    commit(ctx.store, vec![record.remove(ctx.table, DeletionState::CalledOff)]).await?;
+    Ok(())
+}
+
+/// Takes back the tombstones of a deletion on one entity.
+pub(crate) async fn unmark_entity(
+    ctx: &WriteContext<'_>,
+    record: &DeletionRecord,
+    key: &EntityKey,
+) -> Result<(), Error> {
+    for _ in 0..ATTEMPTS_MAX {
+        let Some(row) = ctx.reader().get_any(key).await? else { return Ok(()) };
+        let Some(unmarked) = unmarked(ctx, record, row).await? else { return Ok(()) };
+        if ctx.commit(&[unmarked], &[]).await?.is_done() {
+            return Ok(());
+        }
+    }
+    Err(Error::Contended)
+}
+
+/// Takes back all tombstones, as far as they can be reached from a root.
+async fn unmark_from(
+    ctx: &WriteContext<'_>,
+    record: &DeletionRecord,
+    root: &EntityKey,
+) -> Result<(), Error> {
+    // The outermost first, so that what is left can be reached if this stops between: each before
+    // the one over which it was reached.
+    let (mut inner, mut met) = (vec![], HashSet::from([ctx.own_key(root)]));
+    let mut walk = Walk::new(*ctx, record, root);
+    while let Some(Referrers { all, .. }) = walk.next().await? {
+        let rows = all.into_iter().map(|one| one.row);
+        let (referable, outer): (Vec<OwnRow>, Vec<OwnRow>) =
+            rows.partition(|row| ctx.references().is_referable(&row.image.key));
+        unmark_rows(ctx, record, outer).await?;
+        let keys = referable.into_iter().map(|row| row.image.key);
+        inner.extend(keys.filter(|key| met.insert(ctx.own_key(key))));
+    }
+    for key in inner.iter().rev().chain([root]) {
+        let row = ctx.reader().get_any(key).await?;
+        unmark_rows(ctx, record, row.into_iter().collect()).await?;
+    }
+    Ok(())
+}
+
+async fn unmark_rows(
+    ctx: &WriteContext<'_>,
+    record: &DeletionRecord,
+    rows: Vec<OwnRow>,
+) -> Result<(), Error> {
+    let (large, small): (Vec<OwnRow>, Vec<OwnRow>) =
+        rows.into_iter().partition(|row| row.pending.deletions().contains(record.id()));
+    unmark_large(ctx, record, large).await?;
+    let small: Vec<OwnRow> = small.into_iter().filter(|row| record.has_marked(row)).collect();
+    for some in small.chunks(ACTIONS_MAX / 2) {
+        let actions: Vec<PlannedAction> =
+            some.iter().flat_map(|row| without_tombstone(ctx, record, row)).collect();
+        if commit(ctx.store, actions.clone()).await?.is_done() {
+            continue;
+        }
+        // One was written again meanwhile, or its copy was never marked: one by one.
+        for action in actions {
+            commit(ctx.store, vec![action]).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes back tombstones of a large deletion, with everything that they imply.
+async fn unmark_large(
+    ctx: &WriteContext<'_>,
+    record: &DeletionRecord,
+    rows: Vec<OwnRow>,
+) -> Result<(), Error> {
+    let mut transitions = vec![];
+    for row in rows {
+        transitions.extend(unmarked(ctx, record, row).await?);
+    }
+    for some in ctx.planner(&[]).batches(&transitions, 0) {
+        if ctx.commit(some, &[]).await?.is_done() {
+            continue;
+        }
+        for member in some {
+            unmark_entity(ctx, record, &member.key).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The same entity without the tombstones of a deletion; none if it has none.
+async fn unmarked(
+    ctx: &WriteContext<'_>,
+    record: &DeletionRecord,
+    row: OwnRow,
+) -> Result<Option<Transition>, Error> {
+    let pending = row.pending.clone().without(record.id());
+    if pending == row.pending && !record.has_marked(&row) {
+        return Ok(None);
+    }
+    let deletion = row.deletion.clone().filter(|deletion| deletion != record.id());
+    let set = TombstoneChange::Set(Tombstones { deletion, pending });
+    ctx.rewritten(row, set).await.map(Some)
+}
+
+/// Removes the tombstone from the own row and from its copy.
+fn without_tombstone(
+    ctx: &WriteContext<'_>,
+    record: &DeletionRecord,
+    row: &OwnRow,
+) -> Vec<PlannedAction> {
+    let own = ctx.own_key(&row.image.key);
+    let keys = iter::once(own).chain(ctx.references().copy_key(row));
+    keys.map(|key| record.unmark(ctx.table, key)).collect()
+}

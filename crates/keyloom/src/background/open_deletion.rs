@@ -1,0 +1,54 @@
+//! Deletions that have a record, as it is in the table.
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_query::{DeletionState, deletion_key};
+use keyloom_store::Query;
+use keyloom_value::{Item, KeyBytes, KeyCondition, Number, Value};
+
+use crate::db::Shared;
+use crate::error::Error;
+use crate::write::{DeletionRecord, LEFT, TOTAL};
+
+/// A deletion that is not at its end.
+pub(super) struct OpenDeletion {
+    pub(super) record: DeletionRecord,
+    /// None if it cannot be read.
+    pub(super) state: Option<DeletionState>,
+    pub(super) left: u64,
+    /// How many were marked.
+    pub(super) total: u64,
+    pub(super) row: Item,
+}
+
+impl OpenDeletion {
+    /// All there are. One query.
+    pub(super) async fn all(shared: &Shared) -> Result<Vec<OpenDeletion>, Error> {
+        let partition = deletion_key("").partition.into_vec();
+        let mut query = Query::new(&shared.table, KeyCondition::equal(PARTITION, partition));
+        let mut all = vec![];
+        loop {
+            let page = shared.store.query(query.clone()).await?;
+            all.extend(page.items.into_iter().filter_map(OpenDeletion::read));
+            match page.last_key {
+                None => return Ok(all),
+                start => query.start = start,
+            }
+        }
+    }
+
+    /// Whether it is too large for one transaction: then its record counts what is marked.
+    pub(super) fn is_large(&self) -> bool {
+        self.row.contains(LEFT)
+    }
+
+    fn read(row: Item) -> Option<OpenDeletion> {
+        let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
+        let record = DeletionRecord::new(sort.first()?.as_s()?);
+        let number = |name| {
+            let number = row.get(name).and_then(Value::as_n).and_then(Number::to_i64);
+            number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
+        };
+        let (left, total) = (number(LEFT), number(TOTAL));
+        Some(OpenDeletion { record, state: DeletionState::read(&row).ok(), left, total, row })
+    }
+}

@@ -1,0 +1,249 @@
+//! What an intent makes of an entity that is as it was read: the transition, or the reason why not.
+//! Pure: it knows layouts, stamps and the time, and reads nothing.
+
+use keyloom_model::{DefaultValue, Entity, EntityKey, IdSource, Image, OwnRow, Tenancy};
+use keyloom_value::Item;
+
+use super::transition::References;
+use super::{Intent, Transition};
+use crate::change::Author;
+use crate::error::{Error, TenantProblem};
+use crate::import::Existing;
+use crate::schema::Layouts;
+use crate::stamp::Stamps;
+
+/// As many bytes as the fields of an entity can have: a row has 400 KB, and its keys, its positions in
+/// as many lists as there can be and the tombstone of a deletion must always fit beside them.
+const FIELDS_BYTES_MAX: usize = 320 * 1024;
+
+/// Decides what becomes of entities.
+#[derive(Clone, Copy)]
+pub(crate) struct Admission<'a> {
+    pub(crate) layouts: &'a Layouts,
+    pub(crate) stamps: &'a Stamps,
+    pub(crate) now_ms: i64,
+}
+
+/// What becomes of an entity.
+pub(crate) enum Decision {
+    /// It becomes another.
+    Change(Box<Transition>),
+    /// It stays as it was read.
+    Unchanged(Option<OwnRow>),
+}
+
+/// A document of somebody, which may replace the fields of an entity that is there.
+#[derive(Clone, Copy)]
+struct Submission<'s> {
+    document: &'s Item,
+    before: Option<&'s Item>,
+    author: Author,
+}
+
+impl Decision {
+    fn change(key: &EntityKey, before: Option<OwnRow>, after: Option<Image>) -> Decision {
+        Decision::Change(Transition::new(key.clone(), before, after).into())
+    }
+
+    /// The same, with lists of references as they are.
+    fn trusted(self) -> Decision {
+        match self {
+            Decision::Change(change) => {
+                let references = References::Trusted;
+                Decision::Change(Box::new(Transition { references, ..*change }))
+            }
+            Decision::Unchanged(row) => Decision::Unchanged(row),
+        }
+    }
+}
+
+impl<'a> Admission<'a> {
+    /// What an intent means for an entity that is as it was read.
+    pub(crate) fn decide(
+        &self,
+        intent: &Intent,
+        before: Option<OwnRow>,
+    ) -> Result<Decision, Error> {
+        let key = intent.key();
+        match intent {
+            Intent::Create { document, author, .. } => match before {
+                Some(_) => Err(self.exists(key)),
+                None => self.create(key, document, *author),
+            },
+            Intent::Update { patch, expected, author, .. } => {
+                let before = self.at_version(key, before, expected.as_deref())?;
+                let fields = self.layouts.upgraded(before.clone()).fields;
+                let submission =
+                    Submission { document: patch, before: Some(&fields), author: *author };
+                let patched = self.patched(key, submission)?;
+                self.replace(before, &fields, patched)
+            }
+            Intent::Put { document, expected, author, .. } => {
+                let is_given = self.entity(key).id_source == IdSource::Given;
+                if before.is_none() && is_given && expected.is_none() {
+                    return self.create(key, document, *author);
+                }
+                let before = self.at_version(key, before, expected.as_deref())?;
+                let fields = self.layouts.upgraded(before.clone()).fields;
+                let submission = Submission { document, before: Some(&fields), author: *author };
+                let admitted = self.admitted(key, submission)?;
+                self.replace(before, &fields, admitted)
+            }
+            Intent::Import { document, existing, .. } => {
+                let decision = match before {
+                    Some(before) => self.import_over(before, document, *existing),
+                    None => self.create(key, document, Author::Service),
+                };
+                decision.map(Decision::trusted)
+            }
+            Intent::Delete { expected, .. } => {
+                let before = self.at_version(key, before, expected.as_deref())?;
+                Ok(Decision::change(key, Some(before), None))
+            }
+            Intent::Expire { .. } => match before {
+                Some(before) => Ok(Decision::change(key, Some(before), None)),
+                None => Ok(Decision::Unchanged(None)),
+            },
+        }
+    }
+
+    /// The row, if it is there and has the expected version.
+    pub(crate) fn at_version(
+        &self,
+        key: &EntityKey,
+        before: Option<OwnRow>,
+        expected: Option<&str>,
+    ) -> Result<OwnRow, Error> {
+        let before = before.ok_or_else(|| self.not_found(key))?;
+        match expected {
+            Some(expected) if expected != before.image.version => Err(Error::VersionMismatch {
+                entity: self.entity(key).name.clone(),
+                id: key.id.clone(),
+                found: before.image.version,
+            }),
+            Some(_) | None => Ok(before),
+        }
+    }
+
+    pub(crate) fn exists(&self, key: &EntityKey) -> Error {
+        Error::Exists { entity: self.entity(key).name.clone(), id: key.id.clone() }
+    }
+
+    fn not_found(&self, key: &EntityKey) -> Error {
+        Error::NotFound { entity: self.entity(key).name.clone(), id: key.id.clone() }
+    }
+
+    /// A new entity.
+    fn create(&self, key: &EntityKey, document: &Item, author: Author) -> Result<Decision, Error> {
+        let fields = self.admitted(key, Submission { document, before: None, author })?;
+        Ok(Decision::change(key, None, Some(self.image(key, fields)?)))
+    }
+
+    /// What an imported document means for an entity that is there: nothing if it says the same.
+    fn import_over(
+        &self,
+        before: OwnRow,
+        document: &Item,
+        existing: Existing,
+    ) -> Result<Decision, Error> {
+        let key = before.image.key.clone();
+        let old = self.layouts.upgraded(before.clone()).fields;
+        let mut document = document.clone();
+        for field in &self.entity(&key).fields {
+            // The moment of the first import, not that of this one.
+            if field.default == Some(DefaultValue::Now)
+                && !document.contains(&field.name)
+                && let Some(then) = old.get(&field.name)
+            {
+                document.insert(field.name.as_str(), then.clone());
+            }
+        }
+        let submission =
+            Submission { document: &document, before: Some(&old), author: Author::Service };
+        let fields = self.admitted(&key, submission)?;
+        match (self.replace(before, &old, fields)?, existing) {
+            (Decision::Change(_), Existing::Keep) => Err(self.exists(&key)),
+            (decision, Existing::Keep | Existing::Replace) => Ok(decision),
+        }
+    }
+
+    /// The same entity with other fields, or as it is if they are the same.
+    fn replace(&self, before: OwnRow, old: &Item, new: Item) -> Result<Decision, Error> {
+        if *old == new {
+            return Ok(Decision::Unchanged(Some(before)));
+        }
+        let key = before.image.key.clone();
+        self.check_tenant(&key, &new)?;
+        let after = self.image(&key, new)?;
+        Ok(Decision::change(&key, Some(before), Some(after)))
+    }
+
+    /// The fields of a document.
+    fn admitted(&self, key: &EntityKey, submission: Submission<'_>) -> Result<Item, Error> {
+        let Submission { document, before, author } = submission;
+        let entity = self.entity(key);
+        let document = self.with_tenant(key, document)?;
+        let admitted = match author {
+            Author::Service => entity.admit(&document, self.now_ms),
+            Author::Client => entity.admit_client(&document, before, self.now_ms),
+        };
+        admitted.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
+    }
+
+    /// The fields of an entity after a patch.
+    fn patched(&self, key: &EntityKey, submission: Submission<'_>) -> Result<Item, Error> {
+        let Submission { document: patch, before, author } = submission;
+        let (entity, none) = (self.entity(key), Item::default());
+        let fields = before.unwrap_or(&none);
+        let patched = match author {
+            Author::Service => entity.admit_patch(fields, patch),
+            Author::Client => entity.admit_client_patch(fields, patch),
+        };
+        patched.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
+    }
+
+    /// The image of an entity with these fields, and a version of its own.
+    fn image(&self, key: &EntityKey, fields: Item) -> Result<Image, Error> {
+        let (bytes, bytes_max) = (fields.size(), FIELDS_BYTES_MAX);
+        if bytes > bytes_max {
+            let entity = self.entity(key).name.clone();
+            return Err(Error::EntityTooLarge { entity, bytes, bytes_max });
+        }
+        Ok(Image { key: key.clone(), version: self.stamps.next()?, number: None, fields })
+    }
+
+    /// The document with the tenant field of the key; a document need not name it.
+    fn with_tenant(&self, key: &EntityKey, document: &Item) -> Result<Item, Error> {
+        let mut document = document.clone();
+        if let Some(name) = self.tenant_field(key)
+            && let Some(tenant) = &key.tenant
+            && !document.contains(name)
+        {
+            document.insert(name, tenant.clone());
+        }
+        self.check_tenant(key, &document)?;
+        Ok(document)
+    }
+
+    /// An entity never goes to another tenant.
+    fn check_tenant(&self, key: &EntityKey, fields: &Item) -> Result<(), Error> {
+        let Some(name) = self.tenant_field(key) else { return Ok(()) };
+        if fields.get(name) == key.tenant.as_ref() {
+            return Ok(());
+        }
+        let entity = self.entity(key).name.clone();
+        Err(Error::Tenant { entity, problem: TenantProblem::Other })
+    }
+
+    fn tenant_field(&self, key: &EntityKey) -> Option<&'a str> {
+        let entity = self.entity(key);
+        match entity.tenancy {
+            Tenancy::Own(field) => Some(entity.field(field).name.as_str()),
+            Tenancy::Shared | Tenancy::Inherited(_) => None,
+        }
+    }
+
+    fn entity(&self, key: &EntityKey) -> &'a Entity {
+        self.layouts.current.model().entity(key.entity)
+    }
+}

@@ -1,0 +1,105 @@
+//! What one call of the write path works with: the store, the table, the layouts and the time. The
+//! pure parts are made from it, and get what they need without the store.
+
+use keyloom_model::{EntityKey, OwnRow, RowKey};
+use keyloom_query::Reader;
+use keyloom_store::{Store, TableName};
+
+use super::admit::Admission;
+use super::commit::{Outcome, commit};
+use super::plan::Planner;
+use super::{ReferenceRules, TombstoneChange, Transition};
+use crate::background::Running;
+use crate::error::Error;
+use crate::ordinals::Ordinals;
+use crate::schema::Layouts;
+use crate::stamp::Stamps;
+
+/// What writing needs, for one call.
+#[derive(Clone, Copy)]
+pub(crate) struct WriteContext<'a> {
+    pub(crate) store: &'a dyn Store,
+    pub(crate) table: &'a TableName,
+    pub(crate) layouts: &'a Layouts,
+    pub(crate) stamps: &'a Stamps,
+    pub(crate) ordinals: &'a Ordinals,
+    pub(crate) running: &'a Running,
+    pub(crate) now_ms: i64,
+}
+
+impl<'a> WriteContext<'a> {
+    pub(crate) fn reader(&self) -> Reader<'a> {
+        Reader {
+            store: self.store,
+            table: self.table,
+            layout: &self.layouts.current,
+            now_ms: self.now_ms,
+        }
+    }
+
+    pub(crate) fn admission(&self) -> Admission<'a> {
+        Admission { layouts: self.layouts, stamps: self.stamps, now_ms: self.now_ms }
+    }
+
+    pub(crate) fn references(&self) -> ReferenceRules<'a> {
+        ReferenceRules { layout: &self.layouts.current }
+    }
+
+    /// Plans by what is known about deletions: the tombstones of those that are called off mean
+    /// nothing.
+    pub(crate) fn planner<'p>(&self, called_off: &'p [String]) -> Planner<'p>
+    where
+        'a: 'p,
+    {
+        Planner {
+            layouts: self.layouts,
+            table: self.table,
+            adds_numbers: self.store.adds_numbers(),
+            now_ms: self.now_ms,
+            called_off,
+        }
+    }
+
+    /// The key of an entity's own row.
+    pub(crate) fn own_key(&self, key: &EntityKey) -> RowKey {
+        self.layouts.current.own_key(key)
+    }
+
+    /// Whether its time has come.
+    pub(crate) fn is_expired(&self, row: &OwnRow) -> bool {
+        self.reader().has_expired(&row.image)
+    }
+
+    /// The same entity, written under the layout of today and with other tombstones.
+    pub(crate) async fn rewritten(
+        &self,
+        row: OwnRow,
+        tombstones: TombstoneChange,
+    ) -> Result<Transition, Error> {
+        let after = Some(self.layouts.upgraded(row.clone()));
+        let mut transition = Transition::new(row.image.key.clone(), Some(row), after);
+        transition.tombstones = tombstones;
+        self.assign_ordinal(&mut transition).await?;
+        Ok(transition)
+    }
+
+    /// Gives an entity the ordinal that it should have and has not.
+    pub(crate) async fn assign_ordinal(&self, transition: &mut Transition) -> Result<(), Error> {
+        let Some(after) = &mut transition.after else { return Ok(()) };
+        let EntityKey { entity, tenant, .. } = &after.key;
+        if after.number.is_none() && self.layouts.current.model().entity(*entity).is_numbered() {
+            let row = self.layouts.current.numbers_key(*entity, tenant.as_ref());
+            after.number = Some(self.ordinals.next(self.store, self.table, &row).await?);
+        }
+        Ok(())
+    }
+
+    /// Plans transitions that are complete, and commits them.
+    pub(crate) async fn commit(
+        &self,
+        transitions: &[Transition],
+        called_off: &[String],
+    ) -> Result<Outcome, Error> {
+        commit(self.store, self.planner(called_off).plan(transitions)?).await
+    }
+}

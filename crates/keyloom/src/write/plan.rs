@@ -1,0 +1,408 @@
+//! From transitions to the difference that one transaction writes: rows(after) − rows(before), with
+//! postings and counters. The only place where derived rows become writes. Pure: it reads nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyloom_model::attribute::{DELETION, OWNER, PARTITION, PENDING, REVISION, VERSION};
+use keyloom_model::{EntityId, EntityKey, FieldId, Image, OwnRow, Pending, Reason, Row, RowKey};
+use keyloom_query::{DeletionState, deletion_key};
+use keyloom_store::{
+    Check, Delete, Membership, OnFailure, Put, SetChange, SetName, TableName, TransactAction,
+};
+use keyloom_value::{Comparison, Condition, Item, Path, Value};
+
+use super::counters::Counters;
+use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
+use super::transition::{References, TombstoneChange, Tombstones, Transition};
+use super::write_set::Footprint;
+use crate::error::Error;
+use crate::schema::Layouts;
+
+/// Makes differences.
+pub(crate) struct Planner<'a> {
+    pub(crate) layouts: &'a Layouts,
+    pub(crate) table: &'a TableName,
+    /// Whether the store adds to counters, so that they take no actions.
+    pub(crate) adds_numbers: bool,
+    pub(crate) now_ms: i64,
+    /// Deletions that are known to be called off: their tombstones mean nothing.
+    pub(crate) called_off: &'a [String],
+}
+
+/// A transition, and the tombstones that its entity has afterwards.
+struct Step<'t> {
+    transition: &'t Transition,
+    tombstones: Tombstones,
+}
+
+/// Rows of one side of all transitions, by key.
+type Rows<'t> = BTreeMap<RowKey, (Row, &'t Transition)>;
+
+impl Planner<'_> {
+    /// The difference that makes all transitions happen together.
+    ///
+    /// # Errors
+    ///
+    /// If two of them want the same unique value, or one refers to what another deletes, or a key
+    /// is too long.
+    pub(crate) fn plan(&self, transitions: &[Transition]) -> Result<Difference, Error> {
+        let steps = transitions.iter();
+        let steps = steps
+            .map(|transition| Step { transition, tombstones: self.tombstones_after(transition) });
+        let steps: Vec<Step<'_>> = steps.collect();
+        let mut actions = self.rows(&steps)?;
+        actions.extend(self.check_targets(transitions)?);
+        actions.extend(self.check_undecided(&steps));
+        let (postings, counters) = (self.postings(&steps)?, self.counters(&steps)?);
+        Ok(Difference { actions, postings, counters })
+    }
+
+    /// The same for a whole transaction: what it has only read must still be what was read.
+    pub(crate) fn plan_transaction(&self, footprint: &Footprint) -> Result<Difference, Error> {
+        let mut difference = self.plan(footprint.writes.transitions())?;
+        for row in &footprint.reads {
+            let key = self.layouts.current.own_key(&row.image.key);
+            if footprint.writes.get(&key).is_none() {
+                self.check_unchanged(&key, row, &mut difference.actions);
+            }
+        }
+        Ok(difference)
+    }
+
+    /// Transitions in parts, each of which goes into one transaction with so many other actions. What
+    /// cannot be planned together is left to be tried one by one.
+    pub(crate) fn batches<'t>(
+        &self,
+        transitions: &'t [Transition],
+        others: usize,
+    ) -> Vec<&'t [Transition]> {
+        let fits = |some: &[Transition]| self.plan(some).is_ok_and(|plan| plan.fits(others));
+        let (mut batches, mut rest) = (vec![], transitions);
+        while !rest.is_empty() {
+            let mut length = rest.len().min(ACTIONS_MAX);
+            while length > 1 && !fits(&rest[..length]) {
+                length /= 2;
+            }
+            let (batch, after) = rest.split_at(length);
+            batches.push(batch);
+            rest = after;
+        }
+        batches
+    }
+
+    /// The rows that come, go and change.
+    fn rows(&self, steps: &[Step<'_>]) -> Result<Vec<PlannedAction>, Error> {
+        let (before, after) = (self.rows_before(steps)?, self.rows_after(steps)?);
+        let gone = before.iter().filter(|(key, _)| !after.contains_key(key));
+        let mut actions: Vec<PlannedAction> =
+            gone.map(|(_, (row, transition))| self.delete(row, transition)).collect();
+        for (key, (row, transition)) in after {
+            let old = before.get(&key).map(|(row, _)| row);
+            actions.extend(self.put(row, old, transition));
+        }
+        Ok(actions)
+    }
+
+    fn rows_before<'t>(&self, steps: &[Step<'t>]) -> Result<Rows<'t>, Error> {
+        let mut before = Rows::new();
+        for Step { transition, .. } in steps {
+            let Some(old) = &transition.before else { continue };
+            for row in self.layouts.rows_before(old)? {
+                before.insert(row.key.clone(), (row, *transition));
+            }
+        }
+        Ok(before)
+    }
+
+    fn rows_after<'t>(&self, steps: &[Step<'t>]) -> Result<Rows<'t>, Error> {
+        let mut after = Rows::new();
+        for Step { transition, tombstones } in steps {
+            let Some(new) = &transition.after else { continue };
+            for mut row in self.layouts.current.rows_with(new, &tombstones.pending)? {
+                // The own row and its copy say of an entity what it is.
+                let deletion = tombstones.deletion.as_deref();
+                if let Some(deletion) = deletion.filter(|_| row.item.contains(VERSION)) {
+                    row.item.insert(DELETION, deletion);
+                }
+                let reason = row.reason;
+                let Some((_, other)) = after.insert(row.key.clone(), (row, *transition)) else {
+                    continue;
+                };
+                return Err(match reason {
+                    Reason::Guard(unique) => {
+                        let by = (other.key != transition.key).then_some(&other.key);
+                        self.layouts.taken(new.key.entity, unique, by)
+                    }
+                    Reason::Own | Reason::Link(_) | Reason::Entry => {
+                        Error::SameTwice { id: new.key.id.clone() }
+                    }
+                });
+            }
+        }
+        Ok(after)
+    }
+
+    /// Removes a row that is not there after the change.
+    fn delete(&self, row: &Row, transition: &Transition) -> PlannedAction {
+        let delete = Delete::new(self.table, row.key.to_item());
+        match row.reason {
+            Reason::Own => {
+                let delete = delete.when(unchanged(transition));
+                PlannedAction::or_changed(TransactAction::Delete(delete))
+            }
+            Reason::Guard(_) => {
+                let mine = Condition::missing(PARTITION).or(owned_by(row));
+                let on_conflict = OnConflict::NotMine { owner: transition.key.clone() };
+                PlannedAction { action: TransactAction::Delete(delete.when(mine)), on_conflict }
+            }
+            // The own row's condition stands for it.
+            Reason::Link(_) | Reason::Entry => {
+                PlannedAction::or_changed(TransactAction::Delete(delete))
+            }
+        }
+    }
+
+    /// Writes a row that is there after the change; nothing if it is there already.
+    fn put(&self, row: Row, old: Option<&Row>, transition: &Transition) -> Option<PlannedAction> {
+        let is_there = old.is_some_and(|old| old.item == row.item);
+        match row.reason {
+            Reason::Own => {
+                let put = Put::new(self.table, row.item).when(unchanged(transition));
+                Some(PlannedAction::or_changed(TransactAction::Put(put)))
+            }
+            Reason::Guard(_) | Reason::Link(_) | Reason::Entry if is_there => None,
+            Reason::Guard(unique) => {
+                // Another entity of the same transaction may give it up.
+                let free = Condition::missing(PARTITION).or(owned_by(old.unwrap_or(&row)));
+                let mut put = Put::new(self.table, row.item).when(free);
+                put.on_failure = OnFailure::ReturnItem;
+                let on_conflict =
+                    OnConflict::UniqueViolation { by: transition.key.clone(), unique };
+                Some(PlannedAction { action: TransactAction::Put(put), on_conflict })
+            }
+            // The own row's condition stands for it.
+            Reason::Link(_) | Reason::Entry => {
+                Some(PlannedAction::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
+            }
+        }
+    }
+
+    /// The posting lists that entities join and leave.
+    fn postings(&self, steps: &[Step<'_>]) -> Result<Vec<SetChange>, Error> {
+        let mut changes: BTreeMap<(SetName, Membership), Vec<u64>> = BTreeMap::new();
+        let mut note = |(set, ordinal), becomes| {
+            changes.entry((set, becomes)).or_default().push(ordinal);
+        };
+        for Step { transition, tombstones } in steps {
+            let before = transition.before.as_ref().map(|row| self.layouts.sets_before(row));
+            let mut before = BTreeSet::from_iter(before.transpose()?.unwrap_or_default());
+            let after = transition.after.as_ref();
+            let after = after.map(|new| self.layouts.sets_after(new, &tombstones.pending));
+            for posting in after.transpose()?.unwrap_or_default() {
+                if !before.remove(&posting) {
+                    note(posting, Membership::In);
+                }
+            }
+            before.into_iter().for_each(|posting| note(posting, Membership::Out));
+        }
+        let change = |((set, becomes), ordinals)| SetChange {
+            table: self.table.clone(),
+            set,
+            ordinals,
+            becomes,
+        };
+        Ok(changes.into_iter().map(change).collect())
+    }
+
+    /// What the transitions together add to counters.
+    fn counters(&self, steps: &[Step<'_>]) -> Result<Counters, Error> {
+        let mut counters = Counters::new(self.table, !self.adds_numbers);
+        for Step { transition, tombstones } in steps {
+            let before = transition.before.as_ref().map(|row| self.layouts.counters_before(row));
+            let before = before.transpose()?.unwrap_or_default();
+            if let Some(new) = &transition.after {
+                let after = self.layouts.counters_after(new, &tombstones.pending)?;
+                // What it has added to before stays where it is.
+                for counter in &after {
+                    let room = self.layouts.current.check_room(new.key.entity, counter);
+                    room.or_else(|error| before.contains(counter).then_some(()).ok_or(error))?;
+                }
+                counters.add(after, 1);
+            }
+            counters.add(before, -1);
+        }
+        Ok(counters)
+    }
+
+    /// The tombstones of deletions that an entity has after a change.
+    fn tombstones_after(&self, transition: &Transition) -> Tombstones {
+        let Some(before) = &transition.before else {
+            return match &transition.tombstones {
+                TombstoneChange::Set(tombstones) => tombstones.clone(),
+                TombstoneChange::Drop | TombstoneChange::Keep => {
+                    Tombstones { deletion: None, pending: Pending::NONE }
+                }
+            };
+        };
+        let is_same = |field: &str| {
+            let after = transition.after.as_ref().and_then(|after| after.fields.get(field));
+            after.is_some() && after == before.image.fields.get(field)
+        };
+        let is_called_off = |by: &str| self.called_off.iter().any(|deletion| deletion == by);
+        let kept = before.pending.clone();
+        match &transition.tombstones {
+            TombstoneChange::Set(tombstones) => tombstones.clone(),
+            TombstoneChange::Drop => {
+                let kept = kept.only_fields();
+                let pending = kept.fields_if(|field, by| is_same(field) && !is_called_off(by));
+                Tombstones { deletion: None, pending }
+            }
+            TombstoneChange::Keep => Tombstones {
+                deletion: before.deletion.clone(),
+                pending: kept.fields_if(|field, _| is_same(field)),
+            },
+        }
+    }
+
+    /// Whoever changes an entity and sees a reference that a deletion is about to clear, checks that
+    /// it has not happened.
+    fn check_undecided(&self, steps: &[Step<'_>]) -> Vec<PlannedAction> {
+        let mut deletions = BTreeSet::new();
+        for Step { transition, tombstones } in steps {
+            if transition.tombstones == TombstoneChange::Drop && transition.after.is_some() {
+                let pending = tombstones.pending.deletions();
+                deletions.extend(pending.into_iter().map(str::to_owned));
+            }
+        }
+        let check = |deletion: String| {
+            let state = Path::from(DeletionState::ATTRIBUTE);
+            let check = Check {
+                table: self.table.clone(),
+                key: deletion_key(&deletion).to_item(),
+                condition: Condition::equal(state, DeletionState::Marking.to_value()),
+                on_failure: OnFailure::Nothing,
+            };
+            PlannedAction::or_changed(TransactAction::Check(check))
+        };
+        deletions.into_iter().map(check).collect()
+    }
+
+    /// Checks that an entity is still what was read.
+    fn check_unchanged(&self, key: &RowKey, row: &OwnRow, actions: &mut Vec<PlannedAction>) {
+        let key = key.to_item();
+        let mut checks = actions.iter_mut().filter_map(|planned| match &mut planned.action {
+            TransactAction::Check(check) => Some(check),
+            TransactAction::Put(_) | TransactAction::Update(_) | TransactAction::Delete(_) => None,
+        });
+        // Another one may refer to it: then it is checked already, for being there.
+        if let Some(check) = checks.find(|check| check.key == key) {
+            check.condition = check.condition.clone().and(as_read(row));
+            return;
+        }
+        let (table, condition) = (self.table.clone(), as_read(row));
+        let check = Check { table, key, condition, on_failure: OnFailure::Nothing };
+        actions.push(PlannedAction::or_changed(TransactAction::Check(check)));
+    }
+
+    /// Checks that everything that is newly referred to is there to stay.
+    fn check_targets(&self, transitions: &[Transition]) -> Result<Vec<PlannedAction>, Error> {
+        let mut checks: BTreeMap<RowKey, PlannedAction> = BTreeMap::new();
+        for transition in transitions {
+            let Some(after) = &transition.after else { continue };
+            for (field, target) in self.new_targets(transition, after) {
+                let gone = || self.layouts.target_gone(&after.key, field, &target);
+                match transitions.iter().find(|other| other.key == target) {
+                    Some(other) if other.after.is_some() => {}
+                    Some(_) => return Err(gone()),
+                    None => {
+                        let key = self.layouts.current.own_key(&target);
+                        let check = self.is_there(&key, &target);
+                        let owner = after.key.clone();
+                        let on_conflict = OnConflict::TargetGone { owner, field, target };
+                        let action = TransactAction::Check(check);
+                        checks.insert(key, PlannedAction { action, on_conflict });
+                    }
+                }
+            }
+        }
+        Ok(checks.into_values().collect())
+    }
+
+    fn new_targets(&self, transition: &Transition, after: &Image) -> Vec<(FieldId, EntityKey)> {
+        let (before, references) = (transition.before.as_ref(), transition.references);
+        let layout = &self.layouts.current;
+        let entity = layout.model().entity(after.key.entity);
+        let target = |(field, target, id): (FieldId, EntityId, &str)| {
+            let tenant = after.key.tenant.clone().filter(|_| layout.has_tenant(target));
+            (field, EntityKey { entity: target, tenant, id: id.to_owned() })
+        };
+        let linked = layout.links(after.key.entity).iter().filter_map(|link| {
+            let name = &entity.field(link.field).name;
+            let id = after.fields.get(name)?;
+            let unchanged = before.is_some_and(|old| old.image.fields.get(name) == Some(id));
+            (!unchanged).then_some((link.field, link.target, id.as_s()?))
+        });
+        // What a list had before may be gone, and stays in it.
+        let listed = entity.reference_lists().filter(|_| references == References::Checked);
+        let listed = listed.flat_map(|(field, target)| {
+            let name = &entity.field(field).name;
+            let old = before.map(|old| elements(&old.image.fields, name)).unwrap_or_default();
+            let new = elements(&after.fields, name).iter().filter(move |id| !old.contains(id));
+            new.filter_map(move |id| Some((field, target, id.as_s()?)))
+        });
+        linked.chain(listed).map(target).collect()
+    }
+
+    /// It is there, no deletion is about to take it, and it has not expired.
+    fn is_there(&self, key: &RowKey, target: &EntityKey) -> Check {
+        let mut unmarked = Condition::missing(DELETION);
+        for deletion in self.called_off {
+            let deletion = Value::from(deletion.as_str());
+            unmarked = unmarked.or(Condition::equal(Path::from(DELETION), deletion));
+        }
+        let mut condition = Condition::exists(PARTITION).and(unmarked);
+        let entity = self.layouts.current.model().entity(target.entity);
+        if let Some(field) = entity.expires {
+            let field = Path::from(entity.field(field).name.as_str());
+            let later =
+                Condition::compare(field.clone(), Comparison::Greater, Value::from(self.now_ms));
+            condition = condition.and(Condition::missing(field).or(later));
+        }
+        let table = self.table.clone();
+        Check { table, key: key.to_item(), condition, on_failure: OnFailure::Nothing }
+    }
+}
+
+/// The elements of a list; none if it is absent.
+fn elements<'f>(fields: &'f Item, name: &str) -> &'f [Value] {
+    match fields.get(name) {
+        Some(Value::L(elements)) => elements,
+        _ => &[],
+    }
+}
+
+/// The own row of a transition is what was read, or not there if it was not.
+fn unchanged(transition: &Transition) -> Condition {
+    transition.before.as_ref().map_or_else(|| Condition::missing(PARTITION), as_read)
+}
+
+/// The own row is exactly what was read: version, revision and tombstones tell.
+pub(crate) fn as_read(row: &OwnRow) -> Condition {
+    let tombstone = match &row.deletion {
+        None => Condition::missing(DELETION),
+        Some(deletion) => Condition::equal(Path::from(DELETION), Value::from(deletion.as_str())),
+    };
+    let pending = match row.pending.is_empty() {
+        true => Condition::missing(PENDING),
+        false => Condition::equal(Path::from(PENDING), row.pending.to_value()),
+    };
+    Condition::equal(Path::from(VERSION), Value::from(row.image.version.as_str()))
+        .and(Condition::equal(Path::from(REVISION), Value::from(u64::from(row.revision))))
+        .and(tombstone)
+        .and(pending)
+}
+
+fn owned_by(row: &Row) -> Condition {
+    let owner = row.item.get(OWNER).cloned().unwrap_or(Value::Null);
+    Condition::equal(Path::from(OWNER), owner)
+}

@@ -1,0 +1,172 @@
+//! Reads an entity as it is once nothing is in its way any more: a deletion that has not happened is
+//! called off; what one has taken that has happened is removed; what has expired is deleted. So
+//! reading for a write can take transactions of its own, which are those of `background`.
+
+use keyloom_model::attribute::OWNER;
+use keyloom_model::{EntityKey, OwnRow};
+use keyloom_query::DeletionState;
+use keyloom_value::Value;
+
+use super::commit::UniqueConflict;
+use super::{ATTEMPTS_MAX, AttemptState, DeletionRecord, Intent, WriteContext};
+use crate::background::{call_off, clear_references, expire_entity, finish_entity};
+use crate::error::Error;
+
+/// How often in a row a guard may be met whose owner does not have the value any more.
+const OWNERLESS_MAX: usize = 8;
+
+/// What to do about an entity that is hidden: a deletion has taken it, and has not removed it yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// Remove it, so that its id and its unique values are free.
+    Finish,
+    /// It is not there.
+    Leave,
+}
+
+/// Reads entities that nothing is in the way of any more.
+pub(crate) struct SettledReader<'a> {
+    ctx: WriteContext<'a>,
+}
+
+impl<'a> SettledReader<'a> {
+    pub(crate) fn new(ctx: WriteContext<'a>) -> SettledReader<'a> {
+        SettledReader { ctx }
+    }
+
+    /// What an intent is about, as it is now: a row that is there to stay, or none.
+    pub(crate) async fn read_for(
+        &self,
+        intent: &Intent,
+        state: &mut AttemptState,
+    ) -> Result<Option<OwnRow>, Error> {
+        let key = intent.key();
+        let hidden = match intent {
+            // It is not there any more; whoever clears it is at it.
+            Intent::Expire { .. } | Intent::Update { .. } | Intent::Delete { .. } => Hidden::Leave,
+            Intent::Create { .. } | Intent::Put { .. } | Intent::Import { .. } => Hidden::Finish,
+        };
+        let Some(row) = self.read_with(key, state, hidden).await? else { return Ok(None) };
+        if !self.ctx.is_expired(&row) {
+            return Ok(Some(row));
+        }
+        match intent {
+            Intent::Expire { .. } => Ok(Some(row)),
+            Intent::Update { .. } | Intent::Delete { .. } => Ok(None),
+            Intent::Create { .. } | Intent::Put { .. } | Intent::Import { .. } => {
+                expire_entity(&self.ctx, key).await.map_err(|error| match error {
+                    // It has expired, but a reference holds it.
+                    Error::InUse { .. } => self.ctx.admission().exists(key),
+                    error => error,
+                })?;
+                self.read(key, state).await
+            }
+        }
+    }
+
+    /// An entity's own row, once no deletion is in the way.
+    pub(crate) async fn read(
+        &self,
+        key: &EntityKey,
+        state: &mut AttemptState,
+    ) -> Result<Option<OwnRow>, Error> {
+        self.read_with(key, state, Hidden::Finish).await
+    }
+
+    pub(crate) async fn read_with(
+        &self,
+        key: &EntityKey,
+        state: &mut AttemptState,
+        hidden: Hidden,
+    ) -> Result<Option<OwnRow>, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(row) = self.ctx.reader().get_any(key).await? else { return Ok(None) };
+            let deletion = row.deletion.as_ref().filter(|deletion| !state.is_settled(deletion));
+            let Some(deletion) = deletion.map(DeletionRecord::new) else {
+                if self.clear_taken_references(&row, state).await? {
+                    return Ok(Some(row));
+                }
+                continue;
+            };
+            match self.ctx.reader().deletion_state(deletion.id()).await? {
+                None | Some(DeletionState::CalledOff) => {
+                    state.called_off.push(deletion.id().to_owned());
+                }
+                Some(DeletionState::Marking) => {
+                    if call_off(&self.ctx, &deletion).await? {
+                        state.called_off.push(deletion.id().to_owned());
+                    }
+                }
+                Some(DeletionState::Sweeping) => match hidden {
+                    Hidden::Finish => Box::pin(finish_entity(&self.ctx, &deletion, key)).await?,
+                    Hidden::Leave => return Ok(None),
+                },
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Clears the references of an entity that deletions have taken which have happened. False if
+    /// its row is to be read again. Deletions that have not happened are left alone: whoever writes
+    /// the entity keeps their tombstones on its references.
+    async fn clear_taken_references(
+        &self,
+        row: &OwnRow,
+        state: &mut AttemptState,
+    ) -> Result<bool, Error> {
+        for (_, deletion) in row.pending.fields() {
+            if state.is_settled(deletion) {
+                continue;
+            }
+            match self.ctx.reader().deletion_state(deletion).await? {
+                None | Some(DeletionState::CalledOff) => {
+                    state.called_off.push(deletion.to_owned());
+                }
+                Some(DeletionState::Marking) => {}
+                Some(DeletionState::Sweeping) => {
+                    let deletion = DeletionRecord::new(deletion);
+                    clear_references(&self.ctx, &deletion, &row.image.key).await?;
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// A unique value is taken. If its owner is only not gone yet, it goes now; otherwise that is
+    /// the answer.
+    pub(crate) async fn make_room(
+        &self,
+        conflict: UniqueConflict,
+        state: &mut AttemptState,
+    ) -> Result<(), Error> {
+        let UniqueConflict { by, unique, guard } = conflict;
+        let layouts = self.ctx.layouts;
+        let owner = guard.as_ref().and_then(|guard| guard.get(OWNER)).and_then(Value::as_b);
+        let owner = owner.and_then(|partition| layouts.current.entity_key(partition));
+        if let Some(owner) = owner
+            && let Some(row) = self.read(&owner, state).await?
+        {
+            if self.ctx.is_expired(&row) {
+                return expire_entity(&self.ctx, &owner).await.map_err(|error| match error {
+                    // It has expired, but a reference holds it, and it its value.
+                    Error::InUse { .. } => layouts.taken(by.entity, unique, Some(&owner)),
+                    error => error,
+                });
+            }
+            let implied = layouts.rows_before(&row)?;
+            if implied.iter().any(|row| Some(&row.item) == guard.as_ref()) {
+                return Err(layouts.taken(by.entity, unique, Some(&owner)));
+            }
+        }
+        // It gave the value up meanwhile. That it always does so is not a matter of chance.
+        state.ownerless += 1;
+        if state.ownerless < OWNERLESS_MAX {
+            return Ok(());
+        }
+        let entity = &layouts.current.model().entity(by.entity).name;
+        let unique = layouts.current.unique_name(by.entity, unique);
+        let what = format!("A value of the unique `{unique}` of `{entity}` is guarded for nobody.");
+        Err(Error::damaged(what))
+    }
+}
