@@ -8,12 +8,12 @@ use keyloom_model::Group;
 use keyloom_store::Members;
 use keyloom_value::{KeyBytes, Value};
 
-use crate::combine::Combiner;
 use crate::cut::Turn;
 use crate::facets::Prefix;
 use crate::hidden::Hidden;
 use crate::matched::Choice;
-use crate::plan::Node;
+use crate::nodes::{Node, Outline, PostingRows, Search, Step};
+use crate::posting_list::{PostingList, PostingOwner, text_of};
 use crate::{Budget, Error, Filter, ListRequest, ReadCost, Reader};
 
 /// As many combinations of facets as are told one by one.
@@ -76,17 +76,17 @@ struct List {
 }
 
 impl Known {
-    fn size(&self, name: &KeyBytes) -> u64 {
-        self.0.get(name).map_or(0, |list| list.size)
+    fn size(&self, list: &PostingList) -> u64 {
+        self.0.get(&list.name).map_or(0, |list| list.size)
     }
 
-    fn sizes(&self, names: &[KeyBytes]) -> Vec<u64> {
-        names.iter().map(|name| self.size(name)).collect()
+    fn sizes(&self, lists: &[PostingList]) -> Vec<u64> {
+        lists.iter().map(|list| self.size(list)).collect()
     }
 
     /// How many are in all of some lists, if that is known.
-    fn in_all(&self, names: &[KeyBytes]) -> Option<u64> {
-        let mut lists = names.iter().map(|name| self.0.get(name)?.all.as_ref());
+    fn in_all(&self, lists: &[PostingList]) -> Option<u64> {
+        let mut lists = lists.iter().map(|list| self.0.get(&list.name)?.all.as_ref());
         let mut members = lists.next()??.clone();
         for list in lists {
             members.and(list?);
@@ -118,12 +118,12 @@ impl Reader<'_> {
         let direction = Turn::On.of(request.direction);
         let budget = request.budget;
         let hidden = &Hidden::default();
-        let mut combiner = Combiner { reader: self, direction, budget, hidden, cost: &mut cost };
-        let choice = combiner.choose(request).await?;
+        let mut search = Search { reader: self, direction, budget, hidden, cost: &mut cost };
+        let choice = search.choose(request).await?;
         let (mut known, mut planned) = (Known::default(), vec![]);
-        choice.node().iter().for_each(|node| node.names(&mut planned));
-        combiner.learn(&planned, &mut known).await?;
-        let one_by_one = combiner.one_by_one(request, &planned, &mut known).await?;
+        choice.node().iter().for_each(|node| node.posting_lists(&mut planned));
+        search.learn(&planned, &mut known).await?;
+        let one_by_one = search.one_by_one(request, &planned, &mut known).await?;
         let limit = request.limit;
         let leaf = |step: String| Plan { step, members: None, parts: vec![] };
         let plan = match &choice {
@@ -132,36 +132,36 @@ impl Reader<'_> {
             Choice::Walk(Some(node)) => Plan {
                 step: format!("walk along {list}, look at each, until {limit} match"),
                 members: None,
-                parts: vec![self.tree(request, node, &known)],
+                parts: vec![self.tree(request, &node.outline(), &known)],
             },
             Choice::Merge(_, prefixes, node) => Plan {
                 step: format!(
                     "merge what of {list} has each of these facets until {limit} are found"
                 ),
                 members: None,
-                parts: self.combinations(request, prefixes, node.as_ref().zip(Some(&known))),
+                parts: self.combinations(request, prefixes, node.as_deref().zip(Some(&known))),
             },
             Choice::Sift(node, _) => Plan {
                 step: format!("walk along {list}, look at what matches, until {limit} are found"),
                 members: None,
-                parts: vec![self.tree(request, node, &known)],
+                parts: vec![self.tree(request, &node.outline(), &known)],
             },
             Choice::Numbers(node) => Plan {
                 step: format!(
                     "go through what matches in order of creation until {limit} are found"
                 ),
                 members: None,
-                parts: vec![self.tree(request, node, &known)],
+                parts: vec![self.tree(request, &node.outline(), &known)],
             },
             Choice::Column(node) => Plan {
                 step: format!("take the first {limit} that match in the order of {list}"),
                 members: None,
-                parts: vec![self.tree(request, node, &known)],
+                parts: vec![self.tree(request, &node.outline(), &known)],
             },
             Choice::Sort(node, few) => Plan {
                 step: format!("take the {} that match and sort them as {list} is", few.len()),
                 members: None,
-                parts: vec![self.tree(request, node, &known)],
+                parts: vec![self.tree(request, &node.outline(), &known)],
             },
         };
         Ok(Explanation { plan, bound: request.budget, one_by_one })
@@ -172,7 +172,7 @@ impl Reader<'_> {
         &self,
         request: &ListRequest,
         prefixes: &[Prefix],
-        node: Option<(&Node, &Known)>,
+        node: Option<(&dyn Node, &Known)>,
     ) -> Vec<Plan> {
         let leaf = |step: String| Plan { step, members: None, parts: vec![] };
         let entity = self.layout.model().entity(request.entity);
@@ -190,81 +190,41 @@ impl Reader<'_> {
         {
             parts.push(leaf(format!("and {more} more")));
         }
-        parts.extend(node.map(|(node, known)| self.tree(request, node, known)));
+        parts.extend(node.map(|(node, known)| self.tree(request, &node.outline(), known)));
         parts
     }
 
-    fn tree(&self, request: &ListRequest, node: &Node, known: &Known) -> Plan {
-        let all =
-            |nodes: &[Node]| nodes.iter().map(|node| self.tree(request, node, known)).collect();
-        match node {
-            Node::Nothing => Plan { step: "nobody".to_owned(), members: Some(0), parts: vec![] },
-            Node::Group { name, .. } => Plan {
-                step: self.in_words(request, name.as_bytes()),
-                members: Some(known.size(name)),
-                parts: vec![],
-            },
-            Node::Any(nodes) => {
-                Plan { step: "any of".to_owned(), members: None, parts: all(nodes) }
-            }
-            Node::All(with, without) => {
-                let mut parts: Vec<Plan> = all(with);
-                if !without.is_empty() {
-                    let step = "in none of".to_owned();
-                    parts.push(Plan { step, members: None, parts: all(without) });
-                }
-                Plan { step: "in all of, the rarest first".to_owned(), members: None, parts }
-            }
-        }
-    }
-
-    /// The name of a group as people say it.
-    fn in_words(&self, request: &ListRequest, name: &[u8]) -> String {
-        let parts = KeyBytes::decode(name).unwrap_or_default();
-        let texts: Vec<String> = parts.iter().map(text_of).collect();
+    fn tree(&self, request: &ListRequest, outline: &Outline, known: &Known) -> Plan {
         let entity = self.layout.model().entity(request.entity);
-        let (letter, rest) = match texts.split_first() {
-            Some((letter, rest)) => (letter.as_str(), rest),
-            None => return String::new(),
+        let (step, members) = match &outline.step {
+            Step::Read { list, .. } => (list.describe(entity), Some(known.size(list))),
+            Step::Combine(words) => ((*words).to_owned(), None),
         };
-        // After the entity, and the tenant if there is one.
-        let at = 1 + usize::from(request.tenant.is_some());
-        match (letter, rest) {
-            ("t", [.., _, key, value]) => format!("the tag `{key}:{value}`"),
-            ("k", [.., key]) => format!("any tag `{key}`"),
-            ("f", [.., field, value]) => format!("`{field}` is `{value}`"),
-            ("c", rest) => {
-                let rest = rest.get(at + 1..).unwrap_or_default();
-                let (keys, values) = rest.split_at(rest.len() / 2);
-                let pairs = keys.iter().zip(values).map(|(key, value)| format!("{key}:{value}"));
-                format!("the declared combination `{}`", pairs.collect::<Vec<_>>().join("` + `"))
-            }
-            ("l", _) => format!("everything in the list `{}`", entity.list(request.list).name),
-            _ => format!("every `{}`", entity.name),
-        }
+        let parts = outline.parts.iter().map(|part| self.tree(request, part, known)).collect();
+        Plan { step, members, parts }
     }
 }
 
 impl Choice {
     /// What matches, if that is looked for.
-    fn node(&self) -> Option<&Node> {
+    fn node(&self) -> Option<&dyn Node> {
         match self {
-            Choice::Walk(node) | Choice::Merge(_, _, node) => node.as_ref(),
+            Choice::Walk(node) | Choice::Merge(_, _, node) => node.as_deref(),
             Choice::Sift(node, _)
             | Choice::Numbers(node)
             | Choice::Column(node)
-            | Choice::Sort(node, _) => Some(node),
+            | Choice::Sort(node, _) => Some(&**node),
             Choice::Nothing => None,
         }
     }
 }
 
-impl Combiner<'_> {
+impl Search<'_> {
     /// None if the filter is no AND of tags.
     async fn one_by_one(
         &mut self,
         request: &ListRequest,
-        planned: &[KeyBytes],
+        planned: &[PostingList],
         known: &mut Known,
     ) -> Result<Option<OneByOne>, Error> {
         let tags = match &request.filter {
@@ -272,15 +232,16 @@ impl Combiner<'_> {
             Some(Filter::All(filters)) => &filters[..],
             Some(_) | None => return Ok(None),
         };
+        let layout = self.reader.layout;
         let name = |filter: &Filter| match filter {
             Filter::Tag { field, key, value } => {
                 let group = Group::Tag(*field, key, value);
                 let tenant = request.tenant.as_ref();
-                self.reader.layout.group_name(request.entity, tenant, &group).ok()
+                PostingOwner { layout, entity: request.entity, tenant }.list(&group)
             }
             _ => None,
         };
-        let Some(names) = tags.iter().map(name).collect::<Option<Vec<KeyBytes>>>() else {
+        let Some(names) = tags.iter().map(name).collect::<Option<Vec<PostingList>>>() else {
             return Ok(None);
         };
         self.learn(&names, known).await?;
@@ -297,25 +258,22 @@ impl Combiner<'_> {
     }
 
     /// Finds out how many are in some lists. Where lists are rows these are read, each once.
-    async fn learn(&mut self, names: &[KeyBytes], known: &mut Known) -> Result<(), Error> {
-        let new: Vec<KeyBytes> =
-            names.iter().filter(|name| !known.0.contains_key(*name)).cloned().collect();
+    async fn learn(&mut self, lists: &[PostingList], known: &mut Known) -> Result<(), Error> {
+        let is_new = |list: &&PostingList| !known.0.contains_key(&list.name);
+        let new: Vec<PostingList> = lists.iter().filter(is_new).cloned().collect();
         if self.sets().is_some() {
             let lists = self.sizes(&new).await?.into_iter().map(|size| List { size, all: None });
-            known.0.extend(new.into_iter().zip(lists));
+            known.0.extend(new.into_iter().map(|list| list.name).zip(lists));
             return Ok(());
         }
-        for name in new {
-            let (members, are_all) = self.first_entries(&name, COUNTED_MAX).await?;
+        for new in new {
+            let name = new.name.clone();
+            let (members, are_all) = PostingRows::new(new).first_members(self, COUNTED_MAX).await?;
             let list = List { size: members.len(), all: are_all.then_some(members) };
             known.0.insert(name, list);
         }
         Ok(())
     }
-}
-
-fn text_of(value: &Value) -> String {
-    value.as_s().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The tree as a drawing.

@@ -77,7 +77,6 @@
 //! do totals where posting lists are rows: they look for what deletions take from them.
 
 mod board;
-mod combine;
 mod count;
 mod cursor;
 mod cut;
@@ -98,9 +97,11 @@ mod list;
 mod matched;
 mod merged;
 mod metered;
+mod nodes;
 mod number;
 mod ordered;
 mod plan;
+mod posting_list;
 mod range;
 mod reader;
 mod request_error;

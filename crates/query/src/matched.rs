@@ -4,17 +4,18 @@
 //! whose numbers match; or, where the store has no sets, by sorting the few that match, or along the
 //! list, looking at each.
 
-use keyloom_model::{EntityId, Group, Link, OnDelete};
+use keyloom_model::{EntityId, Link, Matching, OnDelete};
 use keyloom_store::{Direction, Members};
-use keyloom_value::{Item, KeyBytes, Value};
+use keyloom_value::{Item, Value};
 
-use crate::combine::{Batch, Combiner, Owners};
 use crate::cut::Cut;
 use crate::facets::{COMBINATIONS_MAX, Facets, Prefix};
 use crate::fetch::BATCH_MAX;
 use crate::hidden::Hidden;
 use crate::list::{Entry, Walk};
-use crate::plan::{Node, Scope};
+use crate::nodes::{Node, NodeRef, Owners, PostingRows, Search, Sizes};
+use crate::plan::Scope;
+use crate::posting_list::PostingOwner;
 use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{End, Error, Filter, ListRequest, Range, ReadCost, Reader, RequestError};
@@ -60,18 +61,18 @@ pub(crate) enum Choice {
     /// Nothing matches.
     Nothing,
     /// Along the list, looking at each; with what matches, if that was looked for.
-    Walk(Option<Node>),
+    Walk(Option<NodeRef>),
     /// Along the list, looking at those whose numbers match; not further than so many rows, if
     /// there is another way.
-    Sift(Node, Option<u64>),
+    Sift(NodeRef, Option<u64>),
     /// Along the places by facet of these combinations; and of those who is in the groups.
-    Merge(Facets, Vec<Prefix>, Option<Node>),
+    Merge(Facets, Vec<Prefix>, Option<NodeRef>),
     /// Along the numbers, which the list is in the order of.
-    Numbers(Node),
+    Numbers(NodeRef),
     /// Along the column of the list.
-    Column(Node),
+    Column(NodeRef),
     /// By sorting these few.
-    Sort(Node, Members),
+    Sort(NodeRef, Members),
 }
 
 /// How many entities there are.
@@ -114,21 +115,19 @@ impl Reader<'_> {
         cost: &mut ReadCost,
     ) -> Result<Total, Error> {
         let (direction, budget) = (Direction::Forward, request.budget);
-        let mut combiner = Combiner { reader: self, direction, budget, hidden, cost };
-        let (node, _) = combiner.sized_node(request).await?;
-        if let Node::Group { size, .. } = &node
-            && hidden.is_empty()
-            && self.layout.matching() == keyloom_model::Matching::Sets
-        {
-            return Ok(Total { count: *size, end: End::Exhausted });
+        let mut search = Search { reader: self, direction, budget, hidden, cost };
+        let (node, _) = search.sized_node(request).await?;
+        let Some(node) = node else { return Ok(Total { count: 0, end: End::Exhausted }) };
+        if let Some(count) = node.size_exact().filter(|_| hidden.is_empty()) {
+            return Ok(Total { count, end: End::Exhausted });
         }
-        let (mut from, mut count) = (combiner.start(), 0);
+        let (mut from, mut count) = (search.start(), 0);
         loop {
-            let Batch { members, through, .. } = combiner.next(&node, from).await?;
-            count += members.len();
-            match through.and_then(|through| combiner.after(through)) {
+            let batch = search.next(&*node, from).await?;
+            count += batch.ordinals.len();
+            match search.next_after(&batch) {
                 None => return Ok(Total { count, end: End::Exhausted }),
-                Some(_) if combiner.is_enough() => return Ok(Total { count, end: End::Budget }),
+                Some(_) if search.is_spent() => return Ok(Total { count, end: End::Budget }),
                 Some(next) => from = next,
             }
         }
@@ -159,38 +158,44 @@ impl Reader<'_> {
     }
 }
 
-impl Combiner<'_> {
-    /// What a request is looked for by, and how many are in its part of the list.
-    pub(crate) async fn sized_node(&mut self, request: &ListRequest) -> Result<(Node, u64), Error> {
-        let scope = Scope {
-            layout: self.reader.layout,
-            entity: request.entity,
-            tenant: request.tenant.as_ref(),
+impl<'s> Search<'s> {
+    /// The part of a list that a request is about.
+    pub(crate) fn scope<'r>(&self, request: &'r ListRequest) -> Scope<'r>
+    where
+        's: 'r,
+    {
+        let (entity, tenant) = (request.entity, request.tenant.as_ref());
+        Scope {
+            owner: PostingOwner { layout: self.reader.layout, entity, tenant },
             list: request.list,
             by: &request.by,
+            kept: if self.sets().is_some() { Matching::Sets } else { Matching::Rows },
+        }
+    }
+
+    /// What passes a request's filter, or none if nothing can, and how many are in its part of the
+    /// list.
+    pub(crate) async fn sized_node(
+        &mut self,
+        request: &ListRequest,
+    ) -> Result<(Option<NodeRef>, u64), Error> {
+        let scope = self.scope(request);
+        let Some((list, node)) = scope.list().zip(scope.plan(request.filter.as_ref())) else {
+            return Ok((None, 0));
         };
-        let node = scope.node(request.filter.as_ref());
-        let list = Group::List(request.list, &request.by);
-        let list = self.reader.layout.group_name(request.entity, scope.tenant, &list);
-        let mut names: Vec<KeyBytes> = list.into_iter().collect();
-        node.names(&mut names);
-        let sizes = self.sizes(&names).await?;
-        let size_of = |name: &KeyBytes| {
-            let place = names.iter().position(|other| other == name);
-            place.and_then(|place| sizes.get(place)).copied().unwrap_or(0)
-        };
-        let of_list = sizes.first().copied().unwrap_or(0);
-        Ok((node.sized(&size_of), of_list))
+        let mut lists = vec![list];
+        node.posting_lists(&mut lists);
+        let sizes = self.sizes(&lists).await?;
+        let list_size = sizes.first().copied().unwrap_or(0);
+        Ok((node.sized(&Sizes::new(&lists, sizes)), list_size))
     }
 
     /// How many are in the part of the list that a request is about, counted up to a bound, where
-    /// groups are rows.
-    async fn count_list(&mut self, request: &ListRequest, rows_max: u64) -> Result<u64, Error> {
-        let list = Group::List(request.list, &request.by);
-        let tenant = request.tenant.as_ref();
-        match self.reader.layout.group_name(request.entity, tenant, &list) {
-            Ok(name) => Ok(self.first_entries(&name, rows_max).await?.0.len()),
-            Err(_) => Ok(0),
+    /// posting lists are rows.
+    async fn count_list(&mut self, request: &ListRequest, count_max: u64) -> Result<u64, Error> {
+        match self.scope(request).list() {
+            Some(list) => Ok(PostingRows::new(list).first_members(self, count_max).await?.0.len()),
+            None => Ok(0),
         }
     }
 
@@ -208,9 +213,7 @@ impl Combiner<'_> {
             return Ok(choice);
         }
         let (node, of_list) = self.sized_node(request).await?;
-        if node == Node::Nothing {
-            return Ok(Choice::Nothing);
-        }
+        let Some(node) = node else { return Ok(Choice::Nothing) };
         let entity = self.reader.layout.model().entity(request.entity);
         if entity.list(request.list).order.is_empty() {
             return Ok(Choice::Numbers(node));
@@ -230,7 +233,7 @@ impl Combiner<'_> {
         if has_sets {
             return Ok(by_column_or_list(node, request, of_list));
         }
-        let few = self.few(&node, SORT_MAX).await?;
+        let few = self.few(&*node, SORT_MAX).await?;
         let of_list = match &few {
             // No more of the list than tells whether sorting is cheaper.
             Some(few) => {
@@ -276,41 +279,43 @@ impl Combiner<'_> {
         let Some(prefixes) = facets.prefixes(self.reader, self.cost).await? else {
             return Ok(None);
         };
-        let node = match self.sets() {
-            Some(_) if !facets.is_all => Some(self.sized_node(request).await?.0),
-            Some(_) | None => None,
-        };
-        Ok(Some(match (prefixes.is_empty(), &node) {
-            (true, _) | (_, Some(Node::Nothing)) => Choice::Nothing,
-            _ => Choice::Merge(facets.clone(), prefixes, node),
+        if prefixes.is_empty() {
+            return Ok(Some(Choice::Nothing));
+        }
+        if self.sets().is_none() || facets.is_all {
+            return Ok(Some(Choice::Merge(facets.clone(), prefixes, None)));
+        }
+        Ok(Some(match self.sized_node(request).await?.0 {
+            Some(node) => Choice::Merge(facets.clone(), prefixes, Some(node)),
+            None => Choice::Nothing,
         }))
     }
 
     /// Whether there are members from a number on. Yes if the budget ends before that is known.
-    async fn has_from(&mut self, node: &Node, from: Option<u64>) -> Result<bool, Error> {
+    async fn has_from(&mut self, node: &dyn Node, from: Option<u64>) -> Result<bool, Error> {
         let mut from = from;
         while let Some(start) = from {
-            let Batch { members, through, .. } = self.next(node, start).await?;
-            if !members.is_empty() || self.is_enough() {
+            let batch = self.next(node, start).await?;
+            if !batch.ordinals.is_empty() || self.is_spent() {
                 return Ok(true);
             }
-            from = through.and_then(|through| self.after(through));
+            from = self.next_after(&batch);
         }
         Ok(false)
     }
 
     /// All members, if they are few.
-    async fn few(&mut self, node: &Node, count_max: u64) -> Result<Option<Members>, Error> {
+    async fn few(&mut self, node: &dyn Node, count_max: u64) -> Result<Option<Members>, Error> {
         let (mut from, mut all) = (self.start(), Members::default());
         loop {
-            let Batch { members, through, .. } = self.next(node, from).await?;
-            all.or(&members);
+            let batch = self.next(node, from).await?;
+            all.or(&batch.ordinals);
             if all.len() > count_max {
                 return Ok(None);
             }
-            match through.and_then(|through| self.after(through)) {
+            match self.next_after(&batch) {
                 None => return Ok(Some(all)),
-                Some(_) if self.is_enough() => return Ok(None),
+                Some(_) if self.is_spent() => return Ok(None),
                 Some(next) => from = next,
             }
         }
@@ -318,7 +323,7 @@ impl Combiner<'_> {
 }
 
 /// Along the column, or first along the list if a page is likely to be full there sooner.
-fn by_column_or_list(node: Node, request: &ListRequest, of_list: u64) -> Choice {
+fn by_column_or_list(node: NodeRef, request: &ListRequest, of_list: u64) -> Choice {
     let (limit, passing) = (u64::from(request.limit), node.estimate(of_list).max(1));
     let walked = limit.saturating_mul(of_list) / passing;
     // Where few match, blocks are read one by one.
@@ -342,14 +347,14 @@ impl Walk<'_> {
         match self.choose().await? {
             Choice::Nothing => Ok(End::Exhausted),
             Choice::Walk(_) => self.go().await,
-            Choice::Sift(node, rows_max) => self.go_sifted(&node, rows_max).await,
+            Choice::Sift(node, rows_max) => self.go_sifted(&*node, rows_max).await,
             Choice::Merge(facets, prefixes, node) => {
-                self.go_merged(&facets, &prefixes, node.as_ref()).await
+                self.go_merged(&facets, &prefixes, node.as_deref()).await
             }
-            Choice::Numbers(node) => self.go_by_numbers(&node, begin).await,
-            Choice::Column(node) => match self.go_by_column(&node).await? {
+            Choice::Numbers(node) => self.go_by_numbers(&*node, begin).await,
+            Choice::Column(node) => match self.go_by_column(&*node).await? {
                 Some(end) => Ok(end),
-                None => self.go_sifted(&node, None).await,
+                None => self.go_sifted(&*node, None).await,
             },
             Choice::Sort(_, few) => self.go_sorted(&few).await,
         }
@@ -357,45 +362,47 @@ impl Walk<'_> {
 
     async fn choose(&mut self) -> Result<Choice, Error> {
         let request = self.request;
-        self.combiner().choose(request).await
+        self.search().choose(request).await
     }
 
-    pub(crate) fn combiner(&mut self) -> Combiner<'_> {
+    pub(crate) fn search(&mut self) -> Search<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
         let (hidden, cost) = (&self.hidden, &mut self.cost);
-        Combiner { reader: self.reader, direction, budget, hidden, cost }
+        Search { reader: self.reader, direction, budget, hidden, cost }
     }
 
     /// Along the numbers, which the list is in the order of.
-    async fn go_by_numbers(&mut self, node: &Node, begin: Option<&Cut>) -> Result<End, Error> {
+    async fn go_by_numbers(&mut self, node: &dyn Node, begin: Option<&Cut>) -> Result<End, Error> {
         let from = match begin {
-            None => Some(self.combiner().start()),
+            None => Some(self.search().start()),
             Some(cut) => cut.number_beyond(self.direction),
         };
         let Some(mut from) = from else { return Ok(End::Exhausted) };
         loop {
-            let Batch { members, through, owners } = self.combiner().next(node, from).await?;
-            let next = through.and_then(|through| self.combiner().after(through));
-            let mut left = members.along(self.direction).peekable();
+            let batch = self.search().next(node, from).await?;
+            let next = self.search().next_after(&batch);
+            let mut left = batch.ordinals.along(self.direction).peekable();
             while left.peek().is_some() {
                 let count = self.wanted().min(BATCH_MAX);
                 let some: Vec<u64> = left.by_ref().take(count).collect();
-                if !self.look_at_numbers(&some, &owners).await? {
+                if !self.look_at_numbers(&some, &batch.owners).await? {
                     return Ok(End::Budget);
                 }
                 let has_more = left.peek().is_some();
                 if self.wanted() == 0 {
-                    let follows = has_more || self.combiner().has_from(node, next).await?;
+                    let follows = has_more || self.search().has_from(node, next).await?;
                     return Ok(if follows { End::Limit } else { End::Exhausted });
                 }
-                if self.combiner().is_enough() && (has_more || next.is_some()) {
+                if self.search().is_spent() && (has_more || next.is_some()) {
                     return Ok(End::Budget);
                 }
             }
-            let (Some(next), Some(through)) = (next, through) else { return Ok(End::Exhausted) };
+            let (Some(next), Some(through)) = (next, batch.through) else {
+                return Ok(End::Exhausted);
+            };
             from = next;
             self.pass_cut(Cut::behind_number(through, self.direction));
-            if self.combiner().is_enough() {
+            if self.search().is_spent() {
                 return Ok(End::Budget);
             }
         }
@@ -439,7 +446,7 @@ impl Walk<'_> {
 
     /// Along the list, looking at those whose numbers match: of the others only the row of the
     /// index is read. More and more at once, as the first have shown that few match.
-    async fn go_sifted(&mut self, node: &Node, rows_max: Option<u64>) -> Result<End, Error> {
+    async fn go_sifted(&mut self, node: &dyn Node, rows_max: Option<u64>) -> Result<End, Error> {
         let mut rows = self.wanted().saturating_mul(2).min(SIFT_MAX);
         let mut rows_max = rows_max.map(|rows| self.cost.rows.saturating_add(rows));
         loop {
@@ -466,7 +473,7 @@ impl Walk<'_> {
                 0 => self.skip(position),
                 _ => self.pass(position),
             }
-            if self.combiner().is_enough() {
+            if self.search().is_spent() {
                 return Ok(if self.wanted() == 0 { End::Limit } else { End::Budget });
             }
             rows = rows.saturating_mul(2).min(SIFT_MAX);
@@ -474,12 +481,12 @@ impl Walk<'_> {
     }
 
     /// From here along the places by facet, or along the column; none if neither can be.
-    async fn go_on_otherwise(&mut self, node: &Node) -> Result<Option<End>, Error> {
+    async fn go_on_otherwise(&mut self, node: &dyn Node) -> Result<Option<End>, Error> {
         let request = self.request;
         if let Some(facets) = Facets::of(self.reader, request) {
-            match self.combiner().merge(&facets, request).await? {
+            match self.search().merge(&facets, request).await? {
                 Some(Choice::Merge(facets, prefixes, node)) => {
-                    return self.go_merged(&facets, &prefixes, node.as_ref()).await.map(Some);
+                    return self.go_merged(&facets, &prefixes, node.as_deref()).await.map(Some);
                 }
                 Some(_) => return Ok(Some(End::Exhausted)),
                 None => {}
@@ -489,7 +496,7 @@ impl Walk<'_> {
     }
 
     /// Those of some rows of the list whose numbers match. One that tells no number is looked at.
-    async fn sifted(&mut self, node: &Node, rows: Vec<Item>) -> Result<Vec<Entry>, Error> {
+    async fn sifted(&mut self, node: &dyn Node, rows: Vec<Item>) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
         let sort = self.place.sort.clone();
         let number = |row: &Item| layout.number_at(of, row.get(sort.as_str())?.as_b()?);
@@ -502,11 +509,11 @@ impl Walk<'_> {
     /// Which of some numbers are in the groups of a node. One that is not known may be.
     pub(crate) async fn are_in(
         &mut self,
-        node: &Node,
+        node: &dyn Node,
         numbers: &[Option<u64>],
     ) -> Result<Vec<bool>, Error> {
         let all: Members = numbers.iter().flatten().copied().collect();
-        let members = self.combiner().retain(node, all).await?;
+        let members = self.search().retain(node, all).await?;
         let is_in = |number: &Option<u64>| number.is_none_or(|number| members.contains(number));
         Ok(numbers.iter().map(is_in).collect())
     }
@@ -523,7 +530,7 @@ impl Walk<'_> {
                 return Ok(Some(End::Budget));
             }
             left = rest;
-            if !left.is_empty() && self.combiner().is_enough() {
+            if !left.is_empty() && self.search().is_spent() {
                 return Ok(Some(End::Budget));
             }
         }

@@ -10,7 +10,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 use crate::facets::{Facets, Prefix};
 use crate::fetch::{RawKey, unreadable};
 use crate::list::{Entry, Walk};
-use crate::plan::Node;
+use crate::nodes::Node;
 use crate::span::Span;
 use crate::{End, Error};
 
@@ -35,7 +35,7 @@ impl Walk<'_> {
         &mut self,
         facets: &Facets,
         prefixes: &[Prefix],
-        node: Option<&Node>,
+        node: Option<&dyn Node>,
     ) -> Result<End, Error> {
         if self.span.is_empty {
             return Ok(End::Exhausted);
@@ -64,7 +64,7 @@ impl Walk<'_> {
         &mut self,
         facets: &Facets,
         streams: &mut [Stream],
-        (node, is_certain): (Option<&Node>, bool),
+        (node, is_certain): (Option<&dyn Node>, bool),
     ) -> Result<End, Error> {
         loop {
             self.fill(facets, streams).await?;
@@ -115,7 +115,11 @@ impl Walk<'_> {
     }
 
     /// Those of some entries whose entities are in groups. One that tells no number is looked at.
-    async fn in_groups(&mut self, node: &Node, entries: Vec<Entry>) -> Result<Vec<Entry>, Error> {
+    async fn in_groups(
+        &mut self,
+        node: &dyn Node,
+        entries: Vec<Entry>,
+    ) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
         let number = |entry: &Entry| layout.number_at(of, &entry.position);
         let numbers: Vec<Option<u64>> = entries.iter().map(number).collect();

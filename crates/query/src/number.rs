@@ -4,8 +4,8 @@ use keyloom_model::{EntityId, Matching, OwnRow, number_of};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{KeyBytes, Value};
 
-use crate::combine::Owners;
 use crate::fetch::{RawKey, unreadable};
+use crate::nodes::Owners;
 use crate::span::{Place, Span};
 use crate::{Error, ReadCost, Reader};
 

@@ -5,11 +5,10 @@ use keyloom_model::EntityId;
 use keyloom_store::{Cell, ColumnValue, Direction, Error as StoreError, ReadColumn, TableName};
 use keyloom_value::{Item, Value};
 
-use crate::combine::Batch;
 use crate::fetch::{BATCH_MAX, RawKey};
 use crate::list::{Entry, Walk};
+use crate::nodes::Node;
 use crate::number::number_key;
-use crate::plan::Node;
 use crate::span::Span;
 use crate::{End, Error};
 
@@ -27,7 +26,7 @@ struct First {
 impl Walk<'_> {
     /// Along the column of the list. None if it cannot be: the column is not filled yet, or too
     /// much would have to be read, or too many have the same value.
-    pub(crate) async fn go_by_column(&mut self, node: &Node) -> Result<Option<End>, Error> {
+    pub(crate) async fn go_by_column(&mut self, node: &dyn Node) -> Result<Option<End>, Error> {
         if self.span.is_empty {
             return Ok(Some(End::Exhausted));
         }
@@ -81,7 +80,7 @@ impl Walk<'_> {
     }
 
     /// Finds the first cells; false if that cannot be.
-    async fn find_first(&mut self, node: &Node, first: &mut First) -> Result<bool, Error> {
+    async fn find_first(&mut self, node: &dyn Node, first: &mut First) -> Result<bool, Error> {
         let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
         let Some(column) = self.reader.layout.column(of.0, self.request.list) else {
             return Ok(false);
@@ -90,16 +89,16 @@ impl Walk<'_> {
         let column = TableName::new(&column.name).map_err(StoreError::from)?;
         let partition = self.reader.layout.number_partition(of.0, of.1).into_vec();
         let (rows_max, bytes_max) = self.half_of_what_is_left();
-        let mut from = Some(self.combiner().start());
+        let mut from = Some(self.search().start());
         while let Some(start) = from {
-            let Batch { members, through, .. } = self.combiner().next(node, start).await?;
-            from = through.and_then(|through| self.combiner().after(through));
-            if !members.is_empty() {
+            let batch = self.search().next(node, start).await?;
+            from = self.search().next_after(&batch);
+            if !batch.ordinals.is_empty() {
                 let read = ReadColumn {
                     table: self.reader.table.clone(),
                     column: column.clone(),
                     partition: partition.clone(),
-                    among: members,
+                    among: batch.ordinals,
                     least: first.least_that_counts(),
                     greatest: first.greatest_that_counts(),
                     direction: first.direction,
