@@ -5,10 +5,10 @@
 use keyloom_model::{Entity, Group, ListId, Matching};
 use keyloom_value::Value;
 
-use crate::Filter;
 use crate::nodes::{Difference, Intersection, Leapfrog, Node, NodeRef, PostingRows, PostingSet};
-use crate::nodes::{Sizes, Union};
+use crate::nodes::{Search, Sizes, Union};
 use crate::posting_list::{PostingList, PostingOwner};
+use crate::{Error, Filter, ListRequest};
 
 /// The part of a list that a filter is about.
 pub(crate) struct Scope<'s> {
@@ -134,6 +134,52 @@ impl Scope<'_> {
 
     fn declared(&self) -> &Entity {
         self.owner.layout.model().entity(self.owner.entity)
+    }
+}
+
+impl<'s> Search<'s> {
+    /// The part of a list that a request is about.
+    pub(crate) fn scope<'r>(&self, request: &'r ListRequest) -> Scope<'r>
+    where
+        's: 'r,
+    {
+        let (entity, tenant) = (request.entity, request.tenant.as_ref());
+        Scope {
+            owner: PostingOwner { layout: self.reader.layout, entity, tenant },
+            list: request.list,
+            by: &request.by,
+            kept: if self.sets().is_some() { Matching::Sets } else { Matching::Rows },
+        }
+    }
+
+    /// What passes a request's filter, or none if nothing can, and how many are in its part of the
+    /// list.
+    pub(crate) async fn sized_node(
+        &mut self,
+        request: &ListRequest,
+    ) -> Result<(Option<NodeRef>, u64), Error> {
+        let scope = self.scope(request);
+        let Some((list, node)) = scope.list().zip(scope.plan(request.filter.as_ref())) else {
+            return Ok((None, 0));
+        };
+        let mut lists = vec![list];
+        node.posting_lists(&mut lists);
+        let sizes = self.sizes(&lists).await?;
+        let list_size = sizes.first().copied().unwrap_or(0);
+        Ok((node.sized(&Sizes::new(&lists, sizes)), list_size))
+    }
+
+    /// How many are in the part of the list that a request is about, counted up to a bound, where
+    /// posting lists are rows.
+    pub(crate) async fn count_list(
+        &mut self,
+        request: &ListRequest,
+        count_max: u64,
+    ) -> Result<u64, Error> {
+        match self.scope(request).list() {
+            Some(list) => Ok(PostingRows::new(list).first_members(self, count_max).await?.0.len()),
+            None => Ok(0),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use keyloom_value::{Item, KeyBytes, Name, Value};
 use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
 use crate::Error;
 use crate::fetch::unreadable;
-use crate::number::number_key;
+use crate::ordinal::ordinal_key;
 use crate::posting_list::PostingList;
 use crate::span::{Place, Span};
 
@@ -37,7 +37,7 @@ impl PostingRows {
             partition: (Name::from(attribute::PARTITION), partition),
             sort: Name::from(attribute::SORT),
         };
-        let at = [prefix, &number_key(from)].concat();
+        let at = [prefix, &ordinal_key(from)].concat();
         let span = match search.direction {
             Direction::Forward => Span::new(Some(at), KeyBytes::after_prefix(prefix)),
             Direction::Backward => Span::new(Some(prefix.to_vec()), Some(at)),
