@@ -1,4 +1,4 @@
-//! What answers cost: how they are found, and what is really read for them.
+//! What answers cost: a record of how they were found, and of every read of the store for them.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -43,8 +43,8 @@ pub(crate) struct Watch {
 }
 
 impl Db {
-    /// The same database, which keeps count of everything that reads of it read, and says how lists
-    /// are found.
+    /// The same database, which records everything that is read of it, and how lists are
+    /// found.
     pub fn explained(&self) -> (Db, Explained) {
         let store = Metered::new(self.shared.store.clone());
         let watch = Arc::new(Watch { store, explanations: Mutex::default() });
@@ -64,7 +64,7 @@ impl Db {
 }
 
 impl Watch {
-    pub(crate) fn tell(&self, explanation: Explanation) {
+    pub(crate) fn record(&self, explanation: Explanation) {
         self.explanations.lock().unwrap_or_else(PoisonError::into_inner).push(explanation);
     }
 }

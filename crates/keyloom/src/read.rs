@@ -338,10 +338,10 @@ impl ListQuery {
             let schema = self.ready_schema().await?;
             let request = self.request(&schema)?;
             let reader = self.db.reader(&schema);
-            let page =
-                reader.list(&request, &self.db.shared.cursor_key, self.after.as_deref()).await?;
+            let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
+            let (page, ran) = reader.list_recorded(&request, cursors, after).await?;
             if let Some(watch) = &self.db.watch {
-                watch.tell(self.db.shared.reader(&schema).explain(&request).await?);
+                watch.record(self.db.shared.reader(&schema).explain(&request, &ran).await?);
             }
             let keyloom_query::ListPage { rows, next, previous, end, read } = page;
             let items = records(&schema, rows).await;

@@ -4,7 +4,7 @@
 //! 01 | fingerprint of the question: 16 bytes | place | tag: 16 bytes      in base64url
 //! ```
 //!
-//! The place is where to go on: of lists, which way and on which side of which sort key (`cut.rs`).
+//! The place is where to go on: of lists, which way and on which side of which sort key (`bound.rs`).
 //! The tag is the beginning of the HMAC-SHA256 of everything before it under a [`CursorKey`].
 
 use std::fmt;

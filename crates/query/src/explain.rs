@@ -1,22 +1,22 @@
-//! How a question is answered, as a tree: which lists are combined, how large they are, and what the
-//! algorithm of the document on item tagging would have read.
+//! How a page was found, as a tree: a drawing of the record that was made while it ran, with which
+//! posting lists were combined and how large they are. Chooses nothing and plans nothing; it counts
+//! posting lists that are rows, and what taking one id after the other would have read.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use keyloom_model::Group;
+use keyloom_model::{Entity, Group};
 use keyloom_store::Members;
 use keyloom_value::{KeyBytes, Value};
 
-use crate::combine::Combiner;
-use crate::cut::Turn;
 use crate::facets::Prefix;
 use crate::hidden::Hidden;
-use crate::matched::Choice;
-use crate::plan::Node;
-use crate::{Budget, Error, Filter, ListRequest, ReadCost, Reader};
+use crate::nodes::{Outline, PostingRows, Search, Sizes, Step};
+use crate::posting_list::{PostingList, PostingOwner, text_of};
+use crate::strategy::Chosen;
+use crate::{Budget, Error, Filter, ListRequest, Ran, ReadCost, Reader};
 
-/// As many combinations of facets as are told one by one.
+/// As many combinations of facets as are named one by one.
 const COMBINATIONS_SHOWN: usize = 12;
 /// As far as the size of a list is counted where lists are rows: only so that it can be shown.
 const COUNTED_MAX: u64 = 100;
@@ -32,19 +32,19 @@ pub struct Plan {
     pub parts: Vec<Plan>,
 }
 
-/// Everything that is known about an answer before it is read.
+/// How an answer was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// How it is found.
+    /// What was done.
     pub plan: Plan,
-    /// How much may be read for it.
+    /// How much could be read for it.
     pub bound: Budget,
     /// What taking one id after the other of every list would read, if all are tags.
     pub one_by_one: Option<OneByOne>,
 }
 
-/// What the document's algorithm reads: every list from its start, until the page is full. It
-/// depends on where those are that match.
+/// What it would read to take one id after the other from the start of every list, until the page is
+/// full. It depends on where those are that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneByOne {
     /// Of the lists of all single tags.
@@ -64,29 +64,39 @@ pub struct ListReads {
     pub worst: u64,
 }
 
-/// What is known of lists: how many are in each, and where lists are rows, which.
+/// What is known of posting lists: how many are in each, and where they are rows, which.
 #[derive(Debug, Default)]
-struct Known(BTreeMap<KeyBytes, List>);
+struct Known(BTreeMap<KeyBytes, KnownList>);
 
 #[derive(Debug)]
-struct List {
+struct KnownList {
     size: u64,
     /// All of them, if they were read.
     all: Option<Members>,
 }
 
 impl Known {
-    fn size(&self, name: &KeyBytes) -> u64 {
-        self.0.get(name).map_or(0, |list| list.size)
+    /// Takes the sizes that were known when a plan was made.
+    fn take(&mut self, outline: &Outline) {
+        if let Step::Read { list, size } = &outline.step
+            && *size != Sizes::UNKNOWN
+        {
+            self.0.insert(list.name.clone(), KnownList { size: *size, all: None });
+        }
+        outline.parts.iter().for_each(|part| self.take(part));
     }
 
-    fn sizes(&self, names: &[KeyBytes]) -> Vec<u64> {
-        names.iter().map(|name| self.size(name)).collect()
+    fn size(&self, list: &PostingList) -> u64 {
+        self.0.get(&list.name).map_or(0, |list| list.size)
+    }
+
+    fn sizes(&self, lists: &[PostingList]) -> Vec<u64> {
+        lists.iter().map(|list| self.size(list)).collect()
     }
 
     /// How many are in all of some lists, if that is known.
-    fn in_all(&self, names: &[KeyBytes]) -> Option<u64> {
-        let mut lists = names.iter().map(|name| self.0.get(name)?.all.as_ref());
+    fn in_all(&self, lists: &[PostingList]) -> Option<u64> {
+        let mut lists = lists.iter().map(|list| self.0.get(&list.name)?.all.as_ref());
         let mut members = lists.next()??.clone();
         for list in lists {
             members.and(list?);
@@ -105,83 +115,94 @@ impl ListReads {
 }
 
 impl Reader<'_> {
-    /// How a page of a list would be found: its first, or any that follows.
+    /// How a page of a list was found, from the record of what ran for it.
     ///
     /// # Errors
     ///
     /// As [`Reader::list`].
-    pub async fn explain(&self, request: &ListRequest) -> Result<Explanation, Error> {
+    pub async fn explain(&self, request: &ListRequest, ran: &Ran) -> Result<Explanation, Error> {
         let request = &self.simplified(request);
-        let entity = self.layout.model().entity(request.entity);
-        let list = format!("the list `{}` of `{}`", entity.list(request.list).name, entity.name);
-        let mut cost = ReadCost::default();
-        let direction = Turn::On.of(request.direction);
-        let budget = request.budget;
-        let hidden = &Hidden::default();
-        let mut combiner = Combiner { reader: self, direction, budget, hidden, cost: &mut cost };
-        let choice = combiner.choose(request).await?;
-        let (mut known, mut planned) = (Known::default(), vec![]);
-        choice.node().iter().for_each(|node| node.names(&mut planned));
-        combiner.learn(&planned, &mut known).await?;
-        let one_by_one = combiner.one_by_one(request, &planned, &mut known).await?;
-        let limit = request.limit;
-        let leaf = |step: String| Plan { step, members: None, parts: vec![] };
-        let plan = match &choice {
-            Choice::Nothing => leaf("nothing matches: one of the lists is empty".to_owned()),
-            Choice::Walk(None) => leaf(format!("walk along {list} until {limit} are found")),
-            Choice::Walk(Some(node)) => Plan {
-                step: format!("walk along {list}, look at each, until {limit} match"),
-                members: None,
-                parts: vec![self.tree(request, node, &known)],
-            },
-            Choice::Merge(_, prefixes, node) => Plan {
-                step: format!(
-                    "merge what of {list} has each of these facets until {limit} are found"
-                ),
-                members: None,
-                parts: self.combinations(request, prefixes, node.as_ref().zip(Some(&known))),
-            },
-            Choice::Sift(node, _) => Plan {
-                step: format!("walk along {list}, look at what matches, until {limit} are found"),
-                members: None,
-                parts: vec![self.tree(request, node, &known)],
-            },
-            Choice::Numbers(node) => Plan {
-                step: format!(
-                    "go through what matches in order of creation until {limit} are found"
-                ),
-                members: None,
-                parts: vec![self.tree(request, node, &known)],
-            },
-            Choice::Column(node) => Plan {
-                step: format!("take the first {limit} that match in the order of {list}"),
-                members: None,
-                parts: vec![self.tree(request, node, &known)],
-            },
-            Choice::Sort(node, few) => Plan {
-                step: format!("take the {} that match and sort them as {list} is", few.len()),
-                members: None,
-                parts: vec![self.tree(request, node, &known)],
-            },
-        };
-        Ok(Explanation { plan, bound: request.budget, one_by_one })
+        let (mut cost, hidden) = (ReadCost::default(), &Hidden::default());
+        let (direction, budget) = (request.direction, request.budget);
+        let mut search = Search { reader: self, direction, budget, hidden, cost: &mut cost };
+        let mut known = Known::default();
+        // What took over from the first strategy combines the same posting lists.
+        let first = ran.strategies().iter().find_map(Chosen::node);
+        let outline = first.map(|node| node.outline());
+        outline.iter().for_each(|outline| known.take(outline));
+        let mut planned = vec![];
+        first.iter().for_each(|node| node.posting_lists(&mut planned));
+        search.learn(&planned, &mut known).await?;
+        let one_by_one = search.one_by_one(request, &planned, &mut known).await?;
+        let drawing =
+            Drawing { entity: self.layout.model().entity(request.entity), request, known: &known };
+        Ok(Explanation { plan: drawing.draw(ran.strategies()), bound: budget, one_by_one })
+    }
+}
+
+/// What a record is drawn with.
+struct Drawing<'d> {
+    entity: &'d Entity,
+    request: &'d ListRequest,
+    known: &'d Known,
+}
+
+impl Drawing<'_> {
+    /// What ran first, and within it what took over.
+    fn draw(&self, ran: &[Chosen]) -> Plan {
+        let Some((first, then)) = ran.split_first() else { return self.strategy(&Chosen::Nothing) };
+        let mut plan = self.strategy(first);
+        if !then.is_empty() {
+            let next = self.draw(then);
+            plan.parts.push(Plan { step: format!("then {}", next.step), ..next });
+        }
+        plan
     }
 
-    /// Some combinations of facets in words, and what else is looked at.
-    fn combinations(
-        &self,
-        request: &ListRequest,
-        prefixes: &[Prefix],
-        node: Option<(&Node, &Known)>,
-    ) -> Vec<Plan> {
+    fn strategy(&self, chosen: &Chosen) -> Plan {
+        let name = &self.entity.list(self.request.list).name;
+        let list = format!("the list `{name}` of `{}`", self.entity.name);
+        let limit = self.request.limit;
+        let step = match chosen {
+            Chosen::Nothing => "nothing matches: one of the lists is empty".to_owned(),
+            Chosen::Each(None) => format!("walk along {list} until {limit} are found"),
+            Chosen::Each(Some(_)) => {
+                format!("walk along {list}, look at each, until {limit} match")
+            }
+            Chosen::AlongFacets(_) => {
+                format!("merge what of {list} has each of these facets until {limit} are found")
+            }
+            Chosen::AlongList(_) => {
+                format!("walk along {list}, look at what matches, until {limit} are found")
+            }
+            Chosen::AlongOrdinals(_) => {
+                format!("go through what matches in order of creation until {limit} are found")
+            }
+            Chosen::AlongColumn(_) => {
+                format!("take the first {limit} that match in the order of {list}")
+            }
+            Chosen::SmallSet(strategy) => {
+                let count = strategy.ordinals.len();
+                format!("take the {count} that match and sort them as {list} is")
+            }
+        };
+        let mut parts = match chosen {
+            Chosen::AlongFacets(strategy) => self.combinations(&strategy.prefixes),
+            _ => vec![],
+        };
+        parts.extend(chosen.node().map(|node| self.tree(&node.outline())));
+        Plan { step, members: None, parts }
+    }
+
+    /// Some combinations of facets in words.
+    fn combinations(&self, prefixes: &[Prefix]) -> Vec<Plan> {
         let leaf = |step: String| Plan { step, members: None, parts: vec![] };
-        let entity = self.layout.model().entity(request.entity);
-        let facets = &entity.list(request.list).facets;
+        let facets = &self.entity.list(self.request.list).facets;
         let words = |prefix: &Prefix| {
             let values = KeyBytes::decode(prefix).unwrap_or_default();
             let pairs = facets.iter().zip(&values).map(|(field, value)| match value {
-                Value::B(_) => format!("no `{}`", entity.field(*field).name),
-                value => format!("`{}` is `{}`", entity.field(*field).name, text_of(value)),
+                Value::B(_) => format!("no `{}`", self.entity.field(*field).name),
+                value => format!("`{}` is `{}`", self.entity.field(*field).name, text_of(value)),
             });
             leaf(pairs.collect::<Vec<_>>().join(", "))
         };
@@ -190,81 +211,25 @@ impl Reader<'_> {
         {
             parts.push(leaf(format!("and {more} more")));
         }
-        parts.extend(node.map(|(node, known)| self.tree(request, node, known)));
         parts
     }
 
-    fn tree(&self, request: &ListRequest, node: &Node, known: &Known) -> Plan {
-        let all =
-            |nodes: &[Node]| nodes.iter().map(|node| self.tree(request, node, known)).collect();
-        match node {
-            Node::Nothing => Plan { step: "nobody".to_owned(), members: Some(0), parts: vec![] },
-            Node::Group { name, .. } => Plan {
-                step: self.in_words(request, name.as_bytes()),
-                members: Some(known.size(name)),
-                parts: vec![],
-            },
-            Node::Any(nodes) => {
-                Plan { step: "any of".to_owned(), members: None, parts: all(nodes) }
-            }
-            Node::All(with, without) => {
-                let mut parts: Vec<Plan> = all(with);
-                if !without.is_empty() {
-                    let step = "in none of".to_owned();
-                    parts.push(Plan { step, members: None, parts: all(without) });
-                }
-                Plan { step: "in all of, the rarest first".to_owned(), members: None, parts }
-            }
-        }
-    }
-
-    /// The name of a group as people say it.
-    fn in_words(&self, request: &ListRequest, name: &[u8]) -> String {
-        let parts = KeyBytes::decode(name).unwrap_or_default();
-        let texts: Vec<String> = parts.iter().map(text_of).collect();
-        let entity = self.layout.model().entity(request.entity);
-        let (letter, rest) = match texts.split_first() {
-            Some((letter, rest)) => (letter.as_str(), rest),
-            None => return String::new(),
+    fn tree(&self, outline: &Outline) -> Plan {
+        let (step, members) = match &outline.step {
+            Step::Read { list, .. } => (list.describe(self.entity), Some(self.known.size(list))),
+            Step::Combine(words) => ((*words).to_owned(), None),
         };
-        // After the entity, and the tenant if there is one.
-        let at = 1 + usize::from(request.tenant.is_some());
-        match (letter, rest) {
-            ("t", [.., _, key, value]) => format!("the tag `{key}:{value}`"),
-            ("k", [.., key]) => format!("any tag `{key}`"),
-            ("f", [.., field, value]) => format!("`{field}` is `{value}`"),
-            ("c", rest) => {
-                let rest = rest.get(at + 1..).unwrap_or_default();
-                let (keys, values) = rest.split_at(rest.len() / 2);
-                let pairs = keys.iter().zip(values).map(|(key, value)| format!("{key}:{value}"));
-                format!("the declared combination `{}`", pairs.collect::<Vec<_>>().join("` + `"))
-            }
-            ("l", _) => format!("everything in the list `{}`", entity.list(request.list).name),
-            _ => format!("every `{}`", entity.name),
-        }
+        let parts = outline.parts.iter().map(|part| self.tree(part)).collect();
+        Plan { step, members, parts }
     }
 }
 
-impl Choice {
-    /// What matches, if that is looked for.
-    fn node(&self) -> Option<&Node> {
-        match self {
-            Choice::Walk(node) | Choice::Merge(_, _, node) => node.as_ref(),
-            Choice::Sift(node, _)
-            | Choice::Numbers(node)
-            | Choice::Column(node)
-            | Choice::Sort(node, _) => Some(node),
-            Choice::Nothing => None,
-        }
-    }
-}
-
-impl Combiner<'_> {
+impl Search<'_> {
     /// None if the filter is no AND of tags.
     async fn one_by_one(
         &mut self,
         request: &ListRequest,
-        planned: &[KeyBytes],
+        planned: &[PostingList],
         known: &mut Known,
     ) -> Result<Option<OneByOne>, Error> {
         let tags = match &request.filter {
@@ -272,15 +237,16 @@ impl Combiner<'_> {
             Some(Filter::All(filters)) => &filters[..],
             Some(_) | None => return Ok(None),
         };
+        let layout = self.reader.layout;
         let name = |filter: &Filter| match filter {
             Filter::Tag { field, key, value } => {
                 let group = Group::Tag(*field, key, value);
                 let tenant = request.tenant.as_ref();
-                self.reader.layout.group_name(request.entity, tenant, &group).ok()
+                PostingOwner { layout, entity: request.entity, tenant }.list(&group)
             }
             _ => None,
         };
-        let Some(names) = tags.iter().map(name).collect::<Option<Vec<KeyBytes>>>() else {
+        let Some(names) = tags.iter().map(name).collect::<Option<Vec<PostingList>>>() else {
             return Ok(None);
         };
         self.learn(&names, known).await?;
@@ -296,26 +262,25 @@ impl Combiner<'_> {
         }))
     }
 
-    /// Finds out how many are in some lists. Where lists are rows these are read, each once.
-    async fn learn(&mut self, names: &[KeyBytes], known: &mut Known) -> Result<(), Error> {
-        let new: Vec<KeyBytes> =
-            names.iter().filter(|name| !known.0.contains_key(*name)).cloned().collect();
+    /// Finds out how many are in some lists. Those that are rows are read, each once.
+    async fn learn(&mut self, lists: &[PostingList], known: &mut Known) -> Result<(), Error> {
+        let is_new = |list: &&PostingList| !known.0.contains_key(&list.name);
+        let new: Vec<PostingList> = lists.iter().filter(is_new).cloned().collect();
         if self.sets().is_some() {
-            let lists = self.sizes(&new).await?.into_iter().map(|size| List { size, all: None });
-            known.0.extend(new.into_iter().zip(lists));
+            let sizes = if new.is_empty() { vec![] } else { self.sizes(&new).await? };
+            let sizes = sizes.into_iter().map(|size| KnownList { size, all: None });
+            known.0.extend(new.into_iter().map(|list| list.name).zip(sizes));
             return Ok(());
         }
-        for name in new {
-            let (members, are_all) = self.first_entries(&name, COUNTED_MAX).await?;
-            let list = List { size: members.len(), all: are_all.then_some(members) };
+        for list in new {
+            let name = list.name.clone();
+            let rows = PostingRows::new(list);
+            let (members, are_all) = rows.first_members(self, COUNTED_MAX).await?;
+            let list = KnownList { size: members.len(), all: are_all.then_some(members) };
             known.0.insert(name, list);
         }
         Ok(())
     }
-}
-
-fn text_of(value: &Value) -> String {
-    value.as_s().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The tree as a drawing.

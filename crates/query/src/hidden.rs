@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use keyloom_model::{EntityId, Layout, attribute};
+use keyloom_model::{Entity, EntityId, Layout, Matching, attribute};
 use keyloom_store::{Direction, ListSets, Members};
 use keyloom_value::{KeyBytes, Name, Value};
 
-use crate::combine::{Batch, Combiner};
 use crate::fetch::unreadable;
-use crate::plan::Node;
+use crate::nodes::{Node, PostingRows, PostingSet, Search, Sizes};
+use crate::posting_list::{PostingList, PostingOf};
 use crate::span::{Place, Span};
 use crate::visible::{Deletions, Verdict};
 use crate::{Budget, Error, ReadCost, Reader};
@@ -32,15 +32,10 @@ impl Hidden {
     }
 
     /// Leaves those out that do not count as members of a posting list.
-    pub(crate) fn leave_out(
-        &self,
-        (layout, entity): (&Layout, EntityId),
-        name: &KeyBytes,
-        members: &mut Members,
-    ) {
+    pub(crate) fn leave_out(&self, entity: &Entity, list: &PostingList, members: &mut Members) {
         members.and_not(&self.all);
         for (field, hidden) in &self.by_field {
-            if layout.depends_on(entity, name.as_bytes(), field) {
+            if list.depends_on(entity, field) {
                 members.and_not(hidden);
             }
         }
@@ -49,7 +44,7 @@ impl Hidden {
 
 /// A posting list of what a deletion takes.
 struct PendingList {
-    name: KeyBytes,
+    list: PostingList,
     deletion: String,
     field: Option<String>,
 }
@@ -70,11 +65,11 @@ impl Reader<'_> {
         let named: BTreeSet<String> = lists.iter().map(|list| list.deletion.clone()).collect();
         // What is learned here is true of all that is read from now on.
         let (Verdict::Valid | Verdict::ReadAgain) = self.learn(named, deletions, cost).await?;
-        for PendingList { name, deletion, field } in lists {
+        for PendingList { list, deletion, field } in lists {
             if !deletions.has_happened(&deletion) {
                 continue;
             }
-            let members = self.all_members(name, cost).await?;
+            let members = self.all_members(list, cost).await?;
             match field {
                 None => hidden.all.or(&members),
                 Some(field) => hidden.by_field.push((field, members)),
@@ -83,21 +78,24 @@ impl Reader<'_> {
         Ok(hidden)
     }
 
-    async fn all_members(&self, name: KeyBytes, cost: &mut ReadCost) -> Result<Members, Error> {
-        let node = Node::Group { name, size: 0 };
+    async fn all_members(&self, list: PostingList, cost: &mut ReadCost) -> Result<Members, Error> {
         let nobody = Hidden::default();
-        let mut combiner = Combiner {
+        let mut search = Search {
             reader: self,
             direction: Direction::Forward,
             budget: Budget { rows: u64::MAX, bytes: u64::MAX },
             hidden: &nobody,
             cost,
         };
-        let (mut from, mut all) = (combiner.start(), Members::default());
+        let node = match search.sets() {
+            Some(_) => PostingSet::new(list, Sizes::UNKNOWN).shared(),
+            None => PostingRows::new(list).shared(),
+        };
+        let (mut from, mut all) = (search.start(), Members::default());
         loop {
-            let Batch { members, through, .. } = combiner.next(&node, from).await?;
-            all.or(&members);
-            match through.and_then(|through| combiner.after(through)) {
+            let batch = search.next(&*node, from).await?;
+            all.or(&batch.ordinals);
+            match search.next_after(&batch) {
                 Some(next) => from = next,
                 None => return Ok(all),
             }
@@ -120,12 +118,11 @@ impl Reader<'_> {
             if let Some(((deletion, field), value)) = read
                 && name.push(&value).is_ok()
             {
-                lists.push(PendingList { name, deletion, field });
+                let list = PostingList { entity, of: PostingOf::Deletion, name };
+                lists.push(PendingList { list, deletion, field });
             }
         };
-        if let Some(sets) =
-            self.store.sets().filter(|_| self.layout.matching() == keyloom_model::Matching::Sets)
-        {
+        if let Some(sets) = self.store.sets().filter(|_| self.layout.matching() == Matching::Sets) {
             let (table, prefix) = (self.table.clone(), prefix.as_bytes().to_vec());
             let mut after = None;
             loop {

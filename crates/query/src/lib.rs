@@ -10,7 +10,7 @@
 //! - [`Reader::count`]: numbers of a count; [`Reader::board`], [`Reader::ranked`],
 //!   [`Reader::around`]: a board from its start, one on it, and who is around that one;
 //! - [`Reader::family`], [`Reader::children`], [`Reader::first_children`]: a parent with its children;
-//! - [`Reader::explain`]: how a page is found; on a [`Metered`] store, what is read for it;
+//! - [`Reader::explain`]: how a page was found; on a [`Metered`] store, what is read for it;
 //! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
 //!
 //! Entities that have expired, or that a deletion is taking away, are not seen ([`Reader::get_any`]
@@ -77,10 +77,9 @@
 //! do totals where posting lists are rows: they look for what deletions take from them.
 
 mod board;
-mod combine;
+mod bound;
 mod count;
 mod cursor;
-mod cut;
 mod deletion;
 mod error;
 mod expired;
@@ -95,17 +94,19 @@ mod get;
 mod hidden;
 mod links;
 mod list;
-mod matched;
-mod merged;
+mod list_scan;
 mod metered;
-mod number;
-mod ordered;
+mod nodes;
+mod ordinal;
 mod plan;
+mod posting_list;
 mod range;
 mod reader;
 mod request_error;
 mod span;
+mod strategy;
 mod taken;
+mod total;
 mod values;
 mod visible;
 mod walk;
@@ -121,9 +122,10 @@ pub use family::{Children, ChildrenPage, Family, FamilyRequest};
 pub use filter::Filter;
 pub use links::{LinkRow, LinksPage};
 pub use list::{Budget, End, ListPage, ListRequest, ReadCost};
-pub use matched::{Strategy, Total};
 pub use metered::{Metered, StoreRead};
 pub use range::Range;
 pub use reader::Reader;
 pub use request_error::RequestError;
+pub use strategy::{Ran, Strategy};
+pub use total::Total;
 pub use values::{Counted, ValueCount, ValuePage};

@@ -1,149 +1,204 @@
-//! From a filter to groups that are combined: the rarest first, what is empty left out, declared
-//! combinations of tags in place of single ones.
+//! From a filter to a tree of query nodes: tags of a declared combination are looked up together,
+//! and the list itself takes part only where the filter does not already keep to it. Pure: reads
+//! nothing, so sizes are not known yet ([`Node::sized`](crate::nodes::Node::sized) adds them).
 
-use keyloom_model::{Entity, EntityId, Group, Layout};
-use keyloom_value::{KeyBytes, Value};
+use keyloom_model::{Entity, Group, ListId, Matching};
+use keyloom_value::Value;
 
-use crate::Filter;
+use crate::nodes::{Difference, Intersection, Leapfrog, Node, NodeRef, PostingRows, PostingSet};
+use crate::nodes::{Search, Sizes, Union};
+use crate::posting_list::{PostingList, PostingOwner};
+use crate::{Error, Filter, ListRequest};
 
-/// Groups, combined. Members are numbers of entities.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
-    /// Nobody.
-    Nothing,
-    /// Who is in a group.
-    Group {
-        /// Its name.
-        name: KeyBytes,
-        /// How many are in it, or a bound.
-        size: u64,
-    },
-    /// Who is in all of these, the rarest first, and in none of those.
-    All(Vec<Node>, Vec<Node>),
-    /// Who is in any of these.
-    Any(Vec<Node>),
+/// The part of a list that a filter is about.
+pub(crate) struct Scope<'s> {
+    pub(crate) owner: PostingOwner<'s>,
+    pub(crate) list: ListId,
+    pub(crate) by: &'s [Value],
+    /// How posting lists are kept.
+    pub(crate) kept: Matching,
 }
 
-/// Where the groups of a filter are.
-pub(crate) struct Scope<'s> {
-    pub(crate) layout: &'s Layout,
-    pub(crate) entity: EntityId,
-    pub(crate) tenant: Option<&'s Value>,
-    pub(crate) list: keyloom_model::ListId,
-    pub(crate) by: &'s [Value],
+/// Filters that must hold together: what must match, and what must not.
+struct Conjuncts {
+    matched: Vec<NodeRef>,
+    excluded: Vec<NodeRef>,
 }
 
 impl Scope<'_> {
-    /// Everyone in the list who passes the filter. Sizes are not known yet.
-    pub(crate) fn node(&self, filter: Option<&Filter>) -> Node {
-        let list = self.group(&Group::List(self.list, self.by));
-        match filter {
-            None => list,
-            Some(filter) => {
-                let (mut with, without) = self.conjuncts(std::slice::from_ref(filter));
-                // Facets are of this part of the list, and who is in a list of all is anywhere.
-                let is_all = list == self.group(&Group::All);
-                if with.is_empty() || !(is_all || with.iter().any(|node| self.is_within(node))) {
-                    with.push(list);
-                }
-                Node::All(with, without)
-            }
+    /// Everything in the list that passes the filter. None if nothing can.
+    pub(crate) fn plan(&self, filter: Option<&Filter>) -> Option<NodeRef> {
+        let list = self.list()?;
+        let Some(filter) = filter else { return Some(self.read(list)) };
+        let mut conjuncts = self.conjuncts(std::slice::from_ref(filter))?;
+        // Facets are of this part of the list, and a list of all has every entity.
+        let is_all = self.owner.list(&Group::All).as_ref() == Some(&list);
+        if conjuncts.matched.is_empty() || !(is_all || is_within_list(filter)) {
+            conjuncts.matched.push(self.read(list));
         }
+        self.both(conjuncts)
     }
 
-    fn declared(&self) -> &Entity {
-        self.layout.model().entity(self.entity)
+    /// The posting list of this part of the list. None if nothing can be in it.
+    pub(crate) fn list(&self) -> Option<PostingList> {
+        self.owner.list(&Group::List(self.list, self.by))
     }
 
-    /// What all filters say together: who must be in, and who must not.
-    fn conjuncts(&self, filters: &[Filter]) -> (Vec<Node>, Vec<Node>) {
+    /// What all filters say together. None if nothing can pass.
+    fn conjuncts(&self, filters: &[Filter]) -> Option<Conjuncts> {
         let mut flat = vec![];
         filters.iter().for_each(|filter| flatten(filter, &mut flat));
-        let (mut with, mut without) = (vec![], vec![]);
-        self.combine(&mut flat, &mut with);
+        let mut conjuncts = Conjuncts { matched: vec![], excluded: vec![] };
+        self.combine(&mut flat, &mut conjuncts.matched);
         for filter in flat {
             match filter {
-                Filter::Not(inner) => without.push(self.positive(inner)),
-                filter => with.push(self.positive(filter)),
+                Filter::Not(inner) => conjuncts.excluded.extend(self.node(inner)),
+                filter => conjuncts.matched.push(self.node(filter)?),
             }
         }
-        (with, without)
+        Some(conjuncts)
     }
 
-    fn positive(&self, filter: &Filter) -> Node {
+    /// What passes a filter, wherever it is. None if nothing can.
+    fn node(&self, filter: &Filter) -> Option<NodeRef> {
         match filter {
-            Filter::Tag { field, key, value } => self.group(&Group::Tag(*field, key, value)),
-            Filter::TagKey { field, key } => self.group(&Group::TagKey(*field, key)),
+            Filter::Tag { field, key, value } => self.posting(&Group::Tag(*field, key, value)),
+            Filter::TagKey { field, key } => self.posting(&Group::TagKey(*field, key)),
             Filter::Facet { field, value } => {
-                self.group(&Group::Facet(self.list, self.by, *field, value))
+                self.posting(&Group::Facet(self.list, self.by, *field, value))
             }
-            Filter::All(filters) => {
-                let (mut with, without) = self.conjuncts(filters);
-                if with.is_empty() {
-                    with.push(self.group(&Group::All));
-                }
-                Node::All(with, without)
-            }
+            Filter::All(filters) => self.both(self.conjuncts(filters)?),
             Filter::Any(filters) => {
-                Node::Any(filters.iter().map(|filter| self.positive(filter)).collect())
+                Union::of(filters.iter().filter_map(|filter| self.node(filter)).collect())
             }
-            Filter::Not(inner) => {
-                Node::All(vec![self.group(&Group::All)], vec![self.positive(inner)])
-            }
+            Filter::Not(_) => self.both(self.conjuncts(std::slice::from_ref(filter))?),
+        }
+    }
+
+    /// What matches everything that must match, and nothing else. If nothing must, it is taken from
+    /// all entities.
+    fn both(&self, conjuncts: Conjuncts) -> Option<NodeRef> {
+        let Conjuncts { mut matched, excluded } = conjuncts;
+        if matched.is_empty() {
+            matched.push(self.posting(&Group::All)?);
+        }
+        Some(Difference::of(self.intersection(matched)?, excluded))
+    }
+
+    pub(crate) fn intersection(&self, parts: Vec<NodeRef>) -> Option<NodeRef> {
+        match self.kept {
+            Matching::Sets => Intersection::of(parts),
+            Matching::Rows => Leapfrog::of(parts),
         }
     }
 
     /// Takes tags out that a declared combination has together.
-    fn combine<'f>(&self, filters: &mut Vec<&'f Filter>, with: &mut Vec<Node>) {
+    fn combine<'f>(&self, filters: &mut Vec<&'f Filter>, matched: &mut Vec<NodeRef>) {
         for combination in &self.declared().combinations {
-            let place = |wanted: &String| {
+            let index = |wanted: &String| {
                 filters.iter().position(|filter| match filter {
                     Filter::Tag { field, key, .. } => *field == combination.field && key == wanted,
                     _ => false,
                 })
             };
-            let places: Option<Vec<usize>> = combination.keys.iter().map(place).collect();
-            let Some(mut places) = places else { continue };
-            let value = |place: &usize| match filters[*place] {
+            let indexes: Option<Vec<usize>> = combination.keys.iter().map(index).collect();
+            let Some(mut indexes) = indexes else { continue };
+            let value = |index: &usize| match filters[*index] {
                 Filter::Tag { value, .. } => value.as_str(),
                 _ => "",
             };
-            let values: Vec<&'f str> = places.iter().map(value).collect();
-            let group = Group::Combination(combination, &values);
+            let values: Vec<&'f str> = indexes.iter().map(value).collect();
             // One that does not fit into a key is not kept.
-            let Ok(name) = self.layout.group_name(self.entity, self.tenant, &group) else {
+            let Some(node) = self.posting(&Group::Combination(combination, &values)) else {
                 continue;
             };
-            with.push(Node::Group { name, size: u64::MAX });
-            places.sort_unstable();
-            for place in places.iter().rev() {
-                filters.remove(*place);
+            matched.push(node);
+            indexes.sort_unstable();
+            for index in indexes.iter().rev() {
+                filters.remove(*index);
             }
         }
     }
 
-    fn group(&self, group: &Group<'_>) -> Node {
-        match self.layout.group_name(self.entity, self.tenant, group) {
-            Ok(name) => Node::Group { name, size: u64::MAX },
-            Err(_) => Node::Nothing,
+    fn posting(&self, group: &Group<'_>) -> Option<NodeRef> {
+        self.owner.list(group).map(|list| self.read(list))
+    }
+
+    /// The node that reads a posting list.
+    pub(crate) fn read(&self, list: PostingList) -> NodeRef {
+        match self.kept {
+            Matching::Sets => PostingSet::new(list, Sizes::UNKNOWN).shared(),
+            Matching::Rows => PostingRows::new(list).shared(),
         }
     }
 
-    /// Whether only members of this part of the list are in it.
-    fn is_within(&self, node: &Node) -> bool {
-        match node {
-            Node::Nothing => true,
-            Node::Group { name, .. } => {
-                let letter = KeyBytes::decode_part(name.as_bytes());
-                letter.is_ok_and(|(letter, _)| matches!(letter.as_s(), Some("f" | "l")))
-            }
-            Node::All(with, _) => with.iter().any(|node| self.is_within(node)),
-            Node::Any(nodes) => nodes.iter().all(|node| self.is_within(node)),
+    fn declared(&self) -> &Entity {
+        self.owner.layout.model().entity(self.owner.entity)
+    }
+}
+
+impl<'s> Search<'s> {
+    /// The part of a list that a request is about.
+    pub(crate) fn scope<'r>(&self, request: &'r ListRequest) -> Scope<'r>
+    where
+        's: 'r,
+    {
+        let (entity, tenant) = (request.entity, request.tenant.as_ref());
+        Scope {
+            owner: PostingOwner { layout: self.reader.layout, entity, tenant },
+            list: request.list,
+            by: &request.by,
+            kept: if self.sets().is_some() { Matching::Sets } else { Matching::Rows },
+        }
+    }
+
+    /// What passes a request's filter, or none if nothing can, and how many are in its part of the
+    /// list.
+    pub(crate) async fn sized_node(
+        &mut self,
+        request: &ListRequest,
+    ) -> Result<(Option<NodeRef>, u64), Error> {
+        let scope = self.scope(request);
+        let Some((list, node)) = scope.list().zip(scope.plan(request.filter.as_ref())) else {
+            return Ok((None, 0));
+        };
+        let mut lists = vec![list];
+        node.posting_lists(&mut lists);
+        let sizes = self.sizes(&lists).await?;
+        let list_size = sizes.first().copied().unwrap_or(0);
+        Ok((node.sized(&Sizes::new(&lists, sizes)), list_size))
+    }
+
+    /// How many are in the part of the list that a request is about, counted up to a bound, where
+    /// posting lists are rows.
+    pub(crate) async fn count_list(
+        &mut self,
+        request: &ListRequest,
+        count_max: u64,
+    ) -> Result<u64, Error> {
+        match self.scope(request).list() {
+            Some(list) => Ok(PostingRows::new(list).first_members(self, count_max).await?.0.len()),
+            None => Ok(0),
         }
     }
 }
 
-/// The filters that must hold together, without those that say the same again.
+/// Whether only entities of this part of the list pass a filter: it names a value of a facet, whose
+/// posting lists are of the part.
+fn is_within_list(filter: &Filter) -> bool {
+    match filter {
+        Filter::Facet { .. } => true,
+        Filter::Tag { .. } | Filter::TagKey { .. } => false,
+        Filter::All(filters) => filters.iter().any(is_within_list),
+        Filter::Any(filters) => filters.iter().all(is_within_list),
+        Filter::Not(filter) => match &**filter {
+            Filter::Not(twice) => is_within_list(twice),
+            _ => false,
+        },
+    }
+}
+
+/// The filters that must hold together, each once.
 fn flatten<'f>(filter: &'f Filter, flat: &mut Vec<&'f Filter>) {
     match filter {
         Filter::All(filters) => filters.iter().for_each(|filter| flatten(filter, flat)),
@@ -162,80 +217,14 @@ fn push_once<'f>(filter: &'f Filter, flat: &mut Vec<&'f Filter>) {
     }
 }
 
-impl Node {
-    /// The names of all groups in it.
-    pub(crate) fn names(&self, names: &mut Vec<KeyBytes>) {
-        match self {
-            Node::Nothing => {}
-            Node::Group { name, .. } => names.push(name.clone()),
-            Node::All(with, without) => {
-                with.iter().chain(without).for_each(|node| node.names(names));
-            }
-            Node::Any(nodes) => nodes.iter().for_each(|node| node.names(names)),
-        }
-    }
-
-    /// The same with sizes known: nothing empty is left in it, and the rarest comes first.
-    pub(crate) fn sized(self, size_of: &dyn Fn(&KeyBytes) -> u64) -> Node {
-        match self {
-            Node::Nothing => Node::Nothing,
-            Node::Group { name, .. } => match size_of(&name) {
-                0 => Node::Nothing,
-                size => Node::Group { name, size },
-            },
-            Node::All(with, without) => {
-                let mut with: Vec<Node> =
-                    with.into_iter().map(|node| node.sized(size_of)).collect();
-                if with.contains(&Node::Nothing) {
-                    return Node::Nothing;
-                }
-                with.sort_by_key(Node::size);
-                let without = without.into_iter().map(|node| node.sized(size_of));
-                let without: Vec<Node> = without.filter(|node| *node != Node::Nothing).collect();
-                match with.len() == 1 && without.is_empty() {
-                    true => with.pop().unwrap_or(Node::Nothing),
-                    false => Node::All(with, without),
-                }
-            }
-            Node::Any(nodes) => {
-                let nodes = nodes.into_iter().map(|node| node.sized(size_of));
-                let mut nodes: Vec<Node> = nodes.filter(|node| *node != Node::Nothing).collect();
-                match nodes.len() {
-                    0 => Node::Nothing,
-                    1 => nodes.pop().unwrap_or(Node::Nothing),
-                    _ => Node::Any(nodes),
-                }
-            }
-        }
-    }
-
-    /// About as many as are in it, of a list of so many, if groups know nothing of each other.
-    pub(crate) fn estimate(&self, of_list: u64) -> u64 {
-        match self {
-            Node::All(with, _) => with.iter().fold(of_list, |passing, node| {
-                let share = node.estimate(of_list).min(of_list);
-                passing.saturating_mul(share) / of_list.max(1)
-            }),
-            Node::Nothing | Node::Group { .. } | Node::Any(_) => self.size(),
-        }
-    }
-
-    /// As many as can be in it.
-    pub(crate) fn size(&self) -> u64 {
-        match self {
-            Node::Nothing => 0,
-            Node::Group { size, .. } => *size,
-            Node::All(with, _) => with.iter().map(Node::size).min().unwrap_or(0),
-            Node::Any(nodes) => nodes.iter().map(Node::size).fold(0, u64::saturating_add),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use keyloom_model::Layout;
     use keyloom_value::Item;
 
     use super::*;
+    use crate::nodes::{Outline, Step};
+    use crate::posting_list::PostingOf;
 
     const MODEL: &str = "
         [entity.task]
@@ -246,7 +235,7 @@ mod tests {
         list.of_team = { by = \"team\" }
     ";
 
-    /// The plan of a filter, with groups in words; sizes are those of the values of tags.
+    /// The plan of a filter, with posting lists in words; sizes are those of the values of tags.
     fn planned(list: &str, filter: impl Fn(&Entity) -> Filter) -> String {
         let model = keyloom_model::check(MODEL).unwrap();
         let layout = Layout::new(model, 1, &Item::new());
@@ -254,26 +243,28 @@ mod tests {
         let declared = layout.model().entity(entity);
         let list = declared.find_list(list).unwrap();
         let by = [Value::from("t")];
-        let scope = Scope { layout: &layout, entity, tenant: None, list, by: &by };
-        let size_of = |name: &KeyBytes| match KeyBytes::decode(name.as_bytes()).unwrap().last() {
-            Some(Value::S(value)) => value.parse().unwrap_or(50),
+        let owner = PostingOwner { layout: &layout, entity, tenant: None };
+        let scope = Scope { owner, list, by: &by, kept: Matching::Sets };
+        let node = scope.plan(Some(&filter(declared))).unwrap();
+        let mut lists = vec![];
+        node.posting_lists(&mut lists);
+        let size = |list: &PostingList| match &list.of {
+            PostingOf::Tag { value, .. } => value.parse().unwrap(),
+            PostingOf::Combination(pairs) => pairs.last().unwrap().1.parse().unwrap(),
             _ => 50,
         };
-        shown(&scope.node(Some(&filter(declared))).sized(&size_of))
+        let sizes = lists.iter().map(size).collect();
+        match node.sized(&Sizes::new(&lists, sizes)) {
+            Some(node) => drawn(declared, &node.outline()),
+            None => "nothing".to_owned(),
+        }
     }
 
-    fn shown(node: &Node) -> String {
-        let all = |nodes: &[Node]| nodes.iter().map(shown).collect::<Vec<_>>().join(" ");
-        match node {
-            Node::Nothing => "nothing".to_owned(),
-            Node::Group { name, .. } => {
-                let parts = KeyBytes::decode(name.as_bytes()).unwrap();
-                let texts: Vec<&str> = parts.iter().filter_map(Value::as_s).collect();
-                texts.join("/")
-            }
-            Node::All(with, without) if without.is_empty() => format!("all({})", all(with)),
-            Node::All(with, without) => format!("all({}; not {})", all(with), all(without)),
-            Node::Any(nodes) => format!("any({})", all(nodes)),
+    fn drawn(entity: &Entity, outline: &Outline) -> String {
+        let parts: Vec<String> = outline.parts.iter().map(|part| drawn(entity, part)).collect();
+        match &outline.step {
+            Step::Read { list, size } => format!("{} ({size})", list.describe(entity)),
+            Step::Combine(words) => format!("{words} [{}]", parts.join(", ")),
         }
     }
 
@@ -287,9 +278,9 @@ mod tests {
     }
 
     #[test]
-    fn the_rarest_comes_first() {
+    fn the_smallest_comes_first() {
         let plan = planned("all", |e| Filter::All(vec![tag(e, "x", "9"), tag(e, "y", "3")]));
-        assert_eq!(plan, "all(t/task/tags/y/3 t/task/tags/x/9)");
+        assert_eq!(plan, "in all of, the rarest first [the tag `y:3` (3), the tag `x:9` (9)]");
     }
 
     #[test]
@@ -297,28 +288,34 @@ mod tests {
         let plan = planned("all", |e| {
             Filter::All(vec![tag(e, "b", "2"), tag(e, "x", "1"), tag(e, "a", "7")])
         });
-        assert_eq!(plan, "all(t/task/tags/x/1 c/task/tags/a/b/7/2)");
+        let expected = "in all of, the rarest first [the tag `x:1` (1), the declared combination \
+                        `a:7` + `b:2` (2)]";
+        assert_eq!(plan, expected);
     }
 
     #[test]
-    fn what_is_empty_is_not_looked_at() {
+    fn what_is_empty_is_not_read() {
         let both = |e: &Entity| Filter::All(vec![tag(e, "x", "0"), tag(e, "y", "3")]);
         assert_eq!(planned("all", both), "nothing");
         let either = |e: &Entity| Filter::Any(vec![tag(e, "x", "0"), tag(e, "y", "3")]);
-        assert_eq!(planned("all", either), "t/task/tags/y/3");
+        assert_eq!(planned("all", either), "the tag `y:3` (3)");
         let without = |e: &Entity| Filter::All(vec![tag(e, "y", "3"), not(tag(e, "x", "0"))]);
-        assert_eq!(planned("all", without), "t/task/tags/y/3");
+        assert_eq!(planned("all", without), "the tag `y:3` (3)");
     }
 
     #[test]
-    fn what_is_only_denied_is_taken_from_all() {
+    fn what_is_only_excluded_is_taken_from_all() {
         let plan = planned("all", |e| not(tag(e, "x", "3")));
-        assert_eq!(plan, "all(a/task; not t/task/tags/x/3)");
+        let expected = "in all of, the rarest first [every `task` (50), in none of [the tag `x:3` \
+                        (3)]]";
+        assert_eq!(plan, expected);
     }
 
     #[test]
     fn a_part_of_a_list_takes_part() {
         let plan = planned("of_team", |e| not(not(tag(e, "x", "3"))));
-        assert_eq!(plan, "all(t/task/tags/x/3 l/task/of_team/t)");
+        let expected = "in all of, the rarest first [the tag `x:3` (3), everything in the list \
+                        `of_team` (50)]";
+        assert_eq!(plan, expected);
     }
 }

@@ -4,7 +4,7 @@ use keyloom_model::RowKey;
 use keyloom_store::{Direction, Page, Query};
 use keyloom_value::{KeyBytes, KeyCondition, KeyTest, Name, Value};
 
-use crate::cut::{Cut, Side};
+use crate::bound::{PageBound, Side};
 use crate::{Error, Reader};
 
 /// Sort keys from one to another, both included; none that is empty ends anything. The ends are
@@ -67,7 +67,7 @@ impl Span {
     /// What is left of it after the row at a position, which was the last one read. Positions end
     /// with an id, which is a text.
     pub(crate) fn after(self, position: &[u8], direction: Direction) -> Span {
-        self.beyond(&Cut::behind(position.to_vec(), direction), direction)
+        self.beyond(&PageBound::behind(position.to_vec(), direction), direction)
     }
 
     /// What is left of it after a key, forward. Unlike [`Span::after`], it has keys that begin with
@@ -85,11 +85,11 @@ impl Span {
         Span { from: Some(from), ..self }.settled()
     }
 
-    /// What of it lies beyond a cut.
-    pub(crate) fn beyond(self, cut: &Cut, direction: Direction) -> Span {
-        let end = match cut.side {
-            Side::Before => Some(KeyBytes::before(&cut.position).to_vec()),
-            Side::After => KeyBytes::after_prefix(&cut.position),
+    /// What of it lies beyond a bound.
+    pub(crate) fn beyond(self, bound: &PageBound, direction: Direction) -> Span {
+        let end = match bound.side {
+            Side::Before => Some(KeyBytes::before(&bound.position).to_vec()),
+            Side::After => KeyBytes::after_prefix(&bound.position),
         };
         match (direction, end) {
             (Direction::Forward, Some(end)) => {

@@ -8,10 +8,11 @@ use keyloom_model::{Entity, FieldId, FieldType, Group, attribute, entry_place};
 use keyloom_store::{Direction, ListSets, SetName};
 use keyloom_value::{KeyBytes, Name, Value};
 
-use crate::combine::{Batch, Combiner};
 use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
-use crate::plan::Node;
+use crate::nodes::{Node, NodeRef, PostingRows, PostingSet, Search, Sizes};
+use crate::plan::Scope;
+use crate::posting_list::{PostingList, PostingOf};
 use crate::span::{Place, Span};
 use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
 use crate::{CursorError, CursorKey, Error, ListRequest, ReadCost, Reader, RequestError};
@@ -121,12 +122,13 @@ impl Reader<'_> {
             let of = (request.entity, request.tenant.as_ref());
             let hidden = &self.hidden(of, (&mut deletions, cost)).await?;
             let (direction, budget) = (Direction::Forward, request.budget);
-            let mut combiner = Combiner { reader: self, direction, budget, hidden, cost };
-            let (node, _) = combiner.sized_node(request).await?;
+            let mut search = Search { reader: self, direction, budget, hidden, cost };
+            let (node, _) = search.sized_node(request).await?;
             let (mut counts, mut stopped) = (vec![], None);
-            if node != Node::Nothing {
+            if let Some(node) = node {
                 let is_all = self.is_all(request, counted) && hidden.is_empty();
-                let mut counting = Counting { family, node: &node, is_all, combiner };
+                let scope = search.scope(request);
+                let mut counting = Counting { family, counted, scope, node, is_all, search };
                 stopped = counting.run(from.clone(), request.limit, &mut counts).await?;
             }
             if self.confirm(&mut deletions, cost).await? == Verdict::Valid {
@@ -229,11 +231,13 @@ fn key_of(bytes: &[u8]) -> KeyBytes {
 /// A count that goes on from value to value.
 struct Counting<'c> {
     family: &'c Family,
-    /// Who counts.
-    node: &'c Node,
-    /// Whether everybody who has one of the values does.
+    counted: &'c Counted,
+    scope: Scope<'c>,
+    /// What counts.
+    node: NodeRef,
+    /// Whether everything that has one of the values does.
     is_all: bool,
-    combiner: Combiner<'c>,
+    search: Search<'c>,
 }
 
 impl Counting<'_> {
@@ -263,7 +267,7 @@ impl Counting<'_> {
                 if count > 0 {
                     counts.push((member.part, count));
                 }
-                let is_full = counts.len() >= limit as usize || self.combiner.is_enough();
+                let is_full = counts.len() >= limit as usize || self.search.is_spent();
                 if is_full && !(is_last && self.members(Some(&part), 1).await?.is_empty()) {
                     return Ok(Some(Progress { part: Some(part), within: None }));
                 }
@@ -274,16 +278,16 @@ impl Counting<'_> {
 
     /// Values after one.
     async fn members(&mut self, after: Option<&[u8]>, limit: u32) -> Result<Vec<Member>, Error> {
-        match self.combiner.sets() {
+        match self.search.sets() {
             Some(sets) => {
                 let Family { base, begin } = self.family;
                 let set = |part: &[u8]| SetName::new([&base[..], part].concat());
                 let after = after.map(set).transpose().map_err(keyloom_store::Error::from)?;
                 let (table, prefix) =
-                    (self.combiner.reader.table.clone(), [&base[..], begin].concat());
+                    (self.search.reader.table.clone(), [&base[..], begin].concat());
                 let list = ListSets { table, prefix, after, limit: limit.max(1) };
                 let found = sets.list_sets(list).await?;
-                self.combiner.cost.rows += found.len() as u64;
+                self.search.cost.rows += found.len() as u64;
                 let member = |found: keyloom_store::SetSize| Member {
                     part: found.set.as_bytes().get(base.len()..).unwrap_or_default().to_vec(),
                     size: Some(found.members),
@@ -308,9 +312,9 @@ impl Counting<'_> {
             sort: Name::from(attribute::SORT),
         };
         let span = Span::new(Some(from), KeyBytes::after_prefix(begin));
-        let page = self.combiner.reader.page(&place, &span, Direction::Forward, 1).await?;
-        self.combiner.cost.rows += page.scanned;
-        self.combiner.cost.bytes += page.scanned_bytes;
+        let page = self.search.reader.page(&place, &span, Direction::Forward, 1).await?;
+        self.search.cost.rows += page.scanned;
+        self.search.cost.bytes += page.scanned_bytes;
         let Some(row) = page.items.first() else { return Ok(None) };
         let sort = row.get(attribute::SORT).and_then(Value::as_b).unwrap_or_default();
         let rest = KeyBytes::skip_part(sort).map_err(|_| {
@@ -318,6 +322,27 @@ impl Counting<'_> {
         })?;
         let part = sort[..sort.len() - rest.len()].to_vec();
         Ok(Some(Member { part, size: None }))
+    }
+
+    /// The node that reads the posting list of a value.
+    fn posting(&self, member: &Member) -> NodeRef {
+        let name = key_of(&[&self.family.base[..], &member.part].concat());
+        let value = KeyBytes::decode_part(&member.part).ok().map(|(value, _)| value);
+        let text = || value.as_ref().and_then(Value::as_s).unwrap_or_default().to_owned();
+        let of = match self.counted {
+            Counted::Facet(field) => PostingOf::Facet {
+                list: self.scope.list,
+                field: *field,
+                value: value.clone().unwrap_or(Value::Null),
+            },
+            Counted::TagKeys(..) => PostingOf::TagKey { key: text() },
+            Counted::TagValues(_, key, _) => PostingOf::Tag { key: key.clone(), value: text() },
+        };
+        let list = PostingList { entity: self.scope.owner.entity, of, name };
+        match self.search.sets() {
+            Some(_) => PostingSet::new(list, member.size.unwrap_or(Sizes::UNKNOWN)).shared(),
+            None => PostingRows::new(list).shared(),
+        }
     }
 
     /// How many have a value, or how many of them up to a number.
@@ -329,19 +354,16 @@ impl Counting<'_> {
         if let (true, Some(size)) = (self.is_all, member.size) {
             return Ok((size, None));
         }
-        let name = key_of(&[&self.family.base[..], &member.part].concat());
-        let group = Node::Group { name, size: member.size.unwrap_or(0) };
-        let mut with = vec![group];
-        with.extend((!self.is_all).then(|| self.node.clone()));
-        with.sort_by_key(Node::size);
-        let node = Node::All(with, vec![]);
-        let (mut from, mut count) = resumed.unwrap_or((self.combiner.start(), 0));
+        let mut parts = vec![self.posting(member)];
+        parts.extend((!self.is_all).then(|| self.node.clone()));
+        let Some(node) = self.scope.intersection(parts) else { return Ok((0, None)) };
+        let (mut from, mut count) = resumed.unwrap_or((self.search.start(), 0));
         loop {
-            let Batch { members, through, .. } = self.combiner.next(&node, from).await?;
-            count += members.len();
-            match through.and_then(|through| self.combiner.after(through)) {
+            let batch = self.search.next(&*node, from).await?;
+            count += batch.ordinals.len();
+            match self.search.next_after(&batch) {
                 None => return Ok((count, None)),
-                Some(next) if self.combiner.is_enough() => return Ok((count, Some(next))),
+                Some(next) if self.search.is_spent() => return Ok((count, Some(next))),
                 Some(next) => from = next,
             }
         }

@@ -10,7 +10,7 @@ use keyloom_testkit::readme::Process;
 use serde_json::{Value as Json, json};
 
 use crate::servers::{
-    Answer, DEADLINE, HttpRequest, Inbox, Request, ask, ask_with, http, smtp, smtp_with_tls,
+    Answer, DEADLINE, Inbox, Letter, Request, ask, ask_with, http, smtp, smtp_with_tls,
 };
 
 const SECRET: &str = "a secret of more than sixteen bytes";
@@ -24,7 +24,7 @@ const KEY: &str =
 struct Rig {
     data: PathBuf,
     http: Inbox<Request>,
-    smtp: Inbox<HttpRequest>,
+    smtp: Inbox<Letter>,
     server: Option<Process>,
 }
 
@@ -122,9 +122,9 @@ fn a_hunt_outlives_the_program_and_is_answered_by_text() {
         ("text", "+15550100".to_owned(), 3),
     ]);
     let search = rig.search(&contact);
-    let request = rig.smtp.next();
-    assert_eq!(request.to, "ada@example.com");
-    assert!(request.text.contains("Subject: <checkout> has timeouts"), "{}", request.text);
+    let letter = rig.smtp.next();
+    assert_eq!(letter.to, "ada@example.com");
+    assert!(letter.text.contains("Subject: <checkout> has timeouts"), "{}", letter.text);
     let hooked = rig.http.next();
     assert_eq!(hooked.path, "/hook");
     let secret = WebhookSecret::new(SECRET).unwrap();
@@ -180,8 +180,8 @@ fn a_link_in_a_mail_shows_the_search_and_answers_it_once() {
     let rig = Rig::start("oncall-link");
     let contact = rig.contact(&[("email", "ada@example.com".to_owned(), 0)]);
     let search = rig.search(&contact);
-    let request = rig.smtp.next();
-    let link = request.text.lines().find(|line| line.starts_with("http://")).expect("a link");
+    let letter = rig.smtp.next();
+    let link = letter.text.lines().find(|line| line.starts_with("http://")).expect("a link");
     let link = path(link);
     let page = rig.ask("GET", &link, None);
     assert_eq!(page.status, 200);

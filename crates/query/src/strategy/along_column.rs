@@ -1,17 +1,24 @@
-//! Pages of what matches, in the order of a list: the first ordinals are found in the column of the
-//! list, and only their entities are read. It costs the same wherever in the list they are.
+//! Along the column of the list: the first ordinals in its order are found in the column, and only
+//! their entities are fetched. It costs the same wherever in the list they are.
 
 use keyloom_model::EntityId;
 use keyloom_store::{Cell, ColumnValue, Direction, Error as StoreError, ReadColumn, TableName};
-use keyloom_value::{Item, Value};
+use keyloom_value::Value;
 
-use crate::combine::Batch;
-use crate::fetch::{BATCH_MAX, RawKey};
-use crate::list::{Entry, Walk};
-use crate::number::number_key;
-use crate::plan::Node;
+use super::along_list::AlongList;
+use super::chosen::Chosen;
+use crate::fetch::BATCH_MAX;
+use crate::list_scan::{Entry, ListScan};
+use crate::nodes::NodeRef;
+use crate::ordinal::ordinal_key;
 use crate::span::Span;
 use crate::{End, Error};
+
+/// What matches, to be found in the order of the list.
+#[derive(Clone, Debug)]
+pub(crate) struct AlongColumn {
+    pub(crate) node: NodeRef,
+}
 
 /// A part of a column, and the first cells in it of what matches.
 struct First {
@@ -24,82 +31,72 @@ struct First {
     cells: Vec<Cell>,
 }
 
-impl Walk<'_> {
-    /// Along the column of the list. None if it cannot be: the column is not filled yet, or too
-    /// much would have to be read, or too many have the same value.
-    pub(crate) async fn go_by_column(&mut self, node: &Node) -> Result<Option<End>, Error> {
-        if self.span.is_empty {
+impl AlongColumn {
+    /// Along the column, and if that cannot be, along the list.
+    pub(super) async fn run_or_list(&self, scan: &mut ListScan<'_>) -> Result<End, Error> {
+        match self.run(scan).await? {
+            Some(end) => Ok(end),
+            None => {
+                let along_list = AlongList { node: self.node.clone(), rows_max: None };
+                scan.record(Chosen::AlongList(along_list.clone()));
+                along_list.run(scan).await
+            }
+        }
+    }
+
+    /// None if it cannot be: the column is not filled yet, or too much would have to be read, or too
+    /// many have the same value.
+    pub(super) async fn run(&self, scan: &mut ListScan<'_>) -> Result<Option<End>, Error> {
+        if scan.span.is_empty {
             return Ok(Some(End::Exhausted));
         }
         let mut first = First {
-            least: self.least(),
-            greatest: self.greatest(),
-            direction: self.direction,
+            least: scan.least_cell(),
+            greatest: scan.greatest_cell(),
+            direction: scan.direction,
             count: 0,
             cells: vec![],
         };
         loop {
             // One more, to know whether there is one; and the one that the page begins behind is
             // among them.
-            first.count = self.wanted() + 2;
-            if !self.find_first(node, &mut first).await? {
+            first.count = scan.wanted() + 2;
+            if !self.find_first(scan, &mut first).await? {
                 return Ok(None);
             }
-            let Some(entries) = self.entries_of(&first).await? else { return Ok(None) };
-            if let Some(end) = self.look_at_some(&entries).await? {
+            let Some(entries) = scan.entries_of(&first).await? else { return Ok(None) };
+            if let Some(end) = scan.fetch_in_order(&entries).await? {
                 return Ok(Some(end));
             }
             if !first.pass() {
                 return Ok(Some(End::Exhausted));
             }
-            if self.is_spent() {
-                return Ok(Some(if self.wanted() == 0 { End::Limit } else { End::Budget }));
+            if scan.is_spent() {
+                return Ok(Some(if scan.wanted() == 0 { End::Limit } else { End::Budget }));
             }
         }
     }
 
-    /// No cell of what is left to be read is less. Where it begins behind an entity, that is its cell.
-    fn least(&self) -> Cell {
-        let Some(from) = self.span.from.as_deref() else { return Cell::MIN };
-        let cell = self.cell_of(from).map(|cell| cell.bound(Direction::Backward));
-        cell.unwrap_or(Cell { value: ColumnValue::of(from), ordinal: 0 })
-    }
-
-    /// No cell of what is left to be read is greater.
-    fn greatest(&self) -> Cell {
-        let Some(to) = self.span.to.as_deref() else { return Cell::MAX };
-        let cell = self.cell_of(to).map(|cell| cell.bound(Direction::Forward));
-        cell.unwrap_or(Cell { value: ColumnValue::of(to), ordinal: u64::MAX })
-    }
-
-    /// The cell of the entity at a position of the list, if it is one.
-    fn cell_of(&self, position: &[u8]) -> Option<Cell> {
-        let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
-        let order = layout.order_at(of, position)?;
-        let ordinal = layout.number_at(of, position)?;
-        Some(Cell { value: ColumnValue::of(order), ordinal })
-    }
-
     /// Finds the first cells; false if that cannot be.
-    async fn find_first(&mut self, node: &Node, first: &mut First) -> Result<bool, Error> {
-        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
-        let Some(column) = self.reader.layout.column(of.0, self.request.list) else {
+    async fn find_first(&self, scan: &mut ListScan<'_>, first: &mut First) -> Result<bool, Error> {
+        let of: (EntityId, Option<&Value>) = (scan.request.entity, scan.request.tenant.as_ref());
+        let Some(column) = scan.reader.layout.column(of.0, scan.request.list) else {
             return Ok(false);
         };
-        let Some(sets) = self.reader.store.sets() else { return Ok(false) };
+        let Some(sets) = scan.reader.store.sets() else { return Ok(false) };
         let column = TableName::new(&column.name).map_err(StoreError::from)?;
-        let partition = self.reader.layout.number_partition(of.0, of.1).into_vec();
-        let (rows_max, bytes_max) = self.half_of_what_is_left();
-        let mut from = Some(self.combiner().start());
+        let partition = scan.reader.layout.number_partition(of.0, of.1).into_vec();
+        let (rows_max, bytes_max) = scan.half_of_what_is_left();
+        let mut from = Some(scan.search().start());
         while let Some(start) = from {
-            let Batch { members, through, .. } = self.combiner().next(node, start).await?;
-            from = through.and_then(|through| self.combiner().after(through));
-            if !members.is_empty() {
+            let batch = scan.search().next(&*self.node, start).await?;
+            from = scan.search().next_after(&batch);
+            if !batch.ordinals.is_empty() {
                 let read = ReadColumn {
-                    table: self.reader.table.clone(),
+                    table: scan.reader.table.clone(),
                     column: column.clone(),
                     partition: partition.clone(),
-                    among: members,
+                    among: batch.ordinals,
                     least: first.least_that_counts(),
                     greatest: first.greatest_that_counts(),
                     direction: first.direction,
@@ -111,18 +108,42 @@ impl Walk<'_> {
                     }
                     part => part?,
                 };
-                self.cost.rows += 1;
-                self.cost.bytes += part.bytes;
+                scan.cost.rows += 1;
+                scan.cost.bytes += part.bytes;
                 first.add(part.cells);
                 if part.is_tied || first.cells.len() > first.count + ReadColumn::TIES_MAX {
                     return Ok(false);
                 }
             }
-            if from.is_some() && (self.cost.rows > rows_max || self.cost.bytes > bytes_max) {
+            if from.is_some() && (scan.cost.rows > rows_max || scan.cost.bytes > bytes_max) {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+}
+
+impl ListScan<'_> {
+    /// No cell of what is left to be read is less. Where it begins behind an entity, that is its cell.
+    fn least_cell(&self) -> Cell {
+        let Some(from) = self.span.from.as_deref() else { return Cell::MIN };
+        let cell = self.cell_of(from).map(|cell| cell.bound(Direction::Backward));
+        cell.unwrap_or(Cell { value: ColumnValue::of(from), ordinal: 0 })
+    }
+
+    /// No cell of what is left to be read is greater.
+    fn greatest_cell(&self) -> Cell {
+        let Some(to) = self.span.to.as_deref() else { return Cell::MAX };
+        let cell = self.cell_of(to).map(|cell| cell.bound(Direction::Forward));
+        cell.unwrap_or(Cell { value: ColumnValue::of(to), ordinal: u64::MAX })
+    }
+
+    /// The cell of the entity at a position of the list, if it is one.
+    fn cell_of(&self, position: &[u8]) -> Option<Cell> {
+        let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
+        let order = layout.order_at(of, position)?;
+        let ordinal = layout.number_at(of, position)?;
+        Some(Cell { value: ColumnValue::of(order), ordinal })
     }
 
     /// How far a search along the column may go: what is left after it is enough to go on along the
@@ -157,7 +178,7 @@ impl Walk<'_> {
             let is_first = |cell| (least..=greatest).contains(&cell);
             self.span.has(&entry.position) && self.cell_of(&entry.position).is_some_and(is_first)
         });
-        self.sort(&mut entries);
+        self.sort_entries(&mut entries);
         Ok(Some(entries))
     }
 
@@ -169,35 +190,12 @@ impl Walk<'_> {
             return Ok(None);
         };
         let mut position = order.to_vec();
-        position.extend(number_key(cell.ordinal));
+        position.extend(ordinal_key(cell.ordinal));
         let span = Span::within(&position);
         let page = self.reader.page(&self.place, &span, Direction::Forward, 1).await?;
         self.cost.rows += page.scanned;
         self.cost.bytes += page.scanned_bytes;
         page.items.into_iter().next().map(|row| self.entry(row)).transpose()
-    }
-
-    /// The entries of this part of the list that have these ascending ordinals, in its order, as
-    /// their own rows say.
-    pub(crate) async fn entries_with(&mut self, ordinals: &[u64]) -> Result<Vec<Entry>, Error> {
-        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
-        let keys = self.reader.numbered_keys(of, ordinals, &mut self.cost).await?;
-        let keys: Vec<RawKey> = keys.into_iter().map(|numbered| numbered.key).collect();
-        let rows = self.reader.rows(&keys, &mut self.cost).await?;
-        let entry = |(key, row): (RawKey, Option<Item>)| {
-            let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
-            self.span.has(&position).then_some(Entry { position, key })
-        };
-        let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(entry).collect();
-        self.sort(&mut entries);
-        Ok(entries)
-    }
-
-    fn sort(&self, entries: &mut [Entry]) {
-        entries.sort_by(|left, right| match self.direction {
-            Direction::Forward => left.position.cmp(&right.position),
-            Direction::Backward => right.position.cmp(&left.position),
-        });
     }
 }
 

@@ -1,0 +1,358 @@
+//! A list that is being read for a page: what was found, where the page ends, what is left. Every
+//! strategy ends here, in [`ListScan::fetch`], which decides by own rows what is on the page.
+
+use keyloom_model::{EntityId, OwnRow, Unreadable, attribute};
+use keyloom_store::{Direction, Members, yield_point};
+use keyloom_value::{Item, Value};
+
+use crate::bound::PageBound;
+use crate::fetch::{BATCH_MAX, Fetched, RawKey, take_bytes, unreadable};
+use crate::hidden::Hidden;
+use crate::nodes::{Node, Search};
+use crate::span::{Place, Span};
+use crate::strategy::Ran;
+use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
+use crate::{Budget, End, Error, Filter, ListRequest, ReadCost, Reader};
+
+/// Whether there can be more after what was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Nothing,
+    Maybe,
+}
+
+/// A list that is read for a page.
+pub(crate) struct ListScan<'s> {
+    pub(crate) reader: &'s Reader<'s>,
+    pub(crate) request: &'s ListRequest,
+    pub(crate) place: Place<'s>,
+    /// Which way it is read: against that of the request for a page before another.
+    pub(crate) direction: Direction,
+    /// What is left to be read.
+    pub(crate) span: Span,
+    /// Behind the last entity that was decided on: where the page ends.
+    pub(crate) end: Option<PageBound>,
+    pub(crate) found: Vec<OwnRow>,
+    /// How many more than the page has are looked for, to know whether something follows.
+    ahead: usize,
+    pub(crate) cost: ReadCost,
+    /// Who does not count as a member of posting lists, where that must be known.
+    pub(crate) hidden: Hidden,
+    pub(crate) deletions: Deletions,
+    /// Whether something was found before it was known that a deletion has happened.
+    is_stale: bool,
+    /// Which strategies ran for it.
+    pub(crate) ran: Ran,
+}
+
+/// What of a list is read, and which way.
+pub(crate) struct ListPart<'p> {
+    pub(crate) place: Place<'p>,
+    pub(crate) direction: Direction,
+    pub(crate) span: Span,
+}
+
+/// A page that is full: how many are on it, and where it ends.
+pub(crate) struct FullPage {
+    count: usize,
+    end: Option<PageBound>,
+}
+
+/// An index row of the list.
+pub(crate) struct Entry {
+    pub(crate) position: Vec<u8>,
+    pub(crate) key: RawKey,
+}
+
+impl<'s> ListScan<'s> {
+    /// A part of a list of which nothing was read yet.
+    pub(crate) fn new(
+        reader: &'s Reader<'s>,
+        request: &'s ListRequest,
+        part: ListPart<'s>,
+    ) -> ListScan<'s> {
+        let ListPart { place, direction, span } = part;
+        ListScan {
+            reader,
+            request,
+            place,
+            direction,
+            span,
+            end: None,
+            found: vec![],
+            ahead: 0,
+            cost: ReadCost::default(),
+            hidden: Hidden::default(),
+            deletions: Deletions::default(),
+            is_stale: false,
+            ran: Ran::default(),
+        }
+    }
+}
+
+impl ListScan<'_> {
+    /// Reads a page as if no deletion had come between.
+    pub(crate) async fn read(&mut self, begin: Option<&PageBound>) -> Result<End, Error> {
+        let span = self.span.clone();
+        for _ in 0..ATTEMPTS_MAX {
+            (self.span, self.end, self.is_stale) = (span.clone(), None, false);
+            self.found.clear();
+            self.ran.clear();
+            let end = self.run_chosen(begin).await?;
+            let verdict = self.reader.confirm(&mut self.deletions, &mut self.cost).await?;
+            if verdict == Verdict::Valid && !self.is_stale {
+                return Ok(end);
+            }
+        }
+        Err(Error::Unanswered { rows: 1 })
+    }
+
+    /// Along the list, fetching each entity.
+    pub(crate) async fn fetch_each(&mut self) -> Result<End, Error> {
+        loop {
+            if self.step().await? == Rest::Nothing {
+                return Ok(End::Exhausted);
+            }
+            if self.wanted() == 0 {
+                return self.look_ahead().await;
+            }
+            if self.is_spent() {
+                return Ok(End::Budget);
+            }
+        }
+    }
+
+    /// Whether a full page is the last. What follows in the list may not pass the filter, so it is
+    /// read until one does; the next page begins behind this one all the same.
+    async fn look_ahead(&mut self) -> Result<End, Error> {
+        if self.request.filter.is_none() {
+            return Ok(End::Limit);
+        }
+        let page = self.begin_ahead();
+        let mut end = End::Limit;
+        while self.wanted() > 0 && !self.is_spent() {
+            if self.step().await? == Rest::Nothing && self.wanted() > 0 {
+                end = End::Exhausted;
+                break;
+            }
+        }
+        self.end_ahead(page);
+        Ok(end)
+    }
+
+    /// From now on one more is looked for than the page has.
+    pub(crate) fn begin_ahead(&mut self) -> FullPage {
+        self.ahead = 1;
+        FullPage { count: self.found.len(), end: self.end.clone() }
+    }
+
+    /// The page is what it was before one more was looked for.
+    pub(crate) fn end_ahead(&mut self, page: FullPage) {
+        self.ahead = 0;
+        self.found.truncate(page.count);
+        self.end = page.end;
+    }
+
+    pub(crate) fn is_spent(&self) -> bool {
+        let Budget { rows, bytes } = self.request.budget;
+        self.cost.rows >= rows || self.cost.bytes >= bytes
+    }
+
+    /// One page of the index, and what it leads to.
+    async fn step(&mut self) -> Result<Rest, Error> {
+        // An entity takes two rows, one of the index and its own.
+        let affordable = self.request.budget.rows.saturating_sub(self.cost.rows) / 2;
+        let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
+        let wanted = self.wanted().min(affordable);
+        // One more, to know whether there is one.
+        let page = self.reader.page(&self.place, &self.span, self.direction, wanted + 1).await?;
+        self.cost.rows += page.scanned;
+        self.cost.bytes += page.scanned_bytes;
+        let rest = match page.last_key {
+            None if page.items.len() <= wanted => Rest::Nothing,
+            None | Some(_) => Rest::Maybe,
+        };
+        let entries = page.items.into_iter().take(wanted).map(|row| self.entry(row));
+        let entries = entries.collect::<Result<Vec<Entry>, Error>>()?;
+        if let (true, Some(last_key)) = (entries.is_empty(), &page.last_key) {
+            let position = self.position(last_key)?;
+            self.pass(position);
+        }
+        for batch in entries.chunks(BATCH_MAX) {
+            let is_enough = self.cost.bytes >= self.request.budget.bytes;
+            if is_enough && self.end.is_some() {
+                return Ok(Rest::Maybe);
+            }
+            if self.fetch(batch).await? < batch.len() {
+                return Ok(Rest::Maybe);
+            }
+        }
+        Ok(rest)
+    }
+
+    /// Reads the own rows of entries, in order, and says how many it has read.
+    pub(crate) async fn fetch(&mut self, entries: &[Entry]) -> Result<usize, Error> {
+        let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
+        for _ in 0..ATTEMPTS_MAX {
+            let bytes_max = self.request.budget.bytes;
+            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.cost).await?;
+            let is_read = |fetched: &&Fetched| !matches!(fetched, Fetched::Unread);
+            let read = fetched.iter().take_while(is_read).count();
+            let mut rows = Vec::new();
+            for (entry, fetched) in entries.iter().zip(fetched).take(read) {
+                yield_point().await;
+                match fetched {
+                    Fetched::Row(row) if self.is_at(&row, &entry.position) => {
+                        rows.push(self.reader.read_own(row)?);
+                    }
+                    Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
+                }
+            }
+            rows.retain(|row| !row.pending.is_empty() || self.passes(&row.image));
+            let seen = self.reader.settle(rows, &mut self.deletions, &mut self.cost).await?;
+            let Some(seen) = seen else {
+                self.is_stale |= self.end.is_some();
+                continue;
+            };
+            let is_here = |row: &OwnRow| row.pending.is_empty() || self.is_listed(row);
+            let seen: Vec<OwnRow> = seen.into_iter().flatten().filter(is_here).collect();
+            self.found.extend(seen);
+            if let Some(last) = entries[..read].last() {
+                self.pass(last.position.clone());
+            }
+            return Ok(read);
+        }
+        Err(Error::Unanswered { rows: keys.len() })
+    }
+
+    /// Whether an entity from which a deletion may have taken a reference is in the list, and
+    /// passes the filter, still. It was in the list before.
+    fn is_listed(&self, row: &OwnRow) -> bool {
+        let entity = self.reader.layout.model().entity(self.request.entity);
+        let list = entity.list(self.request.list);
+        let has = |field: &keyloom_model::FieldId| {
+            let field = entity.field(*field);
+            field.origin == keyloom_model::FieldOrigin::Id || row.image.fields.contains(&field.name)
+        };
+        let tested = list.filter.iter().map(|test| &test.field);
+        let ordered = list.order.iter().map(|order| &order.field);
+        list.by.iter().chain(tested).chain(ordered).all(has) && self.passes(&row.image)
+    }
+
+    /// The entry that a row of the index is.
+    pub(crate) fn entry(&self, mut row: Item) -> Result<Entry, Error> {
+        let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
+        let position = take_bytes(&mut row, self.place.sort.as_str()).ok_or_else(|| wrong(&row))?;
+        Ok(Entry { position, key: RawKey::take(&mut row).ok_or_else(|| wrong(&row))? })
+    }
+
+    /// Where a row of the index is.
+    pub(crate) fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
+        let position = row.get(self.place.sort.as_str()).and_then(Value::as_b);
+        let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
+        position.map(<[u8]>::to_vec).ok_or_else(wrong)
+    }
+
+    /// Whether an own row says that its entity is at this position of this list.
+    fn is_at(&self, row: &Item, position: &[u8]) -> bool {
+        let bytes = |name: &str| row.get(name).and_then(Value::as_b);
+        let (attribute, partition) = &self.place.partition;
+        bytes(attribute.as_str()) == Some(partition)
+            && bytes(self.place.sort.as_str()) == Some(position)
+    }
+
+    /// Everything up to a position was decided on.
+    pub(crate) fn pass(&mut self, position: Vec<u8>) {
+        self.pass_bound(PageBound::behind(position, self.direction));
+    }
+
+    /// Everything up to a bound was decided on.
+    pub(crate) fn pass_bound(&mut self, bound: PageBound) {
+        self.narrow(&bound);
+        self.end = Some(bound);
+    }
+
+    /// Nothing up to a position needs to be read again, and the page ends where it did.
+    pub(crate) fn skip(&mut self, position: Vec<u8>) {
+        self.narrow(&PageBound::behind(position, self.direction));
+    }
+
+    fn narrow(&mut self, bound: &PageBound) {
+        let span = std::mem::replace(&mut self.span, Span::empty());
+        self.span = span.beyond(bound, self.direction);
+    }
+
+    /// How many more entities are asked for.
+    pub(crate) fn wanted(&self) -> usize {
+        (self.request.limit as usize + self.ahead).saturating_sub(self.found.len())
+    }
+
+    /// A search through nodes, at the cost of this page.
+    pub(crate) fn search(&mut self) -> Search<'_> {
+        let (direction, budget) = (self.direction, self.request.budget);
+        let (hidden, cost) = (&self.hidden, &mut self.cost);
+        Search { reader: self.reader, direction, budget, hidden, cost }
+    }
+
+    /// Which of some ordinals match a node. One that is not known may.
+    pub(crate) async fn which_match(
+        &mut self,
+        node: &dyn Node,
+        ordinals: &[Option<u64>],
+    ) -> Result<Vec<bool>, Error> {
+        let all: Members = ordinals.iter().flatten().copied().collect();
+        let matching = self.search().retain(node, all).await?;
+        let matches =
+            |ordinal: &Option<u64>| ordinal.is_none_or(|ordinal| matching.contains(ordinal));
+        Ok(ordinals.iter().map(matches).collect())
+    }
+
+    /// Fetches entries in their order; why it ended, if not all were fetched.
+    pub(crate) async fn fetch_in_order(&mut self, entries: &[Entry]) -> Result<Option<End>, Error> {
+        let mut left = entries;
+        while !left.is_empty() {
+            if self.wanted() == 0 {
+                return Ok(Some(End::Limit));
+            }
+            let (some, rest) = left.split_at(left.len().min(self.wanted()).min(BATCH_MAX));
+            if self.fetch(some).await? < some.len() {
+                return Ok(Some(End::Budget));
+            }
+            left = rest;
+            if !left.is_empty() && self.is_spent() {
+                return Ok(Some(End::Budget));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether an entity passes the filter.
+    pub(crate) fn passes(&self, image: &keyloom_model::Image) -> bool {
+        let entity = self.reader.layout.model().entity(self.request.entity);
+        let holds = |filter: &Filter| filter.holds(entity, image);
+        self.request.filter.as_ref().is_none_or(holds)
+    }
+
+    /// The entries of this part of the list that have these ascending ordinals, in its order, as
+    /// their own rows say.
+    pub(crate) async fn entries_with(&mut self, ordinals: &[u64]) -> Result<Vec<Entry>, Error> {
+        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
+        let keys = self.reader.ordinal_keys(of, ordinals, &mut self.cost).await?;
+        let keys: Vec<RawKey> = keys.into_iter().map(|found| found.key).collect();
+        let rows = self.reader.rows(&keys, &mut self.cost).await?;
+        let entry = |(key, row): (RawKey, Option<Item>)| {
+            let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
+            self.span.has(&position).then_some(Entry { position, key })
+        };
+        let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(entry).collect();
+        self.sort_entries(&mut entries);
+        Ok(entries)
+    }
+
+    pub(crate) fn sort_entries(&self, entries: &mut [Entry]) {
+        entries.sort_by(|left, right| match self.direction {
+            Direction::Forward => left.position.cmp(&right.position),
+            Direction::Backward => right.position.cmp(&left.position),
+        });
+    }
+}

@@ -1,0 +1,23 @@
+//! Query nodes: cursors over the ordinals that match a part of a filter, one node a file. `plan.rs`
+//! builds a tree of them; the strategies drive it through [`Search`]. A node reads posting lists
+//! and nothing else: it never looks at an entity, and it keeps no position of its own.
+
+mod difference;
+mod intersection;
+mod leapfrog;
+mod node;
+mod outline;
+mod posting_rows;
+mod posting_set;
+mod search;
+mod union;
+
+pub(crate) use difference::Difference;
+pub(crate) use intersection::Intersection;
+pub(crate) use leapfrog::Leapfrog;
+pub(crate) use node::{Batch, Found, Node, NodeRef, Owners, Sizes};
+pub(crate) use outline::{Outline, Step};
+pub(crate) use posting_rows::PostingRows;
+pub(crate) use posting_set::PostingSet;
+pub(crate) use search::Search;
+pub(crate) use union::Union;

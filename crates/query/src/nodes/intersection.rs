@@ -1,0 +1,91 @@
+//! AND, where sizes are known: takes what its smallest part has next and lets the others retain it.
+//! Reads of the others only the chunks that the smallest is in.
+
+use keyloom_store::Members;
+
+use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
+use crate::posting_list::PostingList;
+
+/// What `explain` calls an AND.
+pub(super) const ALL_OF: &str = "in all of, the rarest first";
+
+/// What matches all of some parts. The smallest comes first.
+#[derive(Clone, Debug)]
+pub(crate) struct Intersection {
+    smallest: NodeRef,
+    others: Vec<NodeRef>,
+}
+
+impl Intersection {
+    /// The intersection of some parts, or the only part. None without parts.
+    pub(crate) fn of(mut parts: Vec<NodeRef>) -> Option<NodeRef> {
+        parts.sort_by_key(|part| part.size_max());
+        let smallest = (!parts.is_empty()).then(|| parts.remove(0))?;
+        if parts.is_empty() {
+            return Some(smallest);
+        }
+        Some(Intersection { smallest, others: parts }.shared())
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &NodeRef> {
+        std::iter::once(&self.smallest).chain(&self.others)
+    }
+}
+
+impl Node for Intersection {
+    fn next<'f>(&'f self, search: &'f mut Search<'_>, mut from: u64) -> Found<'f, Batch> {
+        Box::pin(async move {
+            loop {
+                let mut batch = search.next(&*self.smallest, from).await?;
+                for other in &self.others {
+                    batch.ordinals = search.retain(&**other, batch.ordinals).await?;
+                }
+                match search.next_if_empty(&batch) {
+                    Some(next) => from = next,
+                    None => return Ok(batch),
+                }
+            }
+        })
+    }
+
+    fn retain<'f>(&'f self, search: &'f mut Search<'_>, ordinals: Members) -> Found<'f, Members> {
+        Box::pin(async move {
+            let mut kept = ordinals;
+            for part in self.parts() {
+                kept = search.retain(&**part, kept).await?;
+            }
+            Ok(kept)
+        })
+    }
+
+    fn sized(&self, sizes: &Sizes) -> Option<NodeRef> {
+        let parts = self.parts().map(|part| part.sized(sizes)).collect::<Option<_>>()?;
+        Intersection::of(parts)
+    }
+
+    fn size_max(&self) -> u64 {
+        let size = self.smallest.size_max();
+        debug_assert!(self.others.iter().all(|other| other.size_max() >= size), "smallest first");
+        size
+    }
+
+    fn estimate(&self, list_size: u64) -> u64 {
+        estimate_all(self.parts(), list_size)
+    }
+
+    fn posting_lists(&self, lists: &mut Vec<PostingList>) {
+        self.parts().for_each(|part| part.posting_lists(lists));
+    }
+
+    fn outline(&self) -> Outline {
+        Outline::combine(ALL_OF, self.parts().map(|part| part.outline()).collect())
+    }
+}
+
+/// About how many match all of some parts, if these are independent.
+pub(super) fn estimate_all<'n>(parts: impl Iterator<Item = &'n NodeRef>, list_size: u64) -> u64 {
+    parts.fold(list_size, |passing, part| {
+        let share = part.estimate(list_size).min(list_size);
+        passing.saturating_mul(share) / list_size.max(1)
+    })
+}

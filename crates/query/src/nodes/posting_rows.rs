@@ -1,0 +1,169 @@
+//! A posting list that is kept as rows of the table, one for each ordinal, for stores without sets.
+//! Nobody knows how many there are without reading them. Each row also says whose it is.
+
+use keyloom_model::{Unreadable, attribute, entry_place, number_of};
+use keyloom_store::{Direction, Members};
+use keyloom_value::{Item, KeyBytes, Name, Value};
+
+use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
+use crate::Error;
+use crate::fetch::unreadable;
+use crate::ordinal::ordinal_key;
+use crate::posting_list::PostingList;
+use crate::span::{Place, Span};
+
+/// Rows that are read at once, at most.
+const ROWS_MAX: u32 = 100;
+/// And at least, of a posting list alone: one more than the usual page has.
+const ROWS_ALONE_MIN: u32 = 21;
+/// And at least, of a posting list that is combined with others.
+const ROWS_COMBINED_MIN: u32 = 8;
+
+#[derive(Clone, Debug)]
+pub(crate) struct PostingRows {
+    list: PostingList,
+}
+
+impl PostingRows {
+    pub(crate) fn new(list: PostingList) -> PostingRows {
+        PostingRows { list }
+    }
+
+    /// Ordinals from one on, of so many rows.
+    async fn read(&self, search: &mut Search<'_>, from: u64, rows: u32) -> Result<Batch, Error> {
+        let (partition, prefix) = entry_place(self.list.name.as_bytes());
+        let place = Place {
+            index: None,
+            partition: (Name::from(attribute::PARTITION), partition),
+            sort: Name::from(attribute::SORT),
+        };
+        let at = [prefix, &ordinal_key(from)].concat();
+        let span = match search.direction {
+            Direction::Forward => Span::new(Some(at), KeyBytes::after_prefix(prefix)),
+            Direction::Backward => Span::new(Some(prefix.to_vec()), Some(at)),
+        };
+        let limit = rows.max(1) as usize;
+        let page = search.reader.page(&place, &span, search.direction, limit).await?;
+        search.cost.rows += page.scanned;
+        search.cost.bytes += page.scanned_bytes;
+        let ordinal = |row: &Item| {
+            let sort = row.get(attribute::SORT).and_then(Value::as_b);
+            let ordinal = sort.and_then(|sort| number_of(sort.get(prefix.len()..)?));
+            ordinal.ok_or_else(|| unreadable(row, Unreadable { attribute: attribute::SORT }))
+        };
+        let ordinals = page.items.iter().map(ordinal).collect::<Result<Vec<u64>, Error>>()?;
+        let through = page.last_key.and(ordinals.last().copied());
+        let owner =
+            |row: &Item| row.get(attribute::OWNER).and_then(Value::as_b).map(<[u8]>::to_vec);
+        let owners = ordinals.iter().zip(&page.items);
+        let owners = owners.filter_map(|(ordinal, row)| Some((*ordinal, owner(row)?))).collect();
+        let mut ordinals = ordinals.into_iter().collect();
+        search.leave_out(&self.list, &mut ordinals);
+        Ok(Batch { ordinals, through, owners })
+    }
+
+    /// As [`Node::next`], for a posting list that is combined with others: fewer rows at first.
+    pub(super) async fn next_combined(
+        &self,
+        search: &mut Search<'_>,
+        from: u64,
+    ) -> Result<Batch, Error> {
+        let rows = portion(search, ROWS_COMBINED_MIN);
+        self.read(search, from, rows).await
+    }
+
+    /// The first ordinal from one on.
+    pub(super) async fn first_from(
+        &self,
+        search: &mut Search<'_>,
+        from: u64,
+    ) -> Result<Option<u64>, Error> {
+        let (mut from, mut rows) = (from, 1);
+        loop {
+            let batch = self.read(search, from, rows).await?;
+            if let Some(first) = search.first(&batch.ordinals) {
+                return Ok(Some(first));
+            }
+            // Those that were read do not count any more.
+            match search.next_after(&batch) {
+                Some(next) => (from, rows) = (next, ROWS_MAX),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The first ordinals, up to so many, and whether these are all.
+    pub(crate) async fn first_members(
+        &self,
+        search: &mut Search<'_>,
+        count_max: u64,
+    ) -> Result<(Members, bool), Error> {
+        let (mut from, mut members) = (search.start(), Members::default());
+        while members.len() < count_max {
+            let rows = u32::try_from(count_max - members.len()).unwrap_or(ROWS_MAX).min(ROWS_MAX);
+            let batch = self.read(search, from, rows).await?;
+            members.or(&batch.ordinals);
+            match search.next_after(&batch) {
+                Some(next) => from = next,
+                None => return Ok((members, true)),
+            }
+        }
+        Ok((members, false))
+    }
+}
+
+/// How many rows are read next: as many as were read before, so that few are read in vain, and many
+/// in few requests.
+fn portion(search: &Search<'_>, rows_min: u32) -> u32 {
+    u32::try_from(search.cost.rows).unwrap_or(ROWS_MAX).clamp(rows_min, ROWS_MAX)
+}
+
+impl Node for PostingRows {
+    fn next<'f>(&'f self, search: &'f mut Search<'_>, from: u64) -> Found<'f, Batch> {
+        let rows = portion(search, ROWS_ALONE_MIN);
+        Box::pin(self.read(search, from, rows))
+    }
+
+    /// Reads along from one of the ordinals to the next. If the list has many between two of them,
+    /// fewer are read at once.
+    fn retain<'f>(&'f self, search: &'f mut Search<'_>, ordinals: Members) -> Found<'f, Members> {
+        Box::pin(async move {
+            let (mut left, mut kept) = (ordinals, Members::default());
+            let mut rows_max = u64::from(ROWS_MAX);
+            while let Some(from) = search.first(&left) {
+                let before = left.len();
+                let rows = u32::try_from(before.min(rows_max)).unwrap_or(ROWS_MAX);
+                let batch = self.read(search, from, rows).await?;
+                let next = search.next_after(&batch);
+                let mut found = batch.ordinals;
+                found.and(&left);
+                kept.or(&found);
+                let Some(next) = next else { break };
+                search.drop_before(&mut left, next);
+                rows_max = before.saturating_sub(left.len()).saturating_mul(2).max(1);
+            }
+            Ok(kept)
+        })
+    }
+
+    /// Rows are not counted: there may always be some.
+    fn sized(&self, _sizes: &Sizes) -> Option<NodeRef> {
+        Some(self.clone().shared())
+    }
+
+    fn size_max(&self) -> u64 {
+        Sizes::UNKNOWN
+    }
+
+    fn posting_lists(&self, lists: &mut Vec<PostingList>) {
+        lists.push(self.list.clone());
+    }
+
+    fn outline(&self) -> Outline {
+        Outline::read(&self.list, Sizes::UNKNOWN)
+    }
+
+    fn as_rows(&self) -> Option<&PostingRows> {
+        Some(self)
+    }
+}

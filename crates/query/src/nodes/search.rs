@@ -1,0 +1,149 @@
+//! A search through nodes: which way it goes, what it may read and has read. The one way to call a
+//! node, so that what nodes promise is asserted in one place.
+
+use keyloom_model::Matching;
+use keyloom_store::{Direction, Members, SetName, Sets};
+
+use super::{Batch, Node, Sizes};
+use crate::hidden::Hidden;
+use crate::posting_list::PostingList;
+use crate::{Budget, Error, ReadCost, Reader};
+
+/// Finds ordinals.
+pub(crate) struct Search<'s> {
+    pub(crate) reader: &'s Reader<'s>,
+    pub(crate) direction: Direction,
+    pub(crate) budget: Budget,
+    /// Which ordinals do not count, where that matters before entities are fetched.
+    pub(crate) hidden: &'s Hidden,
+    pub(crate) cost: &'s mut ReadCost,
+}
+
+impl<'s> Search<'s> {
+    /// The first ordinals of a node at or beyond one. There are some unless nothing is left, or
+    /// the budget is spent.
+    pub(crate) async fn next(&mut self, node: &dyn Node, from: u64) -> Result<Batch, Error> {
+        let mut batch = node.next(self, from).await?;
+        debug_assert!(self.is_in_order(from, &batch), "{from}: {batch:?} of {node:?}");
+        // Nothing is beyond the last ordinal of all.
+        batch.through = batch.through.filter(|through| self.after(*through).is_some());
+        Ok(batch)
+    }
+
+    /// Those of some ordinals that match a node.
+    pub(crate) async fn retain(
+        &mut self,
+        node: &dyn Node,
+        ordinals: Members,
+    ) -> Result<Members, Error> {
+        if ordinals.is_empty() {
+            return Ok(ordinals);
+        }
+        let given = cfg!(debug_assertions).then(|| ordinals.clone());
+        let kept = node.retain(self, ordinals).await?;
+        debug_assert!(
+            given.is_none_or(|given| kept.iter().all(|ordinal| given.contains(ordinal))),
+            "more than was given: {node:?}"
+        );
+        Ok(kept)
+    }
+
+    /// Whether a batch goes forth from an ordinal, and has none but up to where it ends.
+    fn is_in_order(&self, from: u64, batch: &Batch) -> bool {
+        let (first, last) = (batch.ordinals.first(), batch.ordinals.last());
+        let through = batch.through;
+        match self.direction {
+            Direction::Forward => {
+                first.is_none_or(|first| first >= from)
+                    && through.is_none_or(|end| end >= from && last.is_none_or(|last| last <= end))
+            }
+            Direction::Backward => {
+                last.is_none_or(|last| last <= from)
+                    && through
+                        .is_none_or(|end| end <= from && first.is_none_or(|first| first >= end))
+            }
+        }
+    }
+
+    /// Where to look next, if a batch has found nothing, more may follow, and may be read.
+    pub(crate) fn next_if_empty(&self, batch: &Batch) -> Option<u64> {
+        let next = batch.through.and_then(|through| self.after(through));
+        next.filter(|_| batch.ordinals.is_empty() && !self.is_spent())
+    }
+
+    /// Where to look after a batch.
+    pub(crate) fn next_after(&self, batch: &Batch) -> Option<u64> {
+        batch.through.and_then(|through| self.after(through))
+    }
+
+    /// Where a search begins.
+    pub(crate) fn start(&self) -> u64 {
+        match self.direction {
+            Direction::Forward => 0,
+            Direction::Backward => u64::MAX,
+        }
+    }
+
+    /// The ordinal after one, in the direction of the search.
+    pub(crate) fn after(&self, ordinal: u64) -> Option<u64> {
+        match self.direction {
+            Direction::Forward => ordinal.checked_add(1),
+            Direction::Backward => ordinal.checked_sub(1),
+        }
+    }
+
+    /// The first of some ordinals, in the direction of the search.
+    pub(crate) fn first(&self, ordinals: &Members) -> Option<u64> {
+        match self.direction {
+            Direction::Forward => ordinals.first(),
+            Direction::Backward => ordinals.last(),
+        }
+    }
+
+    /// Drops the ordinals before one, in the direction of the search.
+    pub(crate) fn drop_before(&self, ordinals: &mut Members, bound: u64) {
+        ordinals.keep(match self.direction {
+            Direction::Forward => bound..=u64::MAX,
+            Direction::Backward => 0..=bound,
+        });
+    }
+
+    /// Drops the ordinals beyond one, in the direction of the search.
+    pub(crate) fn drop_beyond(&self, ordinals: &mut Members, bound: u64) {
+        ordinals.keep(match self.direction {
+            Direction::Forward => 0..=bound,
+            Direction::Backward => bound..=u64::MAX,
+        });
+    }
+
+    /// Whether as much was read as may be.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.cost.rows >= self.budget.rows || self.cost.bytes >= self.budget.bytes
+    }
+
+    /// Leaves those out that do not count as members of a posting list.
+    pub(crate) fn leave_out(&self, list: &PostingList, ordinals: &mut Members) {
+        if !self.hidden.is_empty() {
+            let entity = self.reader.layout.model().entity(list.entity);
+            self.hidden.leave_out(entity, list, ordinals);
+        }
+    }
+
+    /// The sets that posting lists are kept as; none if they are rows.
+    pub(crate) fn sets(&self) -> Option<&'s dyn Sets> {
+        match self.reader.layout.matching() {
+            Matching::Sets => self.reader.store.sets(),
+            Matching::Rows => None,
+        }
+    }
+
+    /// How many are in each posting list; where they are rows, that is not known.
+    pub(crate) async fn sizes(&mut self, lists: &[PostingList]) -> Result<Vec<u64>, Error> {
+        let Some(sets) = self.sets() else { return Ok(vec![Sizes::UNKNOWN; lists.len()]) };
+        let set = |list: &PostingList| SetName::new(list.name.as_bytes());
+        let names: Result<Vec<SetName>, _> = lists.iter().map(set).collect();
+        let names = names.map_err(keyloom_store::Error::from)?;
+        self.cost.rows += names.len() as u64;
+        Ok(sets.set_sizes(self.reader.table.clone(), names).await?)
+    }
+}

@@ -1,0 +1,122 @@
+//! A posting list: the ordinals of all entities that have one thing in common. It carries what it
+//! lists beside its name, so nobody decodes a name to learn what a list is about.
+
+use keyloom_model::{Entity, EntityId, FieldId, Group, Layout, ListId};
+use keyloom_value::{KeyBytes, Value};
+
+/// A posting list of a kind of entity, of one tenant if the kind has tenants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PostingList {
+    /// The kind of its entities.
+    pub(crate) entity: EntityId,
+    /// What its entities have in common.
+    pub(crate) of: PostingOf,
+    /// What it is called: the name of a set, or where its rows are.
+    pub(crate) name: KeyBytes,
+}
+
+/// What the entities of a posting list have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PostingOf {
+    /// Their kind.
+    Entity,
+    /// A part of an ordered list.
+    List(ListId),
+    /// A value of a facet, within a part of an ordered list.
+    Facet { list: ListId, field: FieldId, value: Value },
+    /// A tag.
+    Tag { key: String, value: String },
+    /// The key of a tag.
+    TagKey { key: String },
+    /// The tags of a declared combination, as keys and values.
+    Combination(Vec<(String, String)>),
+    /// A deletion that takes something from them.
+    Deletion,
+}
+
+impl PostingOf {
+    fn new(group: &Group<'_>) -> PostingOf {
+        match group {
+            Group::All => PostingOf::Entity,
+            Group::List(list, _) => PostingOf::List(*list),
+            Group::Facet(list, _, field, value) => {
+                PostingOf::Facet { list: *list, field: *field, value: (*value).clone() }
+            }
+            Group::Tag(_, key, value) => {
+                PostingOf::Tag { key: (*key).to_owned(), value: (*value).to_owned() }
+            }
+            Group::TagKey(_, key) => PostingOf::TagKey { key: (*key).to_owned() },
+            Group::Combination(combination, values) => {
+                let values = values.iter().map(|value| (*value).to_owned());
+                PostingOf::Combination(combination.keys.iter().cloned().zip(values).collect())
+            }
+        }
+    }
+}
+
+/// Whose posting lists are meant.
+#[derive(Clone, Copy)]
+pub(crate) struct PostingOwner<'o> {
+    pub(crate) layout: &'o Layout,
+    pub(crate) entity: EntityId,
+    pub(crate) tenant: Option<&'o Value>,
+}
+
+impl PostingOwner<'_> {
+    /// The posting list of a group. None if its name does not fit into a key: then no entity is in
+    /// it, except for a declared combination, which is not kept then.
+    pub(crate) fn list(&self, group: &Group<'_>) -> Option<PostingList> {
+        let name = |group| self.layout.group_name(self.entity, self.tenant, group).ok();
+        let found = name(group)?;
+        let of = match group {
+            // A list that every entity is in has no posting list of its own.
+            Group::List(..) if name(&Group::All).as_ref() == Some(&found) => PostingOf::Entity,
+            group => PostingOf::new(group),
+        };
+        Some(PostingList { entity: self.entity, of, name: found })
+    }
+}
+
+impl PostingList {
+    /// Whether an entity that loses the reference in a field leaves the list.
+    pub(crate) fn depends_on(&self, entity: &Entity, field: &str) -> bool {
+        let (list, facet) = match &self.of {
+            PostingOf::List(list) => (entity.list(*list), None),
+            PostingOf::Facet { list, field, .. } => (entity.list(*list), Some(field)),
+            PostingOf::Entity
+            | PostingOf::Tag { .. }
+            | PostingOf::TagKey { .. }
+            | PostingOf::Combination(_)
+            | PostingOf::Deletion => return false,
+        };
+        let tested = list.filter.iter().map(|test| &test.field);
+        let ordered = list.order.iter().map(|order| &order.field);
+        let mut fields = list.by.iter().chain(tested).chain(ordered).chain(facet);
+        fields.any(|id| entity.field(*id).name == field)
+    }
+
+    /// What the list is of, as `explain` says it.
+    pub(crate) fn describe(&self, entity: &Entity) -> String {
+        match &self.of {
+            PostingOf::Entity => format!("every `{}`", entity.name),
+            PostingOf::List(list) => {
+                format!("everything in the list `{}`", entity.list(*list).name)
+            }
+            PostingOf::Facet { field, value, .. } => {
+                format!("`{}` is `{}`", entity.field(*field).name, text_of(value))
+            }
+            PostingOf::Tag { key, value } => format!("the tag `{key}:{value}`"),
+            PostingOf::TagKey { key } => format!("any tag `{key}`"),
+            PostingOf::Combination(pairs) => {
+                let pairs = pairs.iter().map(|(key, value)| format!("{key}:{value}"));
+                format!("the declared combination `{}`", pairs.collect::<Vec<_>>().join("` + `"))
+            }
+            PostingOf::Deletion => "what a deletion takes".to_owned(),
+        }
+    }
+}
+
+/// A value as people write it.
+pub(crate) fn text_of(value: &Value) -> String {
+    value.as_s().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,158 @@
+//! Along the index keys by facet: those of each combination of values that can pass are read in the
+//! order of the list, side by side, and merged.
+
+use std::collections::VecDeque;
+
+use keyloom_model::{Unreadable, attribute};
+use keyloom_store::Direction;
+use keyloom_value::{Item, KeyBytes, Value};
+
+use crate::facets::{Facets, Prefix};
+use crate::fetch::{RawKey, unreadable};
+use crate::list_scan::{Entry, ListScan};
+use crate::nodes::NodeRef;
+use crate::span::Span;
+use crate::{End, Error};
+
+/// As many rows of each combination as are read at first, where there are several.
+const ROWS_MIN: usize = 4;
+
+/// The combinations of values that can pass.
+#[derive(Debug)]
+pub(crate) struct AlongFacets {
+    pub(crate) facets: Facets,
+    pub(crate) prefixes: Vec<Prefix>,
+    /// What of them matches, if the filter says more than which combinations pass.
+    pub(crate) node: Option<NodeRef>,
+}
+
+/// The index rows of one combination.
+struct Stream {
+    /// What is left to be read.
+    span: Span,
+    /// What was read and not merged yet.
+    entries: VecDeque<Entry>,
+    /// How many are read next.
+    rows: usize,
+    is_read: bool,
+}
+
+impl AlongFacets {
+    pub(super) async fn run(&self, scan: &mut ListScan<'_>) -> Result<End, Error> {
+        if scan.span.is_empty {
+            return Ok(End::Exhausted);
+        }
+        let (wanted, count) = (scan.wanted() + 1, self.prefixes.len().max(1));
+        let rows = (2 * wanted / count).clamp(ROWS_MIN, wanted.max(ROWS_MIN));
+        let stream = |prefix: &Prefix| {
+            let (entries, is_read) = (VecDeque::new(), false);
+            Stream { span: scan.span.under(prefix), entries, rows, is_read }
+        };
+        let mut streams: Vec<Stream> = self.prefixes.iter().map(stream).collect();
+        let end = self.merge(scan, &mut streams).await?;
+        if self.is_certain() || end != End::Limit {
+            return Ok(end);
+        }
+        let page = scan.begin_ahead();
+        let end = self.merge(scan, &mut streams).await?;
+        scan.end_ahead(page);
+        Ok(if end == End::Budget { End::Limit } else { end })
+    }
+
+    /// Whether everything that is merged passes the filter.
+    fn is_certain(&self) -> bool {
+        self.facets.is_all || self.node.is_some()
+    }
+
+    /// Merges until a page is full. Where it is not certain that what comes next passes the filter,
+    /// it is not fetched.
+    async fn merge(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<End, Error> {
+        let is_certain = self.is_certain();
+        loop {
+            self.fill(scan, streams).await?;
+            let some = merged(streams, scan.wanted() + usize::from(is_certain), scan.direction);
+            let Some(last) = some.last().map(|entry| entry.position.clone()) else {
+                return Ok(End::Exhausted);
+            };
+            let some = self.matching(scan, some).await?;
+            if let Some(end) = scan.fetch_in_order(&some).await? {
+                return Ok(end);
+            }
+            // A full page ends behind its last entity.
+            match scan.wanted() {
+                0 if !is_certain => return Ok(End::Limit),
+                0 => scan.skip(last),
+                _ => scan.pass(last),
+            }
+            if scan.is_spent() {
+                return Ok(if scan.wanted() == 0 { End::Limit } else { End::Budget });
+            }
+        }
+    }
+
+    /// Reads on where nothing is left to be merged.
+    async fn fill(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<(), Error> {
+        let place = self.facets.place();
+        for stream in streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read) {
+            // No more of one combination than the page can take.
+            let rows = stream.rows.min(scan.wanted() + 1);
+            let page = scan.reader.page(&place, &stream.span, scan.direction, rows).await?;
+            scan.cost.rows += page.scanned;
+            scan.cost.bytes += page.scanned_bytes;
+            stream.is_read = page.last_key.is_none();
+            stream.rows = rows.saturating_mul(2);
+            let sort = place.sort.as_str();
+            if let Some(last) = page.items.last().or(page.last_key.as_ref()) {
+                let last = last.get(sort).and_then(Value::as_b).unwrap_or_default();
+                stream.span = stream.span.clone().after(last, scan.direction);
+            }
+            for row in page.items {
+                stream.entries.push_back(entry(row, sort, self.facets.len())?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of some entries whose ordinals match. One that tells no ordinal is fetched.
+    async fn matching(
+        &self,
+        scan: &mut ListScan<'_>,
+        entries: Vec<Entry>,
+    ) -> Result<Vec<Entry>, Error> {
+        let Some(node) = &self.node else { return Ok(entries) };
+        let (layout, of) = (scan.reader.layout, (scan.request.entity, scan.request.list));
+        let ordinal = |entry: &Entry| layout.number_at(of, &entry.position);
+        let ordinals: Vec<Option<u64>> = entries.iter().map(ordinal).collect();
+        let matches = scan.which_match(&**node, &ordinals).await?;
+        let kept = entries.into_iter().zip(matches).filter(|(_, matches)| *matches);
+        Ok(kept.map(|(entry, _)| entry).collect())
+    }
+}
+
+/// The first entries of all streams together, as long as each has one or is read to its end.
+fn merged(streams: &mut [Stream], count: usize, direction: Direction) -> Vec<Entry> {
+    let mut some = vec![];
+    while some.len() < count {
+        if streams.iter().any(|stream| stream.entries.is_empty() && !stream.is_read) {
+            break;
+        }
+        let heads = streams.iter().enumerate();
+        let heads = heads.filter_map(|(at, stream)| Some((at, &stream.entries.front()?.position)));
+        let first = match direction {
+            Direction::Forward => heads.min_by(|left, right| left.1.cmp(right.1)),
+            Direction::Backward => heads.max_by(|left, right| left.1.cmp(right.1)),
+        };
+        let Some((at, _)) = first else { break };
+        some.extend(streams[at].entries.pop_front());
+    }
+    some
+}
+
+/// Where an entity is in the list, from its index key by facet.
+fn entry(mut row: Item, sort: &str, facets: usize) -> Result<Entry, Error> {
+    let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
+    let key = row.get(sort).and_then(Value::as_b).ok_or_else(|| wrong(&row))?;
+    let position = (0..facets).try_fold(key, |rest, _| KeyBytes::skip_part(rest));
+    let position = position.map_err(|_| wrong(&row))?.to_vec();
+    Ok(Entry { position, key: RawKey::take(&mut row).ok_or_else(|| wrong(&row))? })
+}

@@ -1,0 +1,103 @@
+//! Along the ordinals, for lists in order of creation: what matches comes in the order of the list.
+
+use keyloom_model::EntityId;
+use keyloom_store::Direction;
+use keyloom_value::Value;
+
+use crate::bound::PageBound;
+use crate::fetch::BATCH_MAX;
+use crate::list_scan::{Entry, ListScan};
+use crate::nodes::{NodeRef, Owners};
+use crate::ordinal::OrdinalKey;
+use crate::{End, Error};
+
+/// What matches, in the order of a list that is in order of creation.
+#[derive(Clone, Debug)]
+pub(crate) struct AlongOrdinals {
+    pub(crate) node: NodeRef,
+}
+
+impl AlongOrdinals {
+    pub(super) async fn run(
+        &self,
+        scan: &mut ListScan<'_>,
+        begin: Option<&PageBound>,
+    ) -> Result<End, Error> {
+        let from = match begin {
+            None => Some(scan.search().start()),
+            Some(bound) => bound.ordinal_beyond(scan.direction),
+        };
+        let Some(mut from) = from else { return Ok(End::Exhausted) };
+        loop {
+            let batch = scan.search().next(&*self.node, from).await?;
+            let next = scan.search().next_after(&batch);
+            let mut left = batch.ordinals.along(scan.direction).peekable();
+            while left.peek().is_some() {
+                let count = scan.wanted().min(BATCH_MAX);
+                let some: Vec<u64> = left.by_ref().take(count).collect();
+                if !fetch_ordinals(scan, &some, &batch.owners).await? {
+                    return Ok(End::Budget);
+                }
+                let has_more = left.peek().is_some();
+                if scan.wanted() == 0 {
+                    let follows = has_more || self.has_from(scan, next).await?;
+                    return Ok(if follows { End::Limit } else { End::Exhausted });
+                }
+                if scan.is_spent() && (has_more || next.is_some()) {
+                    return Ok(End::Budget);
+                }
+            }
+            let (Some(next), Some(through)) = (next, batch.through) else {
+                return Ok(End::Exhausted);
+            };
+            from = next;
+            scan.pass_bound(PageBound::behind_ordinal(through, scan.direction));
+            if scan.is_spent() {
+                return Ok(End::Budget);
+            }
+        }
+    }
+
+    /// Whether something matches from an ordinal on. Yes if the budget ends before that is known.
+    async fn has_from(&self, scan: &mut ListScan<'_>, from: Option<u64>) -> Result<bool, Error> {
+        let (mut search, mut from) = (scan.search(), from);
+        while let Some(start) = from {
+            let batch = search.next(&*self.node, start).await?;
+            if !batch.ordinals.is_empty() || search.is_spent() {
+                return Ok(true);
+            }
+            from = search.next_after(&batch);
+        }
+        Ok(false)
+    }
+}
+
+/// Fetches the entities with some ordinals, in this order; false if not all of them.
+async fn fetch_ordinals(
+    scan: &mut ListScan<'_>,
+    ordinals: &[u64],
+    owners: &Owners,
+) -> Result<bool, Error> {
+    let mut ascending = ordinals.to_vec();
+    ascending.sort_unstable();
+    let of: (EntityId, Option<&Value>) = (scan.request.entity, scan.request.tenant.as_ref());
+    let mut keys = match scan.reader.owned_keys(&ascending, owners) {
+        Some(keys) => keys,
+        None => scan.reader.ordinal_keys(of, &ascending, &mut scan.cost).await?,
+    };
+    if scan.direction == Direction::Backward {
+        keys.reverse();
+    }
+    let entry = |OrdinalKey { position, key }| Entry { position, key };
+    let entries: Vec<Entry> = keys.into_iter().map(entry).collect();
+    for batch in entries.chunks(BATCH_MAX) {
+        if scan.fetch(batch).await? < batch.len() {
+            return Ok(false);
+        }
+    }
+    // Those that are gone meanwhile are passed too.
+    if let Some(last) = ordinals.last().filter(|_| entries.is_empty()) {
+        scan.pass_bound(PageBound::behind_ordinal(*last, scan.direction));
+    }
+    Ok(true)
+}

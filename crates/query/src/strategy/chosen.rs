@@ -1,0 +1,91 @@
+//! The strategy that was chosen for a page, with all that it needs to run.
+
+use std::sync::Arc;
+
+use keyloom_model::{Link, OnDelete};
+
+use super::along_column::AlongColumn;
+use super::along_facets::AlongFacets;
+use super::along_list::AlongList;
+use super::along_ordinals::AlongOrdinals;
+use super::small_set::SmallSet;
+use crate::bound::PageBound;
+use crate::list_scan::ListScan;
+use crate::nodes::{Node, NodeRef};
+use crate::{End, Error, Filter, ListRequest, Reader};
+
+/// How a page is found. Cheap to clone, for the record of what ran.
+#[derive(Clone, Debug)]
+pub(crate) enum Chosen {
+    /// Nothing can match.
+    Nothing,
+    /// Along the list, fetching each entity; with what matches, if that was looked for.
+    Each(Option<NodeRef>),
+    AlongList(AlongList),
+    AlongFacets(Arc<AlongFacets>),
+    AlongOrdinals(AlongOrdinals),
+    AlongColumn(AlongColumn),
+    SmallSet(Arc<SmallSet>),
+}
+
+impl Chosen {
+    /// What matches, if that was looked for.
+    pub(crate) fn node(&self) -> Option<&dyn Node> {
+        match self {
+            Chosen::Nothing => None,
+            Chosen::Each(node) => node.as_deref(),
+            Chosen::AlongFacets(strategy) => strategy.node.as_deref(),
+            Chosen::AlongList(AlongList { node, .. })
+            | Chosen::AlongOrdinals(AlongOrdinals { node })
+            | Chosen::AlongColumn(AlongColumn { node }) => Some(&**node),
+            Chosen::SmallSet(strategy) => Some(&*strategy.node),
+        }
+    }
+}
+
+impl ListScan<'_> {
+    /// Reads a page, beyond a bound.
+    pub(crate) async fn run_chosen(&mut self, begin: Option<&PageBound>) -> Result<End, Error> {
+        let chosen = self.choose().await?;
+        self.record(chosen.clone());
+        match chosen {
+            Chosen::Nothing => Ok(End::Exhausted),
+            Chosen::Each(_) => self.fetch_each().await,
+            Chosen::AlongList(strategy) => strategy.run(self).await,
+            Chosen::AlongFacets(strategy) => strategy.run(self).await,
+            Chosen::AlongOrdinals(strategy) => strategy.run(self, begin).await,
+            Chosen::AlongColumn(strategy) => strategy.run_or_list(self).await,
+            Chosen::SmallSet(strategy) => strategy.run(self).await,
+        }
+    }
+
+    async fn choose(&mut self) -> Result<Chosen, Error> {
+        let request = self.request;
+        if request.filter.is_none() {
+            return Ok(Chosen::Each(None));
+        }
+        // What is not seen is left out when entities are fetched; but one that has lost a reference
+        // may pass because of that, and must be found.
+        if self.reader.can_join(request) {
+            let of = (request.entity, request.tenant.as_ref());
+            self.hidden = self.reader.hidden(of, (&mut self.deletions, &mut self.cost)).await?;
+        }
+        self.search().choose(request).await
+    }
+
+    /// Records that a strategy runs from here on.
+    pub(super) fn record(&mut self, chosen: Chosen) {
+        self.ran.record(chosen);
+    }
+}
+
+impl Reader<'_> {
+    /// Whether an entity can pass the filter because it has lost a reference.
+    fn can_join(&self, request: &ListRequest) -> bool {
+        let facets = &self.layout.model().entity(request.entity).list(request.list).facets;
+        let is_cleared =
+            |link: &Link| link.on_delete == OnDelete::Clear && facets.contains(&link.field);
+        request.filter.as_ref().is_some_and(Filter::has_not)
+            && self.layout.links(request.entity).iter().any(is_cleared)
+    }
+}

@@ -1,0 +1,174 @@
+//! Which strategy seems to cost the least. Reads sizes of posting lists and, where these are rows, a
+//! few of their rows; never an entity.
+
+use std::sync::Arc;
+
+use keyloom_store::Members;
+
+use super::Strategy;
+use super::along_column::AlongColumn;
+use super::along_facets::AlongFacets;
+use super::along_list::AlongList;
+use super::along_ordinals::AlongOrdinals;
+use super::chosen::Chosen;
+use super::small_set::SmallSet;
+use crate::facets::{COMBINATIONS_MAX, Facets};
+use crate::nodes::{Node, NodeRef, Search};
+use crate::{Error, ListRequest};
+
+/// As many as are sorted.
+const SORT_MAX: u64 = 1000;
+/// As far as the size of a list is counted where posting lists are rows.
+const LIST_COUNTED_MAX: u64 = 100;
+/// Beginning to read another combination of facets costs as much as so many rows of an index.
+const COMBINATION_ROWS: u64 = 8;
+/// As many combinations are read side by side without asking whether the list itself would do.
+const COMBINATIONS_FEW: usize = 8;
+/// Where nobody knows how many combinations there are, they are taken for so many.
+const COMBINATIONS_USUAL: usize = 32;
+/// As many cells of a column are read in the time that an entry of a list takes, if they lie
+/// together, and as many blocks of 256 cells. Measured.
+const CELLS_PER_ROW: u64 = 150;
+const BLOCKS_PER_ROW: u64 = 8;
+/// How many times as far as it should be to a full page a list is walked along, before it is taken
+/// for one whose matches are at its end.
+const PATIENCE: u64 = 4;
+
+impl Search<'_> {
+    /// How a page of what passes a filter is found.
+    pub(crate) async fn choose(&mut self, request: &ListRequest) -> Result<Chosen, Error> {
+        let is_numbered = self.reader.layout.number_slot(request.entity).is_some();
+        if request.filter.is_none() || request.strategy == Strategy::Walk || !is_numbered {
+            return Ok(Chosen::Each(None));
+        }
+        let facets = self.facets(request);
+        if let Some(facets) = &facets
+            && self.is_merged_at_once(facets, request.strategy)
+            && let Some(choice) = self.merge(facets, request).await?
+        {
+            return Ok(choice);
+        }
+        let (node, list_size) = self.sized_node(request).await?;
+        let Some(node) = node else { return Ok(Chosen::Nothing) };
+        let entity = self.reader.layout.model().entity(request.entity);
+        if entity.list(request.list).order.is_empty() {
+            return Ok(Chosen::AlongOrdinals(AlongOrdinals { node }));
+        }
+        let has_sets = self.sets().is_some();
+        if let Some(facets) = facets.filter(|_| has_sets) {
+            let passing = node.estimate(list_size).max(1);
+            let walked = u64::from(request.limit).saturating_mul(list_size) / passing;
+            let count = facets.known_count().unwrap_or(COMBINATIONS_USUAL) as u64;
+            if walked < COMBINATION_ROWS.saturating_mul(count) {
+                let rows_max = Some(walked.saturating_mul(PATIENCE));
+                return Ok(Chosen::AlongList(AlongList { node, rows_max }));
+            }
+            if let Some(choice) = self.merge(&facets, request).await? {
+                return Ok(choice);
+            }
+        }
+        if has_sets {
+            return Ok(by_column_or_list(node, request, list_size));
+        }
+        let small = self.small_set(&*node, SORT_MAX).await?;
+        let list_size = match &small {
+            // No more of the list than tells whether sorting is cheaper.
+            Some(small) => {
+                let needed = small.len().saturating_mul(small.len()).div_ceil(request.limit.into());
+                self.count_list(request, needed.min(LIST_COUNTED_MAX)).await?
+            }
+            None => list_size,
+        };
+        let walked = u64::from(request.limit).saturating_mul(list_size);
+        let is_cheaper = |small: &Members| {
+            request.strategy == Strategy::Match || small.len().saturating_mul(small.len()) <= walked
+        };
+        Ok(match small {
+            Some(ordinals) if is_cheaper(&ordinals) => {
+                Chosen::SmallSet(Arc::new(SmallSet { node, ordinals }))
+            }
+            Some(_) | None => Chosen::Each(Some(node)),
+        })
+    }
+
+    /// What the filter says about facets, if what has the same values of them stands together.
+    fn facets(&self, request: &ListRequest) -> Option<Facets> {
+        match request.strategy {
+            Strategy::Cheapest | Strategy::Merge => Facets::of(self.reader, request),
+            Strategy::Walk | Strategy::Match => None,
+        }
+    }
+
+    /// Without sets, what passes is not found in any other bounded way.
+    fn is_merged_at_once(&self, facets: &Facets, strategy: Strategy) -> bool {
+        strategy == Strategy::Merge
+            || self.sets().is_none()
+            || facets.known_count().is_some_and(|count| count <= COMBINATIONS_FEW)
+    }
+
+    /// None if too many combinations pass.
+    pub(crate) async fn merge(
+        &mut self,
+        facets: &Facets,
+        request: &ListRequest,
+    ) -> Result<Option<Chosen>, Error> {
+        if facets.known_count().is_some_and(|count| count > COMBINATIONS_MAX) {
+            return Ok(None);
+        }
+        let Some(prefixes) = facets.prefixes(self.reader, self.cost).await? else {
+            return Ok(None);
+        };
+        if prefixes.is_empty() {
+            return Ok(Some(Chosen::Nothing));
+        }
+        if self.sets().is_none() || facets.is_all {
+            let facets = facets.clone();
+            let strategy = AlongFacets { facets, prefixes, node: None };
+            return Ok(Some(Chosen::AlongFacets(Arc::new(strategy))));
+        }
+        Ok(Some(match self.sized_node(request).await?.0 {
+            node @ Some(_) => {
+                let facets = facets.clone();
+                Chosen::AlongFacets(Arc::new(AlongFacets { facets, prefixes, node }))
+            }
+            None => Chosen::Nothing,
+        }))
+    }
+
+    /// All that match, if they are few.
+    async fn small_set(
+        &mut self,
+        node: &dyn Node,
+        count_max: u64,
+    ) -> Result<Option<Members>, Error> {
+        let (mut from, mut all) = (self.start(), Members::default());
+        loop {
+            let batch = self.next(node, from).await?;
+            all.or(&batch.ordinals);
+            if all.len() > count_max {
+                return Ok(None);
+            }
+            match self.next_after(&batch) {
+                None => return Ok(Some(all)),
+                Some(_) if self.is_spent() => return Ok(None),
+                Some(next) => from = next,
+            }
+        }
+    }
+}
+
+/// Along the column, or first along the list if a page is likely to be full there sooner.
+fn by_column_or_list(node: NodeRef, request: &ListRequest, list_size: u64) -> Chosen {
+    let (limit, passing) = (u64::from(request.limit), node.estimate(list_size).max(1));
+    let walked = limit.saturating_mul(list_size) / passing;
+    // Where few match, blocks are read one by one.
+    let blocks = (list_size / 256 / BLOCKS_PER_ROW).min(passing / 2);
+    let sought = blocks + passing / CELLS_PER_ROW + limit.saturating_mul(2);
+    match walked <= sought && request.strategy != Strategy::Match {
+        true => {
+            let rows_max = Some(walked.max(limit).saturating_mul(PATIENCE));
+            Chosen::AlongList(AlongList { node, rows_max })
+        }
+        false => Chosen::AlongColumn(AlongColumn { node }),
+    }
+}
