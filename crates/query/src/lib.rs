@@ -78,6 +78,7 @@
 
 mod board;
 mod bound;
+mod choose;
 mod count;
 mod cursor;
 mod deletion;
@@ -112,6 +113,7 @@ mod visible;
 mod walk;
 
 pub use board::{BoardPage, BoardRequest, Ranked};
+pub use choose::{Candidates, Chosen, ChosenList, Comparison, Condition};
 pub use count::{CountNumber, CountPage, CountRequest};
 pub use cursor::{CursorError, CursorKey};
 pub use deletion::{DeletionState, deletion_key};

@@ -90,6 +90,7 @@ const LAYERS: &[Layer] = &[
         dependencies: &[
             "keyloom",
             "keyloom-model",
+            "keyloom-query",
             "keyloom-store",
             "keyloom-value",
             "keyloom-dynamodb",

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod budgets;
+mod choose;
 mod cursors;
 mod family;
 mod get;

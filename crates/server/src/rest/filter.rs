@@ -13,8 +13,8 @@ use keyloom::{Filter, Value};
 use keyloom_model::{Entity, Field, FieldId, FieldType};
 
 use super::call::{bad_parameter, cut};
+use super::parameters::value;
 use super::problem::Problem;
-use super::question::value;
 
 /// What a backslash can stand before.
 const SIGNS: &str = "\\!:|*,";

@@ -25,7 +25,7 @@ pub(super) use entity::{explained, reference};
 pub(super) use field::{Form, id, schema, with};
 pub(super) use headers::{AnswerHeader, header, if_changed, if_match, version_tags};
 pub(super) use parameter::{
-    Parameter, Place, Values, cursor, flag, limit, of_question, of_tags, one_value, query,
+    Parameter, Place, Values, cursor, flag, limit, of_queries, of_tags, one_value, query,
     with_others,
 };
 pub(super) use problems::{BODY, CHANGE, VERSIONED, of_document, of_list, of_new};

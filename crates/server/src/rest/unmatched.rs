@@ -1,13 +1,14 @@
 //! Why the parameters of a request match no list and no unique value of its path, and which ones
-//! would. Explains only: `question.rs` decides what matches.
+//! would. Explains only: `keyloom_query::Candidates` decides what matches.
 
 use keyloom_model::{Entity, FieldId, FieldType};
+use keyloom_query::{Comparison, Condition};
 
 use super::asked::{Asked, Wanted};
 use super::call::{bad_parameter, cut, quoted, unknown_parameter};
 use super::explain::EXPLAIN;
+use super::parameters::{TOTAL, comparison, operator};
 use super::problem::Problem;
-use super::question::{Bound, Operator, TOTAL, operator};
 
 impl Asked {
     /// Why no query of this path takes a parameter; `known` are those that one of them takes.
@@ -41,9 +42,9 @@ impl Asked {
         }
         let unknown = unknown_parameter(name, &known);
         let Some((tag, _)) = self.tags(entity).into_iter().next() else { return unknown };
-        let range = match operator(text).0 {
-            Operator::Equal => "",
-            Operator::Less | Operator::AtMost | Operator::More | Operator::AtLeast => {
+        let range = match comparison(text).0 {
+            Comparison::Equal => "",
+            Comparison::Less | Comparison::AtMost | Comparison::More | Comparison::AtLeast => {
                 " Tags match exact values, not ranges."
             }
         };
@@ -55,31 +56,34 @@ impl Asked {
     }
 
     /// Why parameters that are known one by one match no list and no unique value together.
-    pub(super) fn unmatched(&self, entity: &Entity, given: &[Bound]) -> Problem {
-        let is_in_path = |bound: &Bound| self.in_path.iter().any(|id| bound.is_of(entity, *id));
-        let given: Vec<&Bound> = given.iter().filter(|bound| !is_in_path(bound)).collect();
-        let is_ordered = |bound: &&Bound| self.ordered(entity).contains(&bound.field.as_str());
+    pub(super) fn unmatched(&self, entity: &Entity, given: &[Condition]) -> Problem {
+        let is_in_path = |bound: &Condition| self.in_path.contains(&bound.field);
+        let given: Vec<&Condition> = given.iter().filter(|bound| !is_in_path(bound)).collect();
+        let is_ordered = |bound: &&Condition| self.orders(entity).contains(&bound.field);
         let unordered = || given.iter().copied().filter(|bound| !is_ordered(bound));
-        if let Some(bound) = unordered().find(|bound| bound.operator != Operator::Equal) {
+        if let Some(bound) = unordered().find(|bound| bound.comparison != Comparison::Equal) {
             return self.no_range(entity, bound);
         }
         let facets = self.facets(entity);
-        let is_facet = |bound: &Bound| facets.iter().any(|id| bound.is_of(entity, *id));
-        let same = |bound: &&Bound| given.iter().filter(|other| other.field == bound.field).count();
+        let is_facet = |bound: &Condition| facets.contains(&bound.field);
+        let same =
+            |bound: &&Condition| given.iter().filter(|other| other.field == bound.field).count();
         if let Some(twice) = unordered().find(|bound| !is_facet(bound) && same(bound) > 1) {
-            let name = &twice.field;
+            let name = &entity.field(twice.field).name;
             return bad_parameter(format!("`{name}` takes one value here: give it once."));
         }
-        let mut names: Vec<&str> = given.iter().map(|bound| bound.field.as_str()).collect();
+        let mut names: Vec<&str> =
+            given.iter().map(|bound| entity.field(bound.field).name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         self.no_combination(entity, &names)
     }
 
     /// A comparison with a field that no list of this path is ordered by.
-    fn no_range(&self, entity: &Entity, bound: &Bound) -> Problem {
-        let (name, sign) = (&bound.field, bound.operator.sign());
-        let is_facet = self.facets(entity).iter().any(|id| bound.is_of(entity, *id));
+    fn no_range(&self, entity: &Entity, bound: &Condition) -> Problem {
+        let field = entity.field(bound.field);
+        let (name, sign) = (&field.name, operator(bound.comparison));
+        let is_facet = self.facets(entity).contains(&bound.field);
         let values = if is_facet { "VALUE,VALUE" } else { "VALUE" };
         let ordered = self.ordered(entity);
         let ranges = match &ordered[..] {
@@ -87,9 +91,7 @@ impl Asked {
             [only] => format!("Only `{only}` takes a range here."),
             several => format!("Only {} take a range here.", quoted(several)),
         };
-        let is_text = entity
-            .find_field(name)
-            .is_some_and(|field| matches!(entity.field(field).of, FieldType::Text(_)));
+        let is_text = matches!(field.of, FieldType::Text(_));
         // A text may begin as an operator does.
         let escape = match is_text {
             true => format!(" If the value begins with `{sign}`, write `{name}=={sign}…`."),
@@ -159,12 +161,13 @@ impl Asked {
 
     /// The parameters that take a range: those that a list of this path is ordered by.
     fn ordered<'e>(&self, entity: &'e Entity) -> Vec<&'e str> {
-        if self.wanted != Wanted::Page {
-            return vec![];
-        }
+        self.names(entity, &self.orders(entity))
+    }
+
+    /// The fields that the lists of this path are ordered by.
+    fn orders(&self, entity: &Entity) -> Vec<FieldId> {
         let orders = self.lists.iter().flat_map(|list| &entity.list(*list).order);
-        let fields: Vec<FieldId> = orders.map(|order| order.field).collect();
-        self.names(entity, &fields)
+        orders.map(|order| order.field).filter(|_| self.wanted == Wanted::Page).collect()
     }
 
     /// The names of fields that the path does not give, each once.

@@ -54,7 +54,7 @@ impl Place {
 }
 
 /// What the questions of a path take as parameters of the query.
-pub(crate) fn of_question(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
+pub(crate) fn of_queries(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
     let parameter = |name: &&str| {
         let id = entity.find_field(name)?;
         let field = entity.field(id);

@@ -12,8 +12,8 @@ use super::super::openapi::{
     names, of_list, one_value, query, schema, spoken,
 };
 use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::parameters::value;
 use super::super::problem::Problem;
-use super::super::question::value;
 use super::super::state::State;
 use super::list::check_path;
 use super::ranking::{bare, by_parameter, fields, object, page, page_schema, sign_rule, values_by};

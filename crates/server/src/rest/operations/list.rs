@@ -10,11 +10,11 @@ use super::super::call::{Call, Reply, bad_parameter, quoted};
 use super::super::example::literal_of;
 use super::super::openapi::{
     Answer, Description, Group, PathValues, TakenId, capital, cursor, flag, id, limit, names,
-    of_list, of_question, of_tags, spoken, with_article, with_others,
+    of_list, of_queries, of_tags, spoken, with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::parameters::{Requested, RequestedList, TOTAL, bounded};
 use super::super::problem::{Kind, Problem};
-use super::super::question::{Listed, Question, TOTAL};
 use super::super::state::State;
 use super::changing::not_found;
 use super::page::{PageParts, page};
@@ -42,7 +42,7 @@ impl Action for ListPage {
     fn describe(&self, model: &Model) -> Description {
         let ListPage(asked) = self;
         let entity = model.entity(asked.entity);
-        let mut query = of_question(entity, asked);
+        let mut query = of_queries(entity, asked);
         query.extend(of_tags(entity, asked));
         if !asked.lists.is_empty() {
             query.extend([limit(20, "Maximum number of results."), cursor()]);
@@ -94,8 +94,8 @@ pub(super) fn ids_in_path(entity: &Entity, asked: &Asked) -> Vec<TakenId> {
 async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem> {
     let entity = model.entity(asked.entity);
     let in_path = (entity, &asked.in_path[..]);
-    match asked.question(entity, call, &asked.paging(entity))? {
-        Question::Find(values) => {
+    match asked.requested(entity, call, &asked.paging(entity))? {
+        Requested::Find(values) => {
             // There is one page, from either end.
             call.limit()?;
             call.is_reversed()?;
@@ -103,8 +103,10 @@ async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem
                 let detail = "At most one can be found, and nothing follows: leave `cursor` out.";
                 return Err(Problem::new(Kind::BadCursor, detail));
             }
-            let values: Vec<(&str, Value)> =
-                values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            let values: Vec<(&str, Value)> = values
+                .into_iter()
+                .map(|(field, value)| (entity.field(field).name.as_str(), value))
+                .collect();
             let found = call.db.find(&entity.name, &values).await?;
             let total = Total { count: u64::from(found.is_some()), end: End::Exhausted };
             let total = wants_total(call)?.then_some(total);
@@ -114,9 +116,9 @@ async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem
             }
             page(call, entity, PageParts { items, total, ..PageParts::default() }).await
         }
-        Question::List(listed) => {
-            check_countable(call, &listed)?;
-            let query = paged(call, query_of(call, entity, listed))?;
+        Requested::List(list) => {
+            check_countable(call, entity, &list)?;
+            let query = paged(call, query_of(call, entity, list))?;
             let total = match wants_total(call)? {
                 true => Some(query.total().await?),
                 false => None,
@@ -148,12 +150,18 @@ pub(super) async fn check_path(
     Ok(())
 }
 
-/// The question to a list.
-pub(super) fn query_of(call: &Call, entity: &Entity, listed: Listed) -> ListQuery {
-    let query = call.db.list(&entity.name, &entity.list(listed.list).name);
-    let query = listed.by.into_iter().fold(query, |query, (name, value)| query.by(&name, value));
-    let query = listed.bounds.into_iter().fold(query, |query, bound| bound.narrow(query));
-    listed.filters.into_iter().fold(query, ListQuery::filter)
+/// The query of the library that a request means.
+pub(super) fn query_of(call: &Call, entity: &Entity, list: RequestedList) -> ListQuery {
+    let RequestedList { chosen, tags } = list;
+    let name = |field: FieldId| entity.field(field).name.as_str();
+    let query = call.db.list(&entity.name, &entity.list(chosen.list).name);
+    let by = |query: ListQuery, (field, value)| query.by(name(field), value);
+    let query = chosen.by.into_iter().fold(query, by);
+    let query = chosen.bounds.into_iter().fold(query, |query, bound| bounded(query, entity, bound));
+    let facet =
+        |query: ListQuery, (field, values): (_, Vec<Value>)| query.facet(name(field), values);
+    let query = chosen.facets.into_iter().fold(query, facet);
+    tags.into_iter().fold(query, ListQuery::filter)
 }
 
 /// Which page is asked for.
@@ -171,11 +179,13 @@ fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
 }
 
 /// Filters are counted, ranges are not.
-fn check_countable(call: &Call, listed: &Listed) -> Result<(), Problem> {
-    if listed.bounds.is_empty() || !wants_total(call)? {
+fn check_countable(call: &Call, entity: &Entity, list: &RequestedList) -> Result<(), Problem> {
+    let bounds = &list.chosen.bounds;
+    if bounds.is_empty() || !wants_total(call)? {
         return Ok(());
     }
-    let mut names: Vec<&str> = listed.bounds.iter().map(|bound| bound.field.as_str()).collect();
+    let names = bounds.iter().map(|bound| entity.field(bound.field).name.as_str());
+    let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
     names.dedup();
     let names = quoted(&names);

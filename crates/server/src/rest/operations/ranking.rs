@@ -9,8 +9,8 @@ use super::super::call::{Call, Reply, bad_parameter, cut};
 use super::super::openapi::{
     Form, Parameter, Place, Values, explained, id, one_value, schema, spoken,
 };
+use super::super::parameters::value;
 use super::super::problem::{Kind, Problem};
-use super::super::question::value;
 
 /// The values of `by`, in the path and in the query.
 pub(super) fn values_by(

@@ -13,7 +13,7 @@ use super::super::asked::Asked;
 use super::super::call::{Call, Reply};
 use super::super::filter::tag_parameters;
 use super::super::openapi::{
-    Answer, Description, Form, Group, PathValues, cursor, explained, limit, of_list, of_question,
+    Answer, Description, Form, Group, PathValues, cursor, explained, limit, of_list, of_queries,
     of_tags, query, schema, spoken,
 };
 use super::super::operation::{Access, Action, Operation, Running, Segment};
@@ -98,7 +98,7 @@ impl Action for CountValues {
     fn describe(&self, model: &Model) -> Description {
         let CountValues { asked, of } = self;
         let entity = model.entity(asked.entity);
-        let mut parameters = of_question(entity, asked);
+        let mut parameters = of_queries(entity, asked);
         parameters.extend(of_tags(entity, asked));
         let prefix =
             query("prefix", "Return only those that start with this.", json!({ "type": "string" }));
@@ -146,10 +146,10 @@ async fn run(
     CountValues { asked, of }: &CountValues,
 ) -> Result<Reply, Problem> {
     let entity = model.entity(asked.entity);
-    let listed = asked.list_of(entity, call, of.paging())?;
-    let facets = &entity.list(listed.list).facets;
+    let list = asked.requested_list(entity, call, of.paging())?;
+    let facets = &entity.list(list.chosen.list).facets;
     check_path(call, model, (entity, &asked.in_path)).await?;
-    let mut query = query_of(call, entity, listed).limit(call.limit()?.unwrap_or(LIMIT));
+    let mut query = query_of(call, entity, list).limit(call.limit()?.unwrap_or(LIMIT));
     if let Some(cursor) = call.parameter("cursor")? {
         query = query.after(cursor);
     }

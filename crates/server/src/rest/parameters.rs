@@ -1,0 +1,211 @@
+//! From the parameters of a request to conditions on fields and filters by tags. Which declared query
+//! answers them is decided in `keyloom_query::Candidates`.
+//!
+//! ```text
+//! parameter = field "=" [ operator ] value | field "=" facet | "tag=" tag       (`filter.rs`)
+//! operator  = "<" | "<=" | ">" | ">=" | "="
+//! ```
+//!
+//! A value that begins with an operator itself is written with `=` before it: `name==<b>`.
+
+use keyloom::{Filter, ListQuery, Value};
+use keyloom_model::{Entity, Field, FieldId, FieldType};
+use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
+
+use super::asked::{Asked, Wanted};
+use super::call::{Call, bad_parameter, cut};
+use super::filter::{facet_values, tag_filter, tag_parameters};
+use super::problem::Problem;
+
+/// Parameters of every list that are no fields.
+const PAGING: [&str; 4] = ["limit", "cursor", "reverse", "with"];
+/// That of lists whose entities are counted.
+pub(super) const TOTAL: &str = "total";
+
+/// The query that answers a request.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Requested {
+    /// The entity that has these values of a unique.
+    Find(Vec<(FieldId, Value)>),
+    /// A page of a list.
+    List(RequestedList),
+}
+
+/// A list, what narrows it, and filters by tags.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RequestedList {
+    pub(crate) chosen: ChosenList,
+    pub(crate) tags: Vec<Filter>,
+}
+
+/// What the parameters of a request say.
+#[derive(Debug, Default)]
+struct Given {
+    /// Of a facet, one for each value.
+    conditions: Vec<Condition>,
+    tags: Vec<Filter>,
+}
+
+impl Asked {
+    /// The query that answers a request, of those under its path. `paging` are parameters that are
+    /// neither fields nor tags.
+    pub(crate) fn requested(
+        &self,
+        entity: &Entity,
+        call: &Call,
+        paging: &[&str],
+    ) -> Result<Requested, Problem> {
+        let Given { conditions, tags } = self.given(entity, call, paging)?;
+        match self.candidates(entity).choose(&conditions, !tags.is_empty()) {
+            Some(Chosen::Unique(values)) => Ok(Requested::Find(values)),
+            Some(Chosen::List(chosen)) => Ok(Requested::List(RequestedList { chosen, tags })),
+            None => Err(self.unmatched(entity, &conditions)),
+        }
+    }
+
+    /// The list that answers a request.
+    pub(crate) fn requested_list(
+        &self,
+        entity: &Entity,
+        call: &Call,
+        paging: &[&str],
+    ) -> Result<RequestedList, Problem> {
+        let Given { conditions, tags } = self.given(entity, call, paging)?;
+        match self.candidates(entity).choose_list(&conditions) {
+            Some(chosen) => Ok(RequestedList { chosen, tags }),
+            None => Err(self.unmatched(entity, &conditions)),
+        }
+    }
+
+    fn candidates<'c>(&'c self, entity: &'c Entity) -> Candidates<'c> {
+        Candidates { entity, lists: &self.lists, uniques: &self.uniques }
+    }
+
+    /// The names of all parameters that some query of this path takes.
+    pub(crate) fn parameters<'e>(&self, entity: &'e Entity) -> Vec<&'e str> {
+        let mut fields: Vec<FieldId> = vec![];
+        for list in self.lists.iter().map(|list| entity.list(*list)) {
+            fields.extend(&list.by);
+            let orders = list.order.iter().map(|order| order.field);
+            fields.extend(orders.filter(|_| self.wanted == Wanted::Page));
+        }
+        for unique in self.uniques.iter().map(|unique| entity.unique(*unique)) {
+            fields.extend(unique.within.iter().chain(&unique.fields));
+        }
+        fields.extend(self.facets(entity));
+        let names = fields.iter().filter(|field| !self.in_path.contains(field));
+        let mut names: Vec<&str> = names.map(|field| entity.field(*field).name.as_str()).collect();
+        names.extend(self.tags(entity).into_iter().map(|(name, _)| name));
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The parameters that are neither fields nor tags.
+    pub(crate) fn paging(&self, entity: &Entity) -> Vec<&'static str> {
+        let total = (entity.is_numbered() && !self.lists.is_empty()).then_some(TOTAL);
+        PAGING.into_iter().chain(total).collect()
+    }
+
+    /// The facets of all lists of this path.
+    pub(crate) fn facets(&self, entity: &Entity) -> Vec<FieldId> {
+        self.lists.iter().flat_map(|list| &entity.list(*list).facets).copied().collect()
+    }
+
+    /// The parameters that take tags.
+    pub(crate) fn tags<'e>(&self, entity: &'e Entity) -> Vec<(&'e str, FieldId)> {
+        if self.lists.is_empty() { vec![] } else { tag_parameters(entity) }
+    }
+
+    /// Everything that the request says, in its path and in its query.
+    fn given(&self, entity: &Entity, call: &Call, paging: &[&str]) -> Result<Given, Problem> {
+        let mut given = Given::default();
+        for (field, text) in self.in_path.iter().zip(&call.values) {
+            let (field, value) = (*field, value(entity.field(*field), text)?);
+            given.conditions.push(Condition { field, comparison: Comparison::Equal, value });
+        }
+        let (tags, facets, known) =
+            (self.tags(entity), self.facets(entity), self.parameters(entity));
+        for (name, text) in &call.parameters {
+            if paging.contains(&name.as_str()) {
+                continue;
+            }
+            if let Some((name, field)) = tags.iter().find(|(tag, _)| tag == name) {
+                given.tags.push(tag_filter(name, text, entity.field(*field))?);
+                continue;
+            }
+            let field = entity.find_field(name).filter(|_| known.contains(&name.as_str()));
+            let Some(field) = field else {
+                let known: Vec<&str> = known.iter().chain(paging).copied().collect();
+                return Err(self.unusable(entity, (name, text), &known));
+            };
+            let (comparison, text) = comparison(text);
+            let values = match comparison == Comparison::Equal && facets.contains(&field) {
+                true => facet_values(entity.field(field), text)?,
+                false => vec![value(entity.field(field), text)?],
+            };
+            let condition = |value| Condition { field, comparison, value };
+            given.conditions.extend(values.into_iter().map(condition));
+        }
+        Ok(given)
+    }
+}
+
+/// The same query with a bound of its order.
+pub(super) fn bounded(query: ListQuery, entity: &Entity, bound: Condition) -> ListQuery {
+    let (field, value) = (entity.field(bound.field).name.as_str(), bound.value);
+    match bound.comparison {
+        Comparison::Equal => query.equal(field, value),
+        Comparison::Less => query.less_than(field, value),
+        Comparison::AtMost => query.at_most(field, value),
+        Comparison::More => query.more_than(field, value),
+        Comparison::AtLeast => query.at_least(field, value),
+    }
+}
+
+/// Operators; where one begins with another, the longer one comes first.
+const OPERATORS: [(&str, Comparison); 5] = [
+    ("<=", Comparison::AtMost),
+    (">=", Comparison::AtLeast),
+    ("<", Comparison::Less),
+    (">", Comparison::More),
+    ("=", Comparison::Equal),
+];
+
+pub(super) fn operator(comparison: Comparison) -> &'static str {
+    OPERATORS.iter().find(|(_, other)| *other == comparison).map_or("", |(operator, _)| operator)
+}
+
+/// The comparison that the text of a parameter begins with, and the value after it.
+pub(super) fn comparison(text: &str) -> (Comparison, &str) {
+    let found = OPERATORS
+        .iter()
+        .find_map(|(operator, comparison)| Some((*comparison, text.strip_prefix(operator)?)));
+    found.unwrap_or((Comparison::Equal, text))
+}
+
+/// A text of a request as a value of a field. Texts that a document would have, such as times and
+/// words of an enum, are left for the library to judge.
+pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
+    let refuse = || {
+        let (name, kind) = (&field.name, field.of.name());
+        bad_parameter(format!("`{name}` is of the type {kind}, and `{}` is not.", cut(text)))
+    };
+    match &field.of {
+        FieldType::Int(_) => text.parse::<i64>().map(Value::from).map_err(|_| refuse()),
+        FieldType::Number(_) => text.parse().map(Value::N).map_err(|_| refuse()),
+        FieldType::Enum(members) if !members.iter().any(|member| member == text) => {
+            let (name, members) = (&field.name, members.join("`, `"));
+            let detail = format!("`{name}` is one of `{members}`, and `{}` is not.", cut(text));
+            Err(bad_parameter(detail))
+        }
+        FieldType::Bool => text.parse().map(Value::Bool).map_err(|_| refuse()),
+        _ => match field.of.take(&Value::from(text)) {
+            // What stays a text where none is kept is no value of the field.
+            Value::S(_) if matches!(field.of, FieldType::Time | FieldType::Bytes(_)) => {
+                Err(refuse())
+            }
+            value => Ok(value),
+        },
+    }
+}
