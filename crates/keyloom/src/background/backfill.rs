@@ -38,8 +38,9 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// [`Error::UniqueViolation`] if two entities have the same value of a new unique, which was written
-    /// since: change one of them and call again. If the store fails.
+    /// [`Error::UniqueViolation`] if two entities have the same value of a new unique: one was written
+    /// since, or has expired but is held by a reference. Change or delete one of them, or what refers to
+    /// the expired one, and call again. If the store fails.
     pub async fn backfill(&self, mut on_progress: impl FnMut(Progress)) -> Result<(), Error> {
         // What is gone need not be written again.
         self.resume_deletions().await?;
@@ -119,17 +120,28 @@ async fn rebuild_one(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Erro
         let is_expired = ctx.is_expired(&row);
         let rewritten = ctx.rewritten(row, TombstoneChange::Drop).await?;
         match ctx.commit(&[rewritten], &state.called_off).await? {
-            // It is not there for readers, so it gives way.
-            Outcome::UniqueViolation(_) if is_expired => return expire_entity(ctx, key).await,
             Outcome::Done => return Ok(()),
             Outcome::Changed | Outcome::TargetGone { .. } => {}
             Outcome::UniqueViolation(conflict) => {
+                if is_expired && gives_way(ctx, key).await? {
+                    return Ok(());
+                }
                 let room = reader.make_room(conflict, &mut state).await;
                 room.map_err(|error| error.of(key))?;
             }
         }
     }
     Err(Error::Contended)
+}
+
+/// Deletes an expired entity, which readers do not see, in favor of the owner of its unique value.
+/// False if a reference holds it: then it keeps its value, as it does against writes.
+async fn gives_way(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<bool, Error> {
+    match expire_entity(ctx, key).await {
+        Ok(()) => Ok(true),
+        Err(Error::InUse { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The row, if it is of an entity that must be rebuilt and was not yet.

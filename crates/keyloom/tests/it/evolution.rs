@@ -287,6 +287,35 @@ fn what_has_expired_does_not_stand_in_the_way_of_a_new_unique() {
 }
 
 #[test]
+fn an_expired_entity_that_is_held_keeps_its_value_until_it_can_go() {
+    for expired in ["a", "z"] {
+        each_world(|world| {
+            let clock = ManualClock::new();
+            let open = |model: &str| block_on(open_at(model, world.store.clone(), &clock));
+            let model = "[entity.holder]\nid = \"given\"\nfields.thing = \"ref thing\"\n\
+                         [entity.thing]\nid = \"given\"\nexpires = \"until\"\n\
+                         fields.code = \"text\"\nfields.until = \"time?\"\n";
+            let db = open(model);
+            let soon = clock.now().0 + 1000;
+            let thing = json!({"id": expired, "code": "1", "until": soon});
+            block_on(db.create("thing", &thing)).unwrap();
+            block_on(db.create("thing", &json!({"id": "m", "code": "1"}))).unwrap();
+            block_on(db.create("holder", &json!({"id": "h", "thing": expired}))).unwrap();
+            clock.advance_ms(1000);
+            let db = open(&format!("{model}unique = [\"code\"]\n"));
+            let error = block_on(db.backfill(|_| {})).unwrap_err();
+            assert!(matches!(error, Error::UniqueViolation { .. }), "{error}");
+            assert!(db.is_backfill_pending());
+            block_on(db.delete("holder", "h")).unwrap();
+            world.backfill(&db);
+            let found = block_on(db.find("thing", &[("code", Value::from("1"))])).unwrap();
+            assert_eq!(found.unwrap().id(), "m");
+            assert_clean(&db);
+        });
+    }
+}
+
+#[test]
 fn a_new_field_has_its_default_for_all_at_once_and_keeps_it() {
     each_world(|world| {
         kitchen(world);

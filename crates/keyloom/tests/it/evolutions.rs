@@ -1,7 +1,8 @@
 //! Histories in which the model changes: documents are kept and new fields filled, whatever is
 //! done before, during and after the rows are written anew; what is refused touches nothing.
 
-use std::collections::BTreeSet;
+mod seeds;
+
 use std::sync::Arc;
 
 use keyloom::Error;
@@ -14,7 +15,7 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::rig::{engine_at, reference_at};
-use crate::world::{Depth, Naive, Readable, Thing, World};
+use crate::world::{Depth, Readable, Thing, World};
 
 #[test]
 fn models_change_in_the_middle_of_histories_on_the_reference() {
@@ -113,16 +114,11 @@ fn is_taken_up(world: &mut World, edit: &Edit) -> bool {
         assert!(is_told && edit.kind == EditKind::AddFormat, "{:?}: {error}", edit.kind);
         return false;
     }
-    if rivals(&after).is_empty() {
+    if !after.has_visible_rivals() {
         world.evolve(&edit.draft.text()).expect("the model is taken up");
         return true;
     }
     let error = world.is_refused(&edit.draft.text());
     assert!(matches!(error, Error::UniqueViolation { .. }), "{:?}: {error}", edit.kind);
     false
-}
-
-/// Pairs of kinds and ids that a model that is to come would not have.
-fn rivals(after: &Naive) -> BTreeSet<(String, String)> {
-    after.rivalry().into_iter().map(|key| (key.kind, key.id)).collect()
 }

@@ -1,7 +1,7 @@
 //! A world under another model.
 
 use keyloom::Error;
-use keyloom_model::{DefaultValue, Layout, Literal, Model};
+use keyloom_model::{DefaultValue, Layout, Literal, Model, OnDelete};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
 
@@ -53,9 +53,10 @@ impl World {
         panic!("the backfill comes to no end");
     }
 
-    /// Deletes one of those that have the same value of a new unique.
+    /// Deletes one of those that have the same value of a new unique. If all of them have expired
+    /// and are held, only what holds them can be deleted.
     fn settle_rivals(&mut self) {
-        for thing in self.naive.rivalry() {
+        for thing in self.naive.with_holders(self.naive.rivalry()) {
             let deleted = self.naive.clone().expire(&thing);
             if deleted.is_ok() {
                 let db = self.db(thing.tenant.as_ref());
@@ -105,6 +106,36 @@ impl Naive {
             uniques.iter().any(|unique| !self.rivals(thing, unique).is_empty())
         };
         self.things.iter().filter(collides).map(|thing| thing.key.clone()).collect()
+    }
+
+    /// Whether two entities that are seen have the same value of a unique. What has expired is in
+    /// nobody's way when a model comes.
+    pub(crate) fn has_visible_rivals(&self) -> bool {
+        let is_visible = |thing: &Thing| !self.is_expired(thing);
+        self.things.iter().filter(|thing| is_visible(thing)).any(|thing| {
+            let uniques = &self.entity(&thing.key.kind).uniques;
+            let rivals = uniques.iter().flat_map(|unique| self.rivals(thing, unique));
+            rivals.into_iter().any(is_visible)
+        })
+    }
+
+    /// Things, and after them whatever may keep one before it from being deleted.
+    fn with_holders(&self, mut keys: Vec<Key>) -> Vec<Key> {
+        let mut next = 0;
+        while let Some(held) = keys.get(next).cloned() {
+            next += 1;
+            let holds = |thing: &&Thing| {
+                let references = self.references(thing);
+                let mut held_by = references.iter().filter(|other| other.target == held);
+                held_by.any(|reference| reference.on_delete != OnDelete::Keep)
+            };
+            for holder in self.things.iter().filter(holds) {
+                if !keys.contains(&holder.key) {
+                    keys.push(holder.key.clone());
+                }
+            }
+        }
+        keys
     }
 }
 
