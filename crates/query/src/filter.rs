@@ -49,11 +49,14 @@ pub(crate) const EVERYTHING: Filter = Filter::All(vec![]);
 const NOTHING: Filter = Filter::Any(vec![]);
 
 impl Filter {
-    /// Whether it says what an entity must not have.
-    pub(crate) fn has_not(&self) -> bool {
+    /// Whether an entity can pass because it lacks something. Such a filter must know who has lost a
+    /// reference to a deletion that is still being cleared.
+    pub(crate) fn passes_without(&self) -> bool {
         match self {
             Filter::Not(_) => true,
-            Filter::All(filters) | Filter::Any(filters) => filters.iter().any(Filter::has_not),
+            Filter::All(filters) | Filter::Any(filters) => {
+                filters.iter().any(Filter::passes_without)
+            }
             Filter::Facet { .. } | Filter::Tag { .. } | Filter::TagKey { .. } => false,
         }
     }

@@ -207,7 +207,9 @@ fn flatten<'f>(filter: &'f Filter, flat: &mut Vec<&'f Filter>) {
             _ => push_once(filter, flat),
         },
         Filter::Any(filters) if filters.len() == 1 => flatten(&filters[0], flat),
-        _ => push_once(filter, flat),
+        Filter::Any(_) | Filter::Tag { .. } | Filter::TagKey { .. } | Filter::Facet { .. } => {
+            push_once(filter, flat);
+        }
     }
 }
 

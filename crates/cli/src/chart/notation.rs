@@ -53,7 +53,9 @@ fn split(of: &FieldType, model: &Model) -> (String, String) {
         FieldType::List(element, limits) | FieldType::Map(element, limits) => {
             (format!("{} of {}", of.name(), split(element, model).0), range(limits))
         }
-        _ => plain(String::new()),
+        FieldType::Bool | FieldType::Time | FieldType::Any | FieldType::Tags => {
+            plain(String::new())
+        }
     }
 }
 

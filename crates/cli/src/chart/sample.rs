@@ -242,6 +242,6 @@ fn value(model: &Model, (id, field): (EntityId, &Field), number: i64) -> Option<
         FieldType::List(..) => Value::L(vec![]),
         FieldType::Tags => Value::M(Item::from([("priority", Value::from("high"))])),
         FieldType::Map(..) | FieldType::Any => Value::M(Item::new()),
-        _ => Value::from("…"),
+        FieldType::Bytes(_) => Value::from("…"),
     })
 }

@@ -19,7 +19,7 @@ use super::key::{bytes, push_tenant, words};
 use super::matching::entry_row;
 use super::rows::push_key;
 use super::{Counter, EntityKey, Image, KeyTooLong, Layout, Matching, Reason, Row, RowKey};
-use crate::model::{EntityId, FieldId, OnDelete, Ranking};
+use crate::model::{EntityId, OnDelete, Ranking};
 
 /// What the partitions of scores begin with that deletions take from.
 pub(super) const PENDING_SCORE: &str = "w";
@@ -282,24 +282,6 @@ impl Layout {
         let (text, _) = KeyBytes::decode_part(part).ok()?;
         let (by, field) = text.as_s()?.split_once(' ')?;
         Some((by.to_owned(), Some(field.to_owned()).filter(|field| field != ENTITY)))
-    }
-
-    /// Whether an entity that loses a field leaves a posting list, as its name says.
-    pub fn depends_on(&self, id: EntityId, group: &[u8], field: &str) -> bool {
-        let entity = self.model().entity(id);
-        let parts = KeyBytes::decode(group).unwrap_or_default();
-        let [letter, _, name, ..] = &parts[..] else { return false };
-        let Some("l" | "f") = letter.as_s() else { return false };
-        let Some(list) = name.as_s().and_then(|name| entity.find_list(name)) else { return false };
-        let list = entity.list(list);
-        let is_it = |id: &FieldId| entity.field(*id).name == field;
-        let tested = list.filter.iter().map(|test| &test.field);
-        let ordered = list.order.iter().map(|order| &order.field);
-        let is_facet = || {
-            let facet = parts.len().checked_sub(2).and_then(|at| parts.get(at));
-            letter.as_s() == Some("f") && facet.and_then(Value::as_s) == Some(field)
-        };
-        list.by.iter().chain(tested).chain(ordered).any(is_it) || is_facet()
     }
 
     /// How much deletions take of the numbers to which an entity adds.

@@ -66,9 +66,9 @@ pub enum Presence {
     Optional,
 }
 
-/// What a field holds.
+/// What a field holds. Every place that handles types lists all of them, so that the compiler finds
+/// the places for a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum FieldType {
     /// Text; the limits are of its length in characters.
     Text(Limits<u64>),

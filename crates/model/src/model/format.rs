@@ -12,7 +12,6 @@ use super::{Entity, FieldId};
 
 /// What a text looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
 pub enum Format {
     /// A mail address, as `<input type=email>` of the HTML standard takes it.
     Email,
@@ -42,7 +41,7 @@ pub enum FormatChoice {
 }
 
 /// The patterns, in the order of [`Format::ALL`].
-static COMPILED: LazyLock<[Option<Regex>; 3]> =
+static COMPILED: LazyLock<[Option<Regex>; Format::ALL.len()]> =
     LazyLock::new(|| Format::ALL.map(|format| Regex::new(format.pattern()).ok()));
 
 impl Format {

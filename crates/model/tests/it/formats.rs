@@ -116,6 +116,17 @@ fn urls() {
 }
 
 #[test]
+fn the_list_of_formats_is_complete() {
+    let after = |format: &Format| match format {
+        Format::Email => Some(Format::Phone),
+        Format::Phone => Some(Format::Url),
+        Format::Url => None,
+    };
+    let every: Vec<Format> = std::iter::successors(Some(Format::Email), after).collect();
+    assert_eq!(every, Format::ALL);
+}
+
+#[test]
 fn every_example_has_its_format_and_no_other() {
     for format in Format::ALL {
         let own = Format::ALL.into_iter().filter(|other| other.matches(format.example()));

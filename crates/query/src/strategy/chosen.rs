@@ -85,7 +85,7 @@ impl Reader<'_> {
         let facets = &self.layout.model().entity(request.entity).list(request.list).facets;
         let is_cleared =
             |link: &Link| link.on_delete == OnDelete::Clear && facets.contains(&link.field);
-        request.filter.as_ref().is_some_and(Filter::has_not)
+        request.filter.as_ref().is_some_and(Filter::passes_without)
             && self.layout.links(request.entity).iter().any(is_cleared)
     }
 }

@@ -147,7 +147,8 @@ fn of_type(of: &FieldType) -> Value {
             let member = |index| (format!("name{index}"), of_type(of));
             Value::Object((1..=count).map(member).collect())
         }
-        _ => json!("anything"),
+        // A reference in a list or a field has its target's name instead.
+        FieldType::Any | FieldType::Ref(..) => json!("anything"),
     }
 }
 

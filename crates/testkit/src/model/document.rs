@@ -81,7 +81,6 @@ fn in_format(format: Format, random: &mut Random) -> String {
         Format::Email => format!("user{number}@a.example"),
         Format::Phone => format!("+1555{number:03}"),
         Format::Url => format!("https://a.example/{number}"),
-        _ => panic!("the generator does not know the format `{}`", format.name()),
     }
 }
 
@@ -154,7 +153,6 @@ fn value(
         FieldType::Map(of, limits) => {
             Value::M(map(limits, random, |random| value(of, ids, random))?)
         }
-        _ => panic!("the generator does not know the type `{}`", of.name()),
     })
 }
 

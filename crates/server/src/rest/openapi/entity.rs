@@ -117,8 +117,8 @@ fn formatted(entity: &Entity, field: &Field, mut schema: Json) -> Json {
     let name = match format {
         Format::Email => Some("email"),
         Format::Url => Some("uri"),
-        // The registry of formats has no other of ours.
-        _ => None,
+        // The registry of formats has none for these.
+        Format::Phone => None,
     };
     if let Some(name) = name {
         schema = with(schema, "format", name);

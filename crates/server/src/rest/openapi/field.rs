@@ -51,8 +51,7 @@ pub(crate) fn schema(of: &FieldType, form: Form) -> Json {
             with(list, "items", of)
         }
         FieldType::Map(of, limits) => map(of, limits, form),
-        // `any`, and whatever comes later.
-        _ => json!({ "$ref": ANYTHING, "not": { "type": "null" } }),
+        FieldType::Any => json!({ "$ref": ANYTHING, "not": { "type": "null" } }),
     }
 }
 
