@@ -8,7 +8,7 @@ const INTRODUCTION: &str = "\
 # The command line
 
 `cargo build --release -p keyloom-cli` makes the binary `target/release/keyloom`. This page is its
-help; a test keeps it so (`KEYLOOM_BLESS=1 cargo test -p keyloom-cli help` writes it anew).
+help; a test keeps it so (`KEYLOOM_BLESS=1 cargo test -p keyloom-cli help` rewrites it).
 
 ```text
 ";
