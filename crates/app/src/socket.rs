@@ -17,3 +17,4 @@ mod run;
 pub use client::is_served;
 pub(crate) use client::{ask, connect};
 pub use listener::{Listener, listen};
+pub(crate) use run::is_known;

@@ -8,6 +8,9 @@ use keyloom::{Number, Value};
 use keyloom_model::FieldType;
 use keyloom_store::Time;
 
+/// The name of the binary.
+pub(crate) const PROGRAM: &str = "keyloom";
+
 /// One command of the binary.
 pub(crate) struct Command {
     /// What is typed.

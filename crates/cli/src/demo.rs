@@ -13,10 +13,9 @@ use keyloom_app::operations::{OnProblem, Produced, Talk, block_on, take_in};
 use keyloom_app::{Application, Parts, directory_of, listen, log, pages, serve_arguments};
 use keyloom_store::Options;
 
-use crate::command::{Command, say};
+use crate::command::{Command, PROGRAM, say};
 use crate::import::outcome;
 use crate::progress::{ProgressBar, grouped};
-use crate::run::PROGRAM;
 
 pub(crate) const COMMAND: Command = Command { name: "demo", describe, run };
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use keyloom_app::{Environment, exit};
 
-use crate::command::Command;
+use crate::command::{Command, PROGRAM};
 use crate::{
     backup, chart, check, compact, completions, demo, dynamodb, explain, export, health, import,
     jobs, restore, scrub, serve, status, token, verify,
@@ -32,9 +32,6 @@ const COMMANDS: &[Command] = &[
     compact::COMMAND,
     completions::COMMAND,
 ];
-
-/// The name of the binary.
-pub(crate) const PROGRAM: &str = "keyloom";
 
 const EXAMPLES: &str = "\
 Getting started:

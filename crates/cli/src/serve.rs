@@ -8,9 +8,8 @@ use keyloom_app::pages::of_folder;
 use keyloom_app::{Parts, Served, directory_of, serve, serve_arguments};
 use keyloom_server::OwnPage;
 
-use crate::command::Command;
+use crate::command::{Command, PROGRAM};
 use crate::model_file::ModelFile;
-use crate::run::PROGRAM;
 use crate::webhooks;
 
 pub(crate) const COMMAND: Command = Command { name: "serve", describe, run };

@@ -12,7 +12,7 @@ use keyloom_app::{log, secret};
 use keyloom_model::{Model, Target};
 use keyloom_server::{HttpClient, HttpClientOptions, WebhookSecret, Webhooks};
 
-use crate::run::PROGRAM;
+use crate::command::PROGRAM;
 
 const SECRET: &str = "webhook-secret-file";
 /// What it was called before every option became a variable: its variable is the secret itself.

@@ -19,6 +19,8 @@ pub fn call<O: Operation>(
     input: Option<Input>,
     tell: &mut dyn FnMut(Told) -> Result<(), String>,
 ) -> Result<O::Answer, String> {
+    // Otherwise the command would fail only where a server has the data open.
+    debug_assert!(socket::is_known(O::NAME), "`{}` is not in the socket's list", O::NAME);
     let directory = arguments.get_one::<PathBuf>("data");
     if let Some(server) = directory.map(|path| socket::connect(path)).transpose()?.flatten() {
         return socket::ask(&server, &operation, input, tell);

@@ -26,6 +26,11 @@ const OPERATIONS: &[(&str, Run)] = &[
     (Verify::NAME, run_one::<Verify>),
 ];
 
+/// Whether a server can run an operation of this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    OPERATIONS.iter().any(|(known, _)| *known == name)
+}
+
 pub(super) fn run(request: Request, data: &Data, talk: &mut Talk<'_>) -> Result<Json, String> {
     let ours = env!("CARGO_PKG_VERSION");
     if request.version != ours {
