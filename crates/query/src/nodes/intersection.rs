@@ -37,9 +37,7 @@ impl Node for Intersection {
         Box::pin(async move {
             loop {
                 let mut batch = search.next(&*self.smallest, from).await?;
-                for other in &self.others {
-                    batch.ordinals = search.retain(&**other, batch.ordinals).await?;
-                }
+                batch.ordinals = search.retain_all(self.others.iter(), batch.ordinals).await?;
                 match search.next_if_empty(&batch) {
                     Some(next) => from = next,
                     None => return Ok(batch),
@@ -49,13 +47,7 @@ impl Node for Intersection {
     }
 
     fn retain<'f>(&'f self, search: &'f mut Search<'_>, ordinals: Members) -> Found<'f, Members> {
-        Box::pin(async move {
-            let mut kept = ordinals;
-            for part in self.parts() {
-                kept = search.retain(&**part, kept).await?;
-            }
-            Ok(kept)
-        })
+        Box::pin(search.retain_all(self.parts(), ordinals))
     }
 
     fn sized(&self, sizes: &Sizes) -> Option<NodeRef> {

@@ -63,9 +63,8 @@ impl Node for Leapfrog {
                     None => search.next(&*self.parts[smallest], ordinal).await?,
                 };
                 let others = self.parts.iter().enumerate().filter(|(index, _)| *index != smallest);
-                for (_, other) in others {
-                    batch.ordinals = search.retain(&**other, batch.ordinals).await?;
-                }
+                let others = others.map(|(_, other)| other);
+                batch.ordinals = search.retain_all(others, batch.ordinals).await?;
                 match search.next_if_empty(&batch) {
                     Some(next) => from = next,
                     None => return Ok(batch),
@@ -75,13 +74,7 @@ impl Node for Leapfrog {
     }
 
     fn retain<'f>(&'f self, search: &'f mut Search<'_>, ordinals: Members) -> Found<'f, Members> {
-        Box::pin(async move {
-            let mut kept = ordinals;
-            for part in &self.parts {
-                kept = search.retain(&**part, kept).await?;
-            }
-            Ok(kept)
-        })
+        Box::pin(search.retain_all(self.parts.iter(), ordinals))
     }
 
     fn sized(&self, sizes: &Sizes) -> Option<NodeRef> {

@@ -4,7 +4,7 @@
 use keyloom_model::Matching;
 use keyloom_store::{Direction, Members, SetName, Sets};
 
-use super::{Batch, Node, Sizes};
+use super::{Batch, Node, NodeRef, Sizes};
 use crate::hidden::Hidden;
 use crate::posting_list::PostingList;
 use crate::{Budget, Error, ReadCost, Reader};
@@ -48,6 +48,18 @@ impl<'s> Search<'s> {
         Ok(kept)
     }
 
+    /// Those of some ordinals that match all of several nodes.
+    pub(crate) async fn retain_all<'n>(
+        &mut self,
+        nodes: impl Iterator<Item = &'n NodeRef>,
+        mut ordinals: Members,
+    ) -> Result<Members, Error> {
+        for node in nodes {
+            ordinals = self.retain(&**node, ordinals).await?;
+        }
+        Ok(ordinals)
+    }
+
     /// Whether a batch goes forth from an ordinal, and has none but up to where it ends.
     fn is_in_order(&self, from: u64, batch: &Batch) -> bool {
         let (first, last) = (batch.ordinals.first(), batch.ordinals.last());
@@ -67,8 +79,7 @@ impl<'s> Search<'s> {
 
     /// Where to look next, if a batch has found nothing, more may follow, and may be read.
     pub(crate) fn next_if_empty(&self, batch: &Batch) -> Option<u64> {
-        let next = batch.through.and_then(|through| self.after(through));
-        next.filter(|_| batch.ordinals.is_empty() && !self.is_spent())
+        self.next_after(batch).filter(|_| batch.ordinals.is_empty() && !self.is_spent())
     }
 
     /// Where to look after a batch.
