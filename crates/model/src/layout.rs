@@ -1,37 +1,53 @@
-//! The compiled model: where every entity, guard, link and list is kept in one table.
+//! The compiled model: where one table holds every entity, guard, link, list and counter.
 //!
-//! A [`Layout`] says for each entity which rows it implies ([`Layout::rows`]), what a row is
-//! ([`Layout::row_name`]), and where a question finds its answer.
+//! A [`Layout`] gives the rows that an entity implies ([`Layout::rows`]), the meaning of a row
+//! ([`Layout::row_name`]), and, through one type for each kind of key, where a query finds its
+//! result.
 
 pub mod attribute;
 mod budget;
 mod columns;
 mod counter;
+mod counts;
+mod expiry;
 mod facets;
 mod image;
 mod key;
-mod matching;
+mod key_part;
+mod leaderboards;
+mod lists;
+mod ordinals;
 mod pending;
+mod postings;
+mod references;
 mod rows;
 mod slot;
 mod template;
+mod uniques;
 
 use keyloom_value::{Item, Name, Value};
 
-use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, Model, OnDelete, UniqueId};
+use crate::model::{Entity, EntityId, FieldId, FieldType, Model, OnDelete, UniqueId};
 
 pub(crate) use budget::{ROWS_MAX, rows_max};
 pub use columns::Column;
-pub use counter::{Counter, RankedPlace, is_counter};
+pub use counter::{Counter, CounterKeys, RankedKey, is_counter};
+pub use counts::CountKeys;
+pub use expiry::ExpiryKeys;
+pub use facets::FacetKeys;
 pub use image::{Image, OwnRow, Unreadable};
-pub use key::{EntityKey, RowKey, RowName};
-pub(crate) use matching::number_key;
-pub use matching::{Group, Matching, entry_place, number_of};
+pub use key::{EntityKey, IndexKey, RowKey, RowName};
+pub use leaderboards::LeaderboardKeys;
+pub use lists::ListKeys;
+pub use ordinals::{OrdinalKeys, ordinal_of};
 pub use pending::Pending;
+pub use postings::{Matching, PostingKey, PostingLists, posting_row_prefix};
+pub use references::References;
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
-pub(crate) use slot::{FacetPlaces, SLOTS_MAX, Slots, needed as slots_needed};
-pub use template::{KeyPart, KeyTemplate};
+pub(crate) use slot::{FacetIndexes, SLOTS_MAX, Slots, needed as slots_needed};
+pub use template::{KeyPart, KeyTemplate, KeyTemplates};
+pub use uniques::UniqueKeys;
 
 /// A model laid out in one table.
 #[derive(Clone, Debug)]
@@ -44,14 +60,14 @@ pub struct Layout {
     slots: Vec<SlotNames>,
 }
 
-/// How one entity refers to another.
+/// How one kind of entity refers to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The entity that refers.
+    /// The kind that refers.
     pub owner: EntityId,
-    /// With this field; the parent is one.
+    /// The field that refers; the parent is one.
     pub field: FieldId,
-    /// To this entity.
+    /// The kind it refers to.
     pub target: EntityId,
     /// What happens to the owner when the target is deleted.
     pub on_delete: OnDelete,
@@ -74,7 +90,7 @@ pub(crate) struct SystemNames {
     pub(crate) sort: Name,
     pub(crate) revision: Name,
     pub(crate) version: Name,
-    pub(crate) number: Name,
+    pub(crate) ordinal: Name,
 }
 
 #[derive(Clone, Debug)]
@@ -84,18 +100,22 @@ pub(crate) struct SlotNames {
 }
 
 impl Layout {
-    /// Lays a model out. `slots` is what [`Layout::slots`] said of the layout before, if there was
-    /// one: lists stay where they were.
+    /// Lays a model out. `slots` is what [`Layout::slots`] returned of the layout before, if there was
+    /// one: lists stay in their indexes.
     pub fn new(model: Model, revision: u32, slots: &Item) -> Layout {
-        Layout::assign(model, revision, (slots, FacetPlaces::Every))
+        Layout::assign(model, revision, (slots, FacetIndexes::Every))
     }
 
-    /// The layout that said this of its slots: rows of its revision are what it implies.
+    /// Rebuilds the layout that returned these slots: it implies the rows of its revision.
     pub fn reopen(model: Model, revision: u32, slots: &Item) -> Layout {
-        Layout::assign(model, revision, (slots, FacetPlaces::Kept))
+        Layout::assign(model, revision, (slots, FacetIndexes::Kept))
     }
 
-    fn assign(model: Model, revision: u32, (slots, facet_places): (&Item, FacetPlaces)) -> Layout {
+    fn assign(
+        model: Model,
+        revision: u32,
+        (slots, facet_indexes): (&Item, FacetIndexes),
+    ) -> Layout {
         let all_links: Vec<Link> = model.entities().flat_map(|(id, e)| links(id, e)).collect();
         let none = Item::new();
         let entity_layout = |(id, entity): (EntityId, &Entity)| {
@@ -104,7 +124,7 @@ impl Layout {
                 Some(_) | None => &none,
             };
             EntityLayout {
-                slots: Slots::assign(entity, before, facet_places),
+                slots: Slots::assign(entity, before, facet_indexes),
                 guard_tags: entity.uniques().map(|(id, _)| guard_tag(entity, id)).collect(),
                 links: all_links.iter().filter(|link| link.owner == id).copied().collect(),
                 referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
@@ -112,24 +132,24 @@ impl Layout {
         };
         let entities: Vec<EntityLayout> = model.entities().map(entity_layout).collect();
         let used = entities.iter().flat_map(|entity| entity.slots.all());
-        // What a board ranks by counts is in the first one.
+        // Leaderboards that rank by counts are in the first one.
         let is_ranked = model.entities().any(|(_, entity)| !entity.boards.is_empty());
         let count = used.map(|slot| slot.index() + 1).max().unwrap_or(0);
         let count = count.max(usize::from(is_ranked));
         let names = |slot: Slot| SlotNames { partition: slot.partition(), sort: slot.sort() };
-        let slots = (0..u8::MAX).take(count).map(|number| names(Slot(number))).collect();
+        let slots = (0..u8::MAX).take(count).map(|index| names(Slot(index))).collect();
         let (matching, system) = (Matching::Sets, SystemNames::new());
         Layout { model, revision, matching, entities, system, slots }
     }
 
-    /// The same with other means to keep lists that are combined: sets, if nothing is said.
+    /// Stores posting lists in another way; the default is sets.
     #[must_use]
     pub fn keeping(mut self, matching: Matching) -> Layout {
         self.matching = matching;
         self
     }
 
-    /// How lists that are combined are kept.
+    /// How posting lists are stored.
     pub fn matching(&self) -> Matching {
         self.matching
     }
@@ -139,12 +159,12 @@ impl Layout {
         &self.model
     }
 
-    /// Which revision of the model it is; rows say under which they were written.
+    /// The revision of the model; each row records the one it was written under.
     pub fn revision(&self) -> u32 {
         self.revision
     }
 
-    /// The slots of all lists, to be kept for the layout after this one.
+    /// The slots of all lists, to be stored for the next layout.
     pub fn slots(&self) -> Item {
         let entities = self.model.entities().zip(&self.entities);
         let slots = |((_, entity), layout): ((EntityId, &Entity), &EntityLayout)| {
@@ -158,43 +178,59 @@ impl Layout {
         self.slots.len()
     }
 
-    /// Where a list is.
-    pub fn list_slot(&self, entity: EntityId, list: ListId) -> Slot {
-        self.layout_of(entity).slots.lists[list.index()]
+    /// Keys of lists.
+    pub fn lists(&self) -> ListKeys<'_> {
+        ListKeys::new(self)
     }
 
-    /// Where the entities of a list stand by the values of its facets, if it has facets.
-    pub fn facet_slot(&self, entity: EntityId, list: ListId) -> Option<Slot> {
-        self.layout_of(entity).slots.facets[list.index()]
+    /// Keys of facet indexes.
+    pub fn facets(&self) -> FacetKeys<'_> {
+        FacetKeys::new(self)
     }
 
-    /// Whether every list with facets has places for them. Rows of an earlier version of Keyloom
-    /// have none.
-    pub fn has_all_facet_slots(&self) -> bool {
-        let lacks = |list: &List, slot: &Option<Slot>| !list.facets.is_empty() && slot.is_none();
-        self.model.entities().zip(&self.entities).all(|((_, entity), layout)| {
-            !entity.lists.iter().zip(&layout.slots.facets).any(|(list, slot)| lacks(list, slot))
-        })
+    /// Keys of the index by time of expiry.
+    pub fn expiry(&self) -> ExpiryKeys<'_> {
+        ExpiryKeys::new(self)
     }
 
-    /// Where the list by time of expiry is, if entities of this kind expire.
-    pub fn expiry_slot(&self, entity: EntityId) -> Option<Slot> {
-        self.layout_of(entity).slots.expiry
+    /// Keys of ordinals.
+    pub fn ordinals(&self) -> OrdinalKeys<'_> {
+        OrdinalKeys::new(self)
     }
 
-    /// What a unique is called: its fields, its scope and whether case is folded.
-    pub fn unique_name(&self, entity: EntityId, unique: UniqueId) -> &str {
-        &self.layout_of(entity).guard_tags[unique.index()]
+    /// Names and rows of posting lists.
+    pub fn postings(&self) -> PostingLists<'_> {
+        PostingLists::new(self)
     }
 
-    /// How entities of a kind refer to others; to their parent first.
-    pub fn links(&self, entity: EntityId) -> &[Link] {
-        &self.layout_of(entity).links
+    /// The counters that entities add to.
+    pub fn counters(&self) -> CounterKeys<'_> {
+        CounterKeys::new(self)
     }
 
-    /// How others refer to entities of a kind.
-    pub fn referrers(&self, entity: EntityId) -> &[Link] {
-        &self.layout_of(entity).referrers
+    /// Keys of declared counts.
+    pub fn counts(&self) -> CountKeys<'_> {
+        CountKeys::new(self)
+    }
+
+    /// Keys of leaderboards.
+    pub fn leaderboards(&self) -> LeaderboardKeys<'_> {
+        LeaderboardKeys::new(self)
+    }
+
+    /// References between entities, and the keys of their rows.
+    pub fn references(&self) -> References<'_> {
+        References::new(self)
+    }
+
+    /// Keys of guards.
+    pub fn uniques(&self) -> UniqueKeys<'_> {
+        UniqueKeys::new(self)
+    }
+
+    /// How keys are built, for people to read.
+    pub fn templates(&self) -> KeyTemplates<'_> {
+        KeyTemplates::new(self)
     }
 
     /// The most rows that one change of an entity of a kind can touch.
@@ -202,7 +238,7 @@ impl Layout {
         let declared = self.model.entity(entity);
         match self.matching {
             // How many there are depends on its tags.
-            Matching::Rows if declared.is_numbered() => ROWS_MAX,
+            Matching::Rows if declared.has_ordinals() => ROWS_MAX,
             Matching::Rows | Matching::Sets => rows_max(declared),
         }
     }
@@ -227,7 +263,7 @@ impl SystemNames {
             sort: attribute::SORT.into(),
             revision: attribute::REVISION.into(),
             version: attribute::VERSION.into(),
-            number: attribute::NUMBER.into(),
+            ordinal: attribute::ORDINAL.into(),
         }
     }
 }
@@ -240,7 +276,7 @@ fn links(owner: EntityId, entity: &Entity) -> Vec<Link> {
     entity.fields().filter_map(link).collect()
 }
 
-/// What a unique is called in keys: its meaning, so that another one never takes its place.
+/// The name of a unique in keys: what it means, so that no other unique ever shares it.
 fn guard_tag(entity: &Entity, id: UniqueId) -> String {
     let unique = entity.unique(id);
     let names = unique.fields.iter().map(|field| entity.field(*field).name.as_str());

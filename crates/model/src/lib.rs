@@ -54,9 +54,11 @@ pub use check::check;
 pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
-    Column, Counter, EntityKey, Group, Image, KeyPart, KeyTemplate, KeyTooLong, Layout, Link,
-    Matching, OwnRow, Pending, RankedPlace, Reason, Row, RowKey, RowName, Slot, Unreadable,
-    attribute, entry_place, is_counter, number_of,
+    Column, CountKeys, Counter, CounterKeys, EntityKey, ExpiryKeys, FacetKeys, Image, IndexKey,
+    KeyPart, KeyTemplate, KeyTemplates, KeyTooLong, Layout, LeaderboardKeys, Link, ListKeys,
+    Matching, OrdinalKeys, OwnRow, Pending, PostingKey, PostingLists, RankedKey, Reason,
+    References, Row, RowKey, RowName, Slot, UniqueKeys, Unreadable, attribute, is_counter,
+    ordinal_of, posting_row_prefix,
 };
 pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,

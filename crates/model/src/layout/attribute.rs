@@ -8,8 +8,8 @@ pub const SORT: &str = "SK";
 pub const REVISION: &str = "M";
 /// Of an entity's own row: its version, another one after every change.
 pub const VERSION: &str = "V";
-/// Of an entity's own row, if its kind is numbered: its number, in order of creation.
-pub const NUMBER: &str = "N";
+/// Of an entity's own row, if its kind has ordinals: its ordinal, in order of creation.
+pub const ORDINAL: &str = "N";
 /// Of an entity's own row: the deletion that is about to take it. Nothing can refer to it any more.
 pub const DELETION: &str = "D";
 /// Of an entity's own row: what deletions that are too large for one transaction are about to take.
@@ -18,5 +18,5 @@ pub const PENDING: &str = "P";
 pub const OWNER: &str = "O";
 /// Of a receipt: the second since 1970 after which it counts as gone, and the store removes it.
 pub const EXPIRY: &str = "E";
-/// Of a number that entities add up to: the number.
+/// Of a counter: its value.
 pub const COUNT: &str = "C";

@@ -5,8 +5,8 @@
 use keyloom_value::{KeyBytes, Name};
 
 use super::key::words;
-use super::rows::NUMBERS;
-use super::{Layout, Matching, attribute};
+use super::ordinals::ORDINALS;
+use super::{ListKeys, Matching, attribute};
 use crate::model::{Direction, Entity, EntityId, List, ListId};
 
 /// A column that a layout needs.
@@ -27,31 +27,32 @@ pub struct Column {
     pub order: Vec<Direction>,
 }
 
-impl Layout {
+impl ListKeys<'_> {
     /// Every column that the table needs: none where posting lists are rows.
     pub fn columns(&self) -> Vec<Column> {
-        let lists = self.model().entities();
+        let lists = self.layout.model().entities();
         let lists = lists.flat_map(|(id, entity)| entity.lists().map(move |(list, _)| (id, list)));
         lists.filter_map(|(id, list)| self.column(id, list)).collect()
     }
 
     /// The column of a list, if it has one.
     pub fn column(&self, id: EntityId, list: ListId) -> Option<Column> {
-        let entity = self.model().entity(id);
-        let number = self.number_slot(id)?;
-        if self.matching() == Matching::Rows || !is_filtered_and_ordered(entity, entity.list(list))
+        let entity = self.layout.model().entity(id);
+        let by_ordinal = self.layout.ordinals().slot(id)?;
+        if self.layout.matching() == Matching::Rows
+            || !is_filtered_and_ordered(entity, entity.list(list))
         {
             return None;
         }
-        let slot = self.list_slot(id, list);
+        let slot = self.slot(id, list);
         let order: Vec<Direction> =
             entity.list(list).order.iter().map(|order| order.direction).collect();
         let directions: String = order.iter().map(letter).collect();
         Some(Column {
-            name: format!("{}.{}.{}.{directions}", entity.name, number.index(), slot.index()),
-            partition: number.partition(),
-            prefix: words(&[NUMBERS, &entity.name]),
-            ordinal: Name::from(attribute::NUMBER),
+            name: format!("{}.{}.{}.{directions}", entity.name, by_ordinal.index(), slot.index()),
+            partition: by_ordinal.partition(),
+            prefix: words(&[ORDINALS, &entity.name]),
+            ordinal: Name::from(attribute::ORDINAL),
             value: slot.sort(),
             order,
         })

@@ -1,6 +1,6 @@
-//! Places by facet: an entity that is in a list with facets stands once more in an index, by the
-//! values of the facets and then as in the list. What has the same values stands together, in the
-//! order of the list, so a page of one combination is read like a list of its own.
+//! Keys of facet indexes. An entity in a list with facets has a second index entry, by the values of
+//! the facets and then in the order of the list. Entities with the same values are adjacent, so a
+//! page of one combination is read like a page of a list.
 //!
 //! ```text
 //! partition   "p", entity, list, [tenant], values of `by`
@@ -9,65 +9,90 @@
 
 use keyloom_value::{KeyBytes, Value};
 
-use super::rows::{check_len, equality, name_of_list, push_key};
-use super::{Image, KeyTooLong, Layout, RowKey};
-use crate::model::{Entity, EntityId, FieldId, ListId};
+use super::key_part::{check_len, equality, push_key};
+use super::lists::name_of_list;
+use super::{Image, IndexKey, KeyTooLong, Layout, RowKey, Slot};
+use crate::model::{Entity, EntityId, FieldId, List, ListId};
 
-/// What the partition keys begin with.
+/// First part of the partition keys.
 pub(super) const FACETS: &str = "p";
 
-/// So much of a text is part of a place. Longer ones that begin alike stand together, and own rows
-/// tell them apart.
+/// How much of a text is part of a key. Longer texts with a common prefix share a key part; readers
+/// tell them apart by the entities' own rows.
 const TEXT_BYTES_MAX: usize = 48;
 
-impl Layout {
-    /// The partition in which the entities of a part of a list stand by their facets.
+/// Keys of the facet indexes of a layout.
+#[derive(Clone, Copy, Debug)]
+pub struct FacetKeys<'l> {
+    layout: &'l Layout,
+}
+
+impl<'l> FacetKeys<'l> {
+    pub(super) fn new(layout: &'l Layout) -> FacetKeys<'l> {
+        FacetKeys { layout }
+    }
+
+    /// The facet index of a list, if the list has facets.
+    pub fn slot(&self, entity: EntityId, list: ListId) -> Option<Slot> {
+        self.layout.layout_of(entity).slots.facets[list.index()]
+    }
+
+    /// Whether every list with facets has a facet index. Data of earlier versions of Keyloom has
+    /// none.
+    pub fn has_all_slots(&self) -> bool {
+        let lacks = |list: &List, slot: &Option<Slot>| !list.facets.is_empty() && slot.is_none();
+        self.layout.model.entities().zip(&self.layout.entities).all(|((_, entity), layout)| {
+            !entity.lists.iter().zip(&layout.slots.facets).any(|(list, slot)| lacks(list, slot))
+        })
+    }
+
+    /// The partition of the facet index of a list, for these values of `by`.
     ///
     /// # Errors
     ///
     /// If the values do not fit into a key: no entity has them.
-    pub fn facet_partition(
+    pub fn partition(
         &self,
         of: (EntityId, ListId),
         tenant: Option<&Value>,
         by: &[Value],
     ) -> Result<KeyBytes, KeyTooLong> {
-        self.list_key(FACETS, of, (tenant, by))
+        self.layout.lists().key(FACETS, of, (tenant, by))
     }
 
-    /// The part of a place that a value of a facet is, or its absence.
-    pub fn facet_part(&self, entity: EntityId, field: FieldId, value: Option<&Value>) -> KeyBytes {
+    /// The key part of a facet's value, or of its absence.
+    pub fn part(&self, entity: EntityId, field: FieldId, value: Option<&Value>) -> KeyBytes {
         let mut part = KeyBytes::new();
-        push_facet(&mut part, self.model().entity(entity), field, value);
+        push_facet(&mut part, self.layout.model().entity(entity), field, value);
         part
     }
 
-    /// Whether everything that stands at a value of a facet has this value: long texts that begin
-    /// alike stand together.
-    pub fn is_facet_exact(value: &Value) -> bool {
+    /// Whether only entities with this value have its key part. Long texts share theirs with others.
+    pub fn is_exact(value: &Value) -> bool {
         // A text can be cut before the character that does not fit.
         value.as_s().is_none_or(|text| text.len() < TEXT_BYTES_MAX - 3)
     }
 
-    /// Where an entity stands by its facets, if it is in the list.
-    pub(super) fn facet_place(
+    /// The key of an entity in the facet index of a list, if the list contains it.
+    pub(super) fn index_key(
         &self,
         entity: &Entity,
         id: ListId,
         image: &Image,
-    ) -> Result<Option<(KeyBytes, KeyBytes)>, KeyTooLong> {
+    ) -> Result<Option<IndexKey>, KeyTooLong> {
         let list = entity.list(id);
-        let Some((_, in_list)) = self.place(entity, id, image)? else { return Ok(None) };
-        let by = self.by_in_list(list, image).unwrap_or_default();
-        let partition =
-            self.facet_partition((image.key.entity, id), image.key.tenant.as_ref(), &by)?;
+        let Some(in_list) = self.layout.lists().index_key(entity, id, image)? else {
+            return Ok(None);
+        };
+        let by = self.layout.lists().by_values_of(list, image).unwrap_or_default();
+        let partition = self.partition((image.key.entity, id), image.key.tenant.as_ref(), &by)?;
         let mut sort = KeyBytes::new();
         for facet in &list.facets {
-            push_facet(&mut sort, entity, *facet, image.value(self, *facet).as_ref());
+            push_facet(&mut sort, entity, *facet, image.value(self.layout, *facet).as_ref());
         }
-        sort.append(&in_list);
+        sort.append(&in_list.sort);
         check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_list(entity, list))?;
-        Ok(Some((partition, sort)))
+        Ok(Some(IndexKey { partition, sort }))
     }
 }
 
@@ -75,12 +100,12 @@ fn push_facet(key: &mut KeyBytes, entity: &Entity, field: FieldId, value: Option
     match value {
         // No value of a facet is bytes.
         None => push_key(key, &Value::B(vec![])),
-        Some(Value::S(text)) => key.push_text(beginning(text)),
+        Some(Value::S(text)) => key.push_text(prefix(text)),
         Some(value) => push_key(key, &equality(entity, field, value)),
     }
 }
 
-fn beginning(text: &str) -> &str {
+fn prefix(text: &str) -> &str {
     let fits = (0..=TEXT_BYTES_MAX.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..fits.unwrap_or(0)]
 }

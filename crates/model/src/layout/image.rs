@@ -2,20 +2,20 @@
 
 use keyloom_value::{Item, Name, Number, Value};
 
-use super::attribute::{DELETION, NUMBER, PARTITION, PENDING, REVISION, SORT, VERSION};
+use super::attribute::{DELETION, ORDINAL, PARTITION, PENDING, REVISION, SORT, VERSION};
 use super::{EntityKey, Layout, Pending, RowName};
-use crate::model::{FieldId, FieldOrigin};
+use crate::model::{FieldId, FieldOrigin, Literal, Test};
 
 /// One entity as it is at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Which entity.
     pub key: EntityKey,
-    /// Another one after every change.
+    /// Changes on every write.
     pub version: String,
-    /// Its number among those of its kind and tenant, in order of creation; for ever the same. Only
-    /// kinds that are looked for by tags or facets have them.
-    pub number: Option<u64>,
+    /// Its ordinal among those of its kind and tenant, in order of creation. It never changes. Only
+    /// kinds with tags or facets have ordinals.
+    pub ordinal: Option<u64>,
     /// Its fields, but for `id`; each of the type that its model says.
     pub fields: Item,
 }
@@ -50,6 +50,18 @@ impl Image {
             FieldOrigin::Parent | FieldOrigin::Declared => self.fields.get(&field.name).cloned(),
         }
     }
+
+    /// The values of some fields, if the entity has all of them and passes the tests.
+    pub(super) fn values_if(
+        &self,
+        layout: &Layout,
+        tests: &[Test],
+        fields: &[FieldId],
+    ) -> Option<Vec<Value>> {
+        let value = |field: &FieldId| self.value(layout, *field);
+        let passes = tests.iter().all(|test| passes(test, value(&test.field).as_ref()));
+        passes.then(|| fields.iter().map(value).collect())?
+    }
 }
 
 impl Layout {
@@ -79,7 +91,7 @@ impl Layout {
             RowName::Own(key) => Head::read(key, row),
             RowName::Link { .. }
             | RowName::Guard { .. }
-            | RowName::Entry { .. }
+            | RowName::Posting { .. }
             | RowName::Counter(_)
             | RowName::System => Err(Unreadable { attribute: SORT }),
         }
@@ -95,7 +107,7 @@ impl Layout {
             RowName::Link { owner, .. } => Ok(Head::read(owner, row)?.with(fields(row))),
             RowName::Own(_)
             | RowName::Guard { .. }
-            | RowName::Entry { .. }
+            | RowName::Posting { .. }
             | RowName::Counter(_)
             | RowName::System => Err(Unreadable { attribute: SORT }),
         }
@@ -113,7 +125,7 @@ impl Layout {
 struct Head {
     key: EntityKey,
     version: String,
-    number: Option<u64>,
+    ordinal: Option<u64>,
     revision: u32,
     deletion: Option<String>,
     pending: Pending,
@@ -121,8 +133,8 @@ struct Head {
 
 impl Head {
     fn with(self, fields: Item) -> OwnRow {
-        let Head { key, version, number, revision, deletion, pending } = self;
-        OwnRow { image: Image { key, version, number, fields }, revision, deletion, pending }
+        let Head { key, version, ordinal, revision, deletion, pending } = self;
+        OwnRow { image: Image { key, version, ordinal, fields }, revision, deletion, pending }
     }
 
     fn read(key: EntityKey, row: &Item) -> Result<Head, Unreadable> {
@@ -135,15 +147,15 @@ impl Head {
             Some(Value::S(task)) => Some(task.clone()),
             Some(_) => return Err(wrong(DELETION)),
         };
-        let number = match row.get(NUMBER) {
+        let ordinal = match row.get(ORDINAL) {
             None => None,
-            Some(number) => {
-                let number = number.as_n().and_then(Number::to_i64);
-                Some(number.and_then(|n| u64::try_from(n).ok()).ok_or(wrong(NUMBER))?)
+            Some(ordinal) => {
+                let ordinal = ordinal.as_n().and_then(Number::to_i64);
+                Some(ordinal.and_then(|n| u64::try_from(n).ok()).ok_or(wrong(ORDINAL))?)
             }
         };
         let pending = Pending::read(row.get(PENDING)).ok_or(wrong(PENDING))?;
-        Ok(Head { key, version, number, revision, deletion, pending })
+        Ok(Head { key, version, ordinal, revision, deletion, pending })
     }
 }
 
@@ -159,4 +171,25 @@ fn fields(row: &Item) -> Item {
 
 fn into_fields(row: Item) -> Item {
     row.into_iter().filter(|(name, _)| is_field(name)).collect()
+}
+
+fn passes(test: &Test, value: Option<&Value>) -> bool {
+    match (&test.value, value) {
+        (Literal::Text(expected), Some(Value::S(text))) => expected == text,
+        (Literal::Int(expected) | Literal::Time(expected), Some(Value::N(number))) => {
+            number.to_i64() == Some(*expected)
+        }
+        (Literal::Number(expected), Some(Value::N(number))) => expected == number,
+        (Literal::Bool(expected), Some(Value::Bool(truth))) => expected == truth,
+        (
+            Literal::Text(_)
+            | Literal::Int(_)
+            | Literal::Number(_)
+            | Literal::Bool(_)
+            | Literal::Time(_)
+            | Literal::EmptyList
+            | Literal::EmptyMap,
+            _,
+        ) => false,
+    }
 }

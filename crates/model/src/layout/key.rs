@@ -1,5 +1,5 @@
-//! The keys of rows: built from parts, and read back. Parts are encoded by `KeyBytes` alone, so no
-//! byte in a value can make a key that belongs to something else.
+//! The keys of rows: built from parts, and read back. Only `KeyBytes` encodes parts, so no byte in
+//! a value can produce the key of another row.
 //!
 //! ```text
 //! row            PK                                      SK
@@ -7,19 +7,19 @@
 //! a child        "e", parent entity, [tenant], id        1, entity, field, [tenant], id
 //! a reference    "e", target entity, [tenant], id        2, entity, field, [tenant], id
 //! a guard        "u", entity, unique, [tenant], values   0
-//! an entry       the name of a group, see `matching.rs`  number
-//! a number       see `counter.rs`
+//! a posting      name of a list, see `postings.rs`       ordinal
+//! a counter      see `counts.rs`, `leaderboards.rs`
 //! Keyloom's own  "m", ...
 //! ```
 //!
-//! A tenant is there if the entity has one. Children stand right after their parent: one read
-//! brings both.
+//! The tenant is part of a key if the entity has one. Children are right after their parent: one
+//! read returns both.
 
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::{PARTITION, SORT};
 use super::counter::is_counter;
-use super::{Counter, Layout, Link, Matching};
+use super::{Counter, Layout, Matching};
 use crate::model::{EntityId, FieldId, FieldOrigin, UniqueId};
 
 pub(super) const ENTITY: &str = "e";
@@ -39,67 +39,76 @@ pub struct RowKey {
     pub sort: KeyBytes,
 }
 
-/// Which entity.
+/// The key of an index entry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IndexKey {
+    /// Its partition key.
+    pub partition: KeyBytes,
+    /// Its sort key.
+    pub sort: KeyBytes,
+}
+
+/// Identifies an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityKey {
-    /// Of which kind.
+    /// Its kind.
     pub entity: EntityId,
-    /// Whose, if it has a tenant: a text or a number.
+    /// Its tenant, if it has one: a text or a number.
     pub tenant: Option<Value>,
     /// Its id.
     pub id: String,
 }
 
-/// What a row is, as its key says.
+/// What a row is, according to its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowName {
     /// The row of an entity itself.
     Own(EntityKey),
-    /// An entity, the target, has another one as a child or is referred to by it.
+    /// An entity, the owner, is a child of another one, the target, or refers to it.
     Link {
-        /// The one referred to.
+        /// The entity referred to.
         target: EntityKey,
         /// The field that refers.
         field: FieldId,
-        /// The one that refers.
+        /// The entity that refers.
         owner: EntityKey,
     },
-    /// A value is taken.
+    /// A value of a unique is taken.
     Guard {
         /// By an entity of this kind.
         entity: EntityId,
         /// Which unique it is about.
         unique: UniqueId,
     },
-    /// An entity is in a group.
-    Entry {
+    /// A posting list contains an entity.
+    Posting {
         /// An entity of this kind.
         entity: EntityId,
     },
-    /// A number that entities add up to.
+    /// A counter.
     Counter(Counter),
-    /// A row of Keyloom's own: models, tasks, receipts.
+    /// A system row: models, deletion records, idempotency records.
     System,
 }
 
 impl RowKey {
-    /// As long as a partition key can be.
+    /// The longest partition key.
     pub const PARTITION_BYTES_MAX: usize = 2048;
-    /// As long as a sort key can be.
+    /// The longest sort key.
     pub const SORT_BYTES_MAX: usize = 1024;
 
-    /// A row of Keyloom's own.
+    /// A system row.
     pub fn system(partition: &str, sort: &[Value]) -> RowKey {
         RowKey { partition: words(&[SYSTEM, partition]), sort: bytes(sort) }
     }
 
-    /// A row of Keyloom's own in a partition for itself, so that many of them are in no one place.
+    /// A system row in a partition of its own, so that many of them do not share one.
     pub fn system_alone(name: &str, part: &[u8]) -> RowKey {
         let partition = bytes(&[SYSTEM.into(), name.into(), Value::B(part.to_vec())]);
         RowKey { partition, sort: own_sort() }
     }
 
-    /// Whether a table can have such a key. If not, there is no such row.
+    /// Whether the key is short enough. If not, there is no such row.
     pub fn fits(&self) -> bool {
         self.partition.as_bytes().len() <= RowKey::PARTITION_BYTES_MAX
             && self.sort.as_bytes().len() <= RowKey::SORT_BYTES_MAX
@@ -118,46 +127,6 @@ impl Layout {
     /// The key of an entity's own row.
     pub fn own_key(&self, key: &EntityKey) -> RowKey {
         RowKey { partition: self.entity_partition(key), sort: own_sort() }
-    }
-
-    /// The sort keys, from and to, between which the children of one kind stand; of all kinds and
-    /// with the parent's own row before them if none is named.
-    pub fn children_range(&self, child: Option<EntityId>) -> (KeyBytes, Vec<u8>) {
-        let (from, all) = match child {
-            None => (own_sort(), bytes(&[Value::from(CHILD)])),
-            Some(child) => {
-                let all = bytes(&[CHILD.into(), self.name(child).into()]);
-                (all.clone(), all)
-            }
-        };
-        (from, KeyBytes::after_prefix(all.as_bytes()).unwrap_or_default())
-    }
-
-    /// The sort keys, from and to, between which everything stands that refers to an entity.
-    pub fn links_range(&self) -> (KeyBytes, Vec<u8>) {
-        let to = bytes(&[Value::from(REFERENCE)]);
-        (bytes(&[Value::from(CHILD)]), KeyBytes::after_prefix(to.as_bytes()).unwrap_or_default())
-    }
-
-    /// The key of the row that stands with the target for the one that refers to it.
-    pub fn link_key(&self, link: &Link, target_id: &str, owner: &EntityKey) -> RowKey {
-        let tenant = if self.has_tenant(link.target) { owner.tenant.clone() } else { None };
-        let target = EntityKey { entity: link.target, tenant, id: target_id.to_owned() };
-        let entity = self.model().entity(owner.entity);
-        let kind = if entity.parent == Some(link.field) { CHILD } else { REFERENCE };
-        let mut sort = bytes(&[kind.into()]);
-        sort.push_text(&entity.name);
-        sort.push_text(&entity.field(link.field).name);
-        push_owner(&mut sort, owner);
-        RowKey { partition: self.entity_partition(&target), sort }
-    }
-
-    /// The partition key of a guard; the values come after.
-    pub(crate) fn guard_partition(&self, owner: &EntityKey, unique: UniqueId) -> KeyBytes {
-        let tag = self.layout_of(owner.entity).guard_tags[unique.index()].as_str();
-        let mut key = words(&[GUARD, self.name(owner.entity), tag]);
-        push_tenant(&mut key, owner.tenant.as_ref());
-        key
     }
 
     /// What a row is; `None` if no row of this layout has such a key.
@@ -180,24 +149,24 @@ impl Layout {
             }
             _ if is_counter(partition) => {
                 let key = RowKey { partition: rebuilt(partition)?, sort: rebuilt(sort)? };
-                self.counter(&key).map(RowName::Counter)
+                self.counters().find(&key).map(RowName::Counter)
             }
             _ => {
-                let entity = self.group_entity(partition)?;
-                let is_entry = self.matching() == Matching::Rows
+                let entity = self.postings().entity(partition)?;
+                let is_posting = self.matching() == Matching::Rows
                     && matches!(&KeyBytes::decode(sort).ok()?[..], [.., Value::N(_)]);
-                is_entry.then_some(RowName::Entry { entity })
+                is_posting.then_some(RowName::Posting { entity })
             }
         }
     }
 
-    /// Which entity's own row lies at a partition key.
+    /// The entity whose own row has a partition key.
     pub fn entity_key(&self, partition: &[u8]) -> Option<EntityKey> {
         match self.row_name(partition, own_sort().as_bytes())? {
             RowName::Own(key) => Some(key),
             RowName::Link { .. }
             | RowName::Guard { .. }
-            | RowName::Entry { .. }
+            | RowName::Posting { .. }
             | RowName::Counter(_)
             | RowName::System => None,
         }
@@ -228,14 +197,14 @@ impl Layout {
         Some(EntityKey { entity, tenant, id })
     }
 
-    /// The partition in which an entity stands with everything that belongs to it.
+    /// The partition of an entity's own row, its children and the links to it.
     pub fn entity_partition(&self, key: &EntityKey) -> KeyBytes {
         let mut partition = words(&[ENTITY, self.name(key.entity)]);
         push_owner(&mut partition, key);
         partition
     }
 
-    fn name(&self, entity: EntityId) -> &str {
+    pub(super) fn name(&self, entity: EntityId) -> &str {
         &self.model().entity(entity).name
     }
 
@@ -254,7 +223,7 @@ pub(crate) fn own_sort() -> KeyBytes {
     bytes(&[Value::from(OWN)])
 }
 
-fn push_owner(key: &mut KeyBytes, owner: &EntityKey) {
+pub(super) fn push_owner(key: &mut KeyBytes, owner: &EntityKey) {
     push_tenant(key, owner.tenant.as_ref());
     key.push_text(&owner.id);
 }
@@ -271,7 +240,7 @@ fn push(key: &mut KeyBytes, value: &Value) {
     debug_assert!(pushed.is_ok(), "{value:?} cannot be part of a key");
 }
 
-/// Most keys that begin with words are not longer than the words and this.
+/// Few keys that begin with words are longer than the words and this.
 const REST_BYTES: usize = 48;
 
 /// A key that begins with these words.

@@ -3,7 +3,7 @@
 //! Each list of an entity has a slot of its own; the lists of different entities lie in the same
 //! slots, apart by the partition, which names entity and list. An entity that is not in a list
 //! lacks the attributes of its slot, so indexes are sparse. A list of all entities of a kind in order
-//! of creation is the list by number, where there is one, and shares its slot.
+//! of creation is the list by ordinal, where there is one, and shares its slot.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ pub(crate) const SLOTS_MAX: usize = 20;
 
 /// The name under which the list by time of expiry is kept; no list can have it.
 const EXPIRY: &str = "#expires";
-/// The same for the list by number.
-const NUMBER: &str = "#number";
+/// The same for the list by ordinal.
+const ORDINAL: &str = "#number";
 
 /// Which lists have the places by facet that their facets ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FacetPlaces {
+pub(crate) enum FacetIndexes {
     /// All of them.
     Every,
     /// Those that had them: rows that are there tell no others.
@@ -33,12 +33,12 @@ pub(crate) enum FacetPlaces {
 pub struct Slot(pub(crate) u8);
 
 impl Slot {
-    /// The slot of this number, from 0.
-    pub fn new(number: u8) -> Slot {
-        Slot(number)
+    /// The slot with this index.
+    pub fn new(index: u8) -> Slot {
+        Slot(index)
     }
 
-    /// Its number, from 0.
+    /// Its index.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -62,7 +62,7 @@ impl Slot {
 /// Where the lists of one entity are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slots {
-    /// In the order of the lists. One that has the slot of the list by number is that list.
+    /// In the order of the lists. One that has the slot of the list by ordinal is that list.
     pub(crate) lists: Vec<Slot>,
     /// In the order of the lists, those whose entities also stand by the values of their facets.
     pub(crate) facets: Vec<Option<Slot>>,
@@ -70,16 +70,16 @@ pub(crate) struct Slots {
     pub(crate) boards: Vec<Option<Slot>>,
     /// The list by time of expiry.
     pub(crate) expiry: Option<Slot>,
-    /// The list by number.
-    pub(crate) number: Option<Slot>,
+    /// The list by ordinal.
+    pub(crate) ordinal: Option<Slot>,
 }
 
 /// How many slots an entity needs.
 pub(crate) fn needed(entity: &Entity) -> usize {
-    let (expiry, number) = (entity.expires.is_some(), entity.is_numbered());
+    let (expiry, ordinal) = (entity.expires.is_some(), entity.has_ordinals());
     let boards = entity.boards.iter().filter_map(board_name).count();
     let facets = entity.lists.iter().filter_map(facets_name).count();
-    entity.lists.len() + facets + boards + usize::from(expiry) + usize::from(number)
+    entity.lists.len() + facets + boards + usize::from(expiry) + usize::from(ordinal)
 }
 
 /// The name under which a board is kept that ranks entities; no list can have it. Others are not
@@ -97,20 +97,20 @@ fn facets_name(list: &List) -> Option<String> {
 impl Slots {
     /// Every list stays where it was, others take what is free. A list that moved would have to be
     /// written anew.
-    pub(crate) fn assign(entity: &Entity, before: &Item, facet_places: FacetPlaces) -> Slots {
-        let kept = |name: &str| before.get(name).and_then(number);
-        let is_by_number = |list: &List| entity.is_numbered() && entity.is_whole(list);
+    pub(crate) fn assign(entity: &Entity, before: &Item, facet_indexes: FacetIndexes) -> Slots {
+        let kept = |name: &str| before.get(name).and_then(slot_index);
+        let is_by_ordinal = |list: &List| entity.has_ordinals() && entity.is_whole(list);
         let kept_list = |list: &List| {
-            // One that was the list by number and is not any more leaves it its slot.
-            let is_other = |slot: &u8| is_by_number(list) || kept(NUMBER) != Some(*slot);
+            // One that was the list by ordinal and is not any more leaves it its slot.
+            let is_other = |slot: &u8| is_by_ordinal(list) || kept(ORDINAL) != Some(*slot);
             kept(&list.name).filter(is_other)
         };
         let expires = entity.expires.map(|_| EXPIRY);
-        let number = entity.is_numbered().then_some(NUMBER);
+        let ordinal = entity.has_ordinals().then_some(ORDINAL);
         let boards: Vec<Option<String>> = entity.boards.iter().map(board_name).collect();
         let facets: Vec<Option<String>> = entity.lists.iter().map(facets_name).collect();
         let named = boards.iter().chain(&facets).flatten().map(String::as_str);
-        let others = named.chain(expires).chain(number).filter_map(kept);
+        let others = named.chain(expires).chain(ordinal).filter_map(kept);
         let mut taken: BTreeSet<u8> =
             entity.lists.iter().filter_map(kept_list).chain(others).collect();
         let mut free_or = |kept: Option<u8>| {
@@ -119,11 +119,11 @@ impl Slots {
             taken.insert(slot);
             Slot(slot)
         };
-        let mut by_number = number.and_then(kept);
+        let mut by_ordinal = ordinal.and_then(kept);
         let lists = entity.lists.iter().map(|list| match kept_list(list) {
-            None if is_by_number(list) => {
-                let slot = free_or(by_number);
-                by_number = Some(slot.0);
+            None if is_by_ordinal(list) => {
+                let slot = free_or(by_ordinal);
+                by_ordinal = Some(slot.0);
                 slot
             }
             kept => free_or(kept),
@@ -132,17 +132,17 @@ impl Slots {
         let mut named = |name: &str| free_or(kept(name));
         let boards = boards.iter().map(|name| name.as_deref().map(&mut named)).collect();
         let expiry = expires.map(&mut named);
-        let is_placed = |name: &&str| facet_places == FacetPlaces::Every || kept(name).is_some();
+        let is_placed = |name: &&str| facet_indexes == FacetIndexes::Every || kept(name).is_some();
         let place = |name: &Option<String>| name.as_deref().filter(is_placed).map(&mut named);
         let facets = facets.iter().map(place).collect();
-        Slots { lists, facets, boards, expiry, number: number.map(|_| free_or(by_number)) }
+        Slots { lists, facets, boards, expiry, ordinal: ordinal.map(|_| free_or(by_ordinal)) }
     }
 
     /// As it is kept: names of lists with their numbers.
     pub(crate) fn to_item(&self, entity: &Entity) -> Item {
         let lists = entity.lists.iter().map(|list| list.name.as_str()).zip(&self.lists);
         let expiry = self.expiry.iter().map(|slot| (EXPIRY, slot));
-        let all = lists.chain(expiry).chain(self.number.iter().map(|slot| (NUMBER, slot)));
+        let all = lists.chain(expiry).chain(self.ordinal.iter().map(|slot| (ORDINAL, slot)));
         let all = all.map(|(name, slot)| (Name::from(name), slot));
         let boards = entity.boards.iter().map(board_name).zip(&self.boards);
         let facets = entity.lists.iter().map(facets_name).zip(&self.facets);
@@ -154,16 +154,16 @@ impl Slots {
     /// All of them.
     pub(crate) fn all(&self) -> impl Iterator<Item = Slot> {
         let named = self.boards.iter().chain(&self.facets).copied().flatten();
-        self.lists.iter().copied().chain(named).chain(self.expiry).chain(self.number)
+        self.lists.iter().copied().chain(named).chain(self.expiry).chain(self.ordinal)
     }
 
     /// Whether a list is that by number.
-    pub(crate) fn is_by_number(&self, list: ListId) -> bool {
-        self.number == Some(self.lists[list.index()])
+    pub(crate) fn is_by_ordinal(&self, list: ListId) -> bool {
+        self.ordinal == Some(self.lists[list.index()])
     }
 }
 
-fn number(value: &Value) -> Option<u8> {
-    let number = value.as_n()?.to_i64()?;
-    u8::try_from(number).ok().filter(|number| usize::from(*number) < SLOTS_MAX)
+fn slot_index(value: &Value) -> Option<u8> {
+    let index = value.as_n()?.to_i64()?;
+    u8::try_from(index).ok().filter(|index| usize::from(*index) < SLOTS_MAX)
 }

@@ -1,10 +1,13 @@
-//! How the keys of an entity are made, as plain data: for people who want to see it. The keys
-//! themselves are made in `key.rs` and `rows.rs`; a test keeps both the same.
+//! How keys are built, as data, to show to people. The other files of `layout` build the keys; a test
+//! checks that both agree.
 
-use super::counter::{COUNTED, PLACE};
+use super::counts::COUNTED;
+use super::expiry::EXPIRY;
 use super::facets::FACETS;
 use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE};
-use super::rows::{EXPIRY, LIST, NUMBERS};
+use super::leaderboards::ENTRY;
+use super::lists::LIST;
+use super::ordinals::ORDINALS;
 use super::{Layout, Reason};
 use crate::model::{
     BoardId, CaseMode, CountId, Direction, Entity, EntityId, FieldId, ListId, Ranking,
@@ -20,8 +23,8 @@ pub enum KeyPart {
     Number(i32),
     /// The tenant that the entity belongs to.
     Tenant,
-    /// The value of a field of the entity, as it is compared: in an order, an enum by the place of
-    /// its word.
+    /// The value of a field of the entity, in the form that is compared: in an order, an enum by the
+    /// position of its word.
     Field {
         /// Which one.
         field: FieldId,
@@ -30,9 +33,9 @@ pub enum KeyPart {
         /// Whether case matters.
         case: CaseMode,
     },
-    /// The value of a facet, or that it is absent; of a long text the beginning.
+    /// The value of a facet or its absence; of a long text, a prefix.
     Facet(FieldId),
-    /// How many entities have the value that comes after it, the greatest first.
+    /// The number of entities with the value after it, the greatest first.
     Score,
 }
 
@@ -55,27 +58,38 @@ impl KeyPart {
     }
 }
 
-impl Layout {
-    /// How the rows of an entity are keyed, in the order of [`Layout::rows`].
-    pub fn row_templates(&self, entity: EntityId) -> Vec<(Reason, KeyTemplate)> {
-        let declared = self.model().entity(entity);
-        let own = (Reason::Own, self.own_template(declared));
+/// How the keys of a layout are built.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyTemplates<'l> {
+    layout: &'l Layout,
+}
+
+impl<'l> KeyTemplates<'l> {
+    pub(super) fn new(layout: &'l Layout) -> KeyTemplates<'l> {
+        KeyTemplates { layout }
+    }
+
+    /// The keys of the rows of an entity, in the order of [`Layout::rows`].
+    pub fn rows(&self, entity: EntityId) -> Vec<(Reason, KeyTemplate)> {
+        let declared = self.layout.model().entity(entity);
+        let own = (Reason::Own, self.own(declared));
         let guards = declared
             .uniques()
-            .map(|(id, _)| (Reason::Guard(id), self.guard_template((entity, declared), id)));
-        let links = self.links(entity).iter().map(|link| {
-            (Reason::Link(link.field), self.link_template(declared, (link.field, link.target)))
-        });
+            .map(|(id, _)| (Reason::Guard(id), self.guard((entity, declared), id)));
+        let links =
+            self.layout.references().of(entity).iter().map(|link| {
+                (Reason::Link(link.field), self.link(declared, (link.field, link.target)))
+            });
         std::iter::once(own).chain(guards).chain(links).collect()
     }
 
-    /// How the places in a list are keyed.
-    pub fn list_template(&self, entity: EntityId, list: ListId) -> KeyTemplate {
-        let declared = self.model().entity(entity);
-        let is_by_number = self.layout_of(entity).slots.is_by_number(list);
+    /// The keys of a list.
+    pub fn list(&self, entity: EntityId, list: ListId) -> KeyTemplate {
+        let declared = self.layout.model().entity(entity);
+        let is_by_ordinal = self.layout.layout_of(entity).slots.is_by_ordinal(list);
         let list = declared.list(list);
-        let mut partition = match is_by_number {
-            true => vec![KeyPart::word(NUMBERS), KeyPart::word(&declared.name)],
+        let mut partition = match is_by_ordinal {
+            true => vec![KeyPart::word(ORDINALS), KeyPart::word(&declared.name)],
             false => {
                 vec![KeyPart::word(LIST), KeyPart::word(&declared.name), KeyPart::word(&list.name)]
             }
@@ -90,44 +104,44 @@ impl Layout {
         KeyTemplate { partition, sort: ordered.chain([KeyPart::field(FieldId(0))]).collect() }
     }
 
-    /// How the places of a list by facet are keyed, if it has facets.
-    pub fn facet_template(&self, entity: EntityId, list: ListId) -> Option<KeyTemplate> {
-        self.facet_slot(entity, list)?;
-        let declared = self.model().entity(entity);
-        let places = self.list_template(entity, list);
+    /// The keys of the facet index of a list, if it has facets.
+    pub fn facet(&self, entity: EntityId, list: ListId) -> Option<KeyTemplate> {
+        self.layout.facets().slot(entity, list)?;
+        let declared = self.layout.model().entity(entity);
+        let entries = self.list(entity, list);
         let list = declared.list(list);
         let mut partition =
             vec![KeyPart::word(FACETS), KeyPart::word(&declared.name), KeyPart::word(&list.name)];
         partition.extend(tenant(declared));
         partition.extend(list.by.iter().copied().map(KeyPart::field));
         let facets = list.facets.iter().copied().map(KeyPart::Facet);
-        Some(KeyTemplate { partition, sort: facets.chain(places.sort).collect() })
+        Some(KeyTemplate { partition, sort: facets.chain(entries.sort).collect() })
     }
 
-    /// How the places in the list by time of expiry are keyed, if entities of this kind expire.
-    pub fn expiry_template(&self, entity: EntityId) -> Option<KeyTemplate> {
-        let declared = self.model().entity(entity);
+    /// The keys of the index by time of expiry, if entities of this kind expire.
+    pub fn expiry(&self, entity: EntityId) -> Option<KeyTemplate> {
+        let declared = self.layout.model().entity(entity);
         let time = declared.expires?;
         let partition = vec![KeyPart::word(EXPIRY), KeyPart::word(&declared.name)];
         let sort = [KeyPart::field(time)].into_iter().chain(tenant(declared));
         Some(KeyTemplate { partition, sort: sort.chain([KeyPart::field(FieldId(0))]).collect() })
     }
 
-    /// How the numbers of a count are keyed that are told by all fields that it is split by.
-    pub fn count_template(&self, entity: EntityId, count: CountId) -> KeyTemplate {
-        let declared = self.model().entity(entity);
+    /// The keys of the counters of a count that are split by all of its fields.
+    pub fn count(&self, entity: EntityId, count: CountId) -> KeyTemplate {
+        let declared = self.layout.model().entity(entity);
         let count = declared.count(count);
         let names: Vec<&str> =
             count.split.iter().map(|field| declared.field(*field).name.as_str()).collect();
         let values = count.split.iter().copied().map(KeyPart::field);
         let sort = [KeyPart::word(&names.join(","))].into_iter().chain(values).collect();
-        let partition = numbered(declared, (COUNTED, &count.name), &count.by);
+        let partition = counted(declared, (COUNTED, &count.name), &count.by);
         KeyTemplate { partition, sort }
     }
 
-    /// How the places on a board are keyed.
-    pub fn board_template(&self, entity: EntityId, board: BoardId) -> KeyTemplate {
-        let declared = self.model().entity(entity);
+    /// The keys of the entries of a leaderboard.
+    pub fn board(&self, entity: EntityId, board: BoardId) -> KeyTemplate {
+        let declared = self.layout.model().entity(entity);
         let board = declared.board(board);
         let sort = match board.ranking {
             Ranking::Count(field) => vec![KeyPart::Score, KeyPart::field(field)],
@@ -137,25 +151,21 @@ impl Layout {
                 vec![score, KeyPart::field(FieldId(0))]
             }
         };
-        KeyTemplate { partition: numbered(declared, (PLACE, &board.name), &board.by), sort }
+        KeyTemplate { partition: counted(declared, (ENTRY, &board.name), &board.by), sort }
     }
 
-    fn own_template(&self, entity: &Entity) -> KeyTemplate {
+    fn own(&self, entity: &Entity) -> KeyTemplate {
         let mut partition = vec![KeyPart::word(ENTITY), KeyPart::word(&entity.name)];
         partition.extend(tenant(entity));
         partition.push(KeyPart::field(FieldId(0)));
         KeyTemplate { partition, sort: vec![KeyPart::Number(OWN)] }
     }
 
-    fn guard_template(
-        &self,
-        (id, entity): (EntityId, &Entity),
-        unique: crate::UniqueId,
-    ) -> KeyTemplate {
+    fn guard(&self, (id, entity): (EntityId, &Entity), unique: crate::UniqueId) -> KeyTemplate {
         let mut partition = vec![
             KeyPart::word(GUARD),
             KeyPart::word(&entity.name),
-            KeyPart::word(self.unique_name(id, unique)),
+            KeyPart::word(self.layout.uniques().name(id, unique)),
         ];
         let unique = entity.unique(unique);
         partition.extend(tenant(entity));
@@ -168,8 +178,8 @@ impl Layout {
         KeyTemplate { partition, sort: vec![KeyPart::Number(OWN)] }
     }
 
-    fn link_template(&self, owner: &Entity, (field, target): (FieldId, EntityId)) -> KeyTemplate {
-        let target = self.model().entity(target);
+    fn link(&self, owner: &Entity, (field, target): (FieldId, EntityId)) -> KeyTemplate {
+        let target = self.layout.model().entity(target);
         let mut partition = vec![KeyPart::word(ENTITY), KeyPart::word(&target.name)];
         partition.extend(tenant(target));
         partition.push(KeyPart::field(field));
@@ -185,7 +195,7 @@ impl Layout {
     }
 }
 
-fn numbered(entity: &Entity, (letter, name): (&str, &str), by: &[FieldId]) -> Vec<KeyPart> {
+fn counted(entity: &Entity, (letter, name): (&str, &str), by: &[FieldId]) -> Vec<KeyPart> {
     let mut parts = vec![KeyPart::word(letter), KeyPart::word(&entity.name), KeyPart::word(name)];
     parts.extend(tenant(entity));
     parts.extend(by.iter().copied().map(KeyPart::field));
