@@ -3,7 +3,7 @@
 import { ask, make } from "/api.js";
 import { link } from "/address.js";
 
-/** The steps to a first menu; those that are done are ticked. */
+/** The steps to a first menu; completed ones are ticked. */
 export async function firstSteps() {
   const has = async (path) => (await ask("GET", `${path}?limit=1`)).items.length > 0;
   const [hasIngredients, hasRecipes] = await Promise.all([has("/ingredients"), has("/recipes")]);
