@@ -83,11 +83,11 @@ impl Rig {
     fn wait_for(&self, search: &str, what: &str, is_so: impl Fn(&Json) -> bool) -> Json {
         let deadline = Instant::now() + DEADLINE;
         loop {
-            let told = self.ask("GET", &format!("/searches/{search}/{what}"), None).json();
-            if is_so(&told) {
-                return told;
+            let timeline = self.ask("GET", &format!("/searches/{search}/{what}"), None).json();
+            if is_so(&timeline) {
+                return timeline;
             }
-            assert!(Instant::now() < deadline, "{told:#}");
+            assert!(Instant::now() < deadline, "{timeline:#}");
             std::thread::yield_now();
         }
     }

@@ -15,9 +15,9 @@ use crate::receivers::Manner;
 use crate::world::{Weather, World};
 
 /// Prints the seed if a test fails.
-struct Told(u64);
+struct PrintSeed(u64);
 
-impl Drop for Told {
+impl Drop for PrintSeed {
     #[expect(clippy::print_stderr, reason = "a failing test tells its seed")]
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -34,7 +34,7 @@ fn each_seed(count: u64, play: impl Fn(u64) -> World) {
     let count = number("ONCALL_SEEDS").unwrap_or(count);
     let mut lasted_ms = 0;
     for seed in first..first + count {
-        let _told = Told(seed);
+        let _print = PrintSeed(seed);
         lasted_ms += play(seed).clock.now().0 - ManualClock::START.0;
     }
     eprintln!("{count} worlds lasted {} days.", lasted_ms / 86_400_000);
@@ -70,7 +70,7 @@ fn the_laws_hold_when_the_power_fails_at_any_sync() {
 #[test]
 fn the_laws_hold_for_a_power_failure_at_each_sync_of_a_hunt() {
     for sync in 1..1_000 {
-        let _told = Told(sync);
+        let _print = PrintSeed(sync);
         let mut world = World::new(9, Weather::Powerless);
         let (db, domain) = world.database().unwrap();
         let mut contacts = vec![];

@@ -60,7 +60,7 @@ fn assert_ends_once(world: &World, events: &[Event], search: &str) {
     assert!(before.iter().all(|status| *status == "active"), "{search}: {states:?}");
     assert_ne!(*last, "active", "{search} has not ended");
     if world.ended.contains(search) {
-        assert_ne!(*last, "failed", "somebody ended {search}, and was told so");
+        assert_ne!(*last, "failed", "{search} failed after its end was acknowledged");
     }
 }
 

@@ -63,7 +63,7 @@ export async function use(page, url, { check, until }) {
   check((await status()) === 'Active', 'and changes nothing');
   await reply('OK, on my way');
   await until('the search ends', async () => (await status()) === 'Successful');
-  check((await events()).at(-1) === 'Bruno Silva answered by text: “OK, on my way”', 'it is told who answered');
+  check((await events()).at(-1) === 'Bruno Silva answered by text: “OK, on my way”', 'the timeline shows who answered');
   check((await page.locator('#search .next').count()) === 0, 'nothing comes next');
   const count = await received();
   const call = ours('call').last();
@@ -78,7 +78,7 @@ export async function use(page, url, { check, until }) {
   await page.locator('#search [name=note]').fill('A test.');
   await page.getByRole('button', { name: 'Cancel search' }).click();
   await until('a search is canceled', async () => (await status()) === 'Canceled');
-  check((await events()).at(-1) === 'Canceled by Operator. “A test.”', 'it is told by whom and why');
+  check((await events()).at(-1) === 'Canceled by Operator. “A test.”', 'the timeline shows who canceled and why');
   await start('a question', 60);
   await page.getByRole('button', { name: 'Mark as answered' }).click();
   await until('a search is answered on the page', async () => (await status()) === 'Successful');
