@@ -14,7 +14,7 @@ export async function firstSteps() {
       "List categories in the order you pass them in the shop.",
     ],
     [hasRecipes, link({ view: "new-recipe" }, {}, "Write a recipe"), "Servings, amounts and instructions."],
-    [false, "Create a menu", "Assign recipes to days. The shopping list is made from them."],
+    [false, "Create a menu", "Assign recipes to days. The shopping list is computed from them."],
   ];
   const next = steps.findIndex(([isDone]) => !isDone);
   const step = ([isDone, text, about], index) =>

@@ -45,7 +45,7 @@ export async function recipeForm(recipe) {
       ingredients.length === 0 ? null : button("+ Add an ingredient", more, { className: "plain" }),
     ),
     field(
-      "Instructions, one step a line",
+      "Instructions, one step per line",
       make("textarea", { name: "instructions", rows: 6, value: recipe?.instructions ?? "" }),
     ),
     make("datalist", { id: "units" }, ...UNITS.map((unit) => make("option", { value: unit }))),

@@ -25,7 +25,7 @@ function start({ root, link: to, call, open: openSearch }) {
   link.hidden = false;
   root.append(
     make("h2", {}, "Receiver"),
-    make("p", { className: "quiet" }, "Plays the phones, mailboxes and webhooks of all contacts, on this machine."),
+    make("p", { className: "quiet" }, "Stands in for the phones, mailboxes and webhooks of all contacts."),
     chips,
     list,
   );
@@ -97,7 +97,7 @@ async function answer(message, said, document_) {
   said.hidden = false;
   try {
     const { status, detail } = await ask("POST", `/receiver/messages/${message.number}/answer`, document_);
-    said.textContent = detail ?? (status < 300 ? "Answered." : status === 409 ? "Too late: the search has ended." : `The service answered ${status}.`);
+    said.textContent = detail ?? (status < 300 ? "Answered." : status === 409 ? "Too late: the search has ended." : `The service returned status ${status}.`);
   } catch (problem) {
     said.textContent = problem.message;
   }
