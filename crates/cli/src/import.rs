@@ -87,7 +87,7 @@ fn source(path: Option<&Path>) -> Result<(Input, Option<u64>), String> {
     let Some(path) = path else {
         return Ok((Box::new(BufReader::new(std::io::stdin())), None));
     };
-    let failed = |error| format!("cannot read {}: {error}.", path.display());
+    let failed = |error| format!("{} cannot be read: {error}.", path.display());
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let bytes = metadata.is_file().then_some(metadata.len());

@@ -137,7 +137,7 @@ fn a_missing_file_or_a_folder_is_an_error() {
     let (data, missing) = (folder.path("data"), folder.path("missing"));
     for file in [missing, folder.path("")] {
         let (success, _, err) = output(&["import", &model, "--data", &data, &file]);
-        assert!(!success && err.contains("cannot read"), "{err}");
+        assert!(!success && err.contains("cannot be read"), "{err}");
     }
     let (success, _, err) = output(&["export", &model, "--data", &data, "--entity", "tsk"]);
     assert!(!success && err.contains("did you mean `task`?"), "{err}");
