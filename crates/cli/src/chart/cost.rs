@@ -68,7 +68,7 @@ pub(super) fn with_children(is_adjacent: bool) -> Cost {
 /// The writes of an entity, with their costs.
 pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)> {
     let entity = layout.model().entity(id);
-    let (guards, links) = (entity.uniques.len() as u64, layout.links(id).len() as u64);
+    let (guards, links) = (entity.uniques.len() as u64, layout.references().of(id).len() as u64);
     let ranks = entity.boards.iter().filter(|board| board.ranks_entities()).count();
     let facets = entity.lists.iter().filter(|list| !list.facets.is_empty()).count();
     let entries =
@@ -80,7 +80,7 @@ pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)>
     let plain = written(1 + copies, 0);
     let worst = written(layout.rows_max(id) as u64, 2 * entries);
     let rows = 1 + guards + links + counters;
-    let delete = match layout.referrers(id).is_empty() {
+    let delete = match layout.references().to(id).is_empty() {
         true => written(rows, entries),
         // A tombstone and a deletion record are written first.
         false => {
