@@ -1,6 +1,6 @@
-// What the pages of all applications share: asking the server, and making elements.
+// Shared by the pages of all applications: requests to the server, and creating elements.
 
-/** Makes an element: `make("a", { href: "/" }, "text", otherElement)`. Texts stay texts. */
+/** Creates an element: `make("a", { href: "/" }, "text", otherElement)`. Strings are never parsed as HTML. */
 export function make(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [property, value] of Object.entries(properties)) {
@@ -12,8 +12,8 @@ export function make(name, properties = {}, ...children) {
 }
 
 /**
- * Sends a request and returns the document of the answer. If the server refuses it, throws an error
- * with the server's message, and with the `status`, `code` and field `errors` of the problem.
+ * Sends a request and returns the JSON of the response. If the server refuses it, throws an error with the
+ * server's message, and with the `status`, `code` and field `errors` of the problem.
  */
 export async function ask(method, path, document_, headers = {}) {
   const token = sessionStorage.getItem("token");
@@ -30,7 +30,7 @@ export async function ask(method, path, document_, headers = {}) {
     throw new Error("Cannot reach the server. Check that it is running, and try again.");
   });
   if (response.status === 401) {
-    // Requests that were sent together need the token once.
+    // Concurrent requests ask for the token once.
     if (sessionStorage.getItem("token") === token) enterToken();
     return await ask(method, path, document_, headers);
   }
@@ -48,13 +48,13 @@ function enterToken() {
   sessionStorage.setItem("token", token.trim());
 }
 
-/** Runs what the user asks for. A problem is shown at the top of the page until the next action. */
+/** Runs an action of the user. An error is shown at the top of the page until the next action. */
 export async function tell(action) {
   document.getElementById("problem").hidden = true;
   return await attempt(action);
 }
 
-/** The same for what the page does on its own: a problem that is shown already stays. */
+/** The same for actions of the page itself: an error that is already shown stays. */
 export async function attempt(action) {
   try {
     return await action();
@@ -66,7 +66,7 @@ export async function attempt(action) {
   }
 }
 
-/** A path with parameters; those that are empty are left out, lists are repeated. */
+/** A path with parameters; empty ones are omitted, lists are repeated. */
 export function path(base, parameters) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -83,7 +83,7 @@ export function count(number) {
   return number.toLocaleString("en");
 }
 
-/** What is asked for is part of the address, so that back and reload do what one expects. */
+/** Puts the query into the address, so that back and reload work as expected. */
 export function visit(parameters) {
   history.pushState(null, "", path(location.pathname, parameters));
 }

@@ -1,5 +1,5 @@
-// The comments of a product: by language and rating in any combination, newest first, with how many
-// there are of each, and the products that are loved the most.
+// The comments of a product by language and rating in any combination, newest first, with counts, and the
+// leaderboard of products.
 
 import { ask, count, make, path, tell, visit } from "/api.js";
 
@@ -7,7 +7,7 @@ const PAGE = 20;
 const LEADERS = 10;
 const RATINGS = [5, 4, 3, 2, 1];
 
-/** What the address asks for. */
+/** The parameters of the address. */
 function asked() {
   const query = new URLSearchParams(location.search);
   const list = (name) => (query.get(name) ?? "").split(",").filter((value) => value !== "");
@@ -25,7 +25,7 @@ function go(parameters) {
   refresh();
 }
 
-/** The values without one that is among them, with it otherwise. */
+/** Toggles a value: removes it if present, adds it otherwise. */
 function toggled(values, value) {
   return values.includes(value) ? values.filter((other) => other !== value) : [...values, value];
 }
@@ -63,7 +63,7 @@ function turn(id, cursor) {
   button.onclick = () => go({ cursor });
 }
 
-/** How many comments have each rating, under the languages that are chosen. */
+/** The number of comments with each rating in the selected languages. */
 function showRatings(counts, chosen) {
   const of = new Map(counts.map(({ value, count: number }) => [value, number]));
   const most = Math.max(1, ...of.values());

@@ -1,23 +1,23 @@
-//! Exact sums of amounts, each scaled to other servings than its recipe is for. Rounds once, at the
-//! end: a third of a kilogram three times is a kilogram.
+//! Exact sums of amounts, each scaled from the servings of its recipe. Rounded once, at the end: three
+//! times a third of a kilogram is a kilogram.
 
 use std::collections::BTreeMap;
 
 use keyloom::Number;
 
-/// Decimals of a total that is not a whole number of its own last digits.
+/// Decimals of a total that needs rounding.
 const DECIMALS: i16 = 6;
 
-/// A sum of decimal numbers times fractions. Parts with one denominator are added as decimals, which
-/// is exact; the fractions meet only in the total.
+/// A sum of decimals times fractions. Parts with the same denominator are added as decimals, which is
+/// exact; only the total divides.
 #[derive(Debug, Default)]
 pub(crate) struct Sum {
     by_denominator: BTreeMap<i64, Number>,
 }
 
 impl Sum {
-    /// Adds an amount for so many servings, of a recipe that is for `of`. None if the sum has more
-    /// digits than a number can.
+    /// Adds the amount of a recipe for `of` servings, scaled to `servings`. None if the sum has more digits
+    /// than a number can hold.
     pub(crate) fn add(&mut self, amount: Number, servings: i64, of: i64) -> Option<()> {
         let shared = greatest_common_divisor(servings, of);
         let part = times(amount, i128::from(servings / shared))?;
@@ -26,8 +26,8 @@ impl Sum {
         Some(())
     }
 
-    /// The sum, rounded half up to six decimals where a division does not end. None if it has more
-    /// digits than a number can.
+    /// The sum, rounded half up to six decimals if the division is not exact. None if it has more digits
+    /// than a number can hold.
     pub(crate) fn total(&self) -> Option<Number> {
         let mut denominator: i64 = 1;
         for part in self.by_denominator.keys() {
@@ -110,10 +110,10 @@ mod tests {
         }
     }
 
-    /// Against whole numbers: every part as a multiple of 1/2520 of a thousandth, added up and
+    /// Compares with integer arithmetic: every part as a multiple of 1/2520 of a thousandth, added and
     /// rounded once.
     #[test]
-    fn any_sum_is_what_whole_numbers_say() {
+    fn random_sums_equal_integer_arithmetic() {
         let mut state = 7u64;
         let mut draw = |end: i64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_no_amount() {
+    fn overflow_is_none() {
         let digits = "99999999999999999999999999999999999999";
         assert_eq!(total(&[(digits, 7, 3)]), None);
         let primes = [i64::MAX, i64::MAX - 24];

@@ -1,4 +1,4 @@
-//! The application: its model with the route of the shopping list and the page.
+//! The application: the model, the route of the shopping list, and the page.
 
 use keyloom_app::{Application, Parts};
 

@@ -1,5 +1,5 @@
-//! Menus, recipes, ingredients and categories, served by their model, with the shopping list of a
-//! menu, which only code can make, a page for a browser, and sample data.
+//! Menus, recipes, ingredients and categories, served from a model, with a route in code for the shopping
+//! list of a menu, a web page, and sample data.
 
 mod amount;
 mod application;

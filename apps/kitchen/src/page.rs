@@ -1,4 +1,4 @@
-//! The files of the page, which are part of the program.
+//! The files of the web page, embedded in the program.
 
 use keyloom_app::pages;
 use keyloom_server::OwnPage;
@@ -21,7 +21,7 @@ const FILES: [(&str, &str); 15] = [
     ("shopping_list.js", include_str!("page/shopping_list.js")),
 ];
 
-/// What is served beside the API, without authentication.
+/// The files, served without authentication.
 pub(crate) fn files() -> Result<Vec<OwnPage>, String> {
     pages::embedded(&FILES)
 }

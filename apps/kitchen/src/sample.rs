@@ -13,10 +13,10 @@ const FIRST_MONDAY: Date = match Date::from_iso_week_date(2026, 47, Weekday::Mon
     Ok(monday) => monday,
     Err(_) => panic!("the year has that week"),
 };
-/// After a century of menus the dates repeat, so that every number has a date.
+/// Dates repeat after a century of menus, so that every number has a date.
 const WEEKS: u64 = 5200;
 
-/// The dishes of a week: on which day, and for how many if not for as many as the recipe says.
+/// The dishes of a week: the day, and the servings if they differ from the recipe's.
 const DISHES: [(&str, Option<i64>); 7] = [
     ("monday", None),
     ("tuesday", Some(4)),
@@ -26,13 +26,13 @@ const DISHES: [(&str, Option<i64>); 7] = [
     ("saturday", Some(6)),
     ("sunday", None),
 ];
-/// Both have no factor in common with the number of recipes, so no week has the same recipe twice,
-/// and weeks that follow each other differ.
+/// Both are coprime to the number of recipes, so no week has a recipe twice, and consecutive weeks
+/// differ.
 const RECIPES_BETWEEN_DISHES: u64 = 3;
 const RECIPES_BETWEEN_MENUS: u64 = 5;
 
-/// The entries of one weekly menu among `size`. Number 0 also brings the categories, ingredients and
-/// recipes that all menus share. What is referred to comes before what refers to it.
+/// The entries of one weekly menu. Number 0 includes the categories, ingredients and recipes that all
+/// menus share. Entries come after those they refer to.
 pub fn sample(number: u64, _size: u64) -> Vec<Entry> {
     let mut entries = vec![];
     if number == 0 {
@@ -127,7 +127,7 @@ fn int(value: i64) -> Value {
 }
 
 fn decimal(digits: &str) -> Value {
-    // The tables hold numbers only, which a test checks.
+    // A test checks that the tables hold only numbers.
     Value::N(digits.parse().unwrap_or(Number::ZERO))
 }
 

@@ -1,5 +1,4 @@
-//! The shopping list of a menu: amounts summed by ingredient and unit, grouped by category in the
-//! order of the shop.
+//! The shopping list of a menu: amounts summed by ingredient and unit, grouped by category in shop order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,9 +8,9 @@ use keyloom_server::{Kind, OwnAnswer, OwnReply, OwnRequest, OwnRoute, OwnShape, 
 
 use crate::amount::Sum;
 
-/// Everything that a menu leads to, down to the categories.
+/// The relations from a menu down to the categories.
 const EVERYTHING: &str = "menu_items.recipe.recipe_ingredients.ingredient.category";
-/// As many dishes on a menu, and as many needs of a recipe, as are read.
+/// The maximum number of dishes of a menu, and of ingredients of a recipe.
 const LIMIT: u32 = 1000;
 
 const ANSWER: &str = r#"{
@@ -53,7 +52,7 @@ pub(crate) fn route() -> OwnRoute {
     }
 }
 
-/// What is to be bought, by category in the order of the shop, then by ingredient and unit.
+/// Sums by category in shop order, then by ingredient and unit.
 type ShoppingList = BTreeMap<(i64, String), BTreeMap<(String, String), Sum>>;
 
 async fn answer(request: &OwnRequest) -> Result<OwnReply, Problem> {
@@ -61,8 +60,8 @@ async fn answer(request: &OwnRequest) -> Result<OwnReply, Problem> {
     let menu = request.db.tree("menu", id, EVERYTHING, Some(LIMIT)).await?;
     let menu = menu.ok_or(Error::NotFound { entity: "menu".to_owned(), id: id.to_owned() })?;
     let list = shopping_list(&menu)?;
-    let shown = shown(&text(&menu.record, "name"), list).ok_or_else(too_many_digits)?;
-    Ok(OwnReply::new(item_to_json(&shown)))
+    let item = to_item(&text(&menu.record, "name"), list).ok_or_else(too_many_digits)?;
+    Ok(OwnReply::new(item_to_json(&item)))
 }
 
 fn shopping_list(menu: &Tree) -> Result<ShoppingList, Problem> {
@@ -85,8 +84,8 @@ fn shopping_list(menu: &Tree) -> Result<ShoppingList, Problem> {
     Ok(list)
 }
 
-/// The list as it is answered; none if an amount has too many digits.
-fn shown(menu: &str, list: ShoppingList) -> Option<Item> {
+/// The response; none if an amount has too many digits.
+fn to_item(menu: &str, list: ShoppingList) -> Option<Item> {
     let mut categories = vec![];
     for ((_, category), things) in list {
         let mut items = vec![];
@@ -104,14 +103,14 @@ fn shown(menu: &str, list: ShoppingList) -> Option<Item> {
     Some(Item::from([("menu", Value::from(menu)), ("categories", Value::L(categories))]))
 }
 
-/// All children of one kind; a list that is not whole is worse than none.
+/// All children of one kind. Fails if there are too many, because a partial list would mislead.
 fn children<'t>(tree: &'t Tree, name: &str) -> Result<&'t [Tree], Problem> {
     match tree.children.get(name) {
         None => Ok(&[]),
         Some(branch) if branch.next.is_none() => Ok(&branch.items),
         Some(_) => {
             let what = &tree.record.entity();
-            let detail = format!("This {what} has more than {LIMIT} `{name}`: make several of it.");
+            let detail = format!("The {what} has more than {LIMIT} `{name}`: split it.");
             Err(Problem::new(Kind::TooLarge, detail))
         }
     }
@@ -134,6 +133,6 @@ fn int(record: &Record, field: &str) -> Option<i64> {
 }
 
 fn too_many_digits() -> Problem {
-    let detail = "An amount has more than 38 digits: write it with fewer.";
+    let detail = "An amount has more than 38 digits: use fewer digits.";
     Problem::new(Kind::TooLarge, detail)
 }

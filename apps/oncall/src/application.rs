@@ -1,4 +1,4 @@
-//! The program: its settings, and the parts that they make.
+//! The program: its settings, and the parts built from them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use keyloom_server::{HttpClient, HttpClientOptions, Reach, WebhookSecret};
 
 use crate::demo;
 use crate::front::{Panel, pages};
-use crate::outside::{Carriers, Mail, MailOptions, Provider};
+use crate::outbound::{Mail, MailOptions, Provider, Transports};
 use crate::routes::{CLOSED, routes};
 use crate::service::{MODEL, Service};
 
@@ -16,18 +16,22 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "public-url",
         takes: Takes::Text("URL"),
-        help: "URL under which people reach this service; links in messages start with it",
+        help: "Public URL of this service, for links in messages [default: the listen address]",
     },
     Setting {
         name: "smtp",
         takes: Takes::Text("URL"),
         help: "Mail server: smtps://host, smtp+starttls://host, or smtp://host without TLS",
     },
-    Setting { name: "smtp-user", takes: Takes::Text("NAME"), help: "User of the mail server" },
+    Setting {
+        name: "smtp-user",
+        takes: Takes::Text("NAME"),
+        help: "User name for the mail server",
+    },
     Setting {
         name: "smtp-password-file",
         takes: Takes::Secret,
-        help: "File with the password of the user [env: ONCALL_SMTP_PASSWORD]",
+        help: "File with the password for the mail server [env: ONCALL_SMTP_PASSWORD]",
     },
     Setting {
         name: "mail-from",
@@ -37,7 +41,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "provider",
         takes: Takes::Text("URL"),
-        help: "Provider of calls and texts; the README describes its protocol",
+        help: "Provider for calls and texts; the README describes its protocol",
     },
     Setting {
         name: "provider-secret-file",
@@ -53,7 +57,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "private-webhooks",
         takes: Takes::Nothing,
-        help: "Allow webhooks to addresses of this machine and its network",
+        help: "Allow webhooks to loopback and private addresses",
     },
     Setting {
         name: "receiver",
@@ -66,7 +70,7 @@ const SETTINGS: &[Setting] = &[
 pub fn application() -> Application {
     Application {
         name: "oncall",
-        about: "Find whoever is on call: contacts, searches and messages over HTTP",
+        about: "On-call paging: contacts, searches and messages over HTTP",
         model: MODEL,
         settings: SETTINGS,
         parts,
@@ -75,7 +79,7 @@ pub fn application() -> Application {
 
 fn parts(settings: &Settings) -> Result<Parts, String> {
     if settings.is_set("receiver") {
-        // It stands in for everything that the others set.
+        // It replaces everything that the other settings configure.
         let is_given = |name| settings.get(name).is_some() || settings.is_set(name);
         let mut others = SETTINGS.iter().map(|setting| setting.name).filter(|n| *n != "receiver");
         return match others.find(|name| is_given(name)) {
@@ -94,7 +98,7 @@ fn parts(settings: &Settings) -> Result<Parts, String> {
             secret: provider_secret.clone(),
         }),
     };
-    let carriers = Carriers {
+    let transports = Transports {
         post: HttpClient::new(HttpClientOptions { reach, ..HttpClientOptions::default() })?,
         webhook_secret: secret("webhook-secret-file")?,
         provider,
@@ -111,7 +115,7 @@ fn parts(settings: &Settings) -> Result<Parts, String> {
     let service = Arc::new(Service {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
-        carry: Arc::new(carriers),
+        transport: Arc::new(transports),
         url,
     });
     Ok(Parts {

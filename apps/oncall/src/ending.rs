@@ -1,12 +1,12 @@
-//! The ends of searches that people bring about: an answer, a cancellation. Each is one conditional
-//! write; whoever comes second is told what has become of the search.
+//! Ending a search by an answer or a cancellation. Each is one conditional write; the second of two gets
+//! the status that the first has set.
 
 use keyloom::{Change, Db, Error, Record};
 use serde_json::{Value as Json, json};
 
 use crate::rows::{Search, Status, read};
 
-/// How often an end is tried while the hunt goes on beside it.
+/// Attempts at an end while the hunt changes the search concurrently.
 const ATTEMPTS_MAX: usize = 32;
 
 /// How a search ends.
@@ -14,14 +14,14 @@ const ATTEMPTS_MAX: usize = 32;
 pub enum Ending {
     /// Somebody answered.
     Answered {
-        /// Who, in a word: a name, or the way it was answered.
+        /// A name, or the channel of the answer.
         by: String,
-        /// The attempt that was answered, if it was one.
+        /// The attempt that was answered, if any.
         attempt: Option<String>,
-        /// What was said.
+        /// A comment.
         note: Option<String>,
     },
-    /// Somebody called it off.
+    /// Somebody canceled it.
     Canceled {
         /// Who.
         by: String,
@@ -33,11 +33,11 @@ pub enum Ending {
 /// Why a search was not ended.
 #[derive(Debug)]
 pub enum NotEnded {
-    /// There is none.
+    /// It does not exist.
     Gone,
-    /// It had ended before, like this.
+    /// It had ended before, with this status.
     Already(Status),
-    /// The database could not.
+    /// The database failed.
     Failed(Error),
 }
 
@@ -47,11 +47,11 @@ impl From<Error> for NotEnded {
     }
 }
 
-/// Ends a search that is active. Of several ends at the same moment exactly one happens.
+/// Ends an active search. Of several concurrent calls exactly one succeeds.
 ///
 /// # Errors
 ///
-/// If it is not there, or not active any more.
+/// If the search does not exist or is no longer active.
 pub async fn end(db: &Db, search: &str, ending: &Ending, now_ms: i64) -> Result<Record, NotEnded> {
     for _ in 0..ATTEMPTS_MAX {
         let found = read::<Search>(db, "search", search).await?;
@@ -63,7 +63,7 @@ pub async fn end(db: &Db, search: &str, ending: &Ending, now_ms: i64) -> Result<
             Ok(records) => {
                 return records.into_iter().next().flatten().ok_or(NotEnded::Gone);
             }
-            // The hunt took a step, or somebody else was faster: look again.
+            // Lost a race with a step or another end: read again.
             Err(Error::VersionMismatch { .. } | Error::Contended) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,12 +1,11 @@
-//! The files of the page for browsers. They are the same for everybody; data comes from requests.
+//! The files of the web page. They contain no data; the page requests it.
 
 use keyloom_app::pages;
 use keyloom_server::OwnPage;
 
-/// What the page has beside the service itself.
+/// An additional panel of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Panel {
-    /// Nothing.
     None,
     /// The messages of the built-in receiver.
     Receiver,
@@ -23,7 +22,7 @@ const FILES: [(&str, &str); 8] = [
     ("api.js", include_str!("../../page/api.js")),
 ];
 
-/// The files of the page, with or without a panel.
+/// The files of the page.
 pub(crate) fn pages(panel: Panel) -> Result<Vec<OwnPage>, String> {
     let receiver = match panel {
         Panel::None => include_str!("page/no_receiver.js"),

@@ -1,139 +1,135 @@
-//! The hunt as a state machine: from where it is, and what the methods are now, to what is to be
-//! done. No clock, no store, no network: those are around it, in `steps`.
+//! The hunt as a state machine: from its position and the current methods to the next move. It has no
+//! clock, store or network; `steps` provides them.
 //!
-//! A hunt goes through *stages*, one for each contact. In a stage the enabled methods are used in
-//! their order, each after its wait, counted from when the one before was used; those with a wait
-//! of 0 together with the one before. After the last message was delivered, the contact has the
-//! patience of the search to answer. Then the next stage begins, or the search has failed. A message
-//! that nobody has tried to deliver yet, because a process was slow or was killed, is waited for: a
-//! stage never ends before each of its messages was tried.
+//! A hunt goes through *stages*, one per contact. In a stage the enabled methods are used in order, each
+//! after its wait since the previous one was used; methods with a wait of 0 together with the previous
+//! one. After the last message is delivered, the contact has the patience of the search to answer. Then
+//! the next stage begins, or the search fails. A stage never ends before delivery of each of its messages
+//! was attempted, even if a process is slow or was killed.
 //!
-//! Methods are looked at anew whenever a wait is over, and what counts is what they are then. So in
-//! the middle of a hunt
+//! Methods are read again whenever a wait is over, and their current state counts. During a hunt
 //!
-//! - a method that is added, enabled or moved behind the one used last gets its turn;
-//! - one that is removed, disabled or moved before the one used last does not;
-//! - a wait that is made longer is longer, also one that has begun; one that has begun is not made
-//!   shorter by a change, but ends when it would have;
+//! - a method that is added, enabled or moved behind the last one used will be used;
+//! - one that is removed, disabled or moved before the last one used will not;
+//! - extending a wait also extends one that has begun, but shortening does not affect it;
 //! - no method is used twice for one contact, wherever it is moved.
 
 use serde::{Deserialize, Serialize};
 
-/// As many messages as one step writes; more follow at once, in another. A step is a transaction,
-/// which has room for so many.
+/// The maximum number of messages per step, limited by the size of its transaction. The next step follows
+/// at once with the rest.
 const TOGETHER_MAX: usize = 8;
-/// When to look again whether a message was tried.
+/// The interval of checks whether delivery was attempted.
 const UNTRIED_MS: i64 = 500;
 
-/// Where a hunt is: what the job of its next step carries.
+/// The position of a hunt, stored in the job of its next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leg {
-    /// Which contact it is at.
+    /// The index of the contact.
     pub stage: u32,
-    /// When the last method was used, or the stage began. The next wait is counted from here.
+    /// When the last method was used, or the stage began. The next wait starts here.
     pub since_ms: i64,
-    /// The method that was used last in this stage.
-    pub after: Option<Place>,
+    /// The last method used in this stage.
+    pub after: Option<MethodKey>,
 }
 
-/// The place of a method among those of its contact.
+/// The sort key of a method among those of its contact.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
-    /// The order that people gave it.
+pub struct MethodKey {
+    /// The position that users assign.
     pub position: i64,
-    /// Its id, which decides among equals.
+    /// The id, to break ties.
     pub method: String,
 }
 
-/// A way to reach a contact, as it is now.
+/// The current state of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// Where it is in the order, and which one it is.
-    pub place: Place,
-    /// How long to wait after the one before.
+    /// Its identity and order.
+    pub key: MethodKey,
+    /// The wait after the previous method.
     pub wait_ms: i64,
-    /// Whether it is to be used.
+    /// Whether it may be used.
     pub is_enabled: bool,
-    /// Whether it was used in this stage already.
+    /// Whether it was used before in this stage.
     pub is_used: bool,
 }
 
-/// What is known of the stage that a hunt is at.
+/// The current stage of a hunt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// The methods of the contact; none if it is gone.
+    /// The methods of the contact; empty if it was deleted.
     pub methods: Vec<Method>,
-    /// How long the last message is waited for.
+    /// The time to answer after the last message.
     pub patience_ms: i64,
-    /// Whether there is nobody after this one.
+    /// Whether there are no more contacts.
     pub is_last: bool,
-    /// What has become of what was sent.
+    /// The delivery state of its messages.
     pub messages: Messages,
 }
 
-/// What has become of the messages of a stage.
+/// The delivery state of the messages of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Messages {
-    /// Each was delivered, or its receiver has failed to take it; the last one at this time. Earlier
-    /// than any time if there are none.
+    /// Delivery of each was attempted.
     Tried {
-        /// When the last one was.
+        /// The time of the last one; `i64::MIN` if there are none.
         last_ms: i64,
     },
-    /// Some were not tried yet.
+    /// Delivery of some was not attempted yet.
     Untried,
 }
 
-/// What is to be done.
+/// A move of a hunt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// Look again, at this time.
+    /// Decide again at this time.
     Wait {
-        /// When.
+        /// The time.
         until_ms: i64,
     },
-    /// Use these methods, and go on.
+    /// Use these methods.
     Use {
-        /// Their places, in order.
-        methods: Vec<Place>,
-        /// Where the hunt is then.
+        /// Their keys, in order.
+        methods: Vec<MethodKey>,
+        /// The position afterwards.
         next: Leg,
     },
-    /// Go on to the next contact.
+    /// Continue with the next contact.
     Escalate {
-        /// Where the hunt is then.
+        /// The position afterwards.
         next: Leg,
     },
-    /// Nobody is left.
+    /// Give up: there are no more contacts.
     Fail,
 }
 
-/// The next move of a hunt.
+/// Returns the next move of a hunt.
 pub fn next(leg: &Leg, stage: &Stage, now_ms: i64) -> Move {
     let mut left: Vec<&Method> =
         stage.methods.iter().filter(|method| is_left(leg, method)).collect();
-    left.sort_by(|one, other| one.place.cmp(&other.place));
+    left.sort_by(|one, other| one.key.cmp(&other.key));
     let Some(first) = left.first() else { return no_method_left(leg, stage, now_ms) };
     let due_ms = leg.since_ms.saturating_add(first.wait_ms);
     if now_ms < due_ms {
         return Move::Wait { until_ms: due_ms };
     }
     let rest = left[1..].iter().take_while(|method| method.wait_ms == 0);
-    let methods: Vec<Place> = std::iter::once(first)
+    let methods: Vec<MethodKey> = std::iter::once(first)
         .chain(rest)
         .take(TOGETHER_MAX)
-        .map(|method| method.place.clone())
+        .map(|method| method.key.clone())
         .collect();
     let next = Leg { stage: leg.stage, since_ms: now_ms, after: methods.last().cloned() };
     Move::Use { methods, next }
 }
 
 fn is_left(leg: &Leg, method: &Method) -> bool {
-    let is_ahead = leg.after.as_ref().is_none_or(|after| method.place > *after);
+    let is_ahead = leg.after.as_ref().is_none_or(|after| method.key > *after);
     method.is_enabled && !method.is_used && is_ahead
 }
 
-/// Somebody to whom nothing was sent is not waited for.
+/// Waits for an answer only if something was sent.
 fn no_method_left(leg: &Leg, stage: &Stage, now_ms: i64) -> Move {
     if leg.after.is_some() {
         let Messages::Tried { last_ms } = stage.messages else {
@@ -157,16 +153,16 @@ fn no_method_left(leg: &Leg, stage: &Stage, now_ms: i64) -> Move {
 mod tests {
     use super::*;
 
-    fn place(position: i64) -> Place {
-        Place { position, method: format!("m{position}") }
+    fn key(position: i64) -> MethodKey {
+        MethodKey { position, method: format!("m{position}") }
     }
 
     fn method(position: i64, wait_ms: i64) -> Method {
-        Method { place: place(position), wait_ms, is_enabled: true, is_used: false }
+        Method { key: key(position), wait_ms, is_enabled: true, is_used: false }
     }
 
     fn leg(since_ms: i64, after: Option<i64>) -> Leg {
-        Leg { stage: 0, since_ms, after: after.map(place) }
+        Leg { stage: 0, since_ms, after: after.map(key) }
     }
 
     fn stage(methods: Vec<Method>) -> Stage {
@@ -175,7 +171,7 @@ mod tests {
     }
 
     fn used(positions: &[i64], since_ms: i64) -> Move {
-        let methods: Vec<Place> = positions.iter().copied().map(place).collect();
+        let methods: Vec<MethodKey> = positions.iter().copied().map(key).collect();
         let next = Leg { stage: 0, since_ms, after: methods.last().cloned() };
         Move::Use { methods, next }
     }
@@ -198,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_without_methods_is_not_waited_for() {
+    fn a_contact_without_methods_is_skipped() {
         let nobody = Stage { is_last: false, ..stage(vec![]) };
         let next_leg = Leg { stage: 1, since_ms: 20, after: None };
         assert_eq!(next(&leg(10, None), &nobody, 20), Move::Escalate { next: next_leg });
@@ -230,18 +226,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_before_the_last_one_used_has_lost_its_turn() {
+    fn a_method_moved_before_the_last_one_used_is_skipped() {
         let all = stage(vec![method(1, 0), method(5, 0)]);
         assert_eq!(next(&leg(10, Some(3)), &all, 20), used(&[5], 20));
     }
 
     #[test]
-    fn more_than_fit_together_follow_at_once() {
+    fn methods_that_exceed_one_step_follow_at_once() {
         let all = stage((0..20).map(|position| method(position, 0)).collect());
         let Move::Use { methods, next: then } = next(&leg(0, None), &all, 5) else { panic!() };
         assert_eq!(methods.len(), TOGETHER_MAX);
         let Move::Use { methods, .. } = next(&then, &all, 5) else { panic!("they follow at once") };
-        assert_eq!(methods[0], place(8));
+        assert_eq!(methods[0], key(8));
     }
 
     #[test]

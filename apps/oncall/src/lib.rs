@@ -1,25 +1,25 @@
-//! Finding whoever is on call.
+//! On-call paging with escalation.
 //!
-//! A search that is opened starts a hunt: the methods of its contact are used in their order, each
-//! after its wait, until somebody answers, somebody calls it off, or nobody is left. [`hunt`] is
-//! the hunt as a state machine; everything around it is what reads for it, writes what it says and
-//! brings messages to people. The README tells how it is used.
+//! Opening a search starts a *hunt*: the methods of its contact are used in order, each after its wait,
+//! until somebody answers, somebody cancels, or nobody is left. [`hunt`] is the state machine; the code
+//! around it reads its input, writes its moves and sends messages. The README shows how to use it.
 //!
-//! Everything is kept in the store: a program that is killed and started again goes on where it
-//! was. Inside the store each step happens once; a message is sent at least once, with a key that
-//! stays the same, and never for the first time after its search has ended.
+//! All state is in the store: a program that is killed continues after a restart. In the store each step
+//! happens once. A message is sent at least once, with an idempotency key, and never for the first time
+//! after its search has ended.
 
 mod application;
-mod carry;
 mod deliver;
 mod demo;
 mod ending;
 mod front;
-// A public module, so that `hunt::next` says what comes next.
+mod handlers;
+// Public, for tests of the state machine.
 pub mod hunt;
+mod jobs;
 mod link;
 mod message;
-mod outside;
+mod outbound;
 mod page;
 mod reply;
 mod routes;
@@ -30,10 +30,11 @@ mod story;
 mod template;
 mod time;
 mod timeline;
+mod transport;
 
 pub use application::application;
-pub use carry::{Carried, Carry, Carrying, Message};
 pub use demo::{demo, sample};
 pub use ending::{Ending, NotEnded, end};
 pub use rows::{Kind, Status};
 pub use service::{MODEL, Service};
+pub use transport::{Accepted, Message, SendFuture, Transport};

@@ -1,14 +1,13 @@
-//! What an attempt says: the text of its search, with what its kind needs to be answered.
+//! Composes the message of an attempt: the text of its search, with how to answer it on its channel.
 
 use keyloom::Value;
 use keyloom::events::Failure;
 
-use crate::carry::Message;
 use crate::rows::{Attempt, Kind, Search};
 use crate::service::Service;
 use crate::template::{fill, lines};
+use crate::transport::Message;
 
-/// As long as the line is that says what a message is about.
 const SUBJECT_CHARACTERS_MAX: usize = 100;
 
 /// The message of an attempt, with a link that answers it.
@@ -18,23 +17,23 @@ pub(crate) fn compose(
     attempt: &Attempt,
     token: &str,
 ) -> Result<Message, Failure> {
-    let said = said(search, subject);
+    let summary = message_text(search, subject);
     let answer_url = service.address(&format!("/answer/{token}"))?;
     let text = match attempt.kind {
         Kind::Email => format!(
-            "Hello {},\n\n{said}\n\nTo answer, open this link:\n{answer_url}\n\n\
+            "Hello {},\n\n{summary}\n\nTo answer, open this link:\n{answer_url}\n\n\
              The link is personal. Do not forward it.\n",
             attempt.name
         ),
-        Kind::Text => format!("{said}\nReply OK to answer, or open {answer_url}"),
-        Kind::Call => format!("{said}\nPress 1 to answer."),
-        Kind::Webhook => said.clone(),
+        Kind::Text => format!("{summary}\nReply OK to answer, or open {answer_url}"),
+        Kind::Call => format!("{summary}\nPress 1 to answer."),
+        Kind::Webhook => summary.clone(),
     };
     Ok(Message {
         key: attempt.id.clone(),
         kind: attempt.kind,
         to: attempt.destination.clone(),
-        subject: first_line(&said),
+        subject: first_line(&summary),
         text,
         answer_url,
         reply_url: service.address(&format!("/reply/{token}"))?,
@@ -43,8 +42,8 @@ pub(crate) fn compose(
     })
 }
 
-/// What a search has to say: its template filled in, or its subject line by line.
-pub(crate) fn said(search: &Search, subject: Option<&Value>) -> String {
+/// The text of a search: its template filled in, or its subject line by line.
+pub(crate) fn message_text(search: &Search, subject: Option<&Value>) -> String {
     match &search.message {
         Some(template) => fill(template, subject),
         None => lines(subject),
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_subject_is_one_line_without_anything_that_is_no_letter() {
+    fn the_subject_is_one_line_without_control_characters() {
         assert_eq!(first_line("\n  fire\r\nBcc: x@example.com"), "fire");
         assert_eq!(first_line("a\u{0}b\u{1b}c"), "abc");
         assert_eq!(first_line(""), "You are needed.");

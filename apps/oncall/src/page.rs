@@ -1,5 +1,5 @@
-//! The page behind a link: one search, with its messages and what happened. It loads and runs
-//! nothing, and escapes everything that somebody wrote. The page of an active search reloads itself.
+//! The page behind a link: one search with its messages and timeline. It has no scripts and no external
+//! resources, and escapes all user input. The page of an active search reloads itself.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("style.css");
 /// How often the page of an active search reloads itself.
 const REFRESH_SECONDS: u32 = 2;
 
-/// What can be done on a page.
+/// The button on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Button {
     None,
@@ -25,7 +25,7 @@ pub(crate) enum Button {
     Answer,
 }
 
-/// The page of a search. A notice is what came of the request that led here.
+/// The page of a search. `notice` is the result of the request, if it was a POST.
 pub(crate) fn search(timeline: &Timeline, button: Button, notice: Option<&str>) -> OwnReply {
     let status = timeline.search.status;
     let is_active = status == Status::Active;
@@ -56,8 +56,8 @@ pub(crate) fn search(timeline: &Timeline, button: Button, notice: Option<&str>) 
     page(&refresh, &body)
 }
 
-/// A page with nothing but a notice.
-pub(crate) fn saying(text: &str) -> OwnReply {
+/// A page with a notice only.
+pub(crate) fn notice(text: &str) -> OwnReply {
     page("", &notice_html(text))
 }
 
@@ -65,7 +65,7 @@ fn notice_html(text: &str) -> String {
     format!("<p class=notice role=status>{}</p>", escape_html(text))
 }
 
-/// Whom the search is for, how it stands, and what it is about.
+/// The contact, the status and the message of a search.
 fn heading(timeline: &Timeline) -> String {
     let word = timeline.search.status.word();
     let mut html = format!(
@@ -82,7 +82,7 @@ fn heading(timeline: &Timeline) -> String {
             stage + 1
         ));
     }
-    html.push_str(&format!("<p class=message>{}</p>", escape_html(&timeline.said())));
+    html.push_str(&format!("<p class=message>{}</p>", escape_html(&timeline.message_text())));
     let subject = timeline.record.get("subject").filter(|subject| **subject != Value::Null);
     if let (Some(_), Some(subject)) = (&timeline.search.message, subject) {
         html.push_str(&format!("<pre>{}</pre>", escape_html(&lines(Some(subject)))));
@@ -129,7 +129,7 @@ fn event_html(event: &Event, timeline: &Timeline) -> String {
     format!("<li class=\"{class}\">{time}<span>{text}</span></li>")
 }
 
-/// A time of day; with the date, if it is not the day on which the search was opened.
+/// A time of day; with the date, unless it is the day on which the search was opened.
 fn time_html(time_ms: i64, timeline: &Timeline) -> String {
     let (date, clock) = (date_text(time_ms), clock_text(time_ms));
     let text = match date == date_text(timeline.search.created) {
@@ -139,7 +139,7 @@ fn time_html(time_ms: i64, timeline: &Timeline) -> String {
     format!("<time datetime=\"{}\">{text}</time>", time_text(time_ms))
 }
 
-/// Escapes a text, and lets its addresses break after their parts rather than within a word.
+/// Escapes a text, and allows line breaks after the parts of addresses.
 fn breakable(text: &str) -> String {
     let mut html = String::new();
     let mut before = ' ';
@@ -161,14 +161,14 @@ fn page(head: &str, body: &str) -> OwnReply {
          {head}<style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
     );
     let style = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
-    // Nothing is loaded or run, and a form goes nowhere but here.
+    // No scripts, no external resources, and forms only to this service.
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; base-uri 'none'; \
          frame-ancestors 'none'"
     );
     let headers = vec![
         ("content-security-policy", policy),
-        // The address is the secret.
+        // The URL contains the secret.
         ("referrer-policy", "no-referrer".to_owned()),
     ];
     OwnReply { headers, ..OwnReply::new(html) }

@@ -1,29 +1,29 @@
-//! What people reply to a call or a text: whether it is an answer.
+//! Replies to calls and texts, and which of them are answers.
 
 use serde::Deserialize;
 
-/// What a provider posts.
+/// The body that a provider posts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reply {
-    /// The keys that somebody pressed.
+    /// The keys pressed during a call.
     digits: Option<String>,
-    /// The text that somebody sent.
+    /// The text of a message.
     text: Option<String>,
 }
 
-/// How somebody answered.
+/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answered {
     pub(crate) by: &'static str,
     pub(crate) note: String,
 }
 
-/// As much of a reply as is kept.
+/// The maximum length of a stored reply.
 const NOTE_CHARACTERS_MAX: usize = 500;
 
 impl Reply {
-    /// The answer that it is. Whoever presses a wrong key or writes "no" has not answered.
+    /// Returns the answer. A wrong key or a "no" is not an answer; the error says what would be one.
     pub(crate) fn answer(&self) -> Result<Answered, &'static str> {
         let note = |text: &str| text.chars().take(NOTE_CHARACTERS_MAX).collect();
         match (&self.digits, &self.text) {
@@ -34,7 +34,7 @@ impl Reply {
             (None, Some(text)) if is_yes(text) => Ok(Answered { by: "text", note: note(text) }),
             (None, Some(_)) => Err("Reply OK to answer."),
             (None, None) | (Some(_), Some(_)) => {
-                Err("A reply is an object with one member, `digits` or `text`.")
+                Err("Invalid reply: give either `digits` or `text`.")
             }
         }
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_is_an_answer_or_says_what_would_be_one() {
+    fn replies_that_are_no_answer_are_errors() {
         let reply = |digits: Option<&str>, text: Option<&str>| Reply {
             digits: digits.map(str::to_owned),
             text: text.map(str::to_owned),

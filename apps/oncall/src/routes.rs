@@ -1,4 +1,4 @@
-//! The routes beside those of the model: how searches are ended, and what people see of them.
+//! The routes in addition to those of the model: ending searches, timelines and pages.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::rows::{Search, read};
 use crate::service::Service;
 use crate::timeline::Timeline;
 
-/// What requests cannot do: searches end by their own rules, the hunt alone writes attempts, and
-/// nobody sees what links lead to.
+/// Operations that requests cannot use: searches end by their own rules, only the hunt writes attempts,
+/// and links are secret.
 pub(crate) const CLOSED: &[&str] = &[
     "change_search",
     "replace_search",
@@ -55,72 +55,72 @@ const WATCH: OwnShape = OwnShape::Json(
     r#"{"type": "object", "required": ["url"], "properties": {"url": {"type": "string"}}}"#,
 );
 
-/// Whom requests come to.
-struct Desk {
+/// What the handlers share.
+struct Context {
     service: Arc<Service>,
-    /// What a provider signs its replies with.
+    /// Verifies the replies of the provider.
     provider_secret: Option<WebhookSecret>,
 }
 
-/// A route before it is known who answers it.
-pub(crate) struct Draft<D> {
+/// A route whose handler is not bound to its context yet.
+pub(crate) struct RouteSpec<C> {
     pub(crate) name: &'static str,
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) role: Option<Role>,
     pub(crate) answer: OwnShape,
-    pub(crate) handler: fn(Arc<D>, OwnRequest) -> OwnAnswer,
+    pub(crate) handler: fn(Arc<C>, OwnRequest) -> OwnAnswer,
 }
 
-impl<D: Send + Sync + 'static> Draft<D> {
-    /// The route, answered by somebody.
-    pub(crate) fn answered_by(self, desk: &Arc<D>) -> OwnRoute {
-        let Draft { name, method, path, summary, role, answer, handler } = self;
-        let desk = desk.clone();
-        let handler = Arc::new(move |request: OwnRequest| handler(desk.clone(), request));
+impl<C: Send + Sync + 'static> RouteSpec<C> {
+    /// Binds the handler to a context.
+    pub(crate) fn bind(self, context: &Arc<C>) -> OwnRoute {
+        let RouteSpec { name, method, path, summary, role, answer, handler } = self;
+        let context = context.clone();
+        let handler = Arc::new(move |request: OwnRequest| handler(context.clone(), request));
         OwnRoute { name, method, path, summary, role, answer, handler }
     }
 }
 
-const DRAFTS: [Draft<Desk>; 8] = [
-    Draft {
+const ROUTES: [RouteSpec<Context>; 8] = [
+    RouteSpec {
         name: "timeline",
         method: "GET",
         path: "/searches/{id}/timeline",
         summary: "The timeline of a search: its messages, what happened in order, and what comes next.",
         role: Some(Role::Reader),
         answer: TIMELINE,
-        handler: |desk, request| Box::pin(timeline(desk, request)),
+        handler: |context, request| Box::pin(timeline(context, request)),
     },
-    Draft {
+    RouteSpec {
         name: "answer_search",
         method: "POST",
         path: "/searches/{id}/answer",
         summary: "Marks a search as answered: `by` whom, with an optional `note`.",
         role: Some(Role::Writer),
         answer: SEARCH,
-        handler: |desk, request| Box::pin(answer_search(desk, request)),
+        handler: |context, request| Box::pin(answer_search(context, request)),
     },
-    Draft {
+    RouteSpec {
         name: "cancel_search",
         method: "POST",
         path: "/searches/{id}/cancel",
         summary: "Cancels a search: `by` whom, with an optional `reason`.",
         role: Some(Role::Writer),
         answer: SEARCH,
-        handler: |desk, request| Box::pin(cancel_search(desk, request)),
+        handler: |context, request| Box::pin(cancel_search(context, request)),
     },
-    Draft {
+    RouteSpec {
         name: "watch_search",
         method: "POST",
         path: "/searches/{id}/watch",
         summary: "Creates a secret link to a live page of the search.",
         role: Some(Role::Reader),
         answer: WATCH,
-        handler: |desk, request| Box::pin(watch_search(desk, request)),
+        handler: |context, request| Box::pin(watch_search(context, request)),
     },
-    Draft {
+    RouteSpec {
         name: "watch",
         method: "GET",
         path: "/watch/{token}",
@@ -129,7 +129,7 @@ const DRAFTS: [Draft<Desk>; 8] = [
         answer: OwnShape::Html,
         handler: |_, request| Box::pin(show(request, Button::None)),
     },
-    Draft {
+    RouteSpec {
         name: "see",
         method: "GET",
         path: "/answer/{token}",
@@ -138,42 +138,41 @@ const DRAFTS: [Draft<Desk>; 8] = [
         answer: OwnShape::Html,
         handler: |_, request| Box::pin(show(request, Button::Answer)),
     },
-    Draft {
+    RouteSpec {
         name: "answer",
         method: "POST",
         path: "/answer/{token}",
         summary: "Answers a search, unless it has ended.",
         role: None,
         answer: OwnShape::Html,
-        handler: |desk, request| Box::pin(answer(desk, request)),
+        handler: |context, request| Box::pin(answer(context, request)),
     },
-    Draft {
+    RouteSpec {
         name: "reply",
         method: "POST",
         path: "/reply/{token}",
         summary: "Takes a reply to a call or a text from the provider.",
         role: None,
         answer: SEARCH,
-        handler: |desk, request| Box::pin(reply(desk, request)),
+        handler: |context, request| Box::pin(reply(context, request)),
     },
 ];
 
-/// All of them. With a secret of the provider, its replies must be signed.
+/// All routes. With a secret of the provider, its replies must be signed.
 pub(crate) fn routes(
     service: &Arc<Service>,
     provider_secret: Option<WebhookSecret>,
 ) -> Vec<OwnRoute> {
-    let desk = Arc::new(Desk { service: service.clone(), provider_secret });
-    DRAFTS.into_iter().map(|draft| draft.answered_by(&desk)).collect()
+    let context = Arc::new(Context { service: service.clone(), provider_secret });
+    ROUTES.into_iter().map(|route| route.bind(&context)).collect()
 }
 
-async fn timeline(_: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+async fn timeline(_: Arc<Context>, request: OwnRequest) -> Result<OwnReply, Problem> {
     let timeline = Timeline::read(&request.db, request.value(0)).await?;
     let timeline = timeline.ok_or_else(|| no_search(request.value(0)))?;
     Ok(OwnReply::new(timeline.to_json().to_string()))
 }
 
-/// Who answers, and what they say.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswerBody {
@@ -181,12 +180,11 @@ struct AnswerBody {
     note: Option<String>,
 }
 
-async fn answer_search(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+async fn answer_search(context: Arc<Context>, request: OwnRequest) -> Result<OwnReply, Problem> {
     let AnswerBody { by, note } = body(&request)?;
-    finish(&desk, &request, Ending::Answered { by, attempt: None, note }).await
+    finish(&context, &request, Ending::Answered { by, attempt: None, note }).await
 }
 
-/// Who calls off, and why.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CancelBody {
@@ -194,23 +192,27 @@ struct CancelBody {
     reason: Option<String>,
 }
 
-async fn cancel_search(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+async fn cancel_search(context: Arc<Context>, request: OwnRequest) -> Result<OwnReply, Problem> {
     let CancelBody { by, reason } = body(&request)?;
-    finish(&desk, &request, Ending::Canceled { by, reason }).await
+    finish(&context, &request, Ending::Canceled { by, reason }).await
 }
 
-async fn finish(desk: &Desk, request: &OwnRequest, ending: Ending) -> Result<OwnReply, Problem> {
-    let ended = end(&request.db, request.value(0), &ending, desk.service.now_ms()).await;
+async fn finish(
+    context: &Context,
+    request: &OwnRequest,
+    ending: Ending,
+) -> Result<OwnReply, Problem> {
+    let ended = end(&request.db, request.value(0), &ending, context.service.now_ms()).await;
     let ended = ended.map_err(|error| problem(error, request.value(0)))?;
     Ok(OwnReply::new(ended.to_json()))
 }
 
-async fn watch_search(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+async fn watch_search(context: Arc<Context>, request: OwnRequest) -> Result<OwnReply, Problem> {
     let found = read::<Search>(&request.db, "search", request.value(0)).await?;
     let (search, _) = found.ok_or_else(|| no_search(request.value(0)))?;
-    let link = link::make(&desk.service, &request.db, (&search, None)).await;
+    let link = link::create(&context.service, &request.db, (&search, None)).await;
     let url = match link {
-        Ok(token) => desk.service.address(&format!("/watch/{token}")),
+        Ok(token) => context.service.address(&format!("/watch/{token}")),
         Err(failure) => Err(failure),
     };
     let url =
@@ -218,7 +220,7 @@ async fn watch_search(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, 
     Ok(OwnReply::new(serde_json::json!({ "url": url }).to_string()))
 }
 
-/// The page behind a link. A link that only shows has no button, wherever it is opened.
+/// The page behind a link. A link to watch shows no button under any path.
 async fn show(request: OwnRequest, button: Button) -> Result<OwnReply, Problem> {
     let Some((link, db)) = link::find(&request.db, request.value(0)).await? else {
         return Ok(no_link());
@@ -230,26 +232,26 @@ async fn show(request: OwnRequest, button: Button) -> Result<OwnReply, Problem> 
     }
 }
 
-async fn answer(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
+async fn answer(context: Arc<Context>, request: OwnRequest) -> Result<OwnReply, Problem> {
     let found = link::find(&request.db, request.value(0)).await?;
     let Some((Link { search, attempt: Some(attempt), .. }, db)) = found else {
         return Ok(no_link());
     };
     let ending = Ending::Answered { by: "link".to_owned(), attempt: Some(attempt), note: None };
-    let (status, said) = match end(&db, &search, &ending, desk.service.now_ms()).await {
+    let (status, notice) = match end(&db, &search, &ending, context.service.now_ms()).await {
         Ok(_) => (200, "Thank you. Nobody else will be contacted.".to_owned()),
         Err(NotEnded::Gone) => return Ok(no_link()),
         Err(error @ NotEnded::Already(_)) => (409, late(&error)),
         Err(NotEnded::Failed(error)) => return Err(error.into()),
     };
     let timeline = Timeline::read(&db, &search).await?;
-    let page = timeline.map_or_else(no_link, |t| page::search(&t, Button::None, Some(&said)));
+    let page = timeline.map_or_else(no_link, |t| page::search(&t, Button::None, Some(&notice)));
     Ok(OwnReply { status, ..page })
 }
 
-async fn reply(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem> {
-    if let Some(secret) = &desk.provider_secret {
-        let now_secs = desk.service.clock.now().0 / 1000;
+async fn reply(context: Arc<Context>, request: OwnRequest) -> Result<OwnReply, Problem> {
+    if let Some(secret) = &context.provider_secret {
+        let now_secs = context.service.clock.now().0 / 1000;
         let checked = secret.check(|name| request.header(name), now_secs, &request.body);
         checked.map_err(|detail| Problem::new(Kind::Unauthorized, detail))?;
     }
@@ -262,8 +264,8 @@ async fn reply(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem
     let answered = reply.answer().map_err(|detail| Problem::new(Kind::Invalid, detail))?;
     let by = answered.by.to_owned();
     let ending = Ending::Answered { by, attempt: Some(attempt), note: Some(answered.note) };
-    let ended = end(&db, &search, &ending, desk.service.now_ms()).await;
-    // Whoever replies is told no more than what became of it.
+    let ended = end(&db, &search, &ending, context.service.now_ms()).await;
+    // The provider learns nothing else about the search.
     ended.map_err(|error| match error {
         NotEnded::Gone => unknown(),
         other => problem(other, &search),
@@ -271,12 +273,13 @@ async fn reply(desk: Arc<Desk>, request: OwnRequest) -> Result<OwnReply, Problem
     Ok(OwnReply::new(r#"{"status":"successful"}"#))
 }
 
-/// The body as JSON. A page of another site can make a browser send a form, but not JSON.
+/// Parses the body as JSON. Requires the content type, because pages of other sites can make a browser
+/// send a form, but not JSON.
 pub(crate) fn body<T: DeserializeOwned>(request: &OwnRequest) -> Result<T, Problem> {
     let media_type = request.header("content-type").unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
-        let detail = "Send JSON, and say so: `Content-Type: application/json`.";
+        let detail = "Send JSON with `Content-Type: application/json`.";
         return Err(Problem::new(Kind::BadMediaType, detail));
     }
     serde_json::from_slice(&request.body)
@@ -304,6 +307,6 @@ fn no_search(id: &str) -> Problem {
 }
 
 fn no_link() -> OwnReply {
-    let page = page::saying("Link not found. It has expired, or part of it is missing.");
+    let page = page::notice("Link not found. It has expired, or part of it is missing.");
     OwnReply { status: 404, ..page }
 }

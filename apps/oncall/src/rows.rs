@@ -1,25 +1,25 @@
-//! The entities of the model as types, as far as the hunt needs them.
+//! The entities of the model as types, with the fields that the hunt needs.
 
 use keyloom::{Db, Error, Record, Value};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// What has become of a search.
+/// The status of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// The hunt is on.
+    /// The hunt is running.
     Active,
     /// Somebody answered.
     Successful,
-    /// Nobody did.
+    /// Nobody answered.
     Failed,
-    /// Somebody called it off.
+    /// Somebody canceled it.
     Canceled,
 }
 
 impl Status {
-    /// As the model has it.
+    /// The value in the model.
     pub fn word(self) -> &'static str {
         match self {
             Status::Active => "active",
@@ -69,7 +69,7 @@ pub(crate) struct Method {
     pub(crate) position: i64,
 }
 
-/// A message to somebody.
+/// A message to a contact.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Attempt {
     pub(crate) id: String,
@@ -82,7 +82,7 @@ pub(crate) struct Attempt {
     pub(crate) delivered: Option<i64>,
 }
 
-/// What has become of a message.
+/// The status of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AttemptStatus {
@@ -91,22 +91,22 @@ pub(crate) enum AttemptStatus {
     Dropped,
 }
 
-/// The ways to reach somebody.
+/// The channels of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A phone call, by the provider.
+    /// A phone call through the provider.
     Call,
-    /// A text message, by the provider.
+    /// A text message through the provider.
     Text,
-    /// A mail.
+    /// An email.
     Email,
-    /// A request to a server of the contact's.
+    /// An HTTP request to a server of the contact.
     Webhook,
 }
 
 impl Kind {
-    /// As the model has it.
+    /// The value in the model.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Call => "call",
@@ -117,7 +117,7 @@ impl Kind {
     }
 }
 
-/// Reads one entity as a type, with its record; none if it is not there.
+/// Reads an entity as a type, with its record; none if it does not exist.
 pub(crate) async fn read<T: DeserializeOwned>(
     db: &Db,
     entity: &str,
@@ -130,7 +130,7 @@ pub(crate) async fn read<T: DeserializeOwned>(
     }
 }
 
-/// A field that is text.
+/// A text field; empty if absent.
 pub(crate) fn text<'r>(record: &'r Record, field: &str) -> &'r str {
     record.get(field).and_then(Value::as_s).unwrap_or_default()
 }

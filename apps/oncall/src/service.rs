@@ -1,70 +1,37 @@
-//! What the parts of the service share, and what runs its jobs.
+//! What the parts of the service share.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use keyloom::events::{Failure, Handlers, Retry};
+use keyloom::events::Failure;
 use keyloom::{Clock, Entropy};
 
-use crate::carry::Carry;
-use crate::deliver::deliver;
-use crate::steps::{DELIVER, STEP, begin, step};
+use crate::transport::Transport;
 
-/// What is kept.
+/// The model.
 pub const MODEL: &str = include_str!("../model.toml");
 
 /// What the parts of the service share.
 #[derive(Debug)]
 pub struct Service {
-    /// What time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// What secrets are made from.
+    /// The source of secrets.
     pub entropy: Arc<dyn Entropy>,
-    /// What brings messages to people.
-    pub carry: Arc<dyn Carry>,
-    /// Where people reach this service, known when it listens: `https://oncall.example`.
+    /// Sends messages.
+    pub transport: Arc<dyn Transport>,
+    /// The public URL, such as `https://oncall.example`; set once the service listens.
     pub url: Arc<OnceLock<String>>,
 }
 
-/// Steps are tried for ever: nothing else would end a hunt whose step is given up.
-const STEPS: Retry = Retry {
-    attempts_max: u32::MAX,
-    first: Duration::from_secs(1),
-    longest: Duration::from_secs(30),
-    lease: Duration::from_secs(30),
-};
-
-/// Deliveries are tried for three hours; a search that ends before ends them too.
-const DELIVERIES: Retry = Retry {
-    attempts_max: 200,
-    first: Duration::from_secs(2),
-    longest: Duration::from_secs(60),
-    lease: Duration::from_secs(60),
-};
-
 impl Service {
-    /// What begins hunts, runs their steps and delivers their messages.
-    pub fn handlers(self: &Arc<Service>) -> Handlers {
-        let (stepping, delivering) = (self.clone(), self.clone());
-        Handlers::new()
-            .event_with("hunt", begin)
-            .job(STEP, move |job, db| step(job, db, stepping.now_ms()))
-            .job(DELIVER, move |job, db| {
-                let service = delivering.clone();
-                async move { deliver(&service, job, db).await }
-            })
-            .retry("hunt", STEPS)
-            .retry(STEP, STEPS)
-            .retry(DELIVER, DELIVERIES)
-    }
-
     pub(crate) fn now_ms(&self) -> i64 {
         i64::try_from(self.clock.now().0).unwrap_or(i64::MAX)
     }
 
-    /// The address of one of its pages.
+    /// The URL of a page.
     pub(crate) fn address(&self, path: &str) -> Result<String, Failure> {
-        let url = self.url.get().ok_or_else(|| Failure::new("It is not served yet."))?;
+        let url =
+            self.url.get().ok_or_else(|| Failure::new("The service is not listening yet."))?;
         Ok(format!("{}{path}", url.trim_end_matches('/')))
     }
 }

@@ -1,55 +1,26 @@
-//! The steps of hunts: jobs that read where a hunt is, ask the state machine, and write what it
-//! says in one transaction, under the version of the search that was read.
+//! The steps of hunts: jobs that read the state of a hunt, ask the state machine for the next move, and
+//! write it in one transaction, on condition that the search has the version that was read.
 //!
-//! Every step counts `step` of its search up and schedules the one after it. So a step that is run
-//! again, or comes late, finds another number and does nothing; and of a step, an answer and a
-//! cancellation at the same moment exactly one changes the search.
+//! Every step increments `step` of its search and schedules the next one. A step that is repeated or late
+//! finds another number and does nothing; and of a concurrent step, answer and cancellation exactly one
+//! changes the search.
 
 use keyloom::events::{Effects, Event, Failure, Job};
 use keyloom::{Change, Db, Error, Number, Record, Value};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::deliver::has_met_receiver;
-use crate::hunt::{self, Leg, Messages, Move, Place, Stage};
+use crate::hunt::{self, Leg, Messages, MethodKey, Move, Stage};
+use crate::jobs::{
+    DELIVER, Delivery, Payload, Step, attempt_id, delivery_id, reached_receiver, step_id, step_job,
+};
 use crate::rows::{Attempt, AttemptStatus, Method, Search, Status, read, text};
 
-/// The kind of jobs that are steps.
-pub(crate) const STEP: &str = "step";
-/// The kind of jobs that deliver.
-pub(crate) const DELIVER: &str = "deliver";
-/// As many methods of a contact as are looked at.
+/// The methods of a contact that are read.
 const METHODS_MAX: u32 = 1000;
-/// Nobody answers faster, and a message takes a moment to go out.
+/// Nobody answers faster, and a message takes a moment to send.
 const PATIENCE_MS_MIN: i64 = 500;
 
-/// What the job of a step carries.
-#[derive(Debug, Serialize, Deserialize)]
-struct Step {
-    search: String,
-    number: i64,
-    leg: Leg,
-}
-
-/// What the job of a delivery carries.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Errand {
-    pub(crate) search: String,
-    pub(crate) attempt: String,
-}
-
-/// What a job of ours carries.
-#[derive(Deserialize)]
-pub(crate) struct Carrying<T> {
-    pub(crate) payload: T,
-}
-
-/// The id of the job that delivers an attempt.
-pub(crate) fn delivery_id(attempt: &str) -> String {
-    format!("{DELIVER}.{attempt}")
-}
-
-/// A search was opened: its hunt begins. A repetition of the event does nothing.
+/// Starts the hunt of a new search. A repeated event does nothing.
 pub(crate) async fn begin(event: Event, db: Db) -> Result<Effects, Failure> {
     let Some(search) = event.new else { return Ok(Effects::new()) };
     let search: Search = search.to()?;
@@ -64,51 +35,56 @@ pub(crate) async fn begin(event: Event, db: Db) -> Result<Effects, Failure> {
     }
 }
 
-/// One step of a hunt.
+/// Runs one step of a hunt.
 pub(crate) async fn step(job: Record, db: Db, now_ms: i64) -> Result<Effects, Failure> {
-    let Carrying { payload: step } = job.to::<Carrying<Step>>()?;
+    let Payload { payload: step } = job.to::<Payload<Step>>()?;
     let Some((search, _)) = read::<Search>(&db, "search", &step.search).await? else {
-        return Ok(Effects::new().result("The search is gone."));
+        return Ok(Effects::new().result("The search was deleted."));
     };
     if search.status != Status::Active || search.step != step.number {
-        return Ok(Effects::new().result("The search has gone on without this step."));
+        return Ok(Effects::new().result("The step was superseded."));
     }
-    let (ground, decided) = decide(&db, &search, &step.leg, now_ms).await?;
-    effects(&search, &ground, (step.leg, decided), now_ms)
+    let (situation, decided) = decide(&db, &search, &step.leg, now_ms).await?;
+    effects(&search, &situation, (step.leg, decided), now_ms)
 }
 
-/// The next move of a hunt at a time, by what the store says now.
-async fn decide(db: &Db, search: &Search, leg: &Leg, now_ms: i64) -> Result<(Ground, Move), Error> {
-    let mut ground = Ground::read(db, search, leg.stage).await?;
+/// The next move of a hunt at `now_ms`, by the current data.
+async fn decide(
+    db: &Db,
+    search: &Search,
+    leg: &Leg,
+    now_ms: i64,
+) -> Result<(Situation, Move), Error> {
+    let mut situation = Situation::read(db, search, leg.stage).await?;
     loop {
-        let decided = hunt::next(leg, &ground.stage, now_ms);
+        let decided = hunt::next(leg, &situation.stage, now_ms);
         if let Move::Use { methods, .. } = &decided
-            && ground.mark_used(db, (search, leg.stage), methods).await?
+            && situation.mark_used(db, (search, leg.stage), methods).await?
         {
             continue;
         }
-        return Ok((ground, decided));
+        return Ok((situation, decided));
     }
 }
 
-/// What a hunt does next, unless somebody ends the search first.
+/// The next move of a hunt, unless the search ends first.
 #[derive(Debug)]
 pub(crate) struct Upcoming {
     pub(crate) time_ms: i64,
     pub(crate) what: Planned,
 }
 
-/// A move that is planned.
+/// A planned move.
 #[derive(Debug)]
 pub(crate) enum Planned {
     /// Messages to the contact of the current stage.
     Messages {
-        /// Their name.
+        /// The name of the contact.
         name: String,
-        /// How they are reached.
+        /// The methods that will be used.
         methods: Vec<Method>,
     },
-    /// The next contact has its turn.
+    /// Escalation to the next contact.
     Escalation,
     /// The search fails.
     Failure,
@@ -122,21 +98,21 @@ pub(crate) async fn upcoming(db: &Db, search: &Search) -> Result<Option<Upcoming
     }
     let job = db.get("job", &step_id(&search.id, search.step)).await?;
     let Some(job) = job.filter(|job| text(job, "status") == "waiting") else { return Ok(None) };
-    let Carrying { payload: step } = job.to::<Carrying<Step>>()?;
+    let Payload { payload: step } = job.to::<Payload<Step>>()?;
     let due = job.get("due").and_then(Value::as_n).and_then(Number::to_i64);
     let mut time_ms = due.unwrap_or_default();
-    let (mut ground, mut decided) = decide(db, search, &step.leg, time_ms).await?;
-    // A wait that was made longer ends later than the step is due.
+    let (mut situation, mut decided) = decide(db, search, &step.leg, time_ms).await?;
+    // A wait that was extended ends after the step is due.
     if let Move::Wait { until_ms } = decided {
         time_ms = until_ms;
-        (ground, decided) = decide(db, search, &step.leg, time_ms).await?;
+        (situation, decided) = decide(db, search, &step.leg, time_ms).await?;
     }
     let what = match decided {
         Move::Wait { .. } => return Ok(None),
         Move::Use { methods, .. } => {
-            let is_used = |method: &Method| methods.iter().any(|place| place.method == method.id);
-            let methods = ground.methods.into_iter().filter(is_used).collect();
-            Planned::Messages { name: ground.name, methods }
+            let is_used = |method: &Method| methods.iter().any(|key| key.method == method.id);
+            let methods = situation.methods.into_iter().filter(is_used).collect();
+            Planned::Messages { name: situation.name, methods }
         }
         Move::Escalate { .. } => Planned::Escalation,
         Move::Fail => Planned::Failure,
@@ -144,44 +120,44 @@ pub(crate) async fn upcoming(db: &Db, search: &Search) -> Result<Option<Upcoming
     Ok(Some(Upcoming { time_ms, what }))
 }
 
-/// What a step goes by, beside the search: whom the hunt is at, and how they are reached.
-struct Ground {
+/// What a step decides by, beside the search: the current contact and its methods.
+struct Situation {
     name: String,
     methods: Vec<Method>,
     stage: Stage,
 }
 
-impl Ground {
-    async fn read(db: &Db, search: &Search, stage: u32) -> Result<Ground, Error> {
-        let family = match search.contact_at(stage) {
+impl Situation {
+    async fn read(db: &Db, search: &Search, stage: u32) -> Result<Situation, Error> {
+        let contact = match search.contact_at(stage) {
             Some(contact) => contact_with_methods(db, contact).await?,
             None => None,
         };
-        let (name, methods) = family.unwrap_or_default();
+        let (name, methods) = contact.unwrap_or_default();
         let messages = messages(db, &search.id, stage).await?;
         let stage = Stage {
             messages,
-            methods: methods.iter().map(as_hunted).collect(),
+            methods: methods.iter().map(hunt_method).collect(),
             patience_ms: search.patience_seconds.saturating_mul(1000).max(PATIENCE_MS_MIN),
             is_last: search.contact_at(stage.saturating_add(1)).is_none(),
         };
-        Ok(Ground { name, methods, stage })
+        Ok(Situation { name, methods, stage })
     }
 
-    /// Whether some of the methods were used before in this stage; they are marked then.
+    /// Marks those of the methods that were used before in this stage; whether there are any.
     async fn mark_used(
         &mut self,
         db: &Db,
         (search, stage): (&Search, u32),
-        places: &[Place],
+        keys: &[MethodKey],
     ) -> Result<bool, Error> {
         let mut is_any = false;
-        for place in places {
-            let id = attempt_id(&search.id, stage, &place.method);
+        for key in keys {
+            let id = attempt_id(&search.id, stage, &key.method);
             if db.get("attempt", &id).await?.is_some() {
                 is_any = true;
                 let mut methods = self.stage.methods.iter_mut();
-                if let Some(used) = methods.find(|method| method.place == *place) {
+                if let Some(used) = methods.find(|method| method.key == *key) {
                     used.is_used = true;
                 }
             }
@@ -190,7 +166,7 @@ impl Ground {
     }
 }
 
-/// What has become of the messages of a stage.
+/// The delivery state of the messages of a stage.
 async fn messages(db: &Db, search: &str, stage: u32) -> Result<Messages, Error> {
     let list =
         db.list("attempt", "by_search").by("search", search).equal("stage", i64::from(stage));
@@ -209,20 +185,20 @@ async fn messages(db: &Db, search: &str, stage: u32) -> Result<Messages, Error> 
     Ok(Messages::Tried { last_ms })
 }
 
-/// Whether a receiver had its chance to take a message and did not. One of which nothing is known is
-/// being delivered, or its process was killed before that was written down; one that could not be
-/// sent for reasons of ours is tried again.
+/// Whether the receiver of an undelivered message has failed to accept it. Without a recorded error it is
+/// being delivered, or its process was killed before it could record one. A message that the service
+/// itself could not send is retried.
 async fn is_tried(db: &Db, attempt: &str) -> Result<bool, Error> {
     let job = db.get("job", &delivery_id(attempt)).await?;
     Ok(job
-        .is_none_or(|job| has_met_receiver(text(&job, "error")) || has_ended(text(&job, "status"))))
+        .is_none_or(|job| reached_receiver(text(&job, "error")) || has_ended(text(&job, "status"))))
 }
 
 fn has_ended(status: &str) -> bool {
     ["done", "failed", "canceled"].contains(&status)
 }
 
-/// None if there is no such contact, or what is named is none.
+/// None if the contact does not exist, or its id is invalid.
 async fn contact_with_methods(
     db: &Db,
     contact: &str,
@@ -236,19 +212,19 @@ async fn contact_with_methods(
     Ok(Some((text(&family.parent, "name").to_owned(), methods?)))
 }
 
-fn as_hunted(method: &Method) -> hunt::Method {
+fn hunt_method(method: &Method) -> hunt::Method {
     hunt::Method {
-        place: Place { position: method.position, method: method.id.clone() },
+        key: MethodKey { position: method.position, method: method.id.clone() },
         wait_ms: method.wait_seconds.saturating_mul(1000),
         is_enabled: method.enabled,
         is_used: false,
     }
 }
 
-/// What is written for a move: the search, attempts with their deliveries, and the next step.
+/// The writes of a move: the search, attempts with their deliveries, and the next step.
 fn effects(
     search: &Search,
-    ground: &Ground,
+    situation: &Situation,
     (leg, decided): (Leg, Move),
     now_ms: i64,
 ) -> Result<Effects, Failure> {
@@ -257,14 +233,14 @@ fn effects(
         Move::Wait { until_ms } => (json!({}), Some((leg, until_ms))),
         Move::Use { methods, next } => {
             used = methods;
-            // As if they were delivered at once: the next step finds out.
+            // Assumes immediate delivery; the next step checks.
             let sent =
-                Stage { messages: Messages::Tried { last_ms: now_ms }, ..ground.stage.clone() };
-            let look_ms = match hunt::next(&next, &sent, now_ms) {
+                Stage { messages: Messages::Tried { last_ms: now_ms }, ..situation.stage.clone() };
+            let due_ms = match hunt::next(&next, &sent, now_ms) {
                 Move::Wait { until_ms } => until_ms,
                 Move::Use { .. } | Move::Escalate { .. } | Move::Fail => now_ms,
             };
-            (json!({}), Some((next, look_ms)))
+            (json!({}), Some((next, due_ms)))
         }
         Move::Escalate { next } => {
             let escalated = [&search.escalated[..], &[now_ms]].concat();
@@ -280,13 +256,14 @@ fn effects(
     patch["step"] = json!(number);
     let change = Change::update("search", &search.id, &patch)?.expecting(&search.version);
     let mut effects = Effects::new().change(change);
-    for method in ground.methods.iter().filter(|method| used.iter().any(|u| u.method == method.id))
+    for method in
+        situation.methods.iter().filter(|method| used.iter().any(|u| u.method == method.id))
     {
-        let attempt = attempt(search, ground, (stage, method), now_ms);
+        let attempt = attempt(search, situation, (stage, method), now_ms);
         let id = attempt_id(&search.id, stage, &method.id);
-        let errand = Errand { search: search.id.clone(), attempt: id.clone() };
-        let delivery = Job::new(DELIVER).id(delivery_id(&id)).payload(&errand)?;
-        effects = effects.change(Change::create("attempt", &attempt)?).schedule(delivery);
+        let delivery = Delivery { search: search.id.clone(), attempt: id.clone() };
+        let job = Job::new(DELIVER).id(delivery_id(&id)).payload(&delivery)?;
+        effects = effects.change(Change::create("attempt", &attempt)?).schedule(job);
     }
     if let Some((leg, due_ms)) = onward {
         effects = effects.schedule(step_job(&search.id, number, leg)?.at_ms(due_ms));
@@ -296,7 +273,7 @@ fn effects(
 
 fn attempt(
     search: &Search,
-    ground: &Ground,
+    situation: &Situation,
     (stage, method): (u32, &Method),
     now_ms: i64,
 ) -> serde_json::Value {
@@ -305,25 +282,11 @@ fn attempt(
         "search": search.id,
         "stage": stage,
         "contact": search.contact_at(stage).unwrap_or_default(),
-        "name": ground.name,
+        "name": situation.name,
         "method": method.id,
         "kind": method.kind.word(),
         "destination": method.destination,
         "position": method.position,
         "created": now_ms,
     })
-}
-
-/// One for each method in each stage of a search.
-pub(crate) fn attempt_id(search: &str, stage: u32, method: &str) -> String {
-    format!("{search}.{stage}.{method}")
-}
-
-fn step_id(search: &str, number: i64) -> String {
-    format!("{STEP}.{search}.{number}")
-}
-
-fn step_job(search: &str, number: i64, leg: Leg) -> Result<Job, Error> {
-    let step = Step { search: search.to_owned(), number, leg };
-    Job::new(STEP).id(step_id(search, number)).payload(&step)
 }

@@ -1,4 +1,4 @@
-//! The sentences of a timeline: what happened in a search, how it ended, what comes next.
+//! The sentences of a timeline: its events, its end, its next move.
 
 use keyloom::Value;
 use serde_json::{Value as Json, json};
@@ -8,7 +8,7 @@ use crate::steps::{Planned, Upcoming};
 use crate::time::time_text;
 use crate::timeline::{Sending, State, Timeline};
 
-/// Something that happened.
+/// An event of a timeline.
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) time_ms: i64,
@@ -16,14 +16,14 @@ pub(crate) struct Event {
     pub(crate) text: String,
 }
 
-/// What kind of thing happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// The search began.
+    /// The search was opened.
     Opened,
-    /// A message was sent, or is to be.
+    /// A message was sent, or will be.
     Message(Kind, State),
-    /// The next contact had its turn.
+    /// The search went on to the next contact.
     Escalated,
     /// The search ended.
     Ended,
@@ -47,7 +47,7 @@ impl Event {
 }
 
 impl Timeline {
-    /// What happened, in order.
+    /// The events, in order.
     pub(crate) fn events(&self) -> Vec<Event> {
         let opened = format!("Search for {} opened.", named(self.name(0)));
         let (time_ms, what) = (self.search.created, What::Opened);
@@ -58,7 +58,7 @@ impl Timeline {
             events.push(Event { time_ms: *time_ms, what: What::Escalated, text });
         }
         events.extend(self.sendings.iter().map(Sending::event));
-        // What happened in the same millisecond stays in the order above.
+        // The sort is stable: events of one millisecond stay in the order above.
         events.sort_by_key(|event| event.time_ms);
         if let Some(time_ms) = self.search.ended {
             events.push(Event { time_ms, what: What::Ended, text: self.end() });
@@ -66,7 +66,7 @@ impl Timeline {
         events
     }
 
-    /// What comes next.
+    /// Describes the next move.
     pub(crate) fn plan(&self, next: &Upcoming) -> String {
         match &next.what {
             Planned::Messages { name, methods } => {
@@ -83,14 +83,14 @@ impl Timeline {
         }
     }
 
-    /// How it ended.
+    /// Describes the end.
     fn end(&self) -> String {
         let word = |name| match self.record.get("resolution") {
             Some(Value::M(resolution)) => resolution.get(name).and_then(Value::as_s),
             _ => None,
         };
         let by = word("by").unwrap_or("somebody");
-        let quoted = |said: Option<&str>| said.map(|said| format!(" “{said}”")).unwrap_or_default();
+        let quoted = |text: Option<&str>| text.map(|text| format!(" “{text}”")).unwrap_or_default();
         match self.search.status {
             Status::Active => "The search is active.".to_owned(),
             Status::Failed => "Nobody answered. The search failed.".to_owned(),
@@ -107,7 +107,7 @@ impl Timeline {
 }
 
 impl Sending {
-    /// What became of a message; the time is that of its delivery as soon as there is one.
+    /// The event of a message, at the time of its delivery once it is delivered.
     fn event(&self) -> Event {
         let attempt = &self.attempt;
         let what = format!("{} to {}", attempt.kind.word(), named(&attempt.name));
@@ -127,7 +127,7 @@ impl Sending {
         Event { time_ms, what: What::Message(attempt.kind, self.state), text }
     }
 
-    /// That this message was answered, and how.
+    /// Describes the answer to this message.
     fn answer(&self, by: &str, note: Option<&str>) -> String {
         let name = capitalized(&named(&self.attempt.name));
         match (by, self.attempt.kind, note) {
@@ -143,12 +143,12 @@ impl Sending {
     }
 }
 
-/// Somebody who was deleted, or never was there, has no name.
+/// A name, or a substitute for a contact that does not exist.
 fn named(name: &str) -> String {
     if name.is_empty() { "a missing contact".to_owned() } else { name.to_owned() }
 }
 
-/// The first letter as a capital one.
+/// Capitalizes the first letter.
 pub(crate) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {

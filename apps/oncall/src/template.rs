@@ -1,9 +1,9 @@
-//! Texts with gaps: `{service} has {error.code}` is filled from what a search is about. A text that
-//! was written wrong is still sent: what cannot be filled stays as it is.
+//! Message templates: `{service} has {error.code}` is filled from the subject of a search. An invalid
+//! template is still sent; placeholders without a value stay as they are.
 
 use keyloom::Value;
 
-/// Fills the gaps of a text. `{{` is a brace.
+/// Fills the placeholders of a template. `{{` is a literal brace.
 pub(crate) fn fill(template: &str, subject: Option<&Value>) -> String {
     let mut filled = String::new();
     let mut rest = template;
@@ -26,7 +26,7 @@ pub(crate) fn fill(template: &str, subject: Option<&Value>) -> String {
     filled + rest
 }
 
-/// Everything that a search is about, a line for each, for whoever wrote no text.
+/// The subject of a search, one line per member, for searches without a template.
 pub(crate) fn lines(subject: Option<&Value>) -> String {
     match subject {
         None | Some(Value::Null) => "You are needed.".to_owned(),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_filled_and_what_is_unknown_stays() {
+    fn placeholders_are_filled_and_unknown_ones_stay() {
         let subject = subject();
         for (template, expected) in [
             ("{service} has {code}", "checkout has 500"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_search_is_about_is_a_text_by_itself() {
+    fn a_subject_without_a_template_becomes_lines() {
         assert_eq!(lines(None), "You are needed.");
         let text = lines(Some(&subject()));
         assert!(text.contains("service: checkout") && text.contains("code: 500"), "{text}");

@@ -1,5 +1,4 @@
-//! Times in the forms that people read. All of them are UTC: a page without scripts cannot know the
-//! reader's time zone.
+//! Time formats. All are UTC: a page without scripts cannot know the reader's time zone.
 
 use keyloom::Value;
 use keyloom_model::FieldType;
@@ -7,8 +6,8 @@ use time::OffsetDateTime;
 
 /// RFC 3339, as the model writes times: `2026-01-05T10:00:00.123Z`.
 pub(crate) fn time_text(time_ms: i64) -> String {
-    let shown = FieldType::Time.show(&Value::from(time_ms));
-    shown.as_s().unwrap_or_default().to_owned()
+    let text = FieldType::Time.show(&Value::from(time_ms));
+    text.as_s().unwrap_or_default().to_owned()
 }
 
 /// `5 Jan 2026`.
@@ -34,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_has_one_form_for_each_reader() {
+    fn times_have_three_formats() {
         let time_ms = 1_767_607_200_123;
         assert_eq!(time_text(time_ms), "2026-01-05T10:00:00.123Z");
         assert_eq!(date_text(time_ms), "5 Jan 2026");

@@ -1,51 +1,51 @@
-//! What has become of a search, for people to read: its status, its messages, what has happened in
-//! order and what comes next. `story.rs` has the sentences. Reads only.
+//! The timeline of a search: status, messages, events in order, and the next move. `story.rs` has the
+//! sentences. Read-only.
 
 use keyloom::{Db, Error, Number, Record, Value};
 use serde_json::{Value as Json, json};
 
-use crate::message::said;
+use crate::jobs::delivery_id;
+use crate::message::message_text;
 use crate::rows::{Attempt, AttemptStatus, Search, read, text};
-use crate::steps::{Upcoming, delivery_id, upcoming};
+use crate::steps::{Upcoming, upcoming};
 use crate::time::time_text;
 
-/// How many messages a timeline has at most.
+/// The maximum number of messages in a timeline.
 const ATTEMPTS_MAX: u32 = 500;
 
-/// A search with everything there is to tell of it.
+/// A search with its messages and next move.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     pub(crate) search: Search,
     pub(crate) record: Record,
-    /// The names of the contacts, in the order in which they have their turn.
+    /// The names of the contacts, in order of escalation.
     pub(crate) names: Vec<String>,
     pub(crate) sendings: Vec<Sending>,
     pub(crate) next: Option<Upcoming>,
 }
 
-/// A message, and how its delivery goes.
+/// A message with the state of its delivery.
 #[derive(Debug)]
 pub(crate) struct Sending {
     pub(crate) attempt: Attempt,
     pub(crate) state: State,
-    /// How often delivery was tried, and the last error. Unknown once it is over.
+    /// The number of delivery attempts; like the last error, unknown once delivery has ended.
     pub(crate) tries: i64,
     pub(crate) error: Option<String>,
     pub(crate) is_answered: bool,
 }
 
-/// How the delivery of a message goes.
+/// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It is about to be sent.
+    /// Not sent yet.
     Waiting,
-    /// It failed, and is tried again.
+    /// Failed, will be retried.
     Retrying,
-    /// It has arrived.
     Delivered,
-    /// It is not tried any more: a dead letter.
+    /// Failed permanently: a dead letter.
     Failed,
-    /// It was not sent, because the search had ended.
+    /// Not sent, because the search had ended.
     Dropped,
 }
 
@@ -62,7 +62,7 @@ impl State {
 }
 
 impl Timeline {
-    /// Reads it; none if there is no such search.
+    /// Reads the timeline; none if the search does not exist.
     pub(crate) async fn read(db: &Db, search: &str) -> Result<Option<Timeline>, Error> {
         let Some((search, record)) = read::<Search>(db, "search", search).await? else {
             return Ok(None);
@@ -82,8 +82,8 @@ impl Timeline {
     }
 
     /// The text of its messages.
-    pub(crate) fn said(&self) -> String {
-        said(&self.search, self.record.get("subject"))
+    pub(crate) fn message_text(&self) -> String {
+        message_text(&self.search, self.record.get("subject"))
     }
 
     /// The name of the contact of a stage.
@@ -101,7 +101,7 @@ impl Timeline {
         json!({
             "search": self.search.id,
             "status": self.search.status.word(),
-            "message": self.said(),
+            "message": self.message_text(),
             "created": time_text(self.search.created),
             "ended": time(self.search.ended),
             "stage": self.search.stage,
@@ -114,7 +114,7 @@ impl Timeline {
     }
 }
 
-/// The name of a contact; empty if it is gone, or was never there.
+/// The name of a contact; empty if it does not exist.
 async fn name(db: &Db, contact: &str) -> Result<String, Error> {
     match db.get("contact", contact).await {
         Ok(found) => Ok(found.as_ref().map_or("", |found| text(found, "name")).to_owned()),

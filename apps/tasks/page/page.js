@@ -1,4 +1,4 @@
-// Tasks by their tags: every chip narrows the list, and every count says what would be left.
+// Tasks by tags: every chip narrows the list, and every count is the number of tasks that would remain.
 
 import { ask, attempt, count, make, path, tell, visit } from "/api.js";
 
@@ -6,19 +6,19 @@ const KEYS_SHOWN = 8;
 const VALUES_SHOWN = 8;
 const PAGE = 20;
 
-/** What the address asks for. */
+/** The parameters of the address. */
 function asked() {
   const query = new URLSearchParams(location.search);
   return { tag: query.getAll("tag"), cursor: query.get("cursor") };
 }
 
-/** `key:value` as the server reads it: signs that mean something are told apart by a backslash. */
+/** `key:value` in the syntax of the server, with special characters escaped. */
 function tagText(key, value) {
   const plain = (text) => text.replace(/[\\!:|*,]/g, "\\$&");
   return `${plain(key)}:${plain(value)}`;
 }
 
-/** For people: without the backslashes. */
+/** Removes the backslashes, for display. */
 function shown(tag) {
   return tag.replace(/\\(.)/g, "$1");
 }
@@ -43,7 +43,7 @@ function chip(label, tag, tags) {
   );
 }
 
-/** Shows the list again; with `attempt`, a problem that is shown stays. */
+/** Refreshes the list; with `attempt`, an error that is shown stays. */
 async function refresh(run = tell) {
   await run(async () => {
     const { tag, cursor } = asked();
@@ -72,7 +72,7 @@ function turn(id, cursor, tag) {
   };
 }
 
-/** The values of each key, and how many of the tasks that are listed have them. */
+/** The values of each key, with the number of listed tasks that have them. */
 async function refreshKeys(tag) {
   const prefix = document.getElementById("prefix").value.trim();
   const keys = await ask("GET", path("/tasks/tags", { tag, limit: KEYS_SHOWN }));
@@ -128,7 +128,7 @@ function parseTags(text) {
   );
 }
 
-/** Changes a task, if nobody else did meanwhile. */
+/** Updates a task, unless it has changed meanwhile. */
 async function change(task, patch) {
   await tell(() => ask("PATCH", `/tasks/${task.id}`, patch, { "If-Match": `"${task.version}"` }));
   await refresh(attempt);

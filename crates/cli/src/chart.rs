@@ -1,7 +1,7 @@
-//! `keyloom chart`: what a model compiles to: entities, access patterns with their keys and their
-//! cost, and the table with some rows in it.
+//! `keyloom chart`: what a model compiles to: entities, access patterns with keys and costs, and the
+//! table with sample rows.
 //!
-//! `sheet` says what is charted; `terminal`, `markdown`, `svg` and `json` only draw it.
+//! `sheet` decides what is in a chart; `terminal`, `markdown`, `svg` and `json` only render it.
 
 mod cost;
 mod grid;
@@ -20,8 +20,7 @@ use clap::{Arg, ArgMatches};
 use keyloom_model::Layout;
 use keyloom_value::Item;
 
-use crate::command::{Command, json_argument, output_argument};
-use crate::export::open_output;
+use crate::command::{Command, json_argument, open_output, output_argument};
 use crate::model_file::ModelFile;
 
 use sheet::Sheet;
@@ -29,7 +28,7 @@ use sheet::Sheet;
 pub(crate) const COMMAND: Command = Command { name: "chart", describe, run };
 
 const EXAMPLES: &str = "\
-Keys are shown as their parts: {field} is the value of a field, -{field} is in descending order.
+A key is a sequence of parts: {field} is the value of a field, -{field} sorts in descending order.
 PK and SK are the keys of the table, L0P and L0S those of its first index, and so on. Costs are for
 entities of 1 KB and pages of 20: rows read or written, and DynamoDB capacity units.
 
@@ -64,7 +63,7 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let file = ModelFile::named(arguments)?;
+    let file = ModelFile::from_arguments(arguments)?;
     let path = arguments.get_one::<PathBuf>("model").map(PathBuf::as_path);
     let layout = Layout::new(file.model, 1, &Item::new());
     let sheet = Sheet::new(&layout, &path.map(title).unwrap_or_default());
@@ -77,10 +76,10 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     };
     let mut output = open_output(arguments.get_one::<PathBuf>("output").map(PathBuf::as_path))?;
     let written = output.write_all(chart.as_bytes()).and_then(|()| output.flush());
-    written.map_err(|error| format!("the chart cannot be written: {error}."))
+    written.map_err(|error| format!("cannot write the chart: {error}."))
 }
 
-/// What a model is called: its file, or the folder of one that is called `model.toml`.
+/// The title of a chart: the name of the model file, or of its folder if it is `model.toml`.
 fn title(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default();
     let folder = path.parent().and_then(Path::file_name);

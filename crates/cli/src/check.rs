@@ -1,5 +1,4 @@
-//! `keyloom check`: whether a model file is right, and what becomes of data when it replaces
-//! another one.
+//! `keyloom check`: validates a model file, and shows what a new model means for existing data.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,8 +7,8 @@ use clap::{Arg, ArgMatches, value_parser};
 use keyloom::{Item, Value, item_to_json};
 use keyloom_model::{Entity, EntityId, Layout, ModelError, evolve};
 
-use crate::command::{Command, json_argument, say};
-use crate::model_file::{ModelFile, Unusable};
+use crate::command::{Command, json_argument, write_stdout};
+use crate::model_file::{ModelFile, ReadError};
 
 pub(crate) const COMMAND: Command = Command { name: "check", describe, run };
 
@@ -48,25 +47,25 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let path = arguments.get_one::<PathBuf>("model").ok_or("name a model file.")?;
     let file = match ModelFile::try_read(path) {
         Ok(file) => file,
-        Err(Unusable::Wrong(errors)) if is_json => {
-            say(&errors_json(&errors))?;
-            return Err("the model has errors: see above.".to_owned());
+        Err(ReadError::Invalid(errors)) if is_json => {
+            write_stdout(&errors_json(&errors))?;
+            return Err("the model has errors, see above.".to_owned());
         }
-        Err(unusable) => return Err(unusable.told(path)),
+        Err(error) => return Err(error.format(path)),
     };
     let layout = Layout::new(file.model.clone(), 1, &Item::new());
     let changes = match arguments.get_one::<PathBuf>("against") {
         None => None,
         Some(old) => Some((old.display().to_string(), changes(old, &file)?)),
     };
-    say(&if is_json { summary_json(&layout, changes) } else { summary(&layout, changes) })
+    write_stdout(&if is_json { summary_json(&layout, changes) } else { summary(&layout, changes) })
 }
 
-/// What must be done to data of an old model.
+/// What the new model changes for data of the old one.
 fn changes(old: &Path, new: &ModelFile) -> Result<String, String> {
     let evolution = evolve(&ModelFile::read(old)?.model, &new.model).map_err(|refusals| {
         let refusals: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-        format!("data of {} cannot be kept.\n{}", old.display(), refusals.join("\n"))
+        format!("data of {} cannot be migrated.\n{}", old.display(), refusals.join("\n"))
     })?;
     Ok(if evolution.is_nothing() { "nothing\n".to_owned() } else { evolution.to_string() })
 }
@@ -77,10 +76,10 @@ fn summary(layout: &Layout, changes: Option<(String, String)>) -> String {
     let widest = layout.model().entities().map(|(_, entity)| entity.name.len()).max();
     let width = widest.unwrap_or_default();
     for (id, entity) in layout.model().entities() {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{:width$}  {:>2} fields  {:>2} lists  {:>2} uniques  at most {:>2} rows in a change",
+            "{:width$}  {:>2} fields  {:>2} lists  {:>2} uniques  at most {:>2} rows per write",
             entity.name,
             entity.fields.len() - 1,
             entity.lists.len(),
@@ -88,9 +87,9 @@ fn summary(layout: &Layout, changes: Option<(String, String)>) -> String {
             layout.rows_max(id),
         );
     }
-    let _ = writeln!(text, "The model is right. It needs {} indexes.", layout.slot_count());
+    let _ = writeln!(text, "OK: the model needs {} indexes.", layout.slot_count());
     if let Some((old, changes)) = changes {
-        let _ = write!(text, "\nWhat becomes of data of {old}:\n{changes}");
+        let _ = write!(text, "\nChanges for data of {old}:\n{changes}");
     }
     text
 }

@@ -1,11 +1,11 @@
-//! `keyloom compact`: returns unused space of a data directory to the system.
+//! `keyloom compact`: returns unused disk space of a data directory to the system.
 
 use clap::ArgMatches;
 use indicatif::BinaryBytes;
 use keyloom::{Item, Value, item_to_json};
 use keyloom_app::operations::{Compact, Compacted, Progress, Told, call};
 
-use crate::command::{Command, json_argument, say};
+use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::data_argument;
 use crate::progress::{ProgressBar, grouped};
 
@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Copies the rows into a new file without gaps and replaces the old file with it. Needs free disk space
 for the copy. Interrupting it is safe: the data directory stays as it was.
 
-A server compacts by itself when at least half of the file and 64 MiB are unused.
+A server compacts automatically when at least half of the file and 64 MiB are unused.
 
 Examples:
   keyloom compact --data ./data
@@ -26,7 +26,7 @@ Examples:
 
 fn describe(command: clap::Command) -> clap::Command {
     command
-        .about("Return unused disk space of a data directory")
+        .about("Reclaim unused disk space of a data directory")
         .arg(data_argument("Data directory; a server that has it open runs the command"))
         .arg(json_argument())
         .after_help(EXAMPLES)
@@ -35,16 +35,16 @@ fn describe(command: clap::Command) -> clap::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let mut bar = ProgressBar::new("rows");
     let mut needed = None;
-    let compacted = call(arguments, Compact {}, None, &mut |told| {
-        if let (Told::Progress(Progress { total: Some(total), .. }), None) = (&told, needed) {
+    let compacted = call(arguments, Compact {}, None, &mut |update| {
+        if let (Told::Progress(Progress { total: Some(total), .. }), None) = (&update, needed) {
             needed = Some(*total);
             let bytes = BinaryBytes(*total);
-            bar.hear(Told::Problem(format!("Needs {bytes} of free disk space.")), say)?;
+            bar.handle(Told::Problem(format!("Needs {bytes} of free disk space.")), write_stdout)?;
         }
-        bar.hear(told, say)
+        bar.handle(update, write_stdout)
     })?;
     drop(bar);
-    say(&report(compacted, arguments.get_flag("json")))
+    write_stdout(&report(compacted, arguments.get_flag("json")))
 }
 
 fn report(compacted: Compacted, is_json: bool) -> String {

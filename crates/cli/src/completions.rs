@@ -1,9 +1,9 @@
-//! `keyloom completions`: what a shell needs to complete commands.
+//! `keyloom completions`: shell completion scripts.
 
 use clap::{Arg, ArgMatches, value_parser};
 use clap_complete::Shell;
 
-use crate::command::{Command, say};
+use crate::command::{Command, PROGRAM, write_stdout};
 
 pub(crate) const COMMAND: Command = Command { name: "completions", describe, run };
 
@@ -23,7 +23,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .value_name("SHELL")
                 .value_parser(value_parser!(Shell))
                 .required(true)
-                .help("Shell"),
+                .help("Shell to generate the script for"),
         )
         .after_help(EXAMPLES)
 }
@@ -31,6 +31,6 @@ fn describe(command: clap::Command) -> clap::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let shell = arguments.get_one::<Shell>("shell").copied().ok_or("name a shell.")?;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::run::cli(), "keyloom", &mut script);
-    say(&String::from_utf8_lossy(&script))
+    clap_complete::generate(shell, &mut crate::run::cli(), PROGRAM, &mut script);
+    write_stdout(&String::from_utf8_lossy(&script))
 }

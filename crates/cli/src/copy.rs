@@ -9,7 +9,7 @@ use keyloom_model::FieldType;
 
 use crate::progress::grouped;
 
-/// The option that names the directory to create.
+/// `--to`, the directory to create.
 pub(crate) fn target_argument() -> Arg {
     Arg::new("to")
         .long("to")
@@ -25,8 +25,8 @@ pub(crate) fn target(arguments: &ArgMatches) -> Result<&Path, String> {
     Ok(path.as_path())
 }
 
-/// What was copied, for people or for programs.
-pub(crate) fn told(copied: Copied, is_json: bool) -> String {
+/// Formats the result of a copy.
+pub(crate) fn format_copied(copied: Copied, is_json: bool) -> String {
     let Copied { rows, commit, at } = copied;
     let at = FieldType::Time.show(&Value::from(at));
     if is_json {
@@ -35,5 +35,5 @@ pub(crate) fn told(copied: Copied, is_json: bool) -> String {
         return item_to_json(&item) + "\n";
     }
     let at = at.as_s().unwrap_or_default().to_owned();
-    format!("{} rows, up to commit {commit} of {at}.\n", grouped(rows))
+    format!("{} rows, up to commit {commit} at {at}.\n", grouped(rows))
 }

@@ -13,7 +13,7 @@ use keyloom_app::operations::{OnProblem, Produced, Talk, block_on, take_in};
 use keyloom_app::{Application, Parts, directory_of, listen, log, pages, serve_arguments};
 use keyloom_store::Options;
 
-use crate::command::{Command, PROGRAM, say};
+use crate::command::{Command, PROGRAM, write_stdout};
 use crate::import::outcome;
 use crate::progress::{ProgressBar, grouped};
 
@@ -24,8 +24,8 @@ Applications:
   tasks      Tasks with user-defined tags, filtered in any combination
   comments   Product comments with filters, statistics and a leaderboard
   kitchen    Recipes, weekly menus and shopping lists
-  oncall     Escalating searches for whoever is on call; a built-in receiver plays
-             mail, text, call and webhook
+  oncall     On-call paging with escalation; a built-in receiver stands in for
+             mail, text messages, calls and webhooks
 
 Examples:
   keyloom demo tasks
@@ -39,10 +39,10 @@ Examples:
 /// An application with sample data.
 struct Demo {
     application: Application,
-    /// What `--size` counts.
+    /// The unit of `--size`.
     unit: &'static str,
     default_size: u64,
-    /// The entities of one unit, by its number and the number of all units.
+    /// Generates the entities of one unit from its number and the number of units.
     sample: fn(u64, u64) -> Vec<Entry>,
 }
 
@@ -131,12 +131,12 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let name = arguments.get_one::<String>("app").ok_or("name an application.")?;
     let demo = demo(name).ok_or_else(|| format!("unknown application `{name}`."))?;
     if arguments.contains_id("dynamodb") {
-        return Err("samples are generated in a data directory: give --data.".to_owned());
+        return Err("samples need a data directory: use --data instead of --dynamodb.".to_owned());
     }
     let default = directory_of(&format!("{name}-demo"));
     let given = arguments.get_one::<PathBuf>("data");
     let size = arguments.get_one::<u64>("size").copied().unwrap_or(demo.default_size);
-    // A taken port is noticed before samples are generated.
+    // Fails on a port in use before any samples are generated.
     let reserved = listen::reserve(arguments)?;
     demo.fill(given.unwrap_or(&default), size)?;
     drop(reserved);
@@ -144,7 +144,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
 }
 
 impl Demo {
-    /// Generates all samples that do not exist yet.
+    /// Generates the samples that do not exist yet.
     fn fill(&self, directory: &Path, size: u64) -> Result<(), String> {
         let engine = open_or_create(directory, Options::default())?;
         block_on(async {
@@ -156,8 +156,8 @@ impl Demo {
 
     async fn generate(&self, db: &Db, directory: &Path, size: u64) -> Result<(), String> {
         let sample = self.sample;
-        // They are generated in order, so if the last one exists, all do.
-        let last = sample(size - 1, size).pop().ok_or("there are no samples.")?;
+        // Samples are generated in order: if the last one exists, all do.
+        let last = sample(size - 1, size).pop().ok_or("no samples: --size is 0.")?;
         let of_tenant = last.tenant.map_or_else(|| db.clone(), |tenant| db.tenant(tenant));
         let found =
             of_tenant.get(&last.entity, &last.id).await.map_err(|error| error.to_string())?;
@@ -177,8 +177,8 @@ impl Demo {
         };
         let options = (Existing::Replace, OnProblem::Stop);
         let mut bar = ProgressBar::new("entities");
-        let mut tell = |told| bar.hear(told, say);
-        let summary = take_in(db, produced, options, &mut Talk::new(None, &mut tell)).await?;
+        let mut report = |update| bar.handle(update, write_stdout);
+        let summary = take_in(db, produced, options, &mut Talk::new(None, &mut report)).await?;
         drop(bar);
         outcome(&summary)?;
         log(&format!("Generated {what} in {:.1} s.", summary.milliseconds as f64 / 1000.0));

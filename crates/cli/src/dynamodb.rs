@@ -1,4 +1,4 @@
-//! `keyloom dynamodb`: serves a directory to any client of Amazon DynamoDB.
+//! `keyloom dynamodb`: serves a data directory over the DynamoDB API.
 
 use std::fs;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     let data = arguments.get_one::<PathBuf>("data").ok_or("give --data.")?;
     let credentials = credentials(arguments)?;
     let is_open = credentials.is_none();
-    // A taken port is noticed before anything is created.
+    // Fails on a port in use before anything is created.
     let reserved = listen::reserve(arguments)?;
     let engine = open_or_create(data, listen::options(arguments))?;
     let _watch = DamageWatch::start(&engine);
@@ -93,7 +93,7 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     let stop = listen::stop_signal()?;
     print(&format!("Listening on {url}"));
     if is_open {
-        print("No --credentials: any signature is accepted, from this machine only.");
+        print("No --credentials: loopback requests only, with any access key.");
     }
     server.run(stop).await;
     reloading.abort();

@@ -1,13 +1,12 @@
-//! `keyloom export`: every entity of a database as a line of JSON.
+//! `keyloom export`: writes every entity as a line of JSON.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom_app::operations::{Export, call};
 
-use crate::command::{Command, output_argument};
+use crate::command::{Command, open_output, output_argument};
 use crate::model_file::{ModelFile, data_argument};
 use crate::progress::ProgressBar;
 
@@ -46,16 +45,16 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let model = ModelFile::named(arguments)?.text;
+    let model = ModelFile::from_arguments(arguments)?.text;
     let kinds = arguments.get_many::<String>("entity").unwrap_or_default().cloned().collect();
     let path = arguments.get_one::<PathBuf>("output").map(PathBuf::as_path);
-    // A file is created only when there is something to write.
+    // The file is created at the first line, so a failed start leaves none behind.
     let mut output = None::<Box<dyn Write>>;
     let mut bar = ProgressBar::new("entities");
-    let failed = |error: std::io::Error| format!("the lines cannot be written: {error}.");
+    let failed = |error: std::io::Error| format!("cannot write the output: {error}.");
     let export = Export { model, kinds };
-    call(arguments, export, None, &mut |told| {
-        bar.hear(told, |line| {
+    call(arguments, export, None, &mut |update| {
+        bar.handle(update, |line| {
             let lines = match &mut output {
                 Some(lines) => lines,
                 None => output.insert(open_output(path)?),
@@ -64,13 +63,4 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         })
     })?;
     output.map_or_else(|| open_output(path), Ok)?.flush().map_err(failed)
-}
-
-/// Standard output, or a file that was not there.
-pub(crate) fn open_output(path: Option<&Path>) -> Result<Box<dyn Write>, String> {
-    let Some(path) = path else { return Ok(Box::new(BufWriter::new(std::io::stdout()))) };
-    let file = File::create_new(path).map_err(|error| {
-        format!("{} cannot be made: {error}. Name a file that is not there.", path.display())
-    })?;
-    Ok(Box::new(BufWriter::new(file)))
 }

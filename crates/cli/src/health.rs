@@ -1,4 +1,4 @@
-//! `keyloom health`: whether a server answers, for supervisors of containers that have no other program.
+//! `keyloom health`: checks whether a server responds, for containers without curl.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use keyloom_app::listen;
 use keyloom_server::{HttpClient, HttpClientOptions};
 
-use crate::command::{Command, say};
+use crate::command::{Command, write_stdout};
 
 pub(crate) const COMMAND: Command = Command { name: "health", describe, run };
 
@@ -16,7 +16,7 @@ const PATH: &str = "/healthz";
 const EXAMPLES: &str = "\
 Examples:
   keyloom health
-      Exit with 0 if a server answers on http://127.0.0.1:8080, else with 1
+      Exit with 0 if a server responds on http://127.0.0.1:8080, else with 1
 
   keyloom health https://db.example.com --ca ca.pem";
 
@@ -25,10 +25,14 @@ fn describe(command: clap::Command) -> clap::Command {
     let ca = Arg::new("ca").long("ca").value_name("FILE").value_parser(value_parser!(PathBuf));
     let timeout = Arg::new("timeout").long("timeout").value_name("SECONDS").default_value("4");
     command
-        .about("Check whether a server answers")
-        .arg(url.help("Address of a server of `keyloom serve` or `keyloom demo`"))
-        .arg(ca.help("Trust the certificates in this file too (PEM)"))
-        .arg(timeout.value_parser(value_parser!(u64).range(1..)).help("Give up after this long"))
+        .about("Check whether a server responds")
+        .arg(url.help("URL of a `keyloom serve` or `keyloom demo` server"))
+        .arg(ca.help("Additional trusted certificates (PEM)"))
+        .arg(
+            timeout
+                .value_parser(value_parser!(u64).range(1..))
+                .help("Give up after this many seconds"),
+        )
         .after_help(EXAMPLES)
 }
 
@@ -46,8 +50,8 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         let answer =
             HttpClient::new(options)?.get(&address).await.map_err(|error| error.to_string())?;
         match answer.is_success() {
-            true => say("OK\n"),
-            false => Err(format!("{address} answered with the status {}.", answer.status)),
+            true => write_stdout("OK\n"),
+            false => Err(format!("{address} returned status {}.", answer.status)),
         }
     })
 }

@@ -1,4 +1,4 @@
-//! `keyloom import`: takes lines of JSON in, through the same checks as any other change.
+//! `keyloom import`: imports JSON Lines, with the same checks as any other write.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_app::operations::{Import, Input, OnProblem, Summary, call};
 
-use crate::command::{Command, json_argument, say};
+use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::{ModelFile, data_argument};
 use crate::progress::{ProgressBar, grouped};
 
@@ -47,19 +47,20 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let model = ModelFile::named(arguments)?.text;
+    let model = ModelFile::from_arguments(arguments)?.text;
     let (lines, bytes) = source(arguments.get_one::<PathBuf>("file").map(PathBuf::as_path))?;
     let on_problem =
         if arguments.get_flag("keep-going") { OnProblem::GoOn } else { OnProblem::Stop };
     let import = Import { model, replace: arguments.get_flag("replace"), on_problem, bytes };
     let mut bar = ProgressBar::new("entities");
-    let summary = call(arguments, import, Some(lines), &mut |told| bar.hear(told, say))?;
+    let summary =
+        call(arguments, import, Some(lines), &mut |update| bar.handle(update, write_stdout))?;
     drop(bar);
-    say(&told(&summary, arguments.get_flag("json"))?)?;
+    write_stdout(&format_summary(&summary, arguments.get_flag("json"))?)?;
     outcome(&summary)
 }
 
-fn told(summary: &Summary, is_json: bool) -> Result<String, String> {
+fn format_summary(summary: &Summary, is_json: bool) -> Result<String, String> {
     if is_json {
         return serde_json::to_string(summary).map(|json| json + "\n").map_err(|e| e.to_string());
     }
@@ -72,16 +73,16 @@ fn told(summary: &Summary, is_json: bool) -> Result<String, String> {
     ))
 }
 
-/// An error if something was not imported.
+/// Fails if a line was not imported.
 pub(crate) fn outcome(summary: &Summary) -> Result<(), String> {
     match summary.not_imported {
         0 => Ok(()),
-        1 => Err("one line was not imported: see above.".to_owned()),
-        lines => Err(format!("{} lines were not imported: see above.", grouped(lines))),
+        1 => Err("1 line was not imported, see above.".to_owned()),
+        lines => Err(format!("{} lines were not imported, see above.", grouped(lines))),
     }
 }
 
-/// Lines, and how many bytes they have, if that is known.
+/// The input, and its size if known.
 fn source(path: Option<&Path>) -> Result<(Input, Option<u64>), String> {
     let Some(path) = path else {
         return Ok((Box::new(BufReader::new(std::io::stdin())), None));

@@ -1,11 +1,11 @@
-//! `keyloom jobs`: what is to be done later, and what could not be done.
+//! `keyloom jobs`: scheduled jobs, dead letters, and consumers that have stopped.
 
 use clap::{Arg, ArgMatches};
 use keyloom::{Item, Value, json_to_item};
 use keyloom_app::operations::{JobAction, Jobs, Told, call};
 use keyloom_app::place;
 
-use crate::command::{Command, json_argument, say};
+use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::ModelFile;
 
 pub(crate) const COMMAND: Command = Command { name: "jobs", describe, run };
@@ -24,8 +24,8 @@ Examples:
       Delete a job
 
   keyloom jobs resume model.toml --data ./data order.update
-      Restart a consumer that has stopped because the log was trimmed past it, or because the
-      data was restored from a backup";
+      Restart a consumer that has stopped because the log was trimmed past its position, or
+      because the data was restored from a backup";
 
 fn describe(command: clap::Command) -> clap::Command {
     let verb = |name: &'static str, about: &'static str| {
@@ -49,45 +49,48 @@ fn describe(command: clap::Command) -> clap::Command {
         )
         .subcommand(verb("cancel", "Cancel a job that has not ended").arg(id()))
         .subcommand(verb("drop", "Delete a job").arg(id()))
-        .subcommand(verb("resume", "Restart a consumer that has lost changes").args(resumed()))
+        .subcommand(
+            verb("resume", "Restart a consumer that has lost changes").args(resume_arguments()),
+        )
         .after_help(EXAMPLES)
 }
 
-/// Which consumer starts again, and where.
-fn resumed() -> [Arg; 2] {
+/// The arguments of `resume`: the consumer, and its new position.
+fn resume_arguments() -> [Arg; 2] {
     let consumer = Arg::new("consumer").value_name("CONSUMER").required(true);
     let from = Arg::new("from").long("from").value_name("WHERE").default_value("oldest");
     [
         consumer.help("Handler name, or ENTITY.CHANGE for a webhook or a job"),
-        from.value_parser(["oldest", "now"]).help("Where to start in the changes that are kept"),
+        from.value_parser(["oldest", "now"])
+            .help("Start at the oldest retained change, or skip to now"),
     ]
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let (verb, arguments) = arguments.subcommand().ok_or("say what to do.")?;
-    let file = ModelFile::named(arguments)?;
+    let (verb, arguments) = arguments.subcommand().ok_or("give a subcommand.")?;
+    let file = ModelFile::from_arguments(arguments)?;
     if file.model.jobs().is_none() {
-        return Err(
-            "the model has no jobs: `jobs = true` or an entry under `on` makes some.".into()
-        );
+        return Err("the model has no jobs: add `jobs = true` or an entry under `on`.".into());
     }
     let action = action(verb, arguments);
     let is_json = arguments.try_get_one::<bool>("json").ok().flatten().copied().unwrap_or(false);
     let mut lines = vec![];
     let jobs = Jobs { model: file.text, action };
-    let count = call(arguments, jobs, None, &mut |told| {
-        if let Told::Line(line) = told {
+    let count = call(arguments, jobs, None, &mut |update| {
+        if let Told::Line(line) = update {
             lines.push(line);
         }
         Ok(())
     })?;
     match verb {
-        "list" if !is_json => say(&table(&lines, arguments)?),
-        "list" | "show" => say(&lines.iter().map(|line| format!("{line}\n")).collect::<String>()),
-        "replay" => say(&format!("Jobs queued again: {count}.\n")),
-        "cancel" => say("Canceled.\n"),
-        "resume" => say("Resumed.\n"),
-        _ => say("Deleted.\n"),
+        "list" if !is_json => write_stdout(&table(&lines, arguments)?),
+        "list" | "show" => {
+            write_stdout(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+        }
+        "replay" => write_stdout(&format!("Jobs queued again: {count}.\n")),
+        "cancel" => write_stdout("Canceled.\n"),
+        "resume" => write_stdout("Resumed.\n"),
+        _ => write_stdout("Deleted.\n"),
     }
 }
 
@@ -108,11 +111,11 @@ fn action(verb: &str, arguments: &ArgMatches) -> JobAction {
     }
 }
 
-/// Jobs for a person.
+/// Formats jobs as a table.
 fn table(lines: &[String], arguments: &ArgMatches) -> Result<String, String> {
     if lines.is_empty() {
         let status = arguments.get_one::<String>("status").map_or("failed", String::as_str);
-        return Ok(format!("No job is {status}.\n"));
+        return Ok(format!("No jobs with status {status}.\n"));
     }
     let text = |job: &Item, name: &str| match job.get(name) {
         Some(Value::S(text)) => text.clone(),

@@ -1,8 +1,7 @@
-//! The command line: the binary `keyloom`, and what applications with routes of their own are
-//! served with.
+//! The command line: the binary `keyloom`.
 //!
-//! One file for each command. What a command does is in the crates below; here are arguments,
-//! progress and sentences.
+//! One file or folder per command. The work is done in the crates below; this one parses arguments,
+//! shows progress and formats results.
 
 mod backup;
 mod chart;

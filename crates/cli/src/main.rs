@@ -1,8 +1,8 @@
-//! The one binary: `keyloom`.
+//! The binary `keyloom`.
 
 use std::process::ExitCode;
 
-/// Answers are made of many small pieces of memory.
+/// Responses make many small allocations, at which mimalloc is fast.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! Progress of long work: a bar on a terminal, a line now and then elsewhere.
+//! Progress of long operations: a bar on a terminal, an occasional line elsewhere.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -6,60 +6,59 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanCount, ProgressStyle};
 use keyloom_app::operations::{Progress, Told};
 
-/// How often a line is written where lines pile up, as in a log.
+/// The interval between lines where stderr is not a terminal, such as a log.
 const EVERY_LINE: Duration = Duration::from_secs(10);
 const STYLE: &str = "[{bar:24}] {percent:>3} %  {msg}  {eta} left";
 const STYLE_WITHOUT_TOTAL: &str = "{msg}";
 
-/// Shows on standard error how far something has come.
+/// Shows the progress of an operation on stderr.
 pub(crate) struct ProgressBar {
-    /// Draws nothing where there is no terminal.
+    /// Hidden if stderr is not a terminal.
     bar: indicatif::ProgressBar,
     unit: &'static str,
-    /// When a line was written last, or when it all began.
+    /// The time of the last line, or of the start.
     written: Instant,
 }
 
 impl ProgressBar {
-    /// A bar that counts things of a kind.
+    /// Creates a bar that counts `unit`, such as `rows`.
     pub(crate) fn new(unit: &'static str) -> ProgressBar {
         let bar = indicatif::ProgressBar::no_length().with_style(style(STYLE_WITHOUT_TOTAL));
         ProgressBar { bar, unit, written: Instant::now() }
     }
 
-    /// Shows what an operation tells; what belongs to its result goes elsewhere.
-    pub(crate) fn hear(
+    /// Shows an update of an operation; lines of its result go to `result`.
+    pub(crate) fn handle(
         &mut self,
-        told: Told,
+        update: Told,
         result: impl FnOnce(&str) -> Result<(), String>,
     ) -> Result<(), String> {
-        match told {
+        match update {
             Told::Progress(progress) => self.show(progress),
-            Told::Line(line) => return self.aside(|| result(&line)),
-            // That nobody reads it is no reason to stop.
-            Told::Problem(problem) => self.aside(|| drop(writeln!(std::io::stderr(), "{problem}"))),
+            Told::Line(line) => return self.above(|| result(&line)),
+            // A closed stderr must not stop the operation.
+            Told::Problem(problem) => self.above(|| drop(writeln!(std::io::stderr(), "{problem}"))),
         }
         Ok(())
     }
 
-    /// Shows how far it has come, unless that was shown just now.
+    /// Shows the progress; at most one line per interval if there is no bar.
     pub(crate) fn show(&mut self, progress: Progress) {
         if !self.bar.is_hidden() {
             return self.draw(progress);
         }
         if self.written.elapsed() >= EVERY_LINE {
             self.written = Instant::now();
-            // That nobody sees it is no reason to stop.
+            // A closed stderr must not stop the operation.
             let _ = writeln!(std::io::stderr(), "{}", line(progress, self.unit, self.elapsed()));
         }
     }
 
-    /// Writes other text, above the bar.
-    fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+    /// Writes other text above the bar.
+    fn above<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 
-    /// How long it has taken.
     fn elapsed(&self) -> Duration {
         self.bar.elapsed()
     }
@@ -109,7 +108,7 @@ fn line(progress: Progress, unit: &str, elapsed: Duration) -> String {
     format!("{} %  {counted}{left}", done * 100 / total)
 }
 
-/// A number with its thousands apart.
+/// Formats a number with thousands separators.
 pub(crate) fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_percent_rate_and_time_left() {
+    fn a_line_has_percent_rate_and_time_left() {
         let progress = Progress { count: 12_500, done: 25, total: Some(100) };
         assert_eq!(
             line(progress, "entities", Duration::from_secs(25)),
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_templates_are_templates() {
+    fn the_templates_are_valid() {
         assert!(
             [STYLE, STYLE_WITHOUT_TOTAL]
                 .map(ProgressStyle::with_template)
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_stand_apart() {
+    fn thousands_are_separated() {
         let all = [0, 12, 999, 1000, 1_234_567].map(grouped);
         assert_eq!(all, ["0", "12", "999", "1,000", "1,234,567"]);
     }

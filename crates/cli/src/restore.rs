@@ -1,4 +1,4 @@
-//! `keyloom restore`: makes a data directory out of a backup, as it was at a moment.
+//! `keyloom restore`: creates a data directory from a backup, optionally at a point in time.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_app::operations::{Progress, create};
 use keyloom_store::{Engine, Moment, Options, Restore};
 
-use crate::command::{Command, json_argument, say, time};
-use crate::copy::{target, target_argument, told};
+use crate::command::{Command, json_argument, time, write_stdout};
+use crate::copy::{format_copied, target, target_argument};
 use crate::progress::ProgressBar;
 
 pub(crate) const COMMAND: Command = Command { name: "restore", describe, run };
 
 const EXAMPLES: &str = "\
-A backup holds the state at the time it was made. With the log of the original data directory, you
-can restore to any later point in time that the log still covers.
+A backup holds the state at the time it was made. With the log of the original data directory you can
+restore any later point in time that the log covers.
 
 Examples:
   keyloom restore --from ./backup-monday --to ./again
@@ -38,8 +38,8 @@ fn describe(command: clap::Command) -> clap::Command {
         .about("Restore a backup, optionally to a point in time")
         .arg(directory("from").required(true).help("Backup directory"))
         .arg(directory("log").action(ArgAction::Append).help(
-            "What continues after the backup: an incremental backup, or the data\n\
-             directory whose log is read; repeatable, in order",
+            "Incremental backup to apply, or data directory whose log to apply;\n\
+             repeatable, in order",
         ))
         .arg(target_argument())
         .arg(
@@ -47,7 +47,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .long("until")
                 .value_name("TIME")
                 .value_parser(moment)
-                .help("Restore up to this time, such as 2026-03-01T11:59:00Z"),
+                .help("Point in time to restore, such as 2026-03-01T11:59:00Z [default: latest]"),
         )
         .arg(json_argument())
         .after_help(EXAMPLES)
@@ -68,11 +68,11 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         })
     })?;
     drop(bar);
-    say(&told(restored.into(), arguments.get_flag("json")))
+    write_stdout(&format_copied(restored.into(), arguments.get_flag("json")))
 }
 
 fn moment(text: &str) -> Result<Moment, String> {
     time(text)
         .map(Moment::Time)
-        .ok_or_else(|| "write a time since 1970 such as `2026-03-01T11:59:00Z`".to_owned())
+        .ok_or_else(|| "expected a time since 1970 such as `2026-03-01T11:59:00Z`".to_owned())
 }

@@ -1,4 +1,4 @@
-//! From the words on a command line to a command.
+//! The list of commands, and running the one that the command line names.
 
 use std::process::ExitCode;
 
@@ -10,8 +10,7 @@ use crate::{
     jobs, restore, scrub, serve, status, token, verify,
 };
 
-/// Every command, in the order in which `--help` lists them: from the model to serving it, to what
-/// is done with data, to what is done once.
+/// Every command, in the order of `--help`: models, serving, data, backups, setup.
 const COMMANDS: &[Command] = &[
     check::COMMAND,
     chart::COMMAND,
@@ -35,16 +34,16 @@ const COMMANDS: &[Command] = &[
 
 const EXAMPLES: &str = "\
 Getting started:
-  keyloom demo tasks                       an application with sample data
+  keyloom demo tasks                       serve an application with sample data
   keyloom check apps/tasks/model.toml      check a model; docs/model.md is the guide
   keyloom serve apps/tasks/model.toml      serve it on http://127.0.0.1:8080
 
 Run `keyloom COMMAND --help` for options and examples.";
 
-/// The commands that serve: each of their options is also a variable of the environment.
+/// The commands that serve. Each of their options is also an environment variable.
 const SERVERS: [&str; 3] = [serve::COMMAND.name, demo::COMMAND.name, dynamodb::COMMAND.name];
 
-/// All commands and their arguments.
+/// The command-line interface: all commands with their arguments.
 pub(crate) fn cli() -> clap::Command {
     clap::Command::new(PROGRAM)
         .version(env!("CARGO_PKG_VERSION"))

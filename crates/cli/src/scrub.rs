@@ -10,7 +10,7 @@ use keyloom_app::operations::{CompareRows, Found, Scrub, Scrubbed, call};
 use keyloom_app::socket;
 use keyloom_store::{Engine, Options};
 
-use crate::command::{Command, absolute, json_argument, say};
+use crate::command::{Command, absolute, json_argument, write_stdout};
 use crate::model_file::data_argument;
 use crate::progress::{ProgressBar, grouped};
 use crate::tree_damage::{backup, backup_argument};
@@ -25,7 +25,7 @@ Examples:
       Verify every block of the tree and every frame of the log; exit with 1 on damage
 
   keyloom scrub --data ./data --deep
-      Also rebuild the tree from the log and compare every row; for a log that is complete
+      Also rebuild the tree from the log and compare every row; the log must be complete
 
   keyloom scrub --data ./data --from ./backup-monday --scratch /var/tmp/scrub
       Compare every row with a rebuild from a backup and the log
@@ -49,9 +49,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .long("scratch")
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
-                .help(
-                    "Directory to rebuild in, with space for the tree [default: a temporary one]",
-                ),
+                .help("Directory to rebuild in, with space for the tree [default: temporary]"),
         )
         .arg(json_argument())
         .after_help(EXAMPLES)
@@ -61,7 +59,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let directory = arguments.get_one::<PathBuf>("data").ok_or("give --data.")?;
     let is_json = arguments.get_flag("json");
     let is_deep = arguments.get_flag("deep") || backup(arguments).is_some();
-    let scratch = is_deep.then(|| Scratch::named(arguments)).transpose()?;
+    let scratch = is_deep.then(|| Scratch::from_arguments(arguments)).transpose()?;
     let compared = |scratch: &Scratch| {
         let backup = backup(arguments).map(absolute).transpose()?;
         Ok::<_, String>(CompareRows { backup, scratch: scratch.path.clone() })
@@ -70,27 +68,28 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let found = scrub(arguments, directory, Scrub { rows })?;
     drop(scratch);
     for damage in &found.damages {
-        say(&format_damage(damage, is_json))?;
+        write_stdout(&format_damage(damage, is_json))?;
     }
-    say(&format_summary(&found, is_json))?;
+    write_stdout(&format_summary(&found, is_json))?;
     if found.findings == 0 {
         return Ok(());
     }
     let name = directory.display();
     Err(match found.tree_damages {
-        0 => format!("{name} is damaged: see above."),
+        0 => format!("{name} is damaged, see above."),
         _ => format!(
-            "{name} is damaged: see above. To repair the tree: \
+            "{name} is damaged, see above. To repair the tree: \
              keyloom verify MODEL --data {name} --repair [--from BACKUP]"
         ),
     })
 }
 
-/// By the server that has it open, or here: also if it is damaged so that it cannot be opened.
+/// Runs in the server that has the directory open, or here: then even on a directory too damaged
+/// to open.
 fn scrub(arguments: &ArgMatches, directory: &Path, scrub: Scrub) -> Result<Scrubbed, String> {
     let mut bar = ProgressBar::new("blocks and rows");
     if socket::is_served(directory) {
-        return call(arguments, scrub, None, &mut |told| bar.hear(told, say));
+        return call(arguments, scrub, None, &mut |update| bar.handle(update, write_stdout));
     }
     let (level, options) = (scrub.level(), Options::default());
     let found = Engine::scrub_directory(directory, &level, &options, &mut |found| {
@@ -100,14 +99,14 @@ fn scrub(arguments: &ArgMatches, directory: &Path, scrub: Scrub) -> Result<Scrub
     found.map(Scrubbed::from).map_err(|error| error.to_string())
 }
 
-/// A directory for the tree to compare with, which goes when the scrub is over.
+/// The directory of the tree to compare with, removed after the scrub unless it existed before.
 struct Scratch {
     path: PathBuf,
     existed: bool,
 }
 
 impl Scratch {
-    fn named(arguments: &ArgMatches) -> Result<Scratch, String> {
+    fn from_arguments(arguments: &ArgMatches) -> Result<Scratch, String> {
         let default = || std::env::temp_dir().join(format!("keyloom-scrub-{}", std::process::id()));
         let path = arguments.get_one::<PathBuf>("scratch").cloned().unwrap_or_else(default);
         let existed = path.exists();
@@ -118,7 +117,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.existed {
-            // Nothing that holds anything is removed.
+            // `remove_dir` fails on a directory that is not empty, and so deletes nothing else.
             let _ = fs::remove_dir(&self.path);
         }
     }

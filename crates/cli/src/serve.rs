@@ -1,4 +1,4 @@
-//! `keyloom serve`: a model over HTTP.
+//! `keyloom serve`: serves a model over HTTP.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,8 +43,8 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let path = arguments.get_one::<PathBuf>("model").ok_or("Name a model file.")?;
-    let file = ModelFile::named(arguments)?;
+    let path = arguments.get_one::<PathBuf>("model").ok_or("give a model file.")?;
+    let file = ModelFile::from_arguments(arguments)?;
     let handlers = webhooks::handlers(&file.model, arguments)?;
     let pages = match arguments.contains_id("pages") {
         true => vec![],
@@ -56,13 +56,13 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     serve(Served { program: PROGRAM, name, model, parts, url, default_directory }, arguments)
 }
 
-/// The pages in the folder `page` next to a model file, if there is one.
+/// The pages in the folder `page` beside a model file, if it exists.
 fn pages_beside(model: &Path) -> Result<Vec<OwnPage>, String> {
     let folder = model.with_file_name("page");
     if folder.join("index.html").is_file() { of_folder(&folder) } else { Ok(vec![]) }
 }
 
-/// `apps/tasks/model.toml` is `tasks`, and `shop.toml` is `shop`.
+/// The name of an application: `tasks` for `apps/tasks/model.toml`, `shop` for `shop.toml`.
 fn name_of(model: &Path) -> String {
     let stem = model.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let folder = model.parent().and_then(Path::file_name);

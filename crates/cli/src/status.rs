@@ -1,4 +1,4 @@
-//! `keyloom status`: how a data directory is doing, and who serves it.
+//! `keyloom status`: the state of a data directory, and which server has it open.
 
 use clap::ArgMatches;
 use indicatif::HumanBytes;
@@ -6,7 +6,7 @@ use keyloom_app::operations::{Status, StatusAnswer, Work, call};
 use keyloom_model::FieldType;
 use keyloom_value::Value;
 
-use crate::command::{Command, json_argument, say};
+use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::data_argument;
 use crate::progress::grouped;
 
@@ -15,13 +15,13 @@ pub(crate) const COMMAND: Command = Command { name: "status", describe, run };
 const EXAMPLES: &str = "\
 Examples:
   keyloom status --data ./data
-      Print which server has the directory open, whether it accepts writes, and what it takes on disk
+      Print which server has the directory open, whether it accepts writes, and disk usage
 
   keyloom status --data ./data --json";
 
 fn describe(command: clap::Command) -> clap::Command {
     command
-        .about("Show how a data directory is doing")
+        .about("Show the status of a data directory")
         .arg(data_argument("Data directory"))
         .arg(json_argument())
         .after_help(EXAMPLES)
@@ -31,9 +31,9 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let status = call(arguments, Status {}, None, &mut |_| Ok(()))?;
     if arguments.get_flag("json") {
         let json = serde_json::to_string(&status).map_err(|error| error.to_string())?;
-        return say(&(json + "\n"));
+        return write_stdout(&(json + "\n"));
     }
-    say(&table(&status))
+    write_stdout(&table(&status))
 }
 
 fn table(status: &StatusAnswer) -> String {
@@ -53,7 +53,7 @@ fn table(status: &StatusAnswer) -> String {
     let writes = match (&status.failure, &status.server) {
         (Some(failure), _) => format!("refused: {failure}"),
         (None, Some(_)) => "accepted".to_owned(),
-        (None, None) => "the directory is not open".to_owned(),
+        (None, None) => "directory not open".to_owned(),
     };
     let [commit, synced, checkpointed, oldest] =
         [status.commit, status.synced, status.checkpointed, status.oldest].map(grouped);
@@ -69,14 +69,14 @@ fn table(status: &StatusAnswer) -> String {
          server     {server}\n\
          writes     {writes}\n\
          commits    {commit}; synced up to {synced}, in the tree up to {checkpointed}\n\
-         changes    kept from commit {oldest} on\n\
-         disk       tree {tree}, of which rows take {live}; log {log} in {segments} files\n\
+         changes    retained from commit {oldest} on\n\
+         disk       tree {tree}, of which {live} in rows; log {log} in {segments} files\n\
          free       {free}\n\
          damage     {}\n",
         status.version,
         match status.damages {
             0 => "none found".to_owned(),
-            places => format!("{} places: run `keyloom scrub`", grouped(places)),
+            findings => format!("{} findings: run `keyloom scrub`", grouped(findings)),
         }
     ) + &status.background.iter().map(work).collect::<String>()
 }

@@ -1,4 +1,4 @@
-//! `keyloom token`: who is let in to a server.
+//! `keyloom token`: access tokens of a server.
 
 use clap::{Arg, ArgMatches};
 use keyloom::SystemEntropy;
@@ -6,7 +6,7 @@ use keyloom_app::operations::{CreateToken, ListTokens, RevokeToken, call};
 use keyloom_app::place;
 use keyloom_server::{AdminToken, Role};
 
-use crate::command::{Command, json_argument, say, time};
+use crate::command::{Command, json_argument, time, write_stdout};
 
 pub(crate) const COMMAND: Command = Command { name: "token", describe, run };
 
@@ -24,7 +24,7 @@ Examples:
   keyloom token list --data ./data
   keyloom token revoke --data ./data ID
 
-A server that has the directory open knows of it at once. Admins can also use its API:
+A server that has the directory open applies changes at once. Admins can also use its API:
   curl -H 'Authorization: Bearer ...' URL/tokens --json '{\"name\": \"shop\", \"role\": \"writer\"}'";
 
 fn describe(command: clap::Command) -> clap::Command {
@@ -72,8 +72,9 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
 
 fn generate() -> Result<(), String> {
     let text = AdminToken::generate(&SystemEntropy);
-    let text = text.map_err(|error| format!("the system has no random bytes: {error}."))?;
-    say(&format!("{text}\n"))
+    let text =
+        text.map_err(|error| format!("cannot get random bytes from the system: {error}."))?;
+    write_stdout(&format!("{text}\n"))
 }
 
 fn create(arguments: &ArgMatches) -> Result<(), String> {
@@ -88,21 +89,21 @@ fn create(arguments: &ArgMatches) -> Result<(), String> {
         name: text("name").unwrap_or_default(),
         expires: expires.transpose()?.map(|time| time.0),
     };
-    // What is wrong with the request is said before a directory is made.
+    // An invalid request fails before a directory is created.
     create.checked()?;
     let token = call(arguments, create, None, &mut |_| Ok(()))?;
     if arguments.get_flag("json") {
-        return say(&format!("{token}\n"));
+        return write_stdout(&format!("{token}\n"));
     }
     let shown = |name: &str| token[name].as_str().unwrap_or_default();
     let (text, id) = (shown("token"), shown("id"));
-    say(&format!("{text}\nStore it now: it is not shown again. Token id: {id}.\n"))
+    write_stdout(&format!("{text}\nStore it now: it is not shown again. Token id: {id}.\n"))
 }
 
 fn revoke(arguments: &ArgMatches) -> Result<(), String> {
     let id = arguments.get_one::<String>("id").cloned().unwrap_or_default();
     match call(arguments, RevokeToken { id: id.clone() }, None, &mut |_| Ok(()))? {
-        true => say("Revoked.\n"),
+        true => write_stdout("Revoked.\n"),
         false => Err(format!("no token with the id `{id}`: run `keyloom token list`.")),
     }
 }
@@ -110,7 +111,7 @@ fn revoke(arguments: &ArgMatches) -> Result<(), String> {
 fn list(arguments: &ArgMatches) -> Result<(), String> {
     let all = call(arguments, ListTokens {}, None, &mut |_| Ok(()))?;
     if arguments.get_flag("json") {
-        return say(&all.iter().map(|token| format!("{token}\n")).collect::<String>());
+        return write_stdout(&all.iter().map(|token| format!("{token}\n")).collect::<String>());
     }
     let line = |token: &serde_json::Value| {
         let [id, role, created, name] =
@@ -123,5 +124,5 @@ fn list(arguments: &ArgMatches) -> Result<(), String> {
         "{:<16}  {:<6}  {:<16}  {:<24}  {:<24}  {}\n",
         "id", "role", "tenant", "created", "expires", "name"
     );
-    say(&(head + &all.iter().map(line).collect::<String>()))
+    write_stdout(&(head + &all.iter().map(line).collect::<String>()))
 }

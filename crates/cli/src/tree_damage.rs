@@ -1,4 +1,4 @@
-//! A damaged tree of a data directory: finding out what is damaged, and rebuilding it.
+//! Finding and repairing damage in the tree of a data directory.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use keyloom_app::operations::Progress;
 use keyloom_model::FieldType;
 use keyloom_store::{Engine, Error, Options, Salvaged, Scrub, Scrubbed};
 
-use crate::command::say;
+use crate::command::write_stdout;
 use crate::progress::{ProgressBar, grouped};
 
-/// The option that names a backup of the same store.
+/// `--from`, a backup of the same store.
 pub(crate) fn backup_argument(help: &'static str) -> Arg {
     Arg::new("from")
         .long("from")
@@ -21,22 +21,22 @@ pub(crate) fn backup_argument(help: &'static str) -> Arg {
         .help(help)
 }
 
-/// The backup that [`backup_argument`] names.
+/// The value of [`backup_argument`].
 pub(crate) fn backup(arguments: &ArgMatches) -> Option<&Path> {
     arguments.get_one::<PathBuf>("from").map(PathBuf::as_path)
 }
 
-/// How a damaged tree is repaired.
+/// How to repair a damaged tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repair<'a> {
-    /// A backup to rebuild it from, with the log since.
+    /// The backup to rebuild from, with the log since; without one, the log alone.
     pub(crate) backup: Option<&'a Path>,
-    /// Whether to keep what can be read if it cannot be rebuilt.
+    /// Whether to keep the readable part if the tree cannot be rebuilt.
     pub(crate) salvage: bool,
     pub(crate) is_json: bool,
 }
 
-/// Repairs the tree of a directory if any of it is damaged, and reports that.
+/// Repairs the tree of a directory if it is damaged, and reports the result.
 pub(crate) fn repair_if_damaged(directory: &Path, repair: Repair<'_>) -> Result<(), String> {
     let Repair { backup, salvage, is_json } = repair;
     let found = find(directory).map_err(|error| error.to_string())?;
@@ -46,7 +46,7 @@ pub(crate) fn repair_if_damaged(directory: &Path, repair: Repair<'_>) -> Result<
     let damages = summary(&found);
     if !is_json {
         let bytes = grouped(found.blocks_total * 4096);
-        say(&format!(
+        write_stdout(&format!(
             "{damages}\nRebuilding the tree; this needs about {bytes} bytes of free space.\n"
         ))?;
     }
@@ -66,17 +66,17 @@ pub(crate) fn repair_if_damaged(directory: &Path, repair: Repair<'_>) -> Result<
     if is_json {
         let (blocks, commit) = (found.tree_damages, rebuilt.commit);
         let item = [("damaged_blocks", blocks), ("rebuilt_to_commit", commit)];
-        return say(
-            &(item_to_json(&Item::from(item.map(|(name, n)| (name, Value::from(n))))) + "\n")
+        return write_stdout(
+            &(item_to_json(&Item::from(item.map(|(name, n)| (name, Value::from(n))))) + "\n"),
         );
     }
-    say(&format!("Tree rebuilt, up to commit {}.\n", rebuilt.commit))
+    write_stdout(&format!("Tree rebuilt, up to commit {}.\n", rebuilt.commit))
 }
 
-/// Keeps what can be read of a tree that cannot be rebuilt, and reports what is lost.
+/// Keeps the readable part of a tree that cannot be rebuilt, and reports the losses.
 fn salvage_tree(directory: &Path, cause: &Error, is_json: bool) -> Result<(), String> {
     if !is_json {
-        say(&format!("{cause}\nKeeping what can be read of the tree.\n"))?;
+        write_stdout(&format!("{cause}\nSalvaging what can be read.\n"))?;
     }
     let mut bar = ProgressBar::new("items");
     let salvaged = Engine::salvage(directory, &Options::default(), &mut |progress| {
@@ -85,7 +85,7 @@ fn salvage_tree(directory: &Path, cause: &Error, is_json: bool) -> Result<(), St
     });
     drop(bar);
     let salvaged = salvaged.map_err(|error| error.to_string())?;
-    say(&match is_json {
+    write_stdout(&match is_json {
         true => salvaged_json(&salvaged),
         false => salvaged_text(&salvaged),
     })
@@ -118,7 +118,7 @@ fn salvaged_text(salvaged: &Salvaged) -> String {
     text
 }
 
-/// Adds to the error of a command what is damaged in the directory, if anything is.
+/// Adds the damage of the directory, if any, to the error of a command.
 pub(crate) fn explain(error: String, directory: &Path, repair: &str) -> String {
     match find(directory) {
         Ok(found) if found.tree_damages > 0 => {
@@ -151,13 +151,13 @@ fn summary(found: &Scrubbed) -> String {
     }
 }
 
-/// What to do if a tree cannot be rebuilt.
+/// Adds how to proceed to the error of a rebuild.
 fn advice(error: &Error) -> String {
     let Error::BackupNeeded { since, .. } = error else { return error.to_string() };
     let since = FieldType::Time.show(&Value::from(since.0));
     let since = since.as_s().unwrap_or_default();
     format!(
-        "{error} Give one made after {since} with --from BACKUP. Without such a backup, copy the \
+        "{error} Give one made after {since} with --from BACKUP. If there is none, copy the \
          directory and add --salvage: it keeps what can still be read and drops the rest."
     )
 }

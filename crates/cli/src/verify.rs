@@ -1,4 +1,4 @@
-//! `keyloom verify`: computes every row of a database anew and compares.
+//! `keyloom verify`: recomputes every derived row and compares it with what is stored.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use keyloom::{Item, Value, item_to_json, json_to_item};
 use keyloom_app::operations::{Verified, Verify, call};
 use keyloom_app::{place, socket};
 
-use crate::command::{Command, json_argument, say};
+use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::ModelFile;
 use crate::progress::ProgressBar;
 use crate::tree_damage::{Repair, backup, backup_argument, explain, repair_if_damaged};
@@ -26,8 +26,8 @@ Examples:
       Also rebuild a damaged tree from a backup and the log, if the log alone does not suffice
 
   keyloom verify apps/kitchen/model.toml --data ./data --repair --salvage
-      Also keep what can be read of a tree that cannot be rebuilt: the log is too short and there is
-      no backup. What is lost is lost for good, so copy the directory first
+      Also salvage what can be read if the tree cannot be rebuilt: the log is too short and there is
+      no backup. The rest is lost permanently, so copy the directory first
 
   keyloom verify apps/kitchen/model.toml --data ./data --json
       Print one JSON line for each difference, and a summary line
@@ -57,7 +57,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .requires("repair")
                 .conflicts_with("dynamodb")
                 .help(
-                    "Keep what can be read of a damaged tree that cannot be rebuilt, drop the rest",
+                    "Keep the readable part of a damaged tree that cannot be rebuilt, drop the rest",
                 ),
         )
         .arg(json_argument())
@@ -66,55 +66,56 @@ fn describe(command: clap::Command) -> clap::Command {
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let model = ModelFile::named(arguments)?.text;
+    let model = ModelFile::from_arguments(arguments)?.text;
     let [repair, is_json] = ["repair", "json"].map(|flag| arguments.get_flag(flag));
     let directory = arguments.get_one::<PathBuf>("data").map(PathBuf::as_path);
     let is_served = directory.is_some_and(socket::is_served);
     let salvage = arguments.get_flag("salvage");
     if is_served && (backup(arguments).is_some() || salvage) {
-        return Err("a tree is rebuilt while nobody has it open: stop the server first.".to_owned());
+        return Err("--from and --salvage need the directory to be closed: stop the server first."
+            .to_owned());
     }
     let directory = directory.filter(|_| !is_served);
     if let (true, Some(directory)) = (repair, directory) {
         repair_if_damaged(directory, Repair { backup: backup(arguments), salvage, is_json })?;
     }
     let mut bar = ProgressBar::new("rows");
-    let verified = call(arguments, Verify { model, repair }, None, &mut |told| {
-        bar.hear(told, |finding| say(&finding_told(finding, is_json)))
+    let verified = call(arguments, Verify { model, repair }, None, &mut |update| {
+        bar.handle(update, |finding| write_stdout(&format_finding(finding, is_json)))
     });
     let verified = verified.map_err(|error| match directory {
         Some(directory) => explain(error, directory, &repair_command(arguments, directory)),
         None => error,
     })?;
     drop(bar);
-    say(&told(verified, is_json))?;
+    write_stdout(&format_summary(verified, is_json))?;
     match (verified.left, repair) {
         (0, _) => Ok(()),
         (_, false) => {
-            Err("rows differ from what the model says: see above, or --repair.".to_owned())
+            Err("stored rows differ from the model: see above, repair with --repair.".to_owned())
         }
-        (_, true) => Err("something is left that could not be mended: see above.".to_owned()),
+        (_, true) => Err("some findings could not be repaired: see above.".to_owned()),
     }
 }
 
-/// The command that repairs what this one reports.
+/// The command that repairs the damage reported by this one.
 fn repair_command(arguments: &ArgMatches, directory: &Path) -> String {
     let model = arguments.get_one::<PathBuf>("model").cloned().unwrap_or_default();
     let (model, directory) = (model.display(), directory.display());
     format!("keyloom verify {model} --data {directory} --repair [--from BACKUP]")
 }
 
-fn told(verified: Verified, is_json: bool) -> String {
+fn format_summary(verified: Verified, is_json: bool) -> String {
     let Verified { rows, mended, left } = verified;
     if is_json {
         let item = [("rows", rows), ("mended", mended), ("left", left)];
         return item_to_json(&Item::from(item.map(|(name, n)| (name, Value::from(n))))) + "\n";
     }
-    format!("{rows} rows verified: {mended} mended, {left} left.\n")
+    format!("{rows} rows verified: {mended} repaired, {left} left.\n")
 }
 
-fn finding_told(finding: &str, is_json: bool) -> String {
+fn format_finding(finding: &str, is_json: bool) -> String {
     let item = json_to_item(finding.as_bytes()).ok().filter(|_| !is_json);
-    let said = item.and_then(|item| item.get("said").and_then(Value::as_s).map(str::to_owned));
-    said.unwrap_or_else(|| finding.to_owned()) + "\n"
+    let text = item.and_then(|item| item.get("said").and_then(Value::as_s).map(str::to_owned));
+    text.unwrap_or_else(|| finding.to_owned()) + "\n"
 }

@@ -1,5 +1,5 @@
-//! What `keyloom serve` does after changes: it posts to the webhooks that the model names. What else a
-//! model calls is code, and code is in a program of its own.
+//! Webhooks of `keyloom serve`. Handlers and jobs that a model names are code, which only a program of
+//! its author has.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,28 +15,28 @@ use keyloom_server::{HttpClient, HttpClientOptions, WebhookSecret, Webhooks};
 use crate::command::PROGRAM;
 
 const SECRET: &str = "webhook-secret-file";
-/// What it was called before every option became a variable: its variable is the secret itself.
-const FORMER: &str = "webhook-secret";
+/// The option's former name. Its environment variable holds the secret itself, not a file.
+const ALIAS: &str = "webhook-secret";
 
 pub(crate) fn argument() -> Arg {
     Arg::new(SECRET)
         .long(SECRET)
-        .alias(FORMER)
+        .alias(ALIAS)
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
         .help("File with the webhook signing secret [env: KEYLOOM_WEBHOOK_SECRET]")
 }
 
-/// What posts to the webhooks of a model; nothing, if it has none. What else the model names is left
-/// to the program that has it.
+/// The handlers that deliver the webhooks of a model; none if it has none. Other handlers and jobs are
+/// left to the program that implements them.
 pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<Handlers>, String> {
     let targets = || model.handlers().iter().map(|handler| &handler.target);
     let code: BTreeSet<String> = targets().filter_map(code).collect();
     if !code.is_empty() {
         let code: Vec<String> = code.into_iter().collect();
         log(&format!(
-            "The model names code that only a program of your own can provide: {}. This server runs \
-             none of it. Events wait for that program for as long as the log keeps them.",
+            "The model names code that this server does not have: {}. Run a program that implements \
+             it; events wait for it as long as the log retains them.",
             code.join(", ")
         ));
     }
@@ -44,8 +44,8 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
         return Ok(None);
     }
     let secret = secret(PROGRAM, SECRET, arguments)?.ok_or(
-        "the model has webhooks, which are signed: give --webhook-secret-file or set \
-         KEYLOOM_WEBHOOK_SECRET, at least 16 bytes.",
+        "the model has webhooks, which need a signing secret of at least 16 bytes: give \
+         --webhook-secret-file or set KEYLOOM_WEBHOOK_SECRET.",
     )?;
     let secret = WebhookSecret::new(&secret)?;
     let (post, clock) = (HttpClient::new(HttpClientOptions::default())?, Arc::new(SystemClock));
@@ -53,7 +53,7 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
     Ok(Some(Handlers::new().webhooks(webhooks).leave_others()))
 }
 
-/// What only a program can do.
+/// Describes a target that needs code.
 fn code(target: &Target) -> Option<String> {
     match target {
         Target::Handler(name) => Some(format!("the handler `{name}`")),

@@ -1,10 +1,10 @@
-// The address is the only state of the page that lasts: `?menu=…`, `?recipe=…`, `?view=recipes`.
+// The address is the only lasting state of the page: `?menu=…`, `?recipe=…`, `?view=recipes`.
 
 import { make, path, visit } from "/api.js";
 
 let show = async () => {};
 
-/** Registers what shows the address: called with the id of the element to focus, or `null`. */
+/** Registers the function that shows the address; it gets the id of the element to focus, or `null`. */
 export function onChange(callback) {
   show = callback;
   window.onpopstate = () => show("title");

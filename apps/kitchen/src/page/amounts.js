@@ -1,4 +1,4 @@
-// Amounts and dates, as people read them.
+// Formats of amounts and dates.
 
 import { make } from "/api.js";
 
@@ -21,7 +21,7 @@ const date = (options) => new Intl.DateTimeFormat("en-GB", { ...options, timeZon
 const DAY_MONTH = date({ day: "numeric", month: "short" });
 const DAY_MONTH_YEAR = date({ day: "numeric", month: "short", year: "numeric" });
 
-/** The seven days of a menu from its first day on, each with its date; without one from Monday on. */
+/** The seven days of a menu from its first day, with dates; from Monday if it has none. */
 export function weekdays(starts) {
   const first = starts === undefined ? null : new Date(starts);
   const offset = first === null ? 1 : first.getUTCDay();

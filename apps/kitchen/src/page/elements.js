@@ -1,11 +1,11 @@
-// Elements that several views use: fields with their errors, a question, a notice, pages of a list.
+// Elements that several views use: fields with errors, a confirmation, a notice, pages of a list.
 
 import { ask, make, path, tell } from "/api.js";
 import { go } from "/address.js";
 
 let fields = 0;
 
-/** A field with its label, if any, and below it a place for what is wrong with its value. */
+/** A field with its label, if any, and an error message below it. */
 export function field(label, input) {
   const id = input.id || `field-${(fields += 1)}`;
   const error = make("p", { className: "error", id: `${id}-error`, hidden: true });
@@ -16,8 +16,8 @@ export function field(label, input) {
 }
 
 /**
- * Runs what a form is for. A problem with one of its fields is shown below that field, any other at
- * the top of the page. Returns `undefined` if there was one.
+ * Runs the action of a form. An error of one of its fields is shown below that field, any other at the top
+ * of the page. Returns `undefined` after an error.
  */
 export async function submit(form, action) {
   for (const input of form.querySelectorAll("[aria-invalid]")) clearError(input);
@@ -37,7 +37,7 @@ export async function submit(form, action) {
   return done;
 }
 
-/** The field that a problem is about: a taken name is about `name`. */
+/** The field of an error: `name` for a name that is taken. */
 function inputOf(form, problem) {
   const name = problem.errors?.[0]?.field ?? (problem.code === "taken" ? "name" : "");
   return form.querySelector(`[name="${CSS.escape(name)}"]`);
@@ -69,7 +69,7 @@ export function button(label, onclick, properties = {}) {
   return make("button", { type: "button", onclick, ...properties }, label);
 }
 
-/** The heading of a view, with a line below it if there is more to say, and with buttons. */
+/** The heading of a view, with an optional line below it, and with buttons. */
 export function title(text, { below = "", tools = [] } = {}) {
   const heading = make("h2", { id: "title", tabIndex: -1 }, text);
   const more = below === "" ? null : make("p", { className: "quiet" }, below);
@@ -77,7 +77,7 @@ export function title(text, { below = "", tools = [] } = {}) {
   return make("div", { className: "title" }, make("div", {}, heading, more), buttons);
 }
 
-/** Asks a question; resolves to whether it was confirmed. */
+/** Asks for confirmation; resolves to whether it was given. */
 export function confirmed(question, verb) {
   return new Promise((resolve) => {
     let answer = false;
@@ -98,7 +98,7 @@ export function confirmed(question, verb) {
   });
 }
 
-/** Says below the view what has happened, and offers to undo it. */
+/** Shows a notice below the view, with a button to undo. */
 export function notify(text, undo) {
   const undone = async () => {
     notify("");

@@ -3,7 +3,7 @@
 import { ask, make } from "/api.js";
 import { link } from "/address.js";
 
-/** The steps to a first menu; those that are done are ticked. */
+/** The steps to a first menu; completed ones are ticked. */
 export async function firstSteps() {
   const has = async (path) => (await ask("GET", `${path}?limit=1`)).items.length > 0;
   const [hasIngredients, hasRecipes] = await Promise.all([has("/ingredients"), has("/recipes")]);
@@ -14,7 +14,7 @@ export async function firstSteps() {
       "List categories in the order you pass them in the shop.",
     ],
     [hasRecipes, link({ view: "new-recipe" }, {}, "Write a recipe"), "Servings, amounts and instructions."],
-    [false, "Create a menu", "Assign recipes to days. The shopping list is made from them."],
+    [false, "Create a menu", "Assign recipes to days. The shopping list is computed from them."],
   ];
   const next = steps.findIndex(([isDone]) => !isDone);
   const step = ([isDone, text, about], index) =>

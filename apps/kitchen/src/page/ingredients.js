@@ -1,4 +1,4 @@
-// The categories in the order of the shop, each with its ingredients: add, rename, move, delete.
+// The categories in shop order with their ingredients: add, rename, move, delete.
 
 import { ask, make } from "/api.js";
 import { at, refresh } from "/address.js";
@@ -152,7 +152,7 @@ function ingredientForm(ingredient, categories) {
   return editForm("ingredients", ingredient, { change, fields: [field("Category", select)] });
 }
 
-/** The form in the place of a category or ingredient that is edited. */
+/** The form that replaces a category or ingredient while it is edited. */
 function editForm(kind, entity, { change, fields }) {
   const close = async (focus) => {
     edited = null;

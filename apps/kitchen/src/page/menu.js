@@ -1,4 +1,4 @@
-// One menu: its week with every dish down to the ingredients, beside its shopping list.
+// One menu: its week with every dish and its ingredients, beside the shopping list.
 
 import { ask, make, path, tell } from "/api.js";
 import { at, go, link, refresh } from "/address.js";
@@ -8,10 +8,10 @@ import { menuForm } from "/menus.js";
 import { shoppingList } from "/shopping_list.js";
 
 const EVERYTHING = "menu_items.recipe.recipe_ingredients.ingredient.category";
-/** As many dishes as the shopping list reads. */
+/** The maximum number of dishes, as in the shopping list. */
 const DISHES_MAX = 1000;
 
-// What is open is forgotten when the view is left.
+// Open dishes are forgotten when the user leaves the view.
 let shown = { menu: null };
 
 export async function menuView({ menu: id }, isMoved) {
@@ -99,7 +99,7 @@ function daySection({ day, date }, dishes, { menu, position }) {
   );
 }
 
-/** The form that puts a recipe on a day. It is made once, so that it keeps what was chosen. */
+/** The form that adds a recipe to a day. Created once, so that it keeps the selection. */
 async function addForm(day, name, { menu, position }) {
   const recipes = await all("/recipes");
   const id = `add-${day ?? "any"}`;
@@ -180,7 +180,7 @@ function dishRow(dish) {
   );
 }
 
-/** What a dish needs for so many servings, and how it is made. */
+/** The ingredients of a dish for its servings, and the instructions. */
 function needs(recipe, servings) {
   const rows = recipe.with.recipe_ingredients.items
     .toSorted((left, right) => left.position - right.position)
@@ -230,10 +230,10 @@ function stepper(dish, servings) {
   return make("span", { className: "stepper" }, step("Fewer", -1, "fewer"), input, step("More", 1, "more"));
 }
 
-/** Servings that are on their way to the server, by dish. */
+/** Servings that are being sent to the server, by dish. */
 const wanted = new Map();
 
-/** Sends one change after the other, and of several that wait only the last. */
+/** Sends one change at a time, and only the last of several that wait. */
 async function setServings(dish, servings) {
   const isSending = wanted.has(dish.id);
   wanted.set(dish.id, servings);

@@ -1,4 +1,4 @@
-// The menus, newest first, and the form that makes one or changes its name and first day.
+// The menus, newest first, and the form that creates one or changes its name and first day.
 
 import { ask, make, path } from "/api.js";
 import { go, link } from "/address.js";
@@ -12,7 +12,7 @@ const DISHES_SHOWN = 4;
 export async function menusView({ cursor }) {
   const list = await ask("GET", path("/menus", { limit: PAGE, cursor, with: "menu_items.recipe" }));
   const isEmpty = list.items.length === 0 && list.previous === undefined;
-  // The next menu begins where the newest ends; without one, next week.
+  // The next menu starts where the newest ends, or next week.
   const newest = cursor === undefined ? list.items[0]?.starts : undefined;
   const monday = mondayAfter(newest === undefined ? Date.now() : new Date(newest).getTime());
   return {

@@ -14,7 +14,7 @@ const VIEWS = [
   ["ingredients", "Ingredients", { view: "ingredients" }],
 ];
 
-/** Which part of the application an address belongs to, and the function that makes its view. */
+/** The section of an address, and the function that creates its view. */
 function chosen(asked) {
   if (asked.menu) return ["menus", menuView];
   if (asked.recipe) return ["recipes", recipeView];
@@ -26,7 +26,7 @@ function chosen(asked) {
 
 let latest = 0;
 
-/** Shows the address. Of several calls at the same time only the last one is shown. */
+/** Shows the address. Of concurrent calls only the last one is shown. */
 async function show(focus) {
   const call = (latest += 1);
   const asked = address();

@@ -1,4 +1,4 @@
-// The form that writes a recipe: a change is one transaction with everything that it needs.
+// The recipe form. It saves a recipe and its ingredients in one transaction.
 
 import { ask, make } from "/api.js";
 import { go, link } from "/address.js";
@@ -18,7 +18,7 @@ export async function recipeForm(recipe) {
     add(null);
     rows.lastElementChild.querySelector("select").focus();
   };
-  // A recipe that was made while its ingredients were refused is there: the next attempt changes it.
+  // If a recipe was created but its ingredients were refused, the next attempt updates it.
   const saved = { recipe };
   const attributes = { type: "text", name: "name", required: true, maxLength: 200, autocomplete: "off" };
   const lines = ingredients.length === 0 ? noIngredients() : rows;
@@ -45,7 +45,7 @@ export async function recipeForm(recipe) {
       ingredients.length === 0 ? null : button("+ Add an ingredient", more, { className: "plain" }),
     ),
     field(
-      "Instructions, one step a line",
+      "Instructions, one step per line",
       make("textarea", { name: "instructions", rows: 6, value: recipe?.instructions ?? "" }),
     ),
     make("datalist", { id: "units" }, ...UNITS.map((unit) => make("option", { value: unit }))),
@@ -68,7 +68,7 @@ function noIngredients() {
   return make("p", {}, "There are no ingredients yet. ", ingredients, ", then write the recipe.");
 }
 
-/** One ingredient with its amount; the row knows which entity it is, if it is one already. */
+/** One ingredient with its amount; the row has the id of its entity, if it exists. */
 function row(need, { categories, ingredients }) {
   const option = ({ id, name }) => make("option", { value: id, selected: id === need?.ingredient }, name);
   const group = ({ id, name }) => {
@@ -138,7 +138,7 @@ async function save(it, rows, saved) {
   await go({ recipe: id });
 }
 
-/** What makes the needs of a recipe those of the form, in the same order. */
+/** The changes that make the ingredients of a recipe equal to the form, in the same order. */
 function needChanges(rows, recipe) {
   const kept = new Set();
   const changes = [];

@@ -86,7 +86,7 @@ function back() {
   return link({ view: "recipes" }, { className: "back" }, "‹ All recipes");
 }
 
-/** Amounts for as many servings as one likes; nothing is saved. */
+/** Amounts for any number of servings; nothing is saved. */
 function ingredients(recipe) {
   const list = make("ul", { className: "plain amounts", "aria-label": "Ingredients" });
   const fill = (servings) => {

@@ -1,5 +1,5 @@
-// The shopping list of a menu: by category in the order of the shop. What is ticked off stays in this
-// browser, together with the amount: if more is needed later, the tick goes away.
+// The shopping list of a menu, by category in shop order. Ticks are stored in this browser together with
+// the amount: if more is needed later, the tick disappears.
 
 import { make } from "/api.js";
 import { amount } from "/amounts.js";
@@ -66,7 +66,7 @@ function readTicks(menu) {
   try {
     return JSON.parse(localStorage.getItem(place(menu))) ?? {};
   } catch {
-    // Something else wrote it, or the browser keeps nothing.
+    // Invalid content, or the browser stores nothing.
     return {};
   }
 }
@@ -76,6 +76,6 @@ function writeTicks(menu, ticked) {
     if (Object.keys(ticked).length === 0) localStorage.removeItem(place(menu));
     else localStorage.setItem(place(menu), JSON.stringify(ticked));
   } catch {
-    // Ticks then last as long as the view.
+    // Ticks then last only as long as the view.
   }
 }

@@ -1,13 +1,13 @@
-//! The tables of the sample data: what a shop sells and what fourteen recipes need. Data only; how
-//! it becomes entries is in `sample.rs`.
+//! The tables of the sample data: the ingredients of a shop, and fourteen recipes. `sample.rs` turns them
+//! into entries.
 
-/// A category of the shop with its ingredients; the table is in the order of the shop.
+/// A category with its ingredients, in shop order.
 pub(super) struct Aisle {
     pub(super) category: &'static str,
     pub(super) ingredients: &'static [&'static str],
 }
 
-/// A recipe, for so many servings.
+/// A recipe.
 pub(super) struct Recipe {
     pub(super) name: &'static str,
     pub(super) servings: i64,

@@ -1,4 +1,4 @@
-//! Tests of the application as a program, with real requests, and of its sample data.
+//! Tests of the program with real requests, and of its sample data.
 
 mod page;
 mod readme;

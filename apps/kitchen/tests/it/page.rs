@@ -1,4 +1,4 @@
-//! The page as the program serves it: everything that it refers to is there.
+//! The program serves every file that its page refers to.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use keyloom_testkit::readme::Process;
 
-/// What comes before the path of a file that a page or a module needs.
+/// What precedes the path of a file in a page or module.
 const REFERENCES: [&str; 3] = ["href=\"/", "src=\"/", "from \"/"];
 
 #[test]

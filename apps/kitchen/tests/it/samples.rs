@@ -1,4 +1,4 @@
-//! The sample data: what is in it, that the model accepts it, and the file that holds it.
+//! The sample data: its contents, that the model accepts it, and its file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use keyloom::{Db, Entry, Existing, Imported, Repair, Value};
 use keyloom_kitchen::{application, sample};
 use keyloom_store::{MemoryStore, SystemClock};
 
-/// More than a century of weeks, so that dates repeat.
+/// More than a century of weeks, after which dates repeat.
 const MENUS: u64 = 5300;
 
 fn text<'e>(entry: &'e Entry, field: &str) -> &'e str {
@@ -20,7 +20,7 @@ fn of<'e>(entries: &'e [Entry], entity: &'e str) -> impl Iterator<Item = &'e Ent
 }
 
 #[test]
-fn the_file_of_samples_is_what_the_generator_makes() {
+fn the_file_of_samples_equals_the_generator() {
     let lines: Vec<String> = sample(0, 1).iter().map(|entry| entry.to_json() + "\n").collect();
     let (text, path) =
         (lines.concat(), Path::new(env!("CARGO_MANIFEST_DIR")).join("samples.jsonl"));
@@ -32,7 +32,7 @@ fn the_file_of_samples_is_what_the_generator_makes() {
 }
 
 #[test]
-fn samples_are_a_whole_kitchen() {
+fn samples_have_every_kind_of_entity() {
     let entries = sample(0, 1);
     let count = |entity| of(&entries, entity).count();
     assert_eq!((count("category"), count("ingredient"), count("recipe")), (8, 49, 14));

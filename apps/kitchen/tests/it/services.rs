@@ -1,4 +1,4 @@
-//! The kitchen's part of `docs/services.md`.
+//! The kitchen section of `docs/services.md`.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use keyloom_testkit::services;
 const PAGE: &str = include_str!("../../../../docs/services.md");
 
 #[test]
-fn every_request_of_the_kitchen_is_answered_as_the_page_says() {
+fn every_request_of_the_kitchen_returns_what_the_page_shows() {
     let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kitchen-services");
     let _ = std::fs::remove_dir_all(&data);
     let mut command = Command::new(env!("CARGO_BIN_EXE_kitchen"));

@@ -1,34 +1,34 @@
-//! The messages that the built-in receiver has taken. They are kept in memory, and bounded in number
-//! and bytes: the oldest are dropped first.
+//! The messages of the built-in receiver. They are in memory, limited in number and bytes: the oldest are
+//! dropped first.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::rows::Kind;
 
-/// The largest message that is taken.
+/// The maximum size of a message.
 pub(super) const MESSAGE_BYTES_MAX: usize = 64 * 1024;
 const MESSAGES_MAX: usize = 500;
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A message as it arrived.
+/// A message on arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Incoming {
-    /// The sender's name for the message, the same for every delivery of it. Empty if it has none.
+    /// The idempotency key of the sender; empty if it has none.
     pub(super) key: String,
     pub(super) kind: Kind,
     pub(super) to: String,
-    /// Only mail has one.
+    /// For mail only.
     pub(super) subject: Option<String>,
     /// The text, or the body of a webhook.
     pub(super) text: String,
     /// The page that answers the message.
     pub(super) answer_url: Option<String>,
-    /// Where a provider posts what people reply.
+    /// Where a provider posts replies.
     pub(super) reply_url: Option<String>,
 }
 
-/// A message that was taken.
+/// A stored message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Received {
     /// Counts up from 1.
@@ -44,56 +44,56 @@ pub(super) struct TooLarge;
 /// The messages, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    kept: Mutex<Kept>,
+    contents: Mutex<Contents>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Contents {
     messages: VecDeque<Arc<Received>>,
     bytes: usize,
     last: u64,
 }
 
 impl Inbox {
-    /// Takes a message; returns its number. A message that is delivered again is taken once.
+    /// Stores a message and returns its number. A repeated delivery is stored once.
     pub(super) fn add(&self, message: Incoming, time_ms: i64) -> Result<u64, TooLarge> {
         let bytes = message.bytes();
         if bytes > MESSAGE_BYTES_MAX {
             return Err(TooLarge);
         }
-        let mut kept = self.kept();
+        let mut contents = self.contents();
         let is_known = |other: &&Arc<Received>| other.message.key == message.key;
         if !message.key.is_empty()
-            && let Some(known) = kept.messages.iter().find(is_known)
+            && let Some(known) = contents.messages.iter().find(is_known)
         {
             return Ok(known.number);
         }
-        kept.last += 1;
-        kept.bytes += bytes;
-        let number = kept.last;
-        kept.messages.push_back(Arc::new(Received { number, time_ms, message }));
-        while kept.messages.len() > MESSAGES_MAX || kept.bytes > BYTES_MAX {
-            let Some(oldest) = kept.messages.pop_front() else { break };
-            kept.bytes -= oldest.message.bytes();
+        contents.last += 1;
+        contents.bytes += bytes;
+        let number = contents.last;
+        contents.messages.push_back(Arc::new(Received { number, time_ms, message }));
+        while contents.messages.len() > MESSAGES_MAX || contents.bytes > BYTES_MAX {
+            let Some(oldest) = contents.messages.pop_front() else { break };
+            contents.bytes -= oldest.message.bytes();
         }
         Ok(number)
     }
 
     /// The messages after a number, newest first.
     pub(super) fn after(&self, number: u64) -> Vec<Arc<Received>> {
-        let kept = self.kept();
-        let newer = kept.messages.iter().rev().take_while(|received| received.number > number);
+        let contents = self.contents();
+        let newer = contents.messages.iter().rev().take_while(|received| received.number > number);
         newer.cloned().collect()
     }
 
-    /// The message of a number, as long as it is kept.
+    /// The message with a number, unless it was dropped.
     pub(super) fn find(&self, number: u64) -> Option<Arc<Received>> {
-        self.kept().messages.iter().find(|received| received.number == number).cloned()
+        self.contents().messages.iter().find(|received| received.number == number).cloned()
     }
 
-    /// Every change of the list is whole, so one that a panic left behind can be used.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Ignores poisoning: no panic can interrupt a change of the list.
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_are_dropped_when_there_are_too_many() {
+    fn the_oldest_messages_are_dropped_beyond_the_count_limit() {
         let inbox = Inbox::default();
         for count in 1..=600 {
             assert_eq!(
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_are_dropped_when_they_are_too_large_together() {
+    fn the_oldest_messages_are_dropped_beyond_the_size_limit() {
         let inbox = Inbox::default();
         for count in 0..100 {
             let text = "x".repeat(MESSAGE_BYTES_MAX - 3);
@@ -138,20 +138,20 @@ mod tests {
         }
         assert_eq!(inbox.after(0).len(), BYTES_MAX / MESSAGE_BYTES_MAX);
         let bytes: usize = inbox.after(0).iter().map(|one| one.message.bytes()).sum();
-        assert_eq!(inbox.kept().bytes, bytes);
+        assert_eq!(inbox.contents().bytes, bytes);
         let large = message("", "x".repeat(MESSAGE_BYTES_MAX + 1));
         assert_eq!(inbox.add(large, 0), Err(TooLarge));
     }
 
     #[test]
-    fn a_message_that_is_delivered_again_is_taken_once() {
+    fn a_repeated_delivery_is_stored_once() {
         let inbox = Inbox::default();
         assert_eq!(inbox.add(message("a", "1".to_owned()), 0), Ok(1));
         assert_eq!(inbox.add(message("b", String::new()), 0), Ok(2));
         assert_eq!(inbox.add(message("a", "2".to_owned()), 0), Ok(1));
         assert_eq!(inbox.after(0).len(), 2);
         assert_eq!(inbox.find(1).unwrap().message.text, "1");
-        // Without a key nobody can tell whether it is the same.
+        // Without a key, duplicates cannot be detected.
         assert_eq!(inbox.add(message("", String::new()), 0), Ok(3));
         assert_eq!(inbox.add(message("", String::new()), 0), Ok(4));
     }

@@ -1,5 +1,5 @@
-//! A small mail server (RFC 5321) on 127.0.0.1 that takes every mail and sends none on. It has no
-//! TLS and no users. What a client can take is bounded: connections, commands, bytes and time.
+//! A small mail server (RFC 5321) on 127.0.0.1 that accepts every mail and relays none. It has no TLS and
+//! no authentication. Connections, commands, bytes and time are limited.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 use super::inbox::{MESSAGE_BYTES_MAX, TooLarge};
 
 const CONNECTIONS_MAX: usize = 32;
-/// How long one conversation may take.
-const CONVERSATION_TIME: Duration = Duration::from_secs(30);
+/// The time limit of a connection.
+const SESSION_TIME: Duration = Duration::from_secs(30);
 const COMMANDS_MAX: usize = 100;
-/// RFC 5321 asks for 512.
+/// RFC 5321 requires 512.
 const COMMAND_BYTES_MAX: usize = 2048;
-/// A mail that is too large is read to its end, so that the client sees the refusal. This is where
-/// patience ends.
+/// A mail that is too large is read to its end, so that the client sees the refusal, but only up to
+/// this limit.
 const DATA_BYTES_MAX: usize = 64 * MESSAGE_BYTES_MAX;
-/// How long to wait after a connection could not be accepted.
+/// The pause after an error of `accept`.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What the server does with a mail.
-pub(super) trait TakeMail: Send + Sync + 'static {
-    /// Takes a mail to a recipient.
-    fn take(&self, to: &str, data: &[u8]) -> Result<(), TooLarge>;
+/// Handles received mail.
+pub(super) trait MailHandler: Send + Sync + 'static {
+    /// Handles a mail to a recipient.
+    fn handle(&self, to: &str, data: &[u8]) -> Result<(), TooLarge>;
 }
 
 /// A mail server that runs until it is dropped.
@@ -36,17 +36,17 @@ pub(super) struct MailServer {
 
 impl MailServer {
     /// Starts a server on a free port.
-    pub(super) fn start(taker: Arc<dyn TakeMail>) -> io::Result<MailServer> {
+    pub(super) fn start(handler: Arc<dyn MailHandler>) -> io::Result<MailServer> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stopped = is_stopped.clone();
         let thread = std::thread::Builder::new().name("receiver-mail".to_owned());
-        thread.spawn(move || accept(&listener, &taker, &stopped))?;
+        thread.spawn(move || accept(&listener, &handler, &stopped))?;
         Ok(MailServer { address, is_stopped })
     }
 
-    /// Where it listens, as `--smtp` takes it.
+    /// Its URL, as for `--smtp`.
     pub(super) fn url(&self) -> String {
         format!("smtp://{}", self.address)
     }
@@ -55,12 +55,12 @@ impl MailServer {
 impl Drop for MailServer {
     fn drop(&mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
-        // The thread waits for a connection: this is one.
+        // Wakes the thread, which blocks on `accept`.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
     }
 }
 
-fn accept(listener: &TcpListener, taker: &Arc<dyn TakeMail>, is_stopped: &AtomicBool) {
+fn accept(listener: &TcpListener, handler: &Arc<dyn MailHandler>, is_stopped: &AtomicBool) {
     let connections = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         if is_stopped.load(Ordering::Relaxed) {
@@ -75,18 +75,18 @@ fn accept(listener: &TcpListener, taker: &Arc<dyn TakeMail>, is_stopped: &Atomic
             continue;
         }
         connections.fetch_add(1, Ordering::Relaxed);
-        let (taker, open) = (taker.clone(), Open(connections.clone()));
+        let (handler, open) = (handler.clone(), Open(connections.clone()));
         let thread = std::thread::Builder::new().name("receiver-mail-talk".to_owned());
-        // If there is no thread to be had, the client sees the connection close.
+        // If no thread can be started, the connection closes.
         let _ = thread.spawn(move || {
             let _open = open;
-            // Whoever breaks the connection off gets no answer.
-            let _ = talk(stream, &*taker);
+            // Errors are those of the connection: nobody is left to reply to.
+            let _ = converse(stream, &*handler);
         });
     }
 }
 
-/// Counts a connection as long as it is open.
+/// Counts a connection while it is open.
 struct Open(Arc<AtomicUsize>);
 
 impl Drop for Open {
@@ -95,7 +95,7 @@ impl Drop for Open {
     }
 }
 
-/// A connection that ends at a time, however slowly the client sends.
+/// A connection with a deadline, however slowly the client sends.
 struct Timed {
     stream: TcpStream,
     until: Instant,
@@ -126,8 +126,8 @@ impl Write for Timed {
     }
 }
 
-fn talk(stream: TcpStream, taker: &dyn TakeMail) -> io::Result<()> {
-    let until = Instant::now() + CONVERSATION_TIME;
+fn converse(stream: TcpStream, handler: &dyn MailHandler) -> io::Result<()> {
+    let until = Instant::now() + SESSION_TIME;
     let mut client = BufReader::new(Timed { stream, until });
     client.get_mut().write_all(b"220 receiver.localhost ESMTP\r\n")?;
     let mut session = Session::default();
@@ -143,7 +143,7 @@ fn talk(stream: TcpStream, taker: &dyn TakeMail) -> io::Result<()> {
             Reply::Data => {
                 client.get_mut().write_all(b"354 End data with <CR><LF>.<CR><LF>\r\n")?;
                 match data(&mut client)? {
-                    Data::Whole(data) => (session.mail(&data, taker), false),
+                    Data::Whole(data) => (session.mail(&data, handler), false),
                     Data::TooLarge => (session.too_large(), false),
                     Data::Cut => return Ok(()),
                 }
@@ -157,18 +157,18 @@ fn talk(stream: TcpStream, taker: &dyn TakeMail) -> io::Result<()> {
     client.get_mut().write_all(b"421 Too many commands\r\n")
 }
 
-/// A line with its end, or as much of it as may be; none if the client has closed the connection.
+/// Reads a line with its end, truncated to `bytes_max`; none if the client has closed the connection.
 fn line(client: &mut impl BufRead, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = vec![];
     client.take(bytes_max as u64).read_until(b'\n', &mut line)?;
     Ok((!line.is_empty()).then_some(line))
 }
 
-/// The lines of a mail.
+/// The content of a mail.
 enum Data {
     Whole(Vec<u8>),
     TooLarge,
-    /// The client has left, or does not stop.
+    /// The client has disconnected, or exceeded the limit.
     Cut,
 }
 
@@ -181,7 +181,7 @@ fn data(client: &mut impl BufRead) -> io::Result<Data> {
             let is_whole = bytes <= MESSAGE_BYTES_MAX;
             return Ok(if is_whole { Data::Whole(data) } else { Data::TooLarge });
         }
-        // The client adds a dot to lines that begin with one.
+        // The client doubles a dot at the start of a line.
         let dots = usize::from(is_start && line.starts_with(b"."));
         is_start = line.ends_with(b"\n");
         bytes += line.len();
@@ -192,18 +192,18 @@ fn data(client: &mut impl BufRead) -> io::Result<Data> {
     Ok(Data::Cut)
 }
 
-/// What to answer.
+/// A reply to a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Reply {
-    /// This, and go on.
+    /// Continue after this.
     Go(&'static str),
-    /// This, and close the connection.
+    /// Close the connection after this.
     Close(&'static str),
-    /// The lines of a mail follow.
+    /// Read the content of a mail.
     Data,
 }
 
-/// A conversation: who the next mail is from and to.
+/// The state of a connection: sender and recipient of the next mail.
 #[derive(Debug, Default)]
 struct Session {
     is_from: bool,
@@ -237,7 +237,7 @@ impl Session {
         }
     }
 
-    /// One recipient is enough: the service sends each mail on its own.
+    /// Accepts one recipient per mail, as the service sends it.
     fn recipient(&mut self, line: &str) -> Reply {
         let address = line.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
         match (self.is_from, &self.to, address) {
@@ -251,9 +251,9 @@ impl Session {
         }
     }
 
-    fn mail(&mut self, data: &[u8], taker: &dyn TakeMail) -> &'static str {
+    fn mail(&mut self, data: &[u8], handler: &dyn MailHandler) -> &'static str {
         let to = std::mem::take(self).to.unwrap_or_default();
-        match taker.take(&to, data) {
+        match handler.handle(&to, data) {
             Ok(()) => "250 OK",
             Err(TooLarge) => self.too_large(),
         }

@@ -1,11 +1,10 @@
-//! Reads a mail (RFC 5322): its subject, its id and its text. It understands what the service's own
-//! mail client writes (UTF-8, base64, encoded words of RFC 2047) and passes everything else on as it
-//! is. No input is an error.
+//! Parses a mail (RFC 5322): subject, id and text. Decodes what the service's own mail client writes
+//! (UTF-8, base64, encoded words of RFC 2047) and leaves everything else as it is. No input is an error.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// What a reader sees of a mail.
+/// The parts of a mail that a reader sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MailText {
     pub(super) subject: String,
@@ -15,11 +14,11 @@ pub(super) struct MailText {
 }
 
 impl MailText {
-    /// Reads the lines of a mail, however they end.
+    /// Parses a mail with any line endings.
     pub(super) fn read(data: &[u8]) -> MailText {
         let data = String::from_utf8_lossy(data).replace("\r\n", "\n");
         let (head, body) = data.split_once("\n\n").unwrap_or((&data, ""));
-        // A line that begins with a space continues the one before.
+        // A line that begins with a space continues the previous one.
         let head = head.replace("\n ", " ").replace("\n\t", " ");
         let header = |name: &str| {
             let mut lines = head.lines().filter_map(|line| line.split_once(':'));
@@ -38,7 +37,7 @@ impl MailText {
     }
 }
 
-/// A header with its encoded words decoded. The space between two of them is no part of the text.
+/// Decodes the encoded words of a header. The space between two of them is not part of the text.
 fn words(text: &str) -> String {
     let mut read = String::new();
     let mut was_encoded = false;
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mail_is_read_as_it_was_written() {
+    fn encoded_mail_is_decoded() {
         let mail = b"Subject: =?UTF-8?B?RsO8cg==?=\r\n =?utf-8?b?IGRpY2g=?= now\r\n\
             MESSAGE-ID: <a.0.b@example.com>\r\nContent-Transfer-Encoding: base64\r\n\r\n\
             w7xiZXIN\r\nCmFsbGVz\r\n";
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_passed_on_as_it_is() {
+    fn unknown_encodings_are_left_as_they_are() {
         for (mail, subject, text) in [
             ("", "", ""),
             ("\r\n\r\n", "", ""),

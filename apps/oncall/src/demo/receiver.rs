@@ -1,6 +1,6 @@
-//! The built-in receiver: it plays the phones, mailboxes and webhooks of all contacts. The service
-//! reaches it as it reaches any other: over SMTP, and by signed requests to the routes here. Whoever
-//! has a message can answer it from here. It sends nothing to anybody but the service.
+//! The built-in receiver: it stands in for the phones, mailboxes and webhooks of all contacts. The service
+//! reaches it like any other receiver: over SMTP, and by signed requests to the routes here. Messages can
+//! be answered from here. It sends nothing except to the service.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,16 +13,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::inbox::{Inbox, Incoming, Received, TooLarge};
-use super::mail_server::{MailServer, TakeMail};
+use super::mail_server::{MailHandler, MailServer};
 use super::mail_text::MailText;
-use crate::routes::{Draft, body};
+use crate::routes::{RouteSpec, body};
 use crate::rows::{Kind, text};
 use crate::time::time_text;
 
-/// What the destinations of webhooks begin with that the receiver takes. The name never resolves to
-/// another machine (RFC 6761); where the receiver really listens is known only once it does.
+/// The prefix of webhooks to the receiver. The name never resolves to another machine (RFC 6761); the
+/// real address is known only once the service listens.
 pub(super) const WEBHOOKS: &str = "http://receiver.localhost/webhook/";
-/// How many messages are listed at once.
+/// The maximum number of messages per list.
 const LISTED_MAX: usize = 100;
 
 /// The receiver.
@@ -30,7 +30,7 @@ const LISTED_MAX: usize = 100;
 pub(super) struct Receiver {
     pub(super) inbox: Arc<Inbox>,
     pub(super) mail: MailServer,
-    /// Signs what the service and the receiver send each other.
+    /// Signs requests between the service and the receiver.
     pub(super) secret: WebhookSecret,
     pub(super) post: HttpClient,
     pub(super) clock: Arc<dyn Clock>,
@@ -41,14 +41,14 @@ pub(super) struct Receiver {
 pub(super) struct Mailbox {
     pub(super) inbox: Arc<Inbox>,
     pub(super) clock: Arc<dyn Clock>,
-    /// Where the service is.
+    /// The URL of the service.
     pub(super) url: Arc<OnceLock<String>>,
 }
 
-impl TakeMail for Mailbox {
-    fn take(&self, to: &str, data: &[u8]) -> Result<(), TooLarge> {
+impl MailHandler for Mailbox {
+    fn handle(&self, to: &str, data: &[u8]) -> Result<(), TooLarge> {
         let MailText { subject, id, text } = MailText::read(data);
-        // Anybody on the machine can send a mail: only links to the service are offered as such.
+        // Any local process can send mail: only URLs of the service become links.
         let prefix = self.url.get().map(|url| format!("{}/answer/", url.trim_end_matches('/')));
         let is_answer =
             |line: &&str| prefix.as_ref().is_some_and(|prefix| line.starts_with(prefix));
@@ -60,7 +60,7 @@ impl TakeMail for Mailbox {
     }
 }
 
-/// What a provider of calls and texts is sent.
+/// A request to the provider of calls and texts.
 #[derive(Deserialize)]
 struct ProviderBody {
     key: String,
@@ -70,14 +70,14 @@ struct ProviderBody {
     reply_url: String,
 }
 
-/// What the receiver needs of a webhook.
+/// The fields of a webhook that the receiver needs.
 #[derive(Deserialize)]
 struct WebhookBody {
     key: String,
     answer_url: String,
 }
 
-/// What somebody answers: a text, or the keys of a phone. Nothing for a webhook.
+/// An answer: a text, or the keys of a phone. Empty for a webhook.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct AnswerBody {
@@ -87,7 +87,7 @@ struct AnswerBody {
     digits: Option<String>,
 }
 
-const TAKEN: OwnShape = OwnShape::Json(
+const ACCEPTED: OwnShape = OwnShape::Json(
     r#"{"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}}"#,
 );
 const MESSAGES: OwnShape = OwnShape::Json(
@@ -106,26 +106,26 @@ const ANSWERED: OwnShape = OwnShape::Json(
             "status": {"type": "integer"}, "detail": {"type": ["string", "null"]}}}"#,
 );
 
-const DRAFTS: [Draft<Receiver>; 4] = [
-    Draft {
+const ROUTES: [RouteSpec<Receiver>; 4] = [
+    RouteSpec {
         name: "receive_provider",
         method: "POST",
         path: "/receiver/provider",
         summary: "Takes a call or a text from the service, as a provider does.",
         role: None,
-        answer: TAKEN,
+        answer: ACCEPTED,
         handler: |receiver, request| Box::pin(async move { receiver.take_provider(&request) }),
     },
-    Draft {
+    RouteSpec {
         name: "receive_webhook",
         method: "POST",
         path: "/receiver/webhook/{name}",
         summary: "Takes a webhook from the service.",
         role: None,
-        answer: TAKEN,
+        answer: ACCEPTED,
         handler: |receiver, request| Box::pin(async move { receiver.take_webhook(&request) }),
     },
-    Draft {
+    RouteSpec {
         name: "list_received",
         method: "GET",
         path: "/receiver/messages",
@@ -134,7 +134,7 @@ const DRAFTS: [Draft<Receiver>; 4] = [
         answer: MESSAGES,
         handler: |receiver, request| Box::pin(async move { receiver.list(&request).await }),
     },
-    Draft {
+    RouteSpec {
         name: "answer_received",
         method: "POST",
         path: "/receiver/messages/{number}/answer",
@@ -146,9 +146,8 @@ const DRAFTS: [Draft<Receiver>; 4] = [
 ];
 
 impl Receiver {
-    /// Its routes.
     pub(super) fn routes(self: &Arc<Receiver>) -> Vec<OwnRoute> {
-        DRAFTS.into_iter().map(|draft| draft.answered_by(self)).collect()
+        ROUTES.into_iter().map(|route| route.bind(self)).collect()
     }
 
     fn take_provider(&self, request: &OwnRequest) -> Result<OwnReply, Problem> {
@@ -171,7 +170,7 @@ impl Receiver {
         self.add(Incoming { key, kind, to, subject: None, text, answer_url, reply_url: None })
     }
 
-    /// Only the service can sign.
+    /// Verifies the signature: only the service has the secret.
     fn check(&self, request: &OwnRequest) -> Result<(), Problem> {
         let now_secs = self.clock.now().0 / 1000;
         let checked = self.secret.check(|name| request.header(name), now_secs, &request.body);
@@ -181,7 +180,10 @@ impl Receiver {
     fn add(&self, message: Incoming) -> Result<OwnReply, Problem> {
         let added = self.inbox.add(message, now_ms(&*self.clock));
         let number = added.map_err(|TooLarge| {
-            Problem::new(ProblemKind::BodyTooLarge, "The receiver takes messages of up to 64 KiB.")
+            Problem::new(
+                ProblemKind::BodyTooLarge,
+                "The receiver accepts messages of up to 64 KiB.",
+            )
         })?;
         Ok(OwnReply::new(json!({ "id": format!("receiver-{number}") }).to_string()))
     }
@@ -189,9 +191,9 @@ impl Receiver {
     async fn list(&self, request: &OwnRequest) -> Result<OwnReply, Problem> {
         let after = request.parameters.iter().find(|(name, _)| name == "after");
         let after = after.map_or(Ok(0), |(_, number)| number.parse::<u64>());
-        let unfit = |_| Problem::new(ProblemKind::BadParameter, "`after` must be a number.");
+        let invalid = |_| Problem::new(ProblemKind::BadParameter, "`after` must be a number.");
         let mut items = vec![];
-        for received in self.inbox.after(after.map_err(unfit)?) {
+        for received in self.inbox.after(after.map_err(invalid)?) {
             if items.len() == LISTED_MAX {
                 break;
             }
@@ -222,8 +224,8 @@ impl Receiver {
         let headers = self.secret.headers(&format!("receiver-{number}"), now_secs, &body);
         let response = self.post.post(HttpRequest { address, headers, body }).await;
         let response = response.map_err(|error| Problem::new(ProblemKind::Busy, error.message))?;
-        let said: Option<Json> = serde_json::from_slice(&response.body).ok();
-        let detail = said.as_ref().and_then(|said| said["detail"].as_str());
+        let problem: Option<Json> = serde_json::from_slice(&response.body).ok();
+        let detail = problem.as_ref().and_then(|problem| problem["detail"].as_str());
         Ok(OwnReply::new(json!({ "status": response.status, "detail": detail }).to_string()))
     }
 }
@@ -232,7 +234,7 @@ impl Receiver {
 async fn search_of(db: &Db, received: &Received) -> Result<Option<String>, Problem> {
     match db.get("attempt", &received.message.key).await {
         Ok(attempt) => Ok(attempt.map(|attempt| text(&attempt, "search").to_owned())),
-        // Mail from elsewhere has any id.
+        // Mail from other senders can have any id.
         Err(Error::Id { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -1,23 +1,23 @@
-//! Sample contacts with their methods, and searches that ended long ago. The searches are played by
-//! the hunt's own state machine, so they are what it would have written. Everything is derived from
-//! the number of the contact: the same number makes the same entities.
+//! Sample contacts with methods and past searches. The hunt's own state machine generates the searches, so
+//! they are what it would have written. Everything is derived from the number of the contact: the same
+//! number yields the same entities.
 
 use keyloom::{Entry, Item, Value};
 
 use super::receiver::WEBHOOKS;
-use crate::hunt::{self, Leg, Messages, Move, Place, Stage};
+use crate::hunt::{self, Leg, Messages, MethodKey, Move, Stage};
+use crate::jobs::attempt_id;
 use crate::rows::{Kind, Status};
-use crate::steps::attempt_id;
 use crate::time::time_text;
 
-/// The tenant of all of them.
+/// The tenant of all samples.
 const DOMAIN: &str = "acme";
 /// All searches were opened in the weeks before the beginning of 2026.
 const LAST_MS: i64 = 1_767_225_600_000;
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 const PATIENCE_SECONDS: i64 = 8;
-/// How long somebody took to answer a message: not as long as until the next one.
+/// The time until an answer: shorter than the wait for the next message.
 const ANSWER_MS: i64 = 2_300;
 
 const FIRST_NAMES: [&str; 24] = [
@@ -30,7 +30,7 @@ const LAST_NAMES: [&str; 19] = [
     "Mensah", "Fischer", "Ruiz", "Ivanova", "Nasser", "Rao", "Murphy", "Delgado", "Lund",
 ];
 
-/// A method of a contact, before it is known whose.
+/// A method without its contact.
 #[derive(Clone, Copy)]
 struct Way {
     kind: Kind,
@@ -42,7 +42,7 @@ const fn way(kind: Kind, wait_seconds: i64) -> Way {
     Way { kind, wait_seconds, is_enabled: true }
 }
 
-/// The methods of contacts, in turn.
+/// The methods of contacts, used in rotation.
 const WAYS: [&[Way]; 6] = [
     &[way(Kind::Email, 0), way(Kind::Text, 4), way(Kind::Webhook, 4), way(Kind::Call, 5)],
     &[way(Kind::Text, 0), way(Kind::Call, 5)],
@@ -57,7 +57,7 @@ const WAYS: [&[Way]; 6] = [
     &[way(Kind::Text, 0), way(Kind::Email, 4), way(Kind::Webhook, 4)],
 ];
 
-/// What searches are about: the message and its gaps.
+/// The templates and subjects of searches.
 const INCIDENTS: [(&str, &[(&str, &str)]); 6] = [
     ("{service} has {error}", &[("service", "checkout"), ("error", "timeouts")]),
     ("{host} is down", &[("host", "db-3")]),
@@ -70,7 +70,7 @@ const INCIDENTS: [(&str, &[(&str, &str)]); 6] = [
 /// How a search ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// The message of this number, counted from 0, is answered.
+    /// The message with this index is answered.
     Answered(usize),
     /// The first contact does not answer; the second answers the first message.
     AnsweredBySecond,
@@ -80,7 +80,7 @@ enum Outcome {
     Failed,
 }
 
-/// The searches of contacts, in turn, oldest first.
+/// The searches of contacts, oldest first, used in rotation.
 const OUTCOMES: [&[Outcome]; 4] = [
     &[Outcome::Answered(0), Outcome::Failed, Outcome::AnsweredBySecond, Outcome::Answered(1)],
     &[Outcome::Answered(1), Outcome::Canceled],
@@ -88,8 +88,8 @@ const OUTCOMES: [&[Outcome]; 4] = [
     &[Outcome::Failed, Outcome::Answered(0)],
 ];
 
-/// A sample contact with its methods and past searches: the one of this number, from 0, among so
-/// many. What comes later in the list refers only to what comes before.
+/// The sample contact with this number, from 0, among `size`, with its methods and past searches. Entries
+/// refer only to earlier entries of the list.
 pub fn sample(number: u64, size: u64) -> Vec<Entry> {
     let contact = Contact::of(number);
     let mut entries = vec![contact.entry()];
@@ -134,7 +134,7 @@ impl Contact {
     fn of(number: u64) -> Contact {
         let id = format!("sample-{number:06}");
         let first = picked(&FIRST_NAMES, number, "Ada");
-        // As the lengths of the lists have no common factor, names repeat only after 24 * 19.
+        // The lengths of the lists are coprime, so names repeat only after 24 * 19.
         let last = picked(&LAST_NAMES, number, "Okafor");
         let round = number / (FIRST_NAMES.len() * LAST_NAMES.len()) as u64;
         let (name, user) = match round {
@@ -163,16 +163,16 @@ impl Contact {
         entry("contact", &self.id, fields)
     }
 
-    /// What the hunt sees of it.
+    /// The stage of a hunt for this contact.
     fn stage(&self, is_last: bool) -> Stage {
         let methods = self.methods.iter().map(|method| hunt::Method {
-            place: Place { position: method.position, method: method.id.clone() },
+            key: MethodKey { position: method.position, method: method.id.clone() },
             wait_ms: method.way.wait_seconds * 1000,
             is_enabled: method.way.is_enabled,
             is_used: false,
         });
         let (methods, patience_ms) = (methods.collect(), PATIENCE_SECONDS * 1000);
-        // Every message was delivered as soon as it was written.
+        // Every message was delivered immediately.
         Stage { methods, patience_ms, is_last, messages: Messages::Tried { last_ms: i64::MIN } }
     }
 }
@@ -191,16 +191,16 @@ impl Method {
     }
 }
 
-/// A search that was opened for a contact.
+/// A past search for a contact.
 struct PastSearch<'c> {
     contact: &'c Contact,
     second: Option<&'c Contact>,
     number: u64,
-    /// Among those of the contact.
+    /// Its index among the searches of the contact.
     index: usize,
 }
 
-/// What was written while a search was played.
+/// The result of a simulated hunt.
 struct Played<'c> {
     attempts: Vec<Sent<'c>>,
     step: i64,
@@ -228,7 +228,7 @@ impl<'c> PastSearch<'c> {
         LAST_MS - before_ms - (number % 60) * 1000
     }
 
-    /// The contacts in the order in which they have their turn.
+    /// The contacts in order of escalation.
     fn contacts(&self, outcome: Outcome) -> Vec<&'c Contact> {
         let is_escalated = matches!(outcome, Outcome::AnsweredBySecond | Outcome::Failed);
         std::iter::once(self.contact).chain(self.second.filter(|_| is_escalated)).collect()
@@ -236,7 +236,7 @@ impl<'c> PastSearch<'c> {
 
     fn entries(&self, outcome: Outcome) -> Vec<Entry> {
         let contacts = self.contacts(outcome);
-        // With one contact alone there is no second one to answer.
+        // A single contact has no second one to answer.
         let outcome = match outcome {
             Outcome::AnsweredBySecond if contacts.len() == 1 => Outcome::Answered(0),
             other => other,
@@ -255,7 +255,7 @@ impl<'c> PastSearch<'c> {
         entries
     }
 
-    /// Plays the hunt until it ends as it should.
+    /// Simulates the hunt until the outcome.
     fn play(&self, contacts: &[&'c Contact], outcome: Outcome) -> Played<'c> {
         let mut now_ms = self.created_ms();
         let mut leg = Leg { stage: 0, since_ms: now_ms, after: None };
@@ -354,7 +354,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the search ends after these messages.
+    /// Whether the search ends after this many messages.
     fn is_reached(self, stage: u32, messages: usize) -> bool {
         match self {
             Outcome::Answered(index) => messages > index,
@@ -370,7 +370,7 @@ impl Sent<'_> {
         attempt_id(search, self.stage, &self.method.id)
     }
 
-    /// How the recipient of such a message answers.
+    /// The answer to a message of its kind.
     fn answer(&self) -> Item {
         match self.method.way.kind {
             Kind::Call => Item::from([("by", "digits"), ("note", "1")]),

@@ -1,11 +1,11 @@
-// The changes of a domain as they happen: `GET /changes`, read by fetch, because an EventSource cannot
-// say which domain it means.
+// The live changes of a domain: `GET /changes`, read with fetch, because an EventSource cannot send the
+// header that selects the domain.
 
 const RETRY_MS = 2000;
 
 /**
  * Calls `changed` with the kind of entity for each change, and `connected` with whether the stream is up.
- * Only while the page is visible: a browser has few connections to one server. Returns what connects again.
+ * Only while the page is visible: a browser has few connections to one server. Returns a function that reconnects.
  */
 export function follow({ headers, entities, changed, connected }) {
   let controller = null;
@@ -35,7 +35,7 @@ export function follow({ headers, entities, changed, connected }) {
     try {
       await read(signal);
     } catch {
-      // Whatever it was, the next connection shows whether it is over.
+      // Whatever the error, the next connection shows whether it persists.
     }
     controller = null;
     connected(false);

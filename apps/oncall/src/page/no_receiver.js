@@ -1,3 +1,3 @@
-// The program sends messages to real people: there is no receiver to show.
+// Without the built-in receiver, messages go to real people, and there is nothing to show.
 
 export const receiver = null;

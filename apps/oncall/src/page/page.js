@@ -1,4 +1,4 @@
-// Contacts, how to reach them, and searches for them, live. The address says what is shown.
+// Contacts, their methods and their searches, live. The address determines what is shown.
 
 import { ask, make, path, tell, visit } from "/api.js";
 import { follow } from "/live.js";
@@ -9,7 +9,7 @@ import { ago, span } from "/when.js";
 const CONTACTS = 50;
 const SEARCHES = 8;
 const STATUSES = ["active", "successful", "failed", "canceled"];
-/** Retries and the like are not told of by changes: an active search is looked at this often anyway. */
+/** Some updates, such as retries, are not in the change stream: polls an active search this often. */
 const LOOK_MS = 2000;
 const DESTINATIONS = {
   email: "name@example.com",
@@ -20,7 +20,7 @@ const DESTINATIONS = {
 
 const at = (id) => document.getElementById(id);
 
-/** What the address asks for. */
+/** The parameters of the address. */
 function asked() {
   const query = new URLSearchParams(location.search);
   return {
@@ -38,7 +38,7 @@ function go(changes) {
   return refresh();
 }
 
-/** A header is bytes: the domain goes in UTF-8. Without a domain, the token decides. */
+/** Headers are bytes: sends the domain as UTF-8. Without a domain, the token decides. */
 function tenant() {
   const bytes = new TextEncoder().encode(asked().domain);
   return bytes.length === 0 ? {} : { "Keyloom-Tenant": String.fromCharCode(...bytes) };
@@ -46,7 +46,7 @@ function tenant() {
 
 const call = (method, where, document_) => ask(method, where, document_, tenant());
 
-/** Builds what is in an element anew, unless it would be the same. So nobody loses the focus. */
+/** Rebuilds the content of an element only if it has changed, so that it keeps the focus. */
 function fill(element, from, build) {
   const key = JSON.stringify(from);
   if (element.dataset.key === key) return;
@@ -54,7 +54,7 @@ function fill(element, from, build) {
   element.replaceChildren(...[build()].flat());
 }
 
-/** One look at the server at a time: what was asked for later is shown later. */
+/** Runs one refresh at a time, so that a later one is also shown later. */
 let line = Promise.resolve();
 function inTurn(action) {
   const done = line.then(action);
@@ -67,7 +67,7 @@ let then = [];
 let methods = [];
 let isActive = false;
 
-/** Contacts in the order of their names, from those that begin with what is looked for. */
+/** Contacts by name, starting with those that begin with the search text. */
 async function refreshContacts() {
   const prefix = at("prefix").value.trim();
   const range = prefix === "" ? [] : [`>=${prefix}`, `<${prefix}\u{10ffff}`];
@@ -165,7 +165,7 @@ function methodRow(method, index) {
   );
 }
 
-/** Both or neither: they change places in one transaction. */
+/** Swaps two methods in one transaction. */
 function swap(one, other) {
   const move = (method, to) => ({ update: "method", id: method.id, document: { position: to.position } });
   return call("POST", "/transaction", { changes: [move(one, other), move(other, one)] });
@@ -218,7 +218,7 @@ function searchRow(search, open) {
   return make("li", {}, make("button", properties, statusBadge(search.status), text, ago(search.created)));
 }
 
-/** What a search says: as the service fills its message from its subject. */
+/** The text of a search: its message filled from its subject, as the service does it. */
 function said({ message, subject }) {
   const find = (name) => name.split(".").reduce((value, part) => value?.[part], subject ?? {});
   const plain = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
@@ -251,7 +251,7 @@ async function refreshSearch() {
   searchCard(card, timeline, { end, close });
 }
 
-/** Everything that the address asks for. */
+/** Shows everything that the address determines. */
 function refresh() {
   return tell(() => inTurn(refreshAll));
 }
@@ -273,7 +273,7 @@ async function refreshReceiver() {
   await receiver?.refresh(call, asked().search);
 }
 
-/** Looks at what has changed. Changes come in bursts: one look is for all of them that came before it. */
+/** Refreshes after a change. Changes come in bursts: one refresh covers all earlier ones. */
 let isLooking = false;
 let isAll = false;
 function look(all) {
@@ -323,7 +323,7 @@ at("new-method").elements.kind.onchange = (event) => {
   at("new-method").elements.destination.placeholder = DESTINATIONS[event.target.value];
 };
 at("new-method").elements.destination.placeholder = DESTINATIONS.email;
-/** People write phone numbers with spaces and dashes; the service takes digits. */
+/** Removes spaces and dashes from a phone number, which the service does not accept. */
 const written = (kind, text) => ["call", "text"].includes(kind) ? text.replace(/[\s().-]/g, "") : text.trim();
 
 at("new-method").onsubmit = async (event) => {

@@ -25,7 +25,7 @@ function start({ root, link: to, call, open: openSearch }) {
   link.hidden = false;
   root.append(
     make("h2", {}, "Receiver"),
-    make("p", { className: "quiet" }, "Plays the phones, mailboxes and webhooks of all contacts, on this machine."),
+    make("p", { className: "quiet" }, "Stands in for the phones, mailboxes and webhooks of all contacts."),
     chips,
     list,
   );
@@ -33,7 +33,7 @@ function start({ root, link: to, call, open: openSearch }) {
   draw();
 }
 
-/** Asks for what is new. Messages of the search that is shown stand out. */
+/** Fetches new messages. Those of the search that is shown are highlighted. */
 async function refresh(call, search) {
   if (list === null) return;
   const after = messages[0]?.number ?? 0;
@@ -71,7 +71,7 @@ function draw() {
   for (const { element, search } of visible) element.classList.toggle("ours", search === shown);
   const wanted = visible.map(({ element }) => element);
   if (wanted.length === 0) wanted.push(make("li", { className: "card quiet" }, "No messages yet. Start a search."));
-  // Elements that are there stay there: somebody may be typing a reply.
+  // Keeps existing elements: the user may be typing a reply.
   for (const [index, element] of wanted.entries()) {
     if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null);
   }
@@ -92,12 +92,12 @@ function card(message) {
   return make("li", { className: `card received ${message.kind}` }, head, ...body, said, make("footer", {}, search));
 }
 
-/** Answers as the recipient does, and shows what came of it. */
+/** Answers as the recipient, and shows the result. */
 async function answer(message, said, document_) {
   said.hidden = false;
   try {
     const { status, detail } = await ask("POST", `/receiver/messages/${message.number}/answer`, document_);
-    said.textContent = detail ?? (status < 300 ? "Answered." : status === 409 ? "Too late: the search has ended." : `The service answered ${status}.`);
+    said.textContent = detail ?? (status < 300 ? "Answered." : status === 409 ? "Too late: the search has ended." : `The service returned status ${status}.`);
   } catch (problem) {
     said.textContent = problem.message;
   }
@@ -144,7 +144,7 @@ function pretty(text) {
   }
 }
 
-/** A text whose link to the service can be opened. Nothing else in it becomes a link. */
+/** A text in which only the URL of the service becomes a link. */
 function withLink(text, url = /https?:\/\/[^\s/]+\/answer\/[\w-]+/.exec(text)?.[0]) {
   const place = url ? text.indexOf(url) : -1;
   if (place < 0) return [text];

@@ -1,4 +1,4 @@
-// One search as a card: where it is, what has happened, what comes next, and how to end it.
+// One search as a card: its stage, events and next step, and forms to end it.
 
 import { make } from "/api.js";
 import { ago, until } from "/when.js";
@@ -6,7 +6,7 @@ import { ago, until } from "/when.js";
 /** The kinds of methods and messages. */
 export const KINDS = { email: "Email", text: "Text", call: "Call", webhook: "Webhook" };
 
-/** A text that breaks after the signs of addresses, rather than within a word. */
+/** A text that breaks after the separators of addresses rather than within a word. */
 export function breakable(text) {
   return text.split(/(?<=[@?&]|[^:/]\/)(?=[^\s/])/).flatMap((part, index) => (index === 0 ? [part] : [make("wbr"), part]));
 }
@@ -15,7 +15,7 @@ export function statusBadge(status) {
   return make("span", { className: `badge ${status}` }, status[0].toUpperCase() + status.slice(1));
 }
 
-/** Shows a search. What somebody is typing stays. */
+/** Shows a search. Keeps what the user is typing. */
 export function searchCard(card, timeline, { end, close }) {
   if (card.dataset.search !== timeline.search) {
     card.dataset.search = timeline.search;
@@ -39,7 +39,7 @@ export function searchCard(card, timeline, { end, close }) {
   showForm(form, timeline, end);
 }
 
-/** A contact, and whether it had its turn. */
+/** A contact, and whether it was tried. */
 function rung(timeline, name, stage) {
   const isCurrent = stage === timeline.stage;
   const state = stage < timeline.stage ? "passed" : isCurrent ? "current" : "ahead";
@@ -62,7 +62,7 @@ function comingNext({ next }) {
   return [make("li", { className: "event next" }, text)];
 }
 
-/** The form stays as it is while the search goes on. */
+/** The form is not rebuilt while the search is active. */
 function showForm(form, timeline, end) {
   form.hidden = timeline.status !== "active";
   if (form.hidden || form.childElementCount > 0) return;

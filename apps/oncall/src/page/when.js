@@ -1,4 +1,4 @@
-// Times: local ones, and how long ago or ahead they are.
+// Local times, with the time since or until them.
 
 import { make } from "/api.js";
 
@@ -34,7 +34,7 @@ export function ago(text) {
   return make("time", { dateTime: text, title: FULL.format(date), className: "ago" }, local(date) + relative(date));
 }
 
-/** How long until a time. */
+/** The time until a point in time. */
 export function until(text) {
   return make("time", { dateTime: text, className: "until" }, ahead(new Date(text)));
 }
@@ -44,7 +44,7 @@ function ahead(date) {
   return seconds <= 0 ? "now" : `in ${span(seconds + 0.999)}`;
 }
 
-/** Times that are on the page go on. */
+/** Updates the times on the page. */
 setInterval(() => {
   for (const time of document.querySelectorAll("time.ago")) {
     const date = new Date(time.dateTime);

@@ -1,4 +1,4 @@
-//! The program with its built-in receiver: real mail, real requests, answers by every way there is.
+//! The program with its built-in receiver: real mail, real requests, answers on every channel.
 
 use std::path::Path;
 use std::process::Command;
@@ -52,7 +52,7 @@ impl Rig {
         list.json()["items"].as_array().unwrap().clone()
     }
 
-    /// The messages of a search, once there are so many.
+    /// Waits until a search has `count` messages.
     fn wait_for(&self, search: &str, count: usize) -> Vec<Json> {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -66,7 +66,7 @@ impl Rig {
         }
     }
 
-    /// What the service says to an answer: its status, and the detail of a problem.
+    /// Answers a message: the status, and the detail of a problem.
     fn answer(&self, message: &Json, answer: &Json) -> (u64, String) {
         let path = format!("/receiver/messages/{}/answer", message["number"]);
         let said = self.ask("POST", &path, Some(answer));
@@ -92,7 +92,7 @@ fn of<'m>(messages: &'m [Json], kind: &str) -> &'m Json {
 }
 
 #[test]
-fn messages_of_every_kind_arrive_and_are_answered_as_people_would() {
+fn messages_of_every_kind_arrive_and_can_be_answered() {
     let rig = Rig::start("demo-kinds");
     let contact = rig.contact(&EVERY_KIND);
     let message = "Überlauf in „checkout“\n.\n..and a long line: ".to_owned() + &"ü".repeat(600);
@@ -108,7 +108,7 @@ fn messages_of_every_kind_arrive_and_are_answered_as_people_would() {
     let hook: Json =
         serde_json::from_str(of(&received, "webhook")["text"].as_str().unwrap()).unwrap();
     assert_eq!((&hook["text"], &hook["domain"]), (&json!(message), &json!("acme")));
-    // A wrong answer says what a right one is, and changes nothing.
+    // A reply that is no answer is refused with a hint, and changes nothing.
     let (text, call) = (of(&received, "text"), of(&received, "call"));
     let refused = rig.answer(text, &json!({ "text": "no" }));
     assert_eq!(refused, (422, "Reply OK to answer.".to_owned()));
@@ -116,7 +116,7 @@ fn messages_of_every_kind_arrive_and_are_answered_as_people_would() {
     assert_eq!(rig.status(&search), "active");
     assert_eq!(rig.answer(call, &json!({ "digits": "1" })), (200, String::new()));
     assert_eq!(rig.status(&search), "successful");
-    // Everybody else is too late.
+    // Later answers are refused.
     assert_eq!(rig.answer(text, &json!({ "text": "OK" })).0, 409);
     assert_eq!(rig.answer(of(&received, "webhook"), &json!({})).0, 409);
     let timeline = rig.ask("GET", &format!("/searches/{search}/timeline"), None).json();
@@ -173,7 +173,7 @@ fn another_domain_sees_and_answers_none_of_the_messages() {
 }
 
 #[test]
-fn the_receiver_refuses_what_the_service_has_not_sent() {
+fn the_receiver_refuses_requests_of_others() {
     let rig = Rig::start("demo-hostile");
     let provider = json!({ "key": "x", "kind": "text", "to": "+1", "text": "x", "reply_url": "y" });
     for path in ["/receiver/provider", "/receiver/webhook/ada"] {
@@ -193,7 +193,7 @@ fn the_receiver_refuses_what_the_service_has_not_sent() {
         let path = format!("/receiver/messages?after={after}");
         assert_eq!(rig.ask("GET", &path, None).status, 400, "{after}");
     }
-    // What is too large is a dead letter, and a webhook elsewhere is not let into this machine.
+    // A message that is too large is a dead letter, and webhooks to private addresses are blocked.
     let url = format!("{}/receiver/webhook/ada", rig.server.url);
     let contact =
         rig.contact(&[("text", "+15550100"), ("email", "a@example.com"), ("webhook", &url)]);
@@ -218,7 +218,7 @@ fn the_receiver_refuses_what_the_service_has_not_sent() {
 }
 
 #[test]
-fn the_receiver_excludes_what_it_stands_in_for() {
+fn the_receiver_conflicts_with_the_settings_it_replaces() {
     for arguments in [["--smtp", "smtp://127.0.0.1"], ["--public-url", "https://oncall.example"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_oncall"));
         let output = command.arg("--receiver").args(arguments).output().expect("it starts");

@@ -1,4 +1,4 @@
-//! Data of the version before destinations had formats and `then` named contacts.
+//! Data of an earlier model, in which destinations had no format and `then` was plain text.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn open(model: &str, store: &Arc<dyn Store>) -> Result<Db, Error> {
 }
 
 #[test]
-fn earlier_data_is_kept_and_a_destination_that_is_none_is_told() {
+fn earlier_data_is_migrated_and_an_invalid_destination_is_reported() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
     let db = open(&earlier(), &store).unwrap().tenant("acme");
     let contact = block_on(db.create("contact", &json!({ "name": "Ada" }))).unwrap();

@@ -1,5 +1,5 @@
-//! The program as a process, with real receivers of HTTP and of mail: a hunt that outlives `kill -9`,
-//! and answers by every way there is.
+//! The program as a process, with real HTTP and mail receivers: a hunt that survives `kill -9`, and
+//! answers on every channel.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::servers::{
 
 const SECRET: &str = "a secret of more than sixteen bytes";
 
-/// Trusted by whoever is told to: it is of `localhost`.
+/// A self-signed certificate of `localhost`.
 const CERTIFICATE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/server/tests/certificates/localhost.pem");
 const KEY: &str =
@@ -37,7 +37,7 @@ impl Rig {
         rig
     }
 
-    /// Kills the program, as by `kill -9`, if it runs; and starts it.
+    /// Kills the program with SIGKILL if it runs, and starts it.
     fn restart(&mut self) {
         drop(self.server.take());
         let mut command = Command::new(env!("CARGO_BIN_EXE_oncall"));
@@ -79,15 +79,15 @@ impl Rig {
         self.make("/searches", &search)
     }
 
-    /// Asks until what is told of a search is as it should be.
+    /// Polls the timeline of a search until a condition holds.
     fn wait_for(&self, search: &str, what: &str, is_so: impl Fn(&Json) -> bool) -> Json {
         let deadline = Instant::now() + DEADLINE;
         loop {
-            let told = self.ask("GET", &format!("/searches/{search}/{what}"), None).json();
-            if is_so(&told) {
-                return told;
+            let timeline = self.ask("GET", &format!("/searches/{search}/{what}"), None).json();
+            if is_so(&timeline) {
+                return timeline;
             }
-            assert!(Instant::now() < deadline, "{told:#}");
+            assert!(Instant::now() < deadline, "{timeline:#}");
             std::thread::yield_now();
         }
     }
@@ -102,9 +102,9 @@ impl Rig {
     }
 }
 
-/// The path of an address.
+/// The path of a URL.
 fn path(url: &str) -> String {
-    let url = url.strip_prefix("http://").expect("an address of the program");
+    let url = url.strip_prefix("http://").expect("a URL of the program");
     format!("/{}", url.split_once('/').expect("a path").1)
 }
 
@@ -113,7 +113,7 @@ fn now_secs() -> u64 {
 }
 
 #[test]
-fn a_hunt_outlives_the_program_and_is_answered_by_text() {
+fn a_hunt_survives_a_killed_program_and_is_answered_by_text() {
     let mut rig = Rig::start("oncall-killed");
     let hook = rig.hook("/hook");
     let contact = rig.contact(&[
@@ -135,7 +135,7 @@ fn a_hunt_outlives_the_program_and_is_answered_by_text() {
         let attempts = attempts["items"].as_array().unwrap();
         attempts.iter().all(|attempt| attempt["status"] == "delivered")
     });
-    // While the third waits for its turn.
+    // While the third method waits.
     rig.restart();
     let text = rig.http.next();
     let body = text.json();
@@ -157,7 +157,7 @@ fn a_hunt_outlives_the_program_and_is_answered_by_text() {
     assert_eq!(rig.status(&search), "active");
     assert_eq!(say(&json!({ "text": "OK" }), true).status, 200);
     assert_eq!(rig.status(&search), "successful");
-    // The others come too late, whichever way they take.
+    // Later answers are refused on every channel.
     let late = say(&json!({ "text": "OK" }), true);
     assert_eq!((late.status, &late.json()["code"]), (409, &json!("wrong-state")));
     let page = rig.ask("POST", &path(hooked.json()["answer_url"].as_str().unwrap()), None);
@@ -191,7 +191,7 @@ fn a_link_in_a_mail_shows_the_search_and_answers_it_once() {
     let policy = page.head.iter().find(|(name, _)| name == "content-security-policy");
     assert!(policy.expect("a policy").1.starts_with("default-src 'none'"));
     assert_eq!(rig.status(&search), "active", "seeing is not answering");
-    // Nobody gets in with a link that was not made, and one to watch answers nothing.
+    // A made-up link is not found, and a link to watch cannot answer.
     assert_eq!(rig.ask("GET", &link[..link.len() - 1], None).status, 404);
     let watch = rig.ask("POST", &format!("/searches/{search}/watch"), Some(&json!({}))).json();
     let watch = path(watch["url"].as_str().unwrap());
@@ -207,7 +207,7 @@ fn a_link_in_a_mail_shows_the_search_and_answers_it_once() {
 }
 
 #[test]
-fn what_is_refused_is_shown_and_what_is_busy_is_tried_again() {
+fn refused_messages_are_reported_and_failed_ones_retried() {
     let rig = Rig::start("oncall-refused");
     let (refusing, busy) = (rig.hook("/400"), rig.hook("/503"));
     let contact = rig.contact(&[
@@ -240,7 +240,7 @@ fn what_is_refused_is_shown_and_what_is_busy_is_tried_again() {
 }
 
 #[test]
-fn requests_cannot_go_around_the_rules_of_searches() {
+fn requests_cannot_bypass_the_rules_of_searches() {
     let rig = Rig::start("oncall-rules");
     let contact = rig.contact(&[]);
     let search = rig.search(&contact);
@@ -264,7 +264,7 @@ fn requests_cannot_go_around_the_rules_of_searches() {
 }
 
 #[test]
-fn of_many_ends_at_the_same_moment_one_happens() {
+fn of_many_concurrent_ends_exactly_one_succeeds() {
     let rig = Rig::start("oncall-many");
     let contact = rig.contact(&[("email", "ada@example.com".to_owned(), 3600)]);
     for _ in 0..10 {
@@ -290,7 +290,7 @@ fn of_many_ends_at_the_same_moment_one_happens() {
 }
 
 #[test]
-fn mail_goes_over_tls_with_a_password() {
+fn mail_is_sent_over_tls_with_a_password() {
     let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oncall-tls");
     let _ = std::fs::remove_dir_all(&data);
     let smtp = smtp_with_tls(CERTIFICATE, KEY);

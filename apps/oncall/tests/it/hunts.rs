@@ -1,11 +1,11 @@
-//! Hunts in random worlds, with a clock of their own: days pass in a moment. `KEYLOOM_SEED` begins
-//! at another seed, `ONCALL_SEEDS` says how many worlds of each weather there are.
+//! Hunts in random simulated worlds with manual clocks. `KEYLOOM_SEED` sets the first seed, `ONCALL_SEEDS`
+//! the number of worlds of each kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom::events::{Next, TriggeringChange};
 use keyloom::{Clock, Db, Error};
-use keyloom_oncall::hunt::Place;
+use keyloom_oncall::hunt::MethodKey;
 use keyloom_store::Time;
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
@@ -14,10 +14,10 @@ use crate::laws::{assert_lawful, history, number, text};
 use crate::receivers::Manner;
 use crate::world::{Weather, World};
 
-/// Says which seed it was, if a test fails.
-struct Told(u64);
+/// Prints the seed if a test fails.
+struct PrintSeed(u64);
 
-impl Drop for Told {
+impl Drop for PrintSeed {
     #[expect(clippy::print_stderr, reason = "a failing test tells its seed")]
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -26,7 +26,7 @@ impl Drop for Told {
     }
 }
 
-/// Plays a world for each seed, and tells how long they lasted by their own clocks.
+/// Simulates a world for each seed, and prints the simulated time.
 #[expect(clippy::print_stderr, reason = "how much was played is worth knowing")]
 fn each_seed(count: u64, play: impl Fn(u64) -> World) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
@@ -34,14 +34,14 @@ fn each_seed(count: u64, play: impl Fn(u64) -> World) {
     let count = number("ONCALL_SEEDS").unwrap_or(count);
     let mut lasted_ms = 0;
     for seed in first..first + count {
-        let _told = Told(seed);
+        let _print = PrintSeed(seed);
         lasted_ms += play(seed).clock.now().0 - ManualClock::START.0;
     }
     eprintln!("{count} worlds lasted {} days.", lasted_ms / 86_400_000);
 }
 
 #[test]
-fn hunts_keep_their_laws_while_programs_are_killed_and_people_interfere() {
+fn the_laws_hold_while_programs_are_killed_and_people_interfere() {
     each_seed(150, |seed| {
         let mut world = World::new(seed, Weather::Stormy);
         for _ in 0..3 {
@@ -54,7 +54,7 @@ fn hunts_keep_their_laws_while_programs_are_killed_and_people_interfere() {
 }
 
 #[test]
-fn hunts_keep_their_laws_when_the_power_goes_at_any_sync() {
+fn the_laws_hold_when_the_power_fails_at_any_sync() {
     each_seed(40, |seed| {
         let mut world = World::new(seed, Weather::Powerless);
         for _ in 0..3 {
@@ -66,11 +66,11 @@ fn hunts_keep_their_laws_when_the_power_goes_at_any_sync() {
     });
 }
 
-/// From its first step to its end: in turn the power goes at each sync of the same hunt.
+/// Repeats the same hunt with a power failure at each of its syncs.
 #[test]
-fn a_hunt_keeps_its_laws_whichever_of_its_syncs_the_power_goes_at() {
+fn the_laws_hold_for_a_power_failure_at_each_sync_of_a_hunt() {
     for sync in 1..1_000 {
-        let _told = Told(sync);
+        let _print = PrintSeed(sync);
         let mut world = World::new(9, Weather::Powerless);
         let (db, domain) = world.database().unwrap();
         let mut contacts = vec![];
@@ -119,8 +119,7 @@ fn work_to_the_end(world: &World, db: &Db) -> Result<(), Error> {
     }
 }
 
-/// What a hunt that nobody disturbs does, computed in the plainest way: who is written to when, and
-/// when it fails.
+/// The messages and the end of an undisturbed hunt, computed naively.
 fn expected(domain: &Db, search: &str, opened_ms: i64) -> (Vec<(u32, String, i64)>, i64) {
     let search = block_on(domain.get("search", search)).unwrap().unwrap();
     let mut contacts = vec![text(&search, "contact").to_owned()];
@@ -134,18 +133,18 @@ fn expected(domain: &Db, search: &str, opened_ms: i64) -> (Vec<(u32, String, i64
         else {
             continue;
         };
-        let mut methods: BTreeMap<Place, i64> = BTreeMap::new();
+        let mut methods: BTreeMap<MethodKey, i64> = BTreeMap::new();
         for method in &family.children {
             if method.get("enabled") == Some(&true.into()) {
                 let position = number(method, "position");
-                let place = Place { position, method: method.id().to_owned() };
-                methods.insert(place, number(method, "wait_seconds") * 1000);
+                let key = MethodKey { position, method: method.id().to_owned() };
+                methods.insert(key, number(method, "wait_seconds") * 1000);
             }
         }
         let is_any = !methods.is_empty();
-        for (place, wait_ms) in methods {
+        for (key, wait_ms) in methods {
             now += wait_ms;
-            sent.push((u32::try_from(stage).unwrap(), place.method, now));
+            sent.push((u32::try_from(stage).unwrap(), key.method, now));
         }
         if is_any {
             now += (number(&search, "patience_seconds") * 1000).max(500);
@@ -155,7 +154,7 @@ fn expected(domain: &Db, search: &str, opened_ms: i64) -> (Vec<(u32, String, i64
 }
 
 #[test]
-fn a_hunt_that_nobody_disturbs_is_on_time_to_the_millisecond() {
+fn an_undisturbed_hunt_is_on_time_to_the_millisecond() {
     each_seed(100, |seed| {
         let mut world = World::new(seed, Weather::Calm);
         let (db, domain) = world.database().unwrap();
@@ -189,7 +188,7 @@ fn a_hunt_that_nobody_disturbs_is_on_time_to_the_millisecond() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_history() {
+fn the_same_seed_gives_the_same_history() {
     let once = |seed| {
         let mut world = World::new(seed, Weather::Stormy);
         world.play_and_crash(400);
@@ -201,7 +200,7 @@ fn the_same_seed_is_the_same_history() {
 }
 
 #[test]
-fn a_receiver_that_is_down_for_an_hour_gets_its_message_when_it_is_back() {
+fn a_receiver_that_was_down_for_an_hour_gets_its_message() {
     let mut world = World::new(3, Weather::Calm);
     let (db, domain) = world.database().unwrap();
     let contact =
@@ -235,8 +234,8 @@ fn a_receiver_that_is_down_for_an_hour_gets_its_message_when_it_is_back() {
     assert_lawful(&world, &settled);
 }
 
-/// A message that could not be sent for reasons of ours once counted as tried: the hunt went on, and the
-/// contact never heard of it. Worlds 5 (killed) and 15 (powerless) have found it.
+/// A message that the service itself could not send once counted as attempted: the hunt continued, and
+/// the contact never got it. Found by worlds 5 (killed) and 15 (power failure).
 #[test]
 fn a_hunt_waits_for_a_message_that_the_service_itself_could_not_send() {
     let mut world = World::new(6, Weather::Calm);
@@ -278,7 +277,7 @@ fn attempts_of(domain: &Db, search: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_refused_is_a_dead_letter_and_the_hunt_goes_on() {
+fn a_refused_message_is_a_dead_letter_and_the_hunt_continues() {
     let mut world = World::new(4, Weather::Calm);
     let (_, domain) = world.database().unwrap();
     world.populate(&domain).unwrap();
@@ -292,7 +291,7 @@ fn what_is_refused_is_a_dead_letter_and_the_hunt_goes_on() {
     let search = serde_json::json!({ "contact": contact.id() });
     let search = block_on(domain.create("search", &search)).unwrap();
     world.receivers.behave(Manner { refuse: 100, ..Manner::default() });
-    let (db, domain) = settle_as_they_are(&world);
+    let (db, domain) = settle_unchanged(&world);
     let attempts = attempts_of(&domain, search.id());
     assert_eq!(attempts.len(), 2);
     let dead = block_on(db.list("job", "by_status").by("status", "failed").read()).unwrap().items;
@@ -304,7 +303,7 @@ fn what_is_refused_is_a_dead_letter_and_the_hunt_goes_on() {
     let mut expected = [(first.0.as_str(), refused), (first.1.as_str(), refused)];
     expected.sort_unstable();
     assert_eq!(dead, expected);
-    // Somebody has mended the receiver; but it is too late: nobody is written to any more.
+    // The receiver is repaired, but the search has ended: nothing is sent.
     world.receivers.behave(Manner::default());
     block_on(db.replay(&first.0)).unwrap();
     world.settle();
@@ -313,15 +312,15 @@ fn what_is_refused_is_a_dead_letter_and_the_hunt_goes_on() {
     assert_eq!((text(&job, "status"), text(&job, "result")), ("done", "The search had ended."));
 }
 
-/// As [`World::settle`], with receivers that behave as they do.
-fn settle_as_they_are(world: &World) -> (Db, Db) {
+/// Like [`World::settle`], but leaves the behavior of receivers unchanged.
+fn settle_unchanged(world: &World) -> (Db, Db) {
     let (db, domain) = world.database().unwrap();
     work_to_the_end(world, &db).unwrap();
     (db, domain)
 }
 
 #[test]
-fn a_search_that_is_deleted_takes_its_hunt_along() {
+fn deleting_a_search_ends_its_hunt() {
     let world = World::new(5, Weather::Calm);
     let (db, domain) = world.database().unwrap();
     let contact =
@@ -337,7 +336,7 @@ fn a_search_that_is_deleted_takes_its_hunt_along() {
     while block_on(db.work(&handlers)).unwrap().next == Next::Now {}
     assert_eq!(world.receivers.came().len(), 1);
     block_on(domain.delete("contact", contact.id())).unwrap();
-    settle_as_they_are(&world);
+    settle_unchanged(&world);
     assert_eq!(world.receivers.came().len(), 1, "nobody is written to any more");
     assert!(block_on(domain.get("search", search.id())).unwrap().is_none());
     let backlog = block_on(db.backlog()).unwrap();

@@ -1,5 +1,4 @@
-//! What is true of every hunt, whatever happened: judged by the feed, which has every change in its
-//! order, and by what receivers have noted.
+//! Invariants of every hunt, checked against the change feed and the records of the receivers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +8,7 @@ use pollster::block_on;
 
 use crate::world::World;
 
-/// Everything that has happened, as the feed tells it.
+/// All changes, from the feed.
 pub(crate) fn history(db: &Db) -> Vec<Event> {
     let mut events = vec![];
     let mut position = Position::default();
@@ -31,7 +30,7 @@ pub(crate) fn number(record: &Record, field: &str) -> i64 {
     record.get(field).and_then(Value::as_n).and_then(Number::to_i64).unwrap_or(0)
 }
 
-/// All of them. The domain is that of the searches.
+/// Asserts all invariants. `domain` is the database of the searches' tenant.
 pub(crate) fn assert_lawful(world: &World, (db, domain): &(Db, Db)) {
     let events = history(db);
     for search in &world.searches {
@@ -50,7 +49,7 @@ fn of<'e>(events: &'e [Event], entity: &'e str) -> impl Iterator<Item = &'e Even
     events.iter().filter(move |event| event.entity == entity)
 }
 
-/// Every search ends, in exactly one final status, and is not changed after that.
+/// Every search ends in exactly one final status, and does not change afterwards.
 fn assert_ends_once(world: &World, events: &[Event], search: &str) {
     let states: Vec<&str> = of(events, "search")
         .filter(|event| event.id == search)
@@ -61,11 +60,11 @@ fn assert_ends_once(world: &World, events: &[Event], search: &str) {
     assert!(before.iter().all(|status| *status == "active"), "{search}: {states:?}");
     assert_ne!(*last, "active", "{search} has not ended");
     if world.ended.contains(search) {
-        assert_ne!(*last, "failed", "somebody ended {search}, and was told so");
+        assert_ne!(*last, "failed", "{search} failed after its end was acknowledged");
     }
 }
 
-/// Each step counts, once: none is done twice, none is left out.
+/// Each step happens exactly once.
 fn assert_steps_happen_once(events: &[Event], search: &str) {
     let updates = of(events, "search").filter(|event| event.id == search);
     for event in updates {
@@ -97,8 +96,8 @@ fn assert_attempts_are_written_once_and_before_the_end(events: &[Event]) {
 /// When a method was used, its position and its id.
 type Used = (i64, i64, String);
 
-/// Within a stage methods are used in their order, each no earlier than its wait after the one
-/// before. While a step is decided a method may change: what it was then is one of what it ever was.
+/// Within a stage methods are used in order, each no earlier than its wait after the previous one. A method
+/// may change while a step is decided, so any of its past states is accepted.
 fn assert_order_and_waits(events: &[Event]) {
     let mut shortest: BTreeMap<&str, i64> = BTreeMap::new();
     for event in of(events, "method") {
@@ -108,7 +107,7 @@ fn assert_order_and_waits(events: &[Event]) {
             *known = wait.min(*known);
         }
     }
-    // Those of one transaction are in no order of their own.
+    // Attempts of one transaction have no order.
     let mut stages: BTreeMap<(String, i64), Vec<Used>> = BTreeMap::new();
     for event in of(events, "attempt").filter(|event| event.change == TriggeringChange::Insert) {
         let new = event.new.as_ref().expect("it was made");
@@ -129,8 +128,8 @@ fn assert_order_and_waits(events: &[Event]) {
     }
 }
 
-/// Each attempt was delivered, unless its search ended before or its receiver refused it; and only
-/// attempts were.
+/// Each attempt was delivered, unless its search ended first or its receiver refused it; and nothing else
+/// was delivered.
 fn assert_deliveries(world: &World, domain: &Db, events: &[Event]) {
     let came: BTreeSet<String> =
         world.receivers.came().into_iter().map(|came| came.message.key).collect();
@@ -143,7 +142,7 @@ fn assert_deliveries(world: &World, domain: &Db, events: &[Event]) {
         let has_come = came.contains(&event.id);
         match text(&attempt, "status") {
             "delivered" => assert!(has_come, "{} is said to be delivered", event.id),
-            // It may have come, and the machine stopped before that was written.
+            // It may have been delivered before a crash that lost the record.
             "dropped" => {}
             _ => assert!(refused.contains(&event.id), "{} is forgotten", event.id),
         }
@@ -158,8 +157,7 @@ fn assert_deliveries(world: &World, domain: &Db, events: &[Event]) {
     }
 }
 
-/// A hunt goes on to the next contact, and gives up, only after each message of the stage was tried:
-/// its receiver was met, whatever it did.
+/// A hunt escalates or fails only after delivery of each message of the stage was attempted.
 fn assert_no_stage_ends_with_a_message_unsent(world: &World, events: &[Event]) {
     let met = world.receivers.met();
     let ends = ends_of_stages(events);
@@ -172,8 +170,7 @@ fn assert_no_stage_ends_with_a_message_unsent(world: &World, events: &[Event]) {
     }
 }
 
-/// When a hunt went on from a stage of a search, or gave up there. Stages that somebody ended by an
-/// answer or a cancellation are not among them.
+/// When stages ended by escalation or failure, not by an answer or a cancellation.
 fn ends_of_stages(events: &[Event]) -> BTreeMap<(String, i64), i64> {
     let mut ends = BTreeMap::new();
     for event in of(events, "search") {
@@ -187,8 +184,8 @@ fn ends_of_stages(events: &[Event]) -> BTreeMap<(String, i64), i64> {
     ends
 }
 
-/// Whatever was sent was sent while its search was active. Receivers look when a message comes; this
-/// is the same by the clock, for messages that come while nobody can look.
+/// Messages were sent only while their search was active. Receivers check that on arrival; this checks the
+/// times, for messages that arrive while the store cannot be read.
 fn assert_nothing_is_sent_after_the_end(world: &World, events: &[Event]) {
     let mut ends: BTreeMap<&str, i64> = BTreeMap::new();
     for event in of(events, "search") {

@@ -1,4 +1,4 @@
-//! Tests of the hunt in simulated worlds, and of the application as a program, with real requests.
+//! Tests of the hunt in simulated worlds, and of the program with real requests.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,4 +1,4 @@
-//! Everything that the README says happens as it says.
+//! Every request of the README returns what it shows.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use keyloom_testkit::readme::{self, Process};
 const README: &str = include_str!("../../README.md");
 
 #[test]
-fn every_request_of_the_readme_is_answered_as_it_says() {
+fn every_request_returns_what_the_readme_shows() {
     let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oncall-readme");
     let _ = std::fs::remove_dir_all(&data);
     let mut command = Command::new(env!("CARGO_BIN_EXE_oncall"));

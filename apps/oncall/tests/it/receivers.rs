@@ -1,18 +1,17 @@
-//! Receivers of messages in a simulated world: they fail, refuse and take their time, and note what
-//! came when. They look into the store, as nobody else may: a message that comes for the first time
-//! when its search has ended is the worst that can happen.
+//! Receivers in a simulated world: they fail, refuse and delay, and record every message. They read the
+//! store to assert that no message is sent for the first time after its search has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use keyloom::events::Failure;
 use keyloom::{Clock, Db, Entropy, Value};
-use keyloom_oncall::{Carried, Carry, Carrying, Message};
+use keyloom_oncall::{Accepted, Message, SendFuture, Transport};
 use keyloom_testkit::pausing::Pause;
 use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 
-/// Everybody who gets messages.
+/// All receivers.
 #[derive(Debug)]
 pub(crate) struct Receivers {
     clock: ManualClock,
@@ -26,31 +25,31 @@ struct State {
     known: Known,
     came: Vec<Came>,
     refused: BTreeSet<String>,
-    /// By key: when it was tried first.
+    /// When delivery was first attempted, by key.
     met: BTreeMap<String, i64>,
 }
 
-/// What is known of searches when a message comes.
+/// What receivers know about searches when a message arrives.
 #[derive(Debug)]
 pub(crate) enum Known {
     Nothing,
-    /// What the store says now. Nobody else writes.
+    /// The current store, which nothing else writes to.
     Now(Db),
-    /// Those that had ended when the worker went on to its next pause. A store with a thread of its
-    /// own can end others since.
+    /// The searches that had ended when the worker reached its last pause. A store with its own thread can
+    /// have ended others since.
     Ended(BTreeSet<String>),
 }
 
-/// How receivers behave: of a hundred messages, so many.
+/// The behavior of receivers: percentages of messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Manner {
     pub(crate) fail: u64,
     pub(crate) refuse: u64,
-    /// Take their time, in which anything can happen.
+    /// Delayed, while anything can happen.
     pub(crate) slow: u64,
 }
 
-/// A message that came.
+/// A received message.
 #[derive(Clone, Debug)]
 pub(crate) struct Came {
     pub(crate) time_ms: i64,
@@ -78,22 +77,22 @@ impl Receivers {
         self.state.lock().unwrap().known = known;
     }
 
-    /// All that came, in order.
+    /// All received messages, in order.
     pub(crate) fn came(&self) -> Vec<Came> {
         self.state.lock().unwrap().came.clone()
     }
 
-    /// The keys of what was refused for good.
+    /// The keys of permanently refused messages.
     pub(crate) fn refused(&self) -> BTreeSet<String> {
         self.state.lock().unwrap().refused.clone()
     }
 
-    /// When each message was tried first, by key, whatever became of it.
+    /// When delivery of each message was first attempted, by key.
     pub(crate) fn met(&self) -> BTreeMap<String, i64> {
         self.state.lock().unwrap().met.clone()
     }
 
-    /// How many pauses it takes, and whether it is taken.
+    /// The number of pauses, and whether the message is accepted.
     fn meet(&self, message: &Message) -> (u64, Result<(), Failure>) {
         let mut state = self.state.lock().unwrap();
         self.assert_in_time(&state, message);
@@ -107,7 +106,7 @@ impl Receivers {
         if fate < manner.fail {
             return (pauses, Err(Failure::new("The receiver is down.")));
         }
-        // What came before is not refused later.
+        // A message that was accepted before is not refused.
         let is_known = state.came.iter().any(|came| came.message.key == message.key);
         if fate < manner.fail + manner.refuse && !is_known {
             state.refused.insert(message.key.clone());
@@ -117,7 +116,7 @@ impl Receivers {
         (pauses, Ok(()))
     }
 
-    /// The search is active when a message is sent.
+    /// Asserts that the search is active when a message is sent.
     fn assert_in_time(&self, state: &State, message: &Message) {
         let has_ended = match &state.known {
             Known::Nothing => false,
@@ -134,20 +133,19 @@ fn has_ended(domain: &Db, message: &Message) -> bool {
     search.get("status") != Some(&"active".into())
 }
 
-impl Carry for Receivers {
-    fn carry(&self, message: Message) -> Carrying<'_> {
+impl Transport for Receivers {
+    fn send(&self, message: Message) -> SendFuture<'_> {
         Box::pin(async move {
             let (pauses, met) = self.meet(&message);
             for _ in 0..pauses {
                 Pause::default().await;
             }
-            met.map(|()| Carried { reference: Some(format!("r-{}", message.key)) })
+            met.map(|()| Accepted { reference: Some(format!("r-{}", message.key)) })
         })
     }
 }
 
-/// Random bytes that come again with the same seed, of a machine that fails now and then: of a hundred
-/// times so often.
+/// Deterministic random bytes from a source that fails for a percentage of calls.
 #[derive(Debug)]
 pub(crate) struct Faulty(pub(crate) Mutex<(Random, u64)>);
 
@@ -162,7 +160,7 @@ impl Entropy for Faulty {
     }
 }
 
-/// Random bytes that come again with the same seed.
+/// Deterministic random bytes.
 #[derive(Debug)]
 pub(crate) struct Seeded(pub(crate) Mutex<Random>);
 

@@ -1,4 +1,4 @@
-//! The sample data of the demo: made once, harmless, and what the hunt itself would have written.
+//! The sample data of the demo: generated once, starts no hunts, and equals what the hunt would write.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn all(size: u64) -> Vec<Entry> {
 }
 
 #[test]
-fn samples_are_made_once_and_start_no_hunt() {
+fn samples_are_generated_once_and_start_no_hunt() {
     for size in [1, 2, 6] {
         let world = World::new(1, Weather::Calm);
         let (db, domain) = world.database().unwrap();
@@ -44,7 +44,7 @@ fn samples_are_made_once_and_start_no_hunt() {
 }
 
 #[test]
-fn a_thousand_sample_contacts_have_ids_and_ways_of_their_own() {
+fn a_thousand_sample_contacts_have_distinct_ids_and_destinations() {
     let world = World::new(1, Weather::Calm);
     let (db, _) = world.database().unwrap();
     for number in [0, 455, 456, 999] {
@@ -66,8 +66,8 @@ fn a_thousand_sample_contacts_have_ids_and_ways_of_their_own() {
     assert_eq!(mails.len(), count, "no two contacts share an address");
 }
 
-/// What is kept of a search and its attempts, but for what only a provider knows.
-fn kept(domain: &Db, search: &str) -> Vec<Json> {
+/// The stored search and its attempts, without references of the provider.
+fn stored(domain: &Db, search: &str) -> Vec<Json> {
     let record = block_on(domain.get("search", search)).unwrap().unwrap();
     let list = domain.list("attempt", "by_search").by("search", search);
     let attempts = block_on(list.read()).unwrap().items;
@@ -85,7 +85,7 @@ fn text<'i>(item: &'i Item, field: &str) -> Option<&'i str> {
     item.get(field).and_then(Value::as_s)
 }
 
-/// The end that somebody brought about, if it was somebody.
+/// The answer or cancellation that ended a search, if any.
 fn ending(search: &Item) -> Option<Ending> {
     let Some(Value::M(resolution)) = search.get("resolution") else { panic!("it has ended") };
     let word = |name| text(resolution, name).map(str::to_owned);
@@ -97,8 +97,8 @@ fn ending(search: &Item) -> Option<Ending> {
     }
 }
 
-/// Hunts from the opening of a search until somebody ends it, or it fails.
-fn hunted(search: &Entry, contacts: &[Entry]) -> Vec<Json> {
+/// Runs a hunt until its recorded end.
+fn run_hunt(search: &Entry, contacts: &[Entry]) -> Vec<Json> {
     let world = World::new(1, Weather::Calm);
     let time = |field| {
         let text = text(&search.fields, field).unwrap().to_owned();
@@ -124,17 +124,17 @@ fn hunted(search: &Entry, contacts: &[Entry]) -> Vec<Json> {
                     world.clock.set(ended);
                     let now_ms = ended.0.try_into().unwrap();
                     block_on(end(&domain, &search.id, &ending, now_ms)).expect("it is active");
-                    return kept(&domain, &search.id);
+                    return stored(&domain, &search.id);
                 }
                 world.clock.set(next);
             }
-            Next::Idle => return kept(&domain, &search.id),
+            Next::Idle => return stored(&domain, &search.id),
         }
     }
 }
 
 #[test]
-fn past_searches_are_what_the_hunt_would_have_written() {
+fn past_searches_equal_what_the_hunt_writes() {
     let world = World::new(1, Weather::Calm);
     let (db, domain) = world.database().unwrap();
     let entries = all(SIZE);
@@ -143,7 +143,7 @@ fn past_searches_are_what_the_hunt_would_have_written() {
     let contacts: Vec<Entry> = entries.iter().filter(is_contact).cloned().collect();
     let mut statuses = BTreeSet::new();
     for search in entries.iter().filter(|entry| entry.entity == "search") {
-        assert_eq!(kept(&domain, &search.id), hunted(search, &contacts), "{}", search.id);
+        assert_eq!(stored(&domain, &search.id), run_hunt(search, &contacts), "{}", search.id);
         statuses.insert(text(&search.fields, "status").unwrap().to_owned());
     }
     assert_eq!(statuses.len(), 3, "there is one of each end: {statuses:?}");

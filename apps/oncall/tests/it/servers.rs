@@ -1,5 +1,5 @@
-//! Real servers that messages come to, each in a thread: one for HTTP, one for SMTP. What comes is
-//! told through a channel, so that tests wait for it and not for time.
+//! Real servers that receive messages, each in a thread: one for HTTP, one for SMTP. They forward messages
+//! through a channel, so that tests need not sleep.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,10 +12,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value as Json;
 
-/// How long anything may take. Only what is broken takes as long.
+/// The time limit of every wait; reached only if something is broken.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(240);
 
-/// Where messages come to.
+/// The messages of a server.
 pub(crate) struct Inbox<T> {
     pub(crate) port: u16,
     came: Receiver<T>,
@@ -27,7 +27,7 @@ impl<T> Inbox<T> {
         self.came.recv_timeout(DEADLINE).expect("a message comes")
     }
 
-    /// The messages that have come and were not looked at.
+    /// The remaining messages so far.
     pub(crate) fn rest(&self) -> Vec<T> {
         self.came.try_iter().collect()
     }
@@ -41,7 +41,7 @@ fn serve<T: Send + 'static>(
     let (tell, came) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // Who breaks off was killed.
+            // A broken connection is that of a killed process.
             let _ = conversation(stream, &tell);
         }
     });
@@ -67,7 +67,7 @@ impl Request {
     }
 }
 
-/// Takes everything, but for what is posted to `/STATUS`, which it answers with that status.
+/// Accepts everything, except that it responds to `/STATUS` with that status.
 pub(crate) fn http() -> Inbox<Request> {
     serve(|stream, tell| {
         let mut reader = BufReader::new(stream);
@@ -109,7 +109,7 @@ pub(crate) struct Letter {
     pub(crate) text: String,
 }
 
-/// A mail server. It refuses mail to `nobody@...` for good.
+/// A mail server that permanently refuses mail to `nobody@...`.
 pub(crate) fn smtp() -> Inbox<Letter> {
     serve(|mut stream, tell| {
         write!(stream, "220 mail.example ESMTP\r\n")?;
@@ -117,8 +117,7 @@ pub(crate) fn smtp() -> Inbox<Letter> {
     })
 }
 
-/// A mail server that takes nothing without TLS and the right password: that of the test. The
-/// certificate and its key are files.
+/// A mail server that requires TLS and the test's password. `certificate` and `key` are file names.
 pub(crate) fn smtp_with_tls(certificate: &str, key: &str) -> Inbox<Letter> {
     let certificates = vec![CertificateDer::from_pem_file(certificate).unwrap()];
     let key = PrivateKeyDer::from_pem_file(key).unwrap();
@@ -140,11 +139,11 @@ pub(crate) fn smtp_with_tls(certificate: &str, key: &str) -> Inbox<Letter> {
     })
 }
 
-/// What `AUTH PLAIN` says for the user `ada` with the password `hush`.
+/// `AUTH PLAIN` of the user `ada` with the password `hush`.
 const CREDENTIALS: &str = "AGFkYQBodXNo";
 
-/// Talks with a client. With a refusal, mail is taken after the right credentials only; the
-/// connection comes back if the client wants TLS on it.
+/// Handles a client. With `refusal`, it accepts mail only after the right credentials; it returns the
+/// connection if the client starts TLS.
 fn take_mail<S: Read + Write>(
     stream: S,
     tell: &Sender<Letter>,
@@ -188,7 +187,7 @@ fn take_mail<S: Read + Write>(
     }
 }
 
-/// The mail.
+/// Reads a mail up to its final dot.
 fn until_dot(reader: &mut impl BufRead) -> std::io::Result<String> {
     let mut text = String::new();
     loop {
@@ -200,7 +199,7 @@ fn until_dot(reader: &mut impl BufRead) -> std::io::Result<String> {
     }
 }
 
-/// The status, the head and the body of an answer.
+/// An HTTP response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: Vec<(String, String)>,
@@ -213,12 +212,12 @@ impl Answer {
     }
 }
 
-/// Asks a server for something, as the domain `acme`.
+/// Sends a request as the domain `acme`.
 pub(crate) fn ask(url: &str, method: &str, path: &str, body: Option<&Json>) -> Answer {
     ask_with(url, (method, path), &[("keyloom-tenant", "acme")], body)
 }
 
-/// With headers.
+/// Sends a request with these headers.
 pub(crate) fn ask_with(
     url: &str,
     (method, path): (&str, &str),

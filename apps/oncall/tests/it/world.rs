@@ -1,5 +1,5 @@
-//! A simulated world: contacts with methods, searches, people who answer, call off and change
-//! methods, several workers, a clock that jumps, and power that goes.
+//! A simulated world: contacts with methods, searches, people who answer, cancel and edit, several workers,
+//! a manual clock, and power failures.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,19 +20,19 @@ use crate::receivers::{Faulty, Known, Manner, Receivers, Seeded};
 pub(crate) const DOMAIN: &str = "acme";
 /// Longer than any lease.
 const LONG_MS: u64 = 70_000;
-/// How long a process that shares its store is silent until the others run its jobs.
+/// The silence of a process on a shared store after which others run its jobs.
 const SILENT_MS: u64 = 6_000;
-/// Of a hundred times, so often a machine has no randomness when it is asked for a link.
+/// The percentage of links for which the machine has no random bytes.
 const FAULTS: u64 = 5;
 
-/// What happens in a world.
+/// The disturbances of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weather {
-    /// Nothing but hunts: everything can be predicted.
+    /// None: everything can be predicted.
     Calm,
-    /// Everything, and programs that are killed.
+    /// People and killed programs.
     Stormy,
-    /// Everything, and power that goes at any sync of the disk.
+    /// People and power failures at any sync.
     Powerless,
 }
 
@@ -48,14 +48,14 @@ pub(crate) struct World {
     pub(crate) contacts: Vec<String>,
     pub(crate) methods: Vec<String>,
     pub(crate) searches: Vec<String>,
-    /// Searches that somebody has ended for sure.
+    /// Searches that are known to be ended by somebody.
     pub(crate) ended: BTreeSet<String>,
 }
 
 type Working = Pin<Box<dyn Future<Output = Result<Work, Error>>>>;
 type Ended<'w> = Pin<Box<dyn Future<Output = Result<Record, NotEnded>> + 'w>>;
 
-/// A process with its workers. It can be killed; then another one is started.
+/// A process with its workers. A killed one is replaced by another.
 struct Process {
     db: Db,
     handlers: Arc<Handlers>,
@@ -63,7 +63,7 @@ struct Process {
 }
 
 impl Process {
-    /// The work of one of its workers, which begins if it is at nothing.
+    /// The work of a worker; starts some if it is idle.
     fn work(&mut self, worker: usize) -> &mut Option<Working> {
         let Process { db, handlers, works } = self;
         works[worker].get_or_insert_with(|| {
@@ -74,7 +74,7 @@ impl Process {
     }
 }
 
-/// Somebody who is about to end a search.
+/// A person about to end a search.
 struct Person<'w> {
     search: String,
     ending: Ended<'w>,
@@ -94,7 +94,7 @@ impl World {
         let service = Arc::new(Service {
             clock: Arc::new(clock.clone()),
             entropy: faulty.clone(),
-            carry: receivers.clone(),
+            transport: receivers.clone(),
             url: Arc::new(OnceLock::from("https://oncall.example".to_owned())),
         });
         let random = Random::new(seed);
@@ -120,7 +120,7 @@ impl World {
         i64::try_from(self.clock.now().0).unwrap()
     }
 
-    /// Of a hundred links, so many cannot be made.
+    /// Makes the creation of a percentage of links fail.
     pub(crate) fn fail_links(&self, percent: u64) {
         self.faulty.0.lock().unwrap().1 = percent;
     }
@@ -134,7 +134,7 @@ impl World {
         Db::open_with(MODEL, store, Options { clock, entropy, ..Options::default() }).await
     }
 
-    /// The database, and that of the domain; receivers look into it.
+    /// The database, and that of the domain, which receivers read.
     pub(crate) fn database(&self) -> Result<(Db, Db), Error> {
         let db = block_on(self.open(self.store.clone()))?;
         self.receivers.know(Known::Now(db.clone()));
@@ -142,7 +142,7 @@ impl World {
         Ok((db, domain))
     }
 
-    /// Contacts with methods.
+    /// Creates contacts with methods.
     pub(crate) fn populate(&mut self, domain: &Db) -> Result<(), Error> {
         for number in 0..1 + self.random.below(3) {
             let contact = json!({ "name": format!("c{number}") });
@@ -177,7 +177,7 @@ impl World {
 
     pub(crate) fn search(&mut self, domain: &Db) -> Result<(), Error> {
         let mut then = self.random.some_of(&self.contacts, 2);
-        // One who is gone before the hunt gets there.
+        // A contact that is deleted before the hunt reaches it.
         let gone = match self.random.chance(1, 8) {
             true => Some(block_on(domain.create("contact", &json!({ "name": "gone" })))?),
             false => None,
@@ -194,7 +194,7 @@ impl World {
         Ok(())
     }
 
-    /// Workers of two processes, people, and time, in a random order.
+    /// Runs the workers of two processes, people and the clock in a random order.
     pub(crate) fn play(&mut self, steps: u32) -> Result<(), Error> {
         let (_, domain) = self.database()?;
         if self.contacts.is_empty() {
@@ -219,7 +219,7 @@ impl World {
                 6 if self.random.chance(1, 3) => people.extend(self.person(&slow_domain)),
                 7 if self.random.chance(1, 8) => self.kill(&mut processes)?,
                 8 if self.random.chance(1, 8) => {
-                    // Every search that was ever opened is told of again.
+                    // Every insertion of a search is delivered again.
                     block_on(slow_resume(&domain))?;
                 }
                 9..=24 if !people.is_empty() => {
@@ -245,7 +245,7 @@ impl World {
         Ok(())
     }
 
-    /// A process that has begun, with so many workers.
+    /// Starts a process.
     fn process(&self, workers: usize) -> Result<Process, Error> {
         let db = interleave(self.open(pausing(self.store.clone())), |_| {})?;
         interleave(db.heartbeat(), |_| {})?;
@@ -253,7 +253,7 @@ impl World {
         Ok(Process { db, handlers: Arc::new(self.handlers()), works })
     }
 
-    /// A moment passes. Hearts beat, but for that of a process that stalls.
+    /// Advances the clock. All processes send heartbeats, except one that stalls.
     fn pass(&mut self, ms_max: u64, processes: &[Process]) -> Result<(), Error> {
         self.clock.advance_ms(self.random.below(ms_max));
         for process in processes {
@@ -264,7 +264,7 @@ impl World {
         Ok(())
     }
 
-    /// One worker is stopped, or a whole process is killed and started again.
+    /// Stops one worker, or kills and restarts a process.
     fn kill(&mut self, processes: &mut [Process; 2]) -> Result<(), Error> {
         let killed = &mut processes[self.random.index(2)];
         match self.random.chance(1, 2) {
@@ -289,7 +289,7 @@ impl World {
         Ok(over)
     }
 
-    /// Somebody changes, adds, moves or removes a method.
+    /// Changes, adds, moves or removes a method.
     fn edit(&mut self, domain: &Db) -> Result<(), Error> {
         if self.methods.is_empty() || self.random.chance(1, 5) {
             let contact = self.random.pick(&self.contacts).clone();
@@ -313,7 +313,7 @@ impl World {
         }
     }
 
-    /// One or two people who are about to end the same search, at the same moment.
+    /// One or two people who end the same search concurrently.
     fn person<'w>(&mut self, domain: &'w Db) -> Vec<Person<'w>> {
         if self.searches.is_empty() {
             return vec![];
@@ -348,7 +348,7 @@ impl World {
         Ok(())
     }
 
-    /// Plays, and kills everything in the middle; then opens what is left.
+    /// Runs, fails the power in the middle, then opens what is left.
     pub(crate) fn play_and_crash(&mut self, steps: u32) {
         if self.disk.is_none() {
             self.play(steps).expect("a store in memory never fails");
@@ -360,12 +360,12 @@ impl World {
         self.reopen(&played);
     }
 
-    /// The power goes at this sync of the disk, counted from now.
+    /// Fails the power at this sync of the disk, counted from now.
     pub(crate) fn crash_at_sync(&self, sync: u64) {
         self.disk.as_ref().expect("it has a disk").crash_at_sync(sync);
     }
 
-    /// The power goes, if it has not gone before, and what is left is opened.
+    /// Fails the power, unless it has failed before, and opens what is left.
     pub(crate) fn reopen(&mut self, played: &Result<(), Error>) {
         let disk = self.disk.clone().expect("it has a disk");
         assert!(played.is_ok() || disk.crashed(), "{played:?}");
@@ -379,7 +379,7 @@ impl World {
         self.forget_the_lost();
     }
 
-    /// What was made while the power went may not be there: people look.
+    /// Forgets contacts and searches that the power failure has lost.
     fn forget_the_lost(&mut self) {
         let Ok((_, domain)) = self.database() else { panic!("it opens") };
         let is_there = |entity: &str, id: &String| {
@@ -389,8 +389,8 @@ impl World {
         assert!(self.searches.iter().all(|id| is_there("search", id)), "it was answered");
     }
 
-    /// Everything goes well from here on, until there is nothing left to do. What processes of before
-    /// were at is begun again at once, or where others share the store, when those have been silent.
+    /// Runs without disturbances until nothing is left to do. Jobs of earlier processes restart at once or,
+    /// on a shared store, after their processes have been silent.
     pub(crate) fn settle(&mut self) -> (Db, Db) {
         self.receivers.behave(Manner::default());
         self.fail_links(0);
@@ -417,7 +417,7 @@ impl World {
     }
 }
 
-/// The jobs that somebody holds, each with its version.
+/// The jobs that are held, each with its version.
 fn held(db: &Db) -> BTreeSet<(String, String)> {
     let running = db.list("job", "by_status").by("status", "running").limit(1000);
     let running = block_on(running.read()).expect("the store answers").items;

@@ -1,18 +1,18 @@
-//! What questions and changes cost: rows, and units of DynamoDB for them.
+//! The cost of reads and writes: rows, and DynamoDB capacity units.
 //!
-//! By the service's rules: 4 KB read are one unit, half of one in an index, which may lag; pages of
-//! a query round once, rows of a batch one by one. 1 KB written is one unit and every index that
-//! changes is another; in a transaction all of it counts twice. Entities have 1 KB, so every row
-//! that is written is one unit.
+//! By DynamoDB's rules: reading 4 KB is one unit, or half a unit in an index, whose reads are eventually
+//! consistent. A page of a query is rounded up once, rows of a batch one by one. Writing 1 KB is one
+//! unit, and each index that changes is another; transactions cost twice as much. Entities are assumed
+//! to have 1 KB, so every row that is written is one unit.
 
 use keyloom_model::{Count, Entity, EntityId, FieldType, KeyPart, KeyTemplate, Layout};
 
-/// Entities of a page.
+/// Entities per page.
 pub(super) const PAGE: u64 = 20;
 const ENTITY_BYTES: u64 = 1024;
 const READ_BYTES: u64 = 4096;
-/// A row with a number, with its keys.
-const NUMBER_BYTES: u64 = 100;
+/// The size of a counter's row, with its keys.
+const COUNTER_BYTES: u64 = 100;
 
 /// Rows and units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,95 +27,98 @@ pub(super) const GET: Cost = Cost { rows: 1, units: 1.0 };
 /// Reading the guard of a unique value, and then its owner.
 pub(super) const FIND: Cost = Cost { rows: 2, units: 2.0 };
 
-/// A number of a count: as many rows as it is spread over.
+/// Reading one counter: a row for each shard.
 pub(super) fn count(count: &Count) -> Cost {
     let rows = u64::from(count.shards);
-    Cost { rows, units: units(rows * NUMBER_BYTES) }
+    Cost { rows, units: units(rows * COUNTER_BYTES) }
 }
 
-/// The first page of a board: places in an index, which say all, one more than asked for.
+/// The first page of a leaderboard: index rows alone, one more than requested.
 pub(super) const BOARD_PAGE: Cost = Cost { rows: 11, units: 0.5 };
 
-/// The numbers to which an entity adds; the steps of a score are those of one with four digits.
-fn numbers(entity: &Entity) -> u64 {
-    let cells = |count: &Count| 1u64.checked_shl(count.split.len() as u32).unwrap_or(u64::MAX);
+/// The counters to which an entity adds. A leaderboard counts as the prefix counts of a score with
+/// four digits.
+fn counters(entity: &Entity) -> u64 {
+    let of_count = |count: &Count| 1u64.checked_shl(count.split.len() as u32).unwrap_or(u64::MAX);
     let boards = 5 * entity.boards.len() as u64;
-    entity.counts.iter().map(cells).fold(boards, u64::saturating_add)
+    entity.counts.iter().map(of_count).fold(boards, u64::saturating_add)
 }
 
-/// A page of a list: places in an index, one more than asked for, and the rows that they lead to.
+/// A page of a list: index rows, one more than requested, and the rows that they point to.
 pub(super) fn list_page(template: &KeyTemplate, own: &KeyTemplate, entity: &Entity) -> Cost {
     let bytes = |parts: &[KeyPart]| parts.iter().map(|part| part_bytes(part, entity)).sum::<u64>();
     let keys = [&template.partition, &template.sort, &own.partition, &own.sort];
     let names = 2 * (2 + 3);
-    let place = keys.iter().map(|parts| bytes(parts)).sum::<u64>() + names;
-    let index = units((PAGE + 1) * place) / 2.0;
+    let entry = keys.iter().map(|parts| bytes(parts)).sum::<u64>() + names;
+    let index = units((PAGE + 1) * entry) / 2.0;
     Cost { rows: PAGE + 1 + PAGE, units: index + PAGE as f64 }
 }
 
-/// A parent with a page of children, which stand right after it or not.
-pub(super) fn family(is_together: bool) -> Cost {
+/// A parent with a page of children. Children of all kinds are adjacent to it and need one query;
+/// those of one kind need another.
+pub(super) fn with_children(is_adjacent: bool) -> Cost {
     let rows = PAGE + 2;
-    let units = match is_together {
+    let units = match is_adjacent {
         true => units(rows * ENTITY_BYTES),
         false => GET.units + units((rows - 1) * ENTITY_BYTES),
     };
     Cost { rows, units }
 }
 
-/// Changes of an entity: what is done, and its cost.
+/// The writes of an entity, with their costs.
 pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)> {
     let entity = layout.model().entity(id);
     let (guards, links) = (entity.uniques.len() as u64, layout.references().of(id).len() as u64);
     let ranks = entity.boards.iter().filter(|board| board.ranks_entities()).count();
     let facets = entity.lists.iter().filter(|list| !list.facets.is_empty()).count();
-    let places = (entity.lists.len() + facets + ranks) as u64 + u64::from(entity.expires.is_some());
+    let entries =
+        (entity.lists.len() + facets + ranks) as u64 + u64::from(entity.expires.is_some());
     let copies = u64::from(entity.parent.is_some());
-    // What is newly referred to is looked at, so that it stays.
-    let numbers = numbers(entity);
-    let create = written(1 + guards + 2 * links + numbers, places);
+    let counters = counters(entity);
+    // The target of each new reference is checked in the transaction.
+    let create = written(1 + guards + 2 * links + counters, entries);
     let plain = written(1 + copies, 0);
-    let worst = written(layout.rows_max(id) as u64, 2 * places);
-    let rows = 1 + guards + links + numbers;
+    let worst = written(layout.rows_max(id) as u64, 2 * entries);
+    let rows = 1 + guards + links + counters;
     let delete = match layout.references().to(id).is_empty() {
-        true => written(rows, places),
-        // It is marked first, with a task that goes with it.
+        true => written(rows, entries),
+        // A tombstone and a deletion record are written first.
         false => {
-            let (mark, rest) = (written(2, 0), written(rows + 1, places));
+            let (mark, rest) = (written(2, 0), written(rows + 1, entries));
             Cost { rows: mark.rows + rest.rows, units: mark.units + rest.units }
         }
     };
     vec![
         ("create", create),
-        ("change a field that no key has", plain),
-        ("change everything", worst),
+        ("update a field that is in no key", plain),
+        ("update everything", worst),
         ("delete", delete),
     ]
 }
 
-/// Rows and index places written together.
-fn written(rows: u64, places: u64) -> Cost {
+/// The cost of writing rows and index entries in one transaction.
+fn written(rows: u64, index_entries: u64) -> Cost {
     let times = if rows > 1 { 2 } else { 1 };
-    Cost { rows, units: (times * (rows + places)) as f64 }
+    Cost { rows, units: (times * (rows + index_entries)) as f64 }
 }
 
 fn units(bytes: u64) -> f64 {
     bytes.div_ceil(READ_BYTES) as f64
 }
 
-/// How long a part of a key is, about.
+/// The approximate length of a key part.
 fn part_bytes(part: &KeyPart, entity: &Entity) -> u64 {
-    const AROUND: u64 = 3;
+    const ENCODING: u64 = 3;
     const ID: u64 = 26;
     const TEXT: u64 = 16;
     const NUMBER: u64 = 10;
     match part {
-        KeyPart::Word(word) => word.len() as u64 + AROUND,
-        KeyPart::Tenant => TEXT + AROUND,
+        KeyPart::Word(word) => word.len() as u64 + ENCODING,
+        KeyPart::Tenant => TEXT + ENCODING,
         KeyPart::Facet(field) | KeyPart::Field { field, .. } => match entity.field(*field).of {
-            FieldType::Ref(..) => ID + AROUND,
-            FieldType::Text(_) if field.index() == 0 => ID + AROUND,
-            FieldType::Text(_) | FieldType::Bytes(_) => TEXT + AROUND,
+            FieldType::Ref(..) => ID + ENCODING,
+            FieldType::Text(_) if field.index() == 0 => ID + ENCODING,
+            FieldType::Text(_) | FieldType::Bytes(_) => TEXT + ENCODING,
             _ => NUMBER,
         },
         KeyPart::Number(_) | _ => NUMBER / 2,

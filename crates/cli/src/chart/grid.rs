@@ -1,19 +1,18 @@
-//! Tables of text with lines between their cells, not wider than a page.
+//! Text tables with box-drawing lines, limited to the width of a page.
 
-/// How wide a table can be, lines included.
+/// The maximum width of a table, lines included.
 pub(super) const WIDTH: usize = 100;
-/// As narrow as a column can become.
+/// The width below which a column is not narrowed.
 const COLUMN_MIN: usize = 8;
 
-/// How a column is set.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
     Right,
 }
 
-/// A table: its head, and rows of cells. A cell can have several lines; words go to the next line
-/// where a column is too narrow for them.
+/// Formats a table. Cells can have several lines; text wraps where a column is too narrow.
 pub(super) fn grid(head: &[(&str, Align)], rows: &[Vec<String>]) -> String {
     let widths = widths(head, rows);
     let rule = |left, middle, right| {
@@ -23,7 +22,7 @@ pub(super) fn grid(head: &[(&str, Align)], rows: &[Vec<String>]) -> String {
     let names: Vec<String> = head.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut text = rule("┌", "┬", "┐") + &row(head, &widths, &names);
     let drawn: Vec<String> = rows.iter().map(|cells| row(head, &widths, cells)).collect();
-    // Rows of one line each need no lines between them.
+    // Rows of one line each need no rules between them.
     let is_dense = drawn.iter().all(|row| row.lines().count() == 1);
     for (index, row) in drawn.iter().enumerate() {
         if index == 0 || !is_dense {
@@ -53,7 +52,7 @@ fn row(head: &[(&str, Align)], widths: &[usize], cells: &[String]) -> String {
     text
 }
 
-/// As wide as the longest line of each column; the widest become narrower until all fit.
+/// The width of the longest line of each column; the widest columns shrink until all fit.
 fn widths(head: &[(&str, Align)], rows: &[Vec<String>]) -> Vec<usize> {
     let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     let column = |(index, (name, _)): (usize, &(&str, Align))| {
@@ -71,7 +70,7 @@ fn widths(head: &[(&str, Align)], rows: &[Vec<String>]) -> Vec<usize> {
     widths
 }
 
-/// Lines of at most so many characters, broken at spaces where there are any.
+/// Wraps text to lines of at most `width` characters, at spaces where possible.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![];
@@ -83,9 +82,9 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
                 lines.push(std::mem::take(&mut line));
             }
             while word.len() > width {
-                // A path is best broken before one of its parts.
+                // Paths break best before a segment or parameter.
                 let is_break = |c: &char| matches!(c, '/' | '?' | '&');
-                let part = word[1..=width].iter().rposition(is_break).map(|place| place + 1);
+                let part = word[1..=width].iter().rposition(is_break).map(|index| index + 1);
                 let rest = word.split_off(part.unwrap_or(width));
                 lines.push(word.into_iter().collect());
                 word = rest;
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_go_to_the_next_line() {
+    fn long_lines_wrap() {
         assert_eq!(wrap("a bc def", 4), ["a bc", "def"]);
         assert_eq!(wrap("abcdefgh i", 3), ["abc", "def", "gh", "i"]);
         assert_eq!(wrap("GET /ab/cd?ef=g", 9), ["GET", "/ab/cd", "?ef=g"]);

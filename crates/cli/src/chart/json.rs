@@ -1,9 +1,9 @@
-//! The chart for a program.
+//! The chart as JSON.
 
 use keyloom::{Item, Value, item_to_json};
 
 use super::cost::Cost;
-use super::pattern::{Kept, Pattern};
+use super::pattern::{Access, Pattern};
 use super::sheet::{EntitySheet, FieldSheet, Reference, Sheet};
 
 pub(super) fn draw(sheet: &Sheet) -> String {
@@ -45,23 +45,23 @@ fn entity(entity: &EntitySheet) -> Value {
 }
 
 fn pattern(pattern: &Pattern) -> Value {
-    let mut item = match &pattern.place {
-        Kept::InSets | Kept::Not => Item::new(),
-        Kept::At(place) => {
-            let mut item = cost_item(place.cost);
-            let keys = [&place.partition, &place.sort];
-            let keys = keys.map(|(name, holds)| (name.as_str(), Value::from(holds.as_str())));
+    let mut item = match &pattern.access {
+        Access::Sets | Access::Missing => Item::new(),
+        Access::Keys(keys) => {
+            let mut item = cost_item(keys.cost);
+            let keys = [&keys.partition, &keys.sort];
+            let keys = keys.map(|(name, parts)| (name.as_str(), Value::from(parts.as_str())));
             item.insert("key", Value::M(Item::from(keys)));
             item
         }
     };
-    item.insert("question", pattern.question.as_str());
+    item.insert("question", pattern.query.as_str());
     item.insert("request", pattern.request.as_str());
     Value::M(item)
 }
 
 fn cost_item(cost: Cost) -> Item {
-    // Units are whole or half: as a decimal they are exact.
+    // Units are multiples of 0.5, which decimals represent exactly.
     let units = format!("{}", cost.units).parse().map_or(Value::Null, Value::N);
     Item::from([("rows", Value::from(cost.rows)), ("units", units)])
 }

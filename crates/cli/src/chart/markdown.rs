@@ -1,16 +1,14 @@
-//! The chart as Markdown: a diagram of the entities, and tables.
+//! The chart as Markdown: an entity diagram and tables.
 
-use super::cost::Cost;
-use super::pattern::{Kept, Pattern};
+use super::pattern::{Access, KeyAccess, Pattern};
 use super::sheet::{EntitySheet, Reference, Sheet};
-use super::terminal::units;
 
 pub(super) fn draw(sheet: &Sheet) -> String {
     let mut text = format!("# {}\n\n{}", escape(&sheet.title), diagram(sheet));
-    text += "\nA key is its parts: words and numbers as they are, `{field}` for the value of a field, \
+    text += "\nA key is a sequence of parts: literal words and numbers, `{field}` for the value of a field, \
              `-{field}` for one in\ndescending order. PK and SK are the keys of the table, L0P and \
-             L0S those of its first index, and so on.\nCosts are of entities of 1 KB and pages of \
-             20: rows, and DynamoDB's units for them.\n";
+             L0S those of its first index, and so on.\nCosts are for entities of 1 KB and pages of \
+             20: rows read or written, and DynamoDB capacity units.\n";
     for entity in &sheet.entities {
         text += &format!(
             "\n## {}\n\n`{}`: {}.\n",
@@ -25,7 +23,7 @@ pub(super) fn draw(sheet: &Sheet) -> String {
     text
 }
 
-/// Who refers to whom, and who is whose parent.
+/// Entities with their fields, parents and references.
 fn diagram(sheet: &Sheet) -> String {
     let mut text = "```mermaid\nerDiagram\n".to_owned();
     for entity in &sheet.entities {
@@ -47,7 +45,7 @@ fn diagram(sheet: &Sheet) -> String {
     text + "```\n"
 }
 
-/// A solid line to the parent, a broken one to what is referred to.
+/// A solid line to a parent, a dashed one to a referenced entity.
 fn line(
     entity: &EntitySheet,
     Reference { field, target, is_parent, is_required }: &Reference,
@@ -67,40 +65,39 @@ fn fields(entity: &EntitySheet) -> String {
 
 fn reads(entity: &EntitySheet) -> String {
     let mut text =
-        "\n| question | request | key | rows | units |\n|---|---|---|---:|---:|\n".to_owned();
-    for Pattern { question, request, place } in &entity.patterns {
-        let (key, rows, units) = match place {
-            kept @ (Kept::InSets | Kept::Not) => {
-                (kept.note().to_owned(), "–".to_owned(), "–".to_owned())
+        "\n| query | request | key | rows | units |\n|---|---|---|---:|---:|\n".to_owned();
+    for Pattern { query, request, access } in &entity.patterns {
+        let (key, rows, units) = match access {
+            Access::Sets | Access::Missing => {
+                (access.note().to_owned(), "–".to_owned(), "–".to_owned())
             }
-            Kept::At(place) => {
-                let key = |(name, holds): &(String, String)| code(&format!("{name} {holds}"));
-                let keys = format!("{}<br>{}", key(&place.partition), key(&place.sort));
-                (keys, place.cost.rows.to_string(), units(place.cost))
+            Access::Keys(KeyAccess { partition, sort, cost }) => {
+                let key = |(name, parts): &(String, String)| code(&format!("{name} {parts}"));
+                let keys = format!("{}<br>{}", key(partition), key(sort));
+                (keys, cost.rows.to_string(), cost.units.to_string())
             }
         };
-        let question = escape(question);
-        text += &format!("| {question} | {} | {key} | {rows} | {units} |\n", code(request));
+        let query = escape(query);
+        text += &format!("| {query} | {} | {key} | {rows} | {units} |\n", code(request));
     }
     text
 }
 
 fn writes(entity: &EntitySheet) -> String {
-    let mut text = "\n| change | rows | units |\n|---|---:|---:|\n".to_owned();
+    let mut text = "\n| write | rows | units |\n|---|---:|---:|\n".to_owned();
     for (what, cost) in &entity.writes {
-        let Cost { rows, .. } = cost;
-        text += &format!("| {what} | {rows} | {} |\n", units(*cost));
+        text += &format!("| {what} | {} | {} |\n", cost.rows, cost.units);
     }
     text
 }
 
-/// Code in a cell: a bar would end the cell, and a backquote the code.
+/// Code in a table cell. An unescaped bar would end the cell, a backquote the code.
 fn code(text: &str) -> String {
     let text = text.replace('|', "\\|");
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
-/// Text that means nothing else in Markdown.
+/// Escapes Markdown syntax.
 fn escape(text: &str) -> String {
     let is_special = |c: char| matches!(c, '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']');
     let escaped = text.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c]));

@@ -1,4 +1,4 @@
-//! Fields and keys as people write them.
+//! Field types, filters and keys in the notation of charts.
 
 use std::fmt::Display;
 
@@ -8,8 +8,8 @@ use keyloom_model::{
     Literal, Model, OnDelete, Presence, Tenancy, Test,
 };
 
-/// The type of a field as the model file says it, such as `int? 1.. = 4`, and the rules that stand
-/// beside it, such as `read-only`.
+/// The type of a field as the model file declares it, such as `int? 1.. = 4`, followed by its format and
+/// access rules, such as `read-only`.
 pub(super) fn field_type(field: &Field, (entity, model): (&Entity, &Model)) -> String {
     let mark = match field.presence {
         Presence::Optional => "?",
@@ -33,7 +33,7 @@ pub(super) fn field_type(field: &Field, (entity, model): (&Entity, &Model)) -> S
     format!("{name}{mark}{range}{}{format}{access}", default.unwrap_or_default())
 }
 
-/// The name of a type, and its range.
+/// The name and the range of a type.
 fn split(of: &FieldType, model: &Model) -> (String, String) {
     let plain = |range: String| (of.name().to_owned(), range);
     match of {
@@ -88,7 +88,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// `where`, such as ` where done = false`.
+/// The filter of a list, such as ` where done = false`; empty without one.
 pub(super) fn filter(tests: &[Test], entity: &Entity) -> String {
     if tests.is_empty() {
         return String::new();
@@ -98,7 +98,7 @@ pub(super) fn filter(tests: &[Test], entity: &Entity) -> String {
     format!(" where {}", tests.iter().map(test).collect::<Vec<_>>().join(" and "))
 }
 
-/// A key as its parts.
+/// The parts of a key, separated by spaces.
 pub(super) fn key(parts: &[KeyPart], entity: &Entity, model: &Model) -> String {
     let part = |part: &KeyPart| match part {
         KeyPart::Word(word) if word.contains(' ') => format!("\"{word}\""),
@@ -119,7 +119,7 @@ pub(super) fn key(parts: &[KeyPart], entity: &Entity, model: &Model) -> String {
     parts.iter().map(part).collect::<Vec<_>>().join(" ")
 }
 
-/// The name of the field that says whose an entity is.
+/// The name of an entity's tenant field; empty if it is shared.
 pub(super) fn tenant<'m>(entity: &'m Entity, model: &'m Model) -> &'m str {
     match entity.tenancy {
         Tenancy::Shared => "",

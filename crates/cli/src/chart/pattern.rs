@@ -1,4 +1,4 @@
-//! Access patterns: every question that a model lets one ask, and where its answer is.
+//! Access patterns: every read that a model supports, with the keys that serve it.
 
 use keyloom_model::{
     Board, BoardId, Count, CountId, Entity, EntityId, FieldId, KeyTemplate, Layout, List, PathPart,
@@ -8,57 +8,56 @@ use keyloom_model::{
 use super::cost::{self, Cost};
 use super::notation;
 
-/// A question, and where its answer is.
+/// An access pattern.
 pub(super) struct Pattern {
-    /// In words.
-    pub(super) question: String,
-    /// As a request.
+    /// A description, such as `find by name`.
+    pub(super) query: String,
+    /// The HTTP request.
     pub(super) request: String,
-    /// Where the answer is.
-    pub(super) place: Kept,
+    pub(super) access: Access,
 }
 
-/// Where an answer is.
-pub(super) enum Kept {
-    /// Under keys of the table.
-    At(Place),
-    /// In sets of the store, which are combined; entry rows on a store without sets.
-    InSets,
-    /// Nowhere yet.
-    Not,
+/// How a pattern reads its rows.
+pub(super) enum Access {
+    /// By keys of the table or an index.
+    Keys(KeyAccess),
+    /// By intersecting sets of the store; entry rows on a store without sets.
+    Sets,
+    /// Not at all: the layout has no row for it.
+    Missing,
 }
 
-impl Kept {
-    fn at(place: Option<Place>) -> Kept {
-        place.map_or(Kept::Not, Kept::At)
+impl Access {
+    fn keys(keys: Option<KeyAccess>) -> Access {
+        keys.map_or(Access::Missing, Access::Keys)
     }
 
-    /// What to say where there are no keys to show.
+    /// The text that takes the place of keys.
     pub(super) fn note(&self) -> &'static str {
         match self {
-            Kept::At(_) => "",
-            Kept::InSets => "sets of the store, combined",
-            Kept::Not => "declared, not kept yet",
+            Access::Keys(_) => "",
+            Access::Sets => "posting lists, intersected",
+            Access::Missing => "declared, not stored",
         }
     }
 }
 
-/// Keys under which an answer is, and what it costs.
-pub(super) struct Place {
-    /// The attribute that is the partition key, and what it holds.
+/// The keys that a pattern reads, and what that costs.
+pub(super) struct KeyAccess {
+    /// The attribute that is the partition key, and the parts of its value.
     pub(super) partition: (String, String),
-    /// The attribute that is the sort key, and what it holds.
+    /// The attribute that is the sort key, and the parts of its value.
     pub(super) sort: (String, String),
     pub(super) cost: Cost,
 }
 
-/// All questions about entities of a kind.
+/// All access patterns of an entity.
 pub(super) fn patterns(layout: &Layout, id: EntityId) -> Vec<Pattern> {
     let entity = layout.model().entity(id);
-    let of = Of { layout, id, entity };
+    let of = Patterns { layout, id, entity };
     let mut patterns = vec![of.get()];
     patterns.extend(entity.uniques().map(|(unique, declared)| of.unique(unique, declared)));
-    patterns.extend(of.families());
+    patterns.extend(of.with_children());
     for (list, declared) in entity.lists() {
         patterns.push(of.list(list, declared));
         patterns.extend(of.facets(list, declared));
@@ -69,18 +68,18 @@ pub(super) fn patterns(layout: &Layout, id: EntityId) -> Vec<Pattern> {
     patterns
 }
 
-/// A kind of entity that is asked about.
-struct Of<'l> {
+/// Derives the patterns of one entity.
+struct Patterns<'l> {
     layout: &'l Layout,
     id: EntityId,
     entity: &'l Entity,
 }
 
-impl Of<'_> {
+impl Patterns<'_> {
     fn get(&self) -> Pattern {
-        let place = self.row(Reason::Own).map(|template| self.in_table(&template, cost::GET));
+        let keys = self.row(Reason::Own).map(|template| self.in_table(&template, cost::GET));
         let request = format!("GET {}/{{id}}", self.entity.path);
-        Pattern { question: "get by id".to_owned(), request, place: Kept::at(place) }
+        Pattern { query: "get by id".to_owned(), request, access: Access::keys(keys) }
     }
 
     fn unique(&self, id: keyloom_model::UniqueId, unique: &Unique) -> Pattern {
@@ -89,14 +88,14 @@ impl Of<'_> {
         let asked: Vec<String> = names.iter().map(|name| format!("{name}=…")).collect();
         let template = self.row(Reason::Guard(id));
         Pattern {
-            question: format!("find by {}", names.join(", ")),
+            query: format!("find by {}", names.join(", ")),
             request: format!("GET {}?{}", self.entity.path, asked.join("&")),
-            place: Kept::at(template.map(|template| self.in_table(&template, cost::FIND))),
+            access: Access::keys(template.map(|template| self.in_table(&template, cost::FIND))),
         }
     }
 
-    /// The entity with its children, of all kinds and of each.
-    fn families(&self) -> Vec<Pattern> {
+    /// The entity with all of its children, and with those of each kind.
+    fn with_children(&self) -> Vec<Pattern> {
         let model = self.layout.model();
         let children = self.layout.references().to(self.id).iter();
         let children: Vec<&Entity> = children
@@ -104,31 +103,32 @@ impl Of<'_> {
             .map(|link| model.entity(link.owner))
             .collect();
         let Some(own) = self.row(Reason::Own) else { return vec![] };
-        let family = |named: &[&Entity], sort: String| {
-            let names: Vec<&str> = named.iter().map(|child| child.name.as_str()).collect();
+        let pattern = |kinds: &[&Entity], sort: String| {
+            let names: Vec<&str> = kinds.iter().map(|child| child.name.as_str()).collect();
             let relations = model.children(self.id).into_iter();
             let relations: Vec<String> = relations
                 .filter(|(_, kind)| names.contains(&model.entity(*kind).name.as_str()))
                 .map(|(relation, _)| relation)
                 .collect();
-            let mut place = self.in_table(&own, cost::family(named.len() == children.len()));
-            place.sort.1 = sort;
+            let is_adjacent = kinds.len() == children.len();
+            let mut keys = self.in_table(&own, cost::with_children(is_adjacent));
+            keys.sort.1 = sort;
             Pattern {
-                question: format!("with each {}", names.join(" and ")),
+                query: format!("with each {}", names.join(" and ")),
                 request: format!("GET {}/{{id}}?with={}", self.entity.path, relations.join(",")),
-                place: Kept::At(place),
+                access: Access::Keys(keys),
             }
         };
-        let mut families = vec![];
+        let mut patterns = vec![];
         if !children.is_empty() {
-            families.push(family(&children, "0 to 1 …".to_owned()));
+            patterns.push(pattern(&children, "0 to 1 …".to_owned()));
         }
         if children.len() > 1 {
-            families.extend(
-                children.iter().map(|child| family(&[child], format!("1 {} …", child.name))),
+            patterns.extend(
+                children.iter().map(|child| pattern(&[child], format!("1 {} …", child.name))),
             );
         }
-        families
+        patterns
     }
 
     fn list(&self, id: keyloom_model::ListId, list: &List) -> Pattern {
@@ -140,14 +140,14 @@ impl Of<'_> {
         let order: Vec<&str> = list.order.iter().map(|order| self.name(order.field)).collect();
         let order = match order.is_empty() {
             true if self.entity.has_ordinals() => ", in order of creation".to_owned(),
-            true => ", in order of ids".to_owned(),
+            true => ", by id".to_owned(),
             false => format!(", ranges of {}", order.join(", ")),
         };
         let filter = notation::filter(&list.filter, self.entity);
         Pattern {
-            question: format!("list {}{filter}{order}", list.name),
+            query: format!("list {}{filter}{order}", list.name),
             request: self.list_request(list),
-            place: Kept::at(cost.map(|cost| Place {
+            access: Access::keys(cost.map(|cost| KeyAccess {
                 partition: (slot.partition().as_str().to_owned(), partition),
                 sort: (slot.sort().as_str().to_owned(), sort),
                 cost,
@@ -161,15 +161,15 @@ impl Of<'_> {
         let template = self.layout.templates().facet(self.id, id)?;
         let slot = self.layout.facets().slot(self.id, id)?;
         let (partition, sort) = self.keys(&template);
-        let place = self.row(Reason::Own).map(|own| Place {
+        let keys = self.row(Reason::Own).map(|own| KeyAccess {
             partition: (slot.partition().as_str().to_owned(), partition),
             sort: (slot.sort().as_str().to_owned(), sort),
             cost: cost::list_page(&template, &own, self.entity),
         });
         Some(Pattern {
-            question: format!("list {} by each {}", list.name, names.join(", ")),
+            query: format!("list {} filtered by {}", list.name, names.join(", ")),
             request: with_parameters(self.list_request(list), &asked),
-            place: Kept::at(place),
+            access: Access::keys(keys),
         })
     }
 
@@ -177,18 +177,18 @@ impl Of<'_> {
         let fields = self.entity.fields.iter();
         let fields = fields.filter(|field| matches!(field.of, keyloom_model::FieldType::Tags));
         let all = fields.map(|field| Pattern {
-            question: format!("all of some {}", field.name),
+            query: format!("filter by {}", field.name),
             request: format!("GET {}?tag=key:value&tag=…", self.entity.path),
-            place: Kept::InSets,
+            access: Access::Sets,
         });
         let combined = self.entity.combinations.iter().map(|combination| Pattern {
-            question: format!("{} together", combination.keys.join(", ")),
+            query: format!("filter by {} combined", combination.keys.join(", ")),
             request: {
                 let tags: Vec<String> =
                     combination.keys.iter().map(|key| format!("tag={key}:…")).collect();
                 format!("GET {}?{}", self.entity.path, tags.join("&"))
             },
-            place: Kept::InSets,
+            access: Access::Sets,
         });
         all.chain(combined).collect()
     }
@@ -212,9 +212,9 @@ impl Of<'_> {
         };
         let template = self.layout.templates().count(self.id, id);
         Pattern {
-            question: format!("count {}{by}{split}{filter}", count.name),
+            query: format!("count {}{by}{split}{filter}", count.name),
             request: with_parameters(request, &asked),
-            place: Kept::At(self.in_table(&template, cost::count(count))),
+            access: Access::Keys(self.in_table(&template, cost::count(count))),
         }
     }
 
@@ -232,9 +232,9 @@ impl Of<'_> {
         let slot = self.layout.leaderboards().slot(self.id, id);
         let (partition, sort) = self.keys(&template);
         Pattern {
-            question: format!("rank by {of}{filter}"),
+            query: format!("rank by {of}{filter}"),
             request: with_parameters(format!("GET /boards/{}", board.name), &asked),
-            place: Kept::At(Place {
+            access: Access::Keys(KeyAccess {
                 partition: (slot.partition().as_str().to_owned(), partition),
                 sort: (slot.sort().as_str().to_owned(), sort),
                 cost: cost::BOARD_PAGE,
@@ -242,7 +242,7 @@ impl Of<'_> {
         }
     }
 
-    /// The path of a list, and the fields of `by` that are not in it.
+    /// The request of a list: its path, and the fields of `by` that the path lacks.
     fn list_request(&self, list: &List) -> String {
         let Some(path) = &list.path else { return format!("list `{}`", list.name) };
         self.request(path, &list.by)
@@ -265,9 +265,9 @@ impl Of<'_> {
         templates.into_iter().find(|(other, _)| *other == reason).map(|(_, template)| template)
     }
 
-    fn in_table(&self, template: &KeyTemplate, cost: Cost) -> Place {
+    fn in_table(&self, template: &KeyTemplate, cost: Cost) -> KeyAccess {
         let (partition, sort) = self.keys(template);
-        Place { partition: ("PK".to_owned(), partition), sort: ("SK".to_owned(), sort), cost }
+        KeyAccess { partition: ("PK".to_owned(), partition), sort: ("SK".to_owned(), sort), cost }
     }
 
     fn keys(&self, template: &KeyTemplate) -> (String, String) {

@@ -1,5 +1,5 @@
-//! Some rows to look at: two entities of each kind, which refer to the first of every other, and
-//! everything that they imply. The rows are those that the layout says; only the values are made up.
+//! Sample rows: two entities of each kind, which refer to the first one of every other kind, with their
+//! derived rows. The layout computes the rows; only the values are invented.
 
 use keyloom::{Item, Value};
 use keyloom_model::{
@@ -11,41 +11,40 @@ use keyloom_model::{
 const MOMENT_MS: i64 = 1_767_268_800_000;
 const DAY_MS: i64 = 86_400_000;
 
-/// A row of the table, or of an index.
+/// A row of the table or of an index.
 pub(super) struct SampleRow {
-    /// Of which kind of entity.
+    /// The index of its entity in the model.
     pub(super) entity: usize,
-    /// Why it is there.
+    /// Why the row exists, such as `contact: unique`.
     pub(super) why: String,
     pub(super) partition: SampleKey,
     pub(super) sort: SampleKey,
-    /// What else is in it: names and values.
+    /// The names and values of the other attributes.
     pub(super) attributes: Vec<(String, String)>,
 }
 
-/// A key of a row.
+/// A partition or sort key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SampleKey {
-    /// The names of what it is made of.
+    /// The names of the fields in it.
     pub(super) names: String,
-    /// The values.
     pub(super) values: String,
 }
 
-/// A secondary index with some rows.
+/// A secondary index with sample rows.
 pub(super) struct SampleIndex {
     pub(super) name: String,
-    /// The attributes that are its keys.
+    /// The attributes of its partition and sort keys.
     pub(super) keys: (String, String),
     pub(super) rows: Vec<SampleRow>,
 }
 
-/// The rows of the table, in its order.
+/// The rows of the table, in key order.
 pub(super) fn table(layout: &Layout) -> Vec<SampleRow> {
     let mut rows = vec![];
     for image in images(layout) {
         let templates = layout.templates().rows(image.key.entity);
-        // The sample's keys are short.
+        // `rows` fails only on keys that are too long, and these are short.
         for row in layout.rows(&image).unwrap_or_default() {
             let template = templates.iter().find(|(reason, _)| *reason == row.reason);
             if let Some((_, template)) = template {
@@ -58,7 +57,7 @@ pub(super) fn table(layout: &Layout) -> Vec<SampleRow> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The indexes, each in its order.
+/// The indexes, each with its rows in key order.
 pub(super) fn indexes(layout: &Layout) -> Vec<SampleIndex> {
     let numbers = (0..).take(layout.slot_count());
     numbers.map(|number| index(layout, keyloom_model::Slot::new(number))).collect()
@@ -86,8 +85,8 @@ fn index(layout: &Layout, slot: keyloom_model::Slot) -> SampleIndex {
             continue;
         };
         for (name, template) in lists.chain(facets).chain(expiry) {
-            let place = (own.item.get(&keys.0).cloned(), own.item.get(&keys.1).cloned());
-            let (Some(Value::B(partition)), Some(Value::B(sort))) = place else { continue };
+            let key = (own.item.get(&keys.0).cloned(), own.item.get(&keys.1).cloned());
+            let (Some(Value::B(partition)), Some(Value::B(sort))) = key else { continue };
             let row = index_row(layout, &image, (&name, &template));
             rows.push(((partition, sort), row));
         }
@@ -109,18 +108,18 @@ fn table_row(layout: &Layout, image: &Image, (row, template): (&Row, &KeyTemplat
         Reason::Link(field) => {
             (format!("{}.{}", entity.name, entity.field(field).name), vec![owner])
         }
-        Reason::Posting => (format!("{}: member", entity.name), vec![owner]),
+        Reason::Posting => (format!("{}: posting", entity.name), vec![owner]),
     };
-    drawn(layout, image, (why, template, attributes))
+    sample_row(layout, image, (why, template, attributes))
 }
 
 fn index_row(layout: &Layout, image: &Image, (list, template): (&str, &KeyTemplate)) -> SampleRow {
     let entity = layout.model().entity(image.key.entity);
     let attributes = vec![("PK".to_owned(), own_key(layout, image).values)];
-    drawn(layout, image, (format!("{}.{list}", entity.name), template, attributes))
+    sample_row(layout, image, (format!("{}.{list}", entity.name), template, attributes))
 }
 
-fn drawn(
+fn sample_row(
     layout: &Layout,
     image: &Image,
     (why, template, attributes): (String, &KeyTemplate, Vec<(String, String)>),
@@ -159,7 +158,7 @@ fn key(layout: &Layout, image: &Image, parts: &[KeyPart]) -> SampleKey {
                 names.push(field.name.clone());
                 values.push(match field.origin {
                     FieldOrigin::Id => image.key.id.clone(),
-                    FieldOrigin::Parent | FieldOrigin::Declared => shown(field, image),
+                    FieldOrigin::Parent | FieldOrigin::Declared => external(field, image),
                 });
             }
             _ => {}
@@ -169,12 +168,12 @@ fn key(layout: &Layout, image: &Image, parts: &[KeyPart]) -> SampleKey {
 }
 
 fn fields(entity: &Entity, image: &Image) -> Vec<(String, String)> {
-    let there = entity.fields.iter().filter(|field| image.fields.contains(&field.name));
-    there.map(|field| (field.name.clone(), shown(field, image))).collect()
+    let present = entity.fields.iter().filter(|field| image.fields.contains(&field.name));
+    present.map(|field| (field.name.clone(), external(field, image))).collect()
 }
 
-/// A value as people read it.
-fn shown(field: &Field, image: &Image) -> String {
+/// The external form of a field's value.
+fn external(field: &Field, image: &Image) -> String {
     image.fields.get(&field.name).map(|value| plain(&field.of.show(value))).unwrap_or_default()
 }
 
@@ -214,7 +213,7 @@ fn image(model: &Model, (id, entity): (EntityId, &Entity), number: i64) -> Image
     Image { key, version: "1".to_owned(), ordinal: None, fields }
 }
 
-/// Everything belongs to one tenant.
+/// The tenant of all samples; none for shared entities.
 fn tenant(model: &Model, entity: &Entity) -> Option<Value> {
     match entity.tenancy {
         Tenancy::Shared => None,
@@ -237,7 +236,7 @@ fn value(model: &Model, (id, field): (EntityId, &Field), number: i64) -> Option<
         FieldType::Bool => Value::from(false),
         FieldType::Time => Value::from(MOMENT_MS + number * DAY_MS),
         FieldType::Enum(words) => Value::from(words.first()?.as_str()),
-        // The first one has nobody of its own kind before it.
+        // The first entity has none of its own kind to refer to.
         FieldType::Ref(target, _) if *target == id && number == 1 => return None,
         FieldType::Ref(target, _) => Value::from(format!("{}-1", model.entity(*target).name)),
         FieldType::List(..) => Value::L(vec![]),

@@ -1,4 +1,4 @@
-//! What is charted of a model, in words and numbers. How it is drawn is not known here.
+//! The contents of a chart, independent of the output format.
 
 use keyloom_model::{
     Entity, EntityId, IdSource, Layout, Link, OnDelete, Target, Tenancy, TriggeringChange,
@@ -8,23 +8,23 @@ use super::cost::{self, Cost};
 use super::notation;
 use super::pattern::{Pattern, patterns};
 
-/// All that is charted.
+/// The contents of a chart.
 pub(super) struct Sheet {
     pub(super) title: String,
     pub(super) entities: Vec<EntitySheet>,
-    /// How many secondary indexes the table needs.
+    /// The number of secondary indexes that the table needs.
     pub(super) indexes: usize,
 }
 
-/// One kind of entity.
+/// The part of one entity.
 pub(super) struct EntitySheet {
     pub(super) name: String,
-    /// Where it is served.
+    /// The HTTP path.
     pub(super) path: String,
-    /// What is said of it besides its fields, in short sentences.
+    /// Relations, tenancy, expiry and event handlers, as short phrases.
     pub(super) facts: Vec<String>,
     pub(super) fields: Vec<FieldSheet>,
-    /// How it refers to others, to its parent first.
+    /// References to other entities, the parent first.
     pub(super) references: Vec<Reference>,
     pub(super) patterns: Vec<Pattern>,
     pub(super) writes: Vec<(&'static str, Cost)>,
@@ -32,7 +32,7 @@ pub(super) struct EntitySheet {
 
 pub(super) struct FieldSheet {
     pub(super) name: String,
-    /// As the model file says it.
+    /// The type, as in the model file.
     pub(super) of: String,
 }
 
@@ -107,16 +107,16 @@ fn facts(layout: &Layout, id: EntityId, entity: &Entity) -> Vec<String> {
     }
     facts.push(match entity.tenancy {
         Tenancy::Shared => "shared by all tenants".to_owned(),
-        Tenancy::Own(field) => format!("its tenant is its {}", entity.field(field).name),
+        Tenancy::Own(field) => format!("tenant: {}", entity.field(field).name),
         Tenancy::Inherited(ancestor) => {
-            format!("its tenant is that of its {}", model.entity(ancestor).name)
+            format!("tenant: that of its {}", model.entity(ancestor).name)
         }
     });
     if entity.id_source == IdSource::Given {
-        facts.push("ids are given".to_owned());
+        facts.push("ids assigned by the client".to_owned());
     }
     if let Some(field) = entity.expires {
-        facts.push(format!("expires at its {}", entity.field(field).name));
+        facts.push(format!("expires at {}", entity.field(field).name));
     }
     let handlers = model.handlers().iter().filter(|handler| handler.entity == id);
     facts.extend(handlers.map(|handler| {
@@ -128,7 +128,7 @@ fn facts(layout: &Layout, id: EntityId, entity: &Entity) -> Vec<String> {
         match &handler.target {
             Target::Handler(name) => format!("{change} calls {name}"),
             Target::Webhook(address) => format!("{change} is posted to {address}"),
-            Target::Job(kind) => format!("{change} makes a job {kind}"),
+            Target::Job(kind) => format!("{change} schedules a job {kind}"),
         }
     }));
     facts
@@ -136,9 +136,9 @@ fn facts(layout: &Layout, id: EntityId, entity: &Entity) -> Vec<String> {
 
 fn rule(on_delete: OnDelete) -> &'static str {
     match on_delete {
-        OnDelete::Refuse => "which cannot be deleted meanwhile",
+        OnDelete::Refuse => "which cannot be deleted while referenced",
         OnDelete::Cascade => "deleted with it",
-        OnDelete::Clear => "cleared when that is deleted",
-        OnDelete::Keep => "kept when that is deleted",
+        OnDelete::Clear => "cleared when it is deleted",
+        OnDelete::Keep => "kept when it is deleted",
     }
 }

@@ -1,8 +1,8 @@
-//! The chart as a picture: the table with some rows in it, grouped by partition, every index, and
-//! every question with its keys.
+//! The chart as SVG: the table with sample rows, grouped by partition, every index, and every access
+//! pattern with its keys.
 
 mod canvas;
-mod questions;
+mod queries;
 mod rows;
 
 use keyloom_model::Layout;
@@ -17,20 +17,21 @@ pub(super) fn draw(sheet: &Sheet, layout: &Layout) -> String {
     canvas.text(MARGIN, canvas.y + 24.0, Style::Title, INK, &sheet.title);
     canvas.y += 50.0;
     legend(&mut canvas, sheet);
-    canvas.heading("The table", "each partition is a block: what stands in one is read together");
+    canvas.heading("The table", "each block is a partition; one query reads rows of one partition");
     rows::table(&mut canvas, &sample::table(layout));
     for index in &sample::indexes(layout) {
-        let says = format!("an index that keeps keys only: {} and {}", index.keys.0, index.keys.1);
-        canvas.heading(&index.name, &says);
+        let note = format!("a keys-only index on {} and {}", index.keys.0, index.keys.1);
+        canvas.heading(&index.name, &note);
         rows::index(&mut canvas, index);
     }
-    let says = "of entities of 1 KB and pages of 20: rows, and DynamoDB's units for them";
-    canvas.heading("Questions and what they cost", says);
-    questions::draw(&mut canvas, sheet);
+    let note =
+        "for entities of 1 KB and pages of 20: rows read or written, and DynamoDB capacity units";
+    canvas.heading("Queries and writes, with costs", note);
+    queries::draw(&mut canvas, sheet);
     canvas.finish(&sheet.title)
 }
 
-/// The colours of the entities, and whose children they are.
+/// The colors of the entities, with their parents.
 fn legend(canvas: &mut Canvas, sheet: &Sheet) {
     let mut x = MARGIN;
     for (index, entity) in sheet.entities.iter().enumerate() {
@@ -49,7 +50,7 @@ fn legend(canvas: &mut Canvas, sheet: &Sheet) {
         x += width + 8.0;
     }
     canvas.y += 40.0;
-    let says = "Two made-up entities of each kind, and every row that they imply.";
-    canvas.text(MARGIN, canvas.y, Style::Small, MUTED, says);
+    let note = "Two sample entities of each kind, with every row derived from them.";
+    canvas.text(MARGIN, canvas.y, Style::Small, MUTED, note);
     canvas.y += 12.0;
 }

@@ -1,12 +1,11 @@
-//! The chart for a terminal: tables of 100 columns.
+//! The chart for a terminal: tables at most 100 columns wide.
 
 use super::cost::Cost;
 use super::grid::{Align, WIDTH, grid, wrap};
-use super::pattern::{Kept, Pattern};
+use super::pattern::{Access, KeyAccess, Pattern};
 use super::sheet::{EntitySheet, Sheet};
 
-const LEGEND: &str =
-    "Costs are of entities of 1 KB and pages of 20: rows, and DynamoDB's units for them.";
+const LEGEND: &str = "Costs are for entities of 1 KB and pages of 20: rows read or written, and DynamoDB capacity units.";
 
 pub(super) fn draw(sheet: &Sheet) -> String {
     let indexes = match sheet.indexes {
@@ -15,7 +14,7 @@ pub(super) fn draw(sheet: &Sheet) -> String {
         count => format!("{count} indexes"),
     };
     let kinds = sheet.entities.len();
-    let noun = if kinds == 1 { "kind of entity" } else { "kinds of entities" };
+    let noun = if kinds == 1 { "entity" } else { "entities" };
     let title = format!("{}: {kinds} {noun} in one table with {indexes}", sheet.title);
     let mut text = format!("{title}\n{LEGEND}\n");
     for entity in &sheet.entities {
@@ -40,20 +39,20 @@ fn fields(entity: &EntitySheet) -> String {
 
 fn reads(entity: &EntitySheet) -> String {
     let row = |pattern: &Pattern| {
-        let question = format!("{}\n{}", pattern.question, pattern.request);
-        match &pattern.place {
-            kept @ (Kept::InSets | Kept::Not) => {
-                vec![question, kept.note().to_owned(), "–".to_owned(), "–".to_owned()]
+        let query = format!("{}\n{}", pattern.query, pattern.request);
+        match &pattern.access {
+            access @ (Access::Sets | Access::Missing) => {
+                vec![query, access.note().to_owned(), "–".to_owned(), "–".to_owned()]
             }
-            Kept::At(place) => {
-                let key = |(name, holds): &(String, String)| format!("{name} {holds}");
-                let keys = format!("{}\n{}", key(&place.partition), key(&place.sort));
-                vec![question, keys, place.cost.rows.to_string(), units(place.cost)]
+            Access::Keys(KeyAccess { partition, sort, cost }) => {
+                let key = |(name, parts): &(String, String)| format!("{name} {parts}");
+                let keys = format!("{}\n{}", key(partition), key(sort));
+                vec![query, keys, cost.rows.to_string(), cost.units.to_string()]
             }
         }
     };
     let head = [
-        ("question", Align::Left),
+        ("query", Align::Left),
         ("key", Align::Left),
         ("rows", Align::Right),
         ("units", Align::Right),
@@ -62,13 +61,9 @@ fn reads(entity: &EntitySheet) -> String {
 }
 
 fn writes(entity: &EntitySheet) -> String {
-    let row =
-        |(what, cost): &(&str, Cost)| vec![(*what).to_owned(), cost.rows.to_string(), units(*cost)];
-    let head = [("change", Align::Left), ("rows", Align::Right), ("units", Align::Right)];
+    let row = |(what, cost): &(&str, Cost)| {
+        vec![(*what).to_owned(), cost.rows.to_string(), cost.units.to_string()]
+    };
+    let head = [("write", Align::Left), ("rows", Align::Right), ("units", Align::Right)];
     grid(&head, &entity.writes.iter().map(row).collect::<Vec<_>>())
-}
-
-/// Whole units without a fraction.
-pub(super) fn units(cost: Cost) -> String {
-    format!("{}", cost.units)
 }

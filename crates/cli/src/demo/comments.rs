@@ -1,12 +1,12 @@
-//! Comments on a hundred products: a few products have most of them.
+//! Sample comments on a hundred products, a few of which have most of the comments.
 
 use keyloom::{Entry, Item, Number, Value};
 use keyloom_model::FieldType;
 
-use super::random::Chance;
+use super::random::Random;
 
 const PRODUCTS: u64 = 100;
-/// The last comment was written at the beginning of 2026, and one each minute before.
+/// Comments are one minute apart; the last one is from the beginning of 2026.
 const LAST_MS: i64 = 1_767_225_600_000;
 const BETWEEN_MS: i64 = 60_000;
 
@@ -20,17 +20,17 @@ const WORDS: [(i64, [&str; 3]); 5] = [
 const LANGUAGES: [(&str, u64); 5] = [("en", 12), ("fr", 4), ("de", 4), ("es", 3), ("pl", 1)];
 
 pub(super) fn sample(number: u64, size: u64) -> Vec<Entry> {
-    let mut chance = Chance::of(number);
-    // The smaller of two is often small: some products are talked about more than others.
-    let product = chance.below(PRODUCTS).min(chance.below(PRODUCTS)) + 1;
-    let rating = chance.weighed(&[(5, 8), (4, 5), (3, 3), (2, 2), (1, 3)], 3);
+    let mut random = Random::seeded(number);
+    // The minimum of two draws favors low numbers, so some products get more comments.
+    let product = random.below(PRODUCTS).min(random.below(PRODUCTS)) + 1;
+    let rating = random.weighted(&[(5, 8), (4, 5), (3, 3), (2, 2), (1, 3)], 3);
     let words =
-        WORDS.iter().find(|(of, _)| *of == rating).map_or("", |(_, words)| chance.pick(words, ""));
+        WORDS.iter().find(|(of, _)| *of == rating).map_or("", |(_, words)| random.pick(words, ""));
     let before = i64::try_from(size.saturating_sub(number)).unwrap_or(i64::MAX);
     let created = LAST_MS.saturating_sub(before.saturating_mul(BETWEEN_MS));
     let fields = Item::from([
         ("product", Value::from(product.to_string())),
-        ("language", Value::from(chance.weighed(&LANGUAGES, "en"))),
+        ("language", Value::from(random.weighted(&LANGUAGES, "en"))),
         ("rating", Value::N(Number::from(rating))),
         ("created", FieldType::Time.show(&Value::N(Number::from(created.max(0))))),
         ("body", Value::from(words)),

@@ -1,8 +1,8 @@
-//! Tasks to look at, with tags that somebody could have made up.
+//! Sample tasks with user-defined tags.
 
 use keyloom::{Entry, Item, Value};
 
-use super::random::Chance;
+use super::random::Random;
 
 const VERBS: [&str; 10] = [
     "Plan",
@@ -49,24 +49,24 @@ const PROJECTS: [&str; 12] = [
 const PEOPLE: [&str; 6] = ["me", "the team", "the children", "a craftsman", "the board", "anybody"];
 
 pub(super) fn sample(number: u64, _: u64) -> Vec<Entry> {
-    let mut chance = Chance::of(number);
-    let name = format!("{} {}", chance.pick(&VERBS, "Do"), chance.pick(&THINGS, "it"));
-    let priority = chance.weighed(&[("low", 3), ("normal", 5), ("high", 2)], "normal");
-    let severity = chance.weighed(&[("low", 6), ("medium", 3), ("high", 1)], "low");
+    let mut random = Random::seeded(number);
+    let name = format!("{} {}", random.pick(&VERBS, "Do"), random.pick(&THINGS, "it"));
+    let priority = random.weighted(&[("low", 3), ("normal", 5), ("high", 2)], "normal");
+    let severity = random.weighted(&[("low", 6), ("medium", 3), ("high", 1)], "low");
     let mut tags = Item::from([
-        ("project", chance.pick(&PROJECTS, "house")),
+        ("project", random.pick(&PROJECTS, "house")),
         ("priority", priority),
         ("severity", severity),
     ]);
-    if chance.below(3) == 0 {
-        tags.insert("who", chance.pick(&PEOPLE, "me"));
+    if random.below(3) == 0 {
+        tags.insert("who", random.pick(&PEOPLE, "me"));
     }
-    if chance.below(10) == 0 {
-        tags.insert("url", format!("http://example.com/{}", chance.below(1000)));
+    if random.below(10) == 0 {
+        tags.insert("url", format!("http://example.com/{}", random.below(1000)));
     }
     let fields = Item::from([
         ("name", Value::from(name)),
-        ("done", Value::Bool(chance.below(4) == 0)),
+        ("done", Value::Bool(random.below(4) == 0)),
         ("tags", Value::M(tags)),
     ]);
     let id = format!("sample-{number:010}");

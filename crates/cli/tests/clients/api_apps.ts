@@ -1,5 +1,5 @@
-// Three applications through clients whose types come from their OpenAPI documents; `api_suite.ts` is the
-// fourth, at length.
+// Three applications through clients whose types come from their OpenAPI documents; `api_suite.ts` covers
+// the fourth in more depth.
 
 import createClient from 'openapi-fetch';
 import type { paths as Comments } from './comments.js';

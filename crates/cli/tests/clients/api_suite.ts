@@ -1,4 +1,4 @@
-// The kitchen through a client whose types come from its OpenAPI document: what does not fit the
+// The kitchen through a client whose types come from its OpenAPI document: code that does not match the
 // document does not compile.
 
 import createClient from 'openapi-fetch';

@@ -22,7 +22,7 @@ resource = boto3.resource("dynamodb", **OPTIONS)
 
 
 def make(name, key, indexes=(), **more):
-    """A table with text keys; an index is a name, its key and what it keeps."""
+    """Creates a table with text keys; an index is a name, its key and its projection."""
 
     def schema(names):
         return [{"AttributeName": n, "KeyType": k} for n, k in zip(names, ("HASH", "RANGE"))]
@@ -47,7 +47,7 @@ ALL = {"ProjectionType": "ALL"}
 
 
 class Recipes(unittest.TestCase):
-    """Document 002: categories and ingredients in one table."""
+    """A recipe book: categories and ingredients in one table, with unique names."""
 
     @classmethod
     def setUpClass(cls):
@@ -123,7 +123,7 @@ class Recipes(unittest.TestCase):
 
 
 class Tagging(unittest.TestCase):
-    """Document 000: tasks and their tags as an adjacency list with a sparse index."""
+    """Item tagging: tasks and their tags as an adjacency list with a sparse index."""
 
     @classmethod
     def setUpClass(cls):
@@ -160,7 +160,7 @@ class Tagging(unittest.TestCase):
 
 
 class Comments(unittest.TestCase):
-    """The comments series: four indexes by language and rating, newest first."""
+    """Product comments: four indexes by language and rating, newest first."""
 
     @classmethod
     def setUpClass(cls):
@@ -205,7 +205,7 @@ class Comments(unittest.TestCase):
 
 
 class Manhunt(unittest.TestCase):
-    """Document 003: contacts, searches and every query that it lists."""
+    """On-call paging: contacts and searches, with every query of the published design."""
 
     @classmethod
     def setUpClass(cls):
@@ -252,7 +252,7 @@ class Manhunt(unittest.TestCase):
 
 
 class Service(unittest.TestCase):
-    """What belongs to no document."""
+    """Features that no single design covers."""
 
     def test_values_of_every_type_come_back(self):
         table = make("types", ("id",))

@@ -1,5 +1,5 @@
-// The page of an application, used as a person would, then looked at in three widths and in light and
-// dark: `node browser.mjs tasks|comments|kitchen|oncall URL`.
+// Uses the page of an application as a person would, then checks it at three widths, in light and dark
+// mode: `node browser.mjs tasks|comments|kitchen|oncall URL`.
 
 import { chromium } from 'playwright-core';
 
@@ -10,7 +10,7 @@ function check(truth, claim) {
   if (!truth) throw new Error(claim);
 }
 
-/** Waits until something holds that the page makes true by and by. */
+/** Waits until a condition holds. */
 async function until(claim, holds) {
   const asked = Date.now();
   for (;;) {
@@ -45,11 +45,11 @@ async function open(options) {
   return page;
 }
 
-/** Nothing is cut off or overlaps the edge, at the widths of a phone, a tablet and a desktop. */
+/** Checks that nothing is cut off or overflows at the widths of a phone, a tablet and a desktop. */
 async function look(colorScheme, width) {
   const page = await open({ viewport: { width, height: 900 }, colorScheme });
   await page.goto(url);
-  // Not until the network is idle: a page may ask for news all the time.
+  // Does not wait for an idle network: a page may stream changes all the time.
   await page.waitForTimeout(700);
   const wide = await page.evaluate(() => {
     const right = document.documentElement.clientWidth + 1;

@@ -1,9 +1,9 @@
-"""A check beside schemathesis' own: a request that is valid by the schema is refused only for what
-no schema can know, such as what is there already. Statuses alone would be too coarse for that."""
+"""A check in addition to those of schemathesis: a request that is valid by the schema is refused only for
+reasons that a schema cannot express, such as existing data. Statuses alone would be too coarse."""
 
 import schemathesis
 
-# Refusals that depend on what is kept, on who keeps a cursor, or on lengths in bytes.
+# Errors that depend on stored data, on where a cursor is from, or on lengths in bytes.
 DEPENDS_ON_DATA = {
     "bad-cursor", "exists", "in-use", "key-reused", "not-found", "taken", "target-gone",
     "too-large", "version-conflict", "version-mismatch",
@@ -12,7 +12,7 @@ PAGING = {"limit", "cursor", "reverse", "with", "total", "prefix", "explain"}
 
 
 @schemathesis.check
-def valid_requests_are_taken(ctx, response, case):
+def valid_requests_are_accepted(ctx, response, case):
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
     if response.status_code < 400 or response.status_code in (401, 405):
@@ -24,21 +24,21 @@ def valid_requests_are_taken(ctx, response, case):
 
 
 def depends_on_other_parts(code, case):
-    """Whether the parts of a request, each valid, may not go together."""
+    """Whether the parts of a request, each valid, may be invalid together."""
     if code == "bad-parameter":
-        # Each question of a path has fields of its own, and a field has one value or two bounds.
+        # Each list of a path has its own fields, and a field has one value or two bounds.
         fields = {name: value for name, value in (case.query or {}).items() if name not in PAGING}
         return len(fields) > 1 or any(isinstance(value, list) for value in fields.values())
     if code == "bad-document":
-        # Numbers that cannot be kept, where nothing says which: in `any`, and in a batch.
+        # Numbers out of range where the schema has no limits: in `any`, and in a batch.
         return any(map(is_no_number, leaves(case.body)))
     if code == "bad-header":
-        # Its coverage phase takes an empty `If-Match` for one that matches the pattern.
+        # The coverage phase sends an empty `If-Match` as one that matches the pattern.
         return any(value == "" for value in (case.headers or {}).values())
     if code == "invalid":
-        # Of one transaction, changes of the same entity; a document of another tenant; ids of
-        # more than 256 bytes; empty names deep in `any`; a patch of one of two fields of which the
-        # one says what the other looks like.
+        # Several changes of one entity in a transaction; a document of another tenant; ids of more
+        # than 256 bytes; empty names nested in `any`; a patch of a field without the field that
+        # determines its format.
         is_foreign = isinstance(case.body, dict) and case.body.get("domain", "acme") != "acme"
         texts = leaves(case.body) + leaves(case.path_parameters)
         is_long = any(isinstance(text, str) and len(text.encode()) > 256 for text in texts)

@@ -1,10 +1,10 @@
-"""Random requests, right and wrong, to our endpoint and to foreign ones beside it.
+"""Random valid and invalid requests to our endpoint and to third-party servers.
 
     oracles.py CASES SEED OURS NAME=URL NAME=URL ...
 
-A request that all foreign servers answer alike, and ours does not, is a difference. It must be
-one of those listed below with who is right, or the run fails. What foreign servers disagree about
-says nothing. Bodies are compared as values, errors by their codes: texts are tested elsewhere.
+If all other servers respond alike and ours does not, that is a difference. The run fails unless it is
+listed below, with the reason. Requests on which the other servers disagree are ignored. Bodies are
+compared as values, errors by code; other tests cover error messages.
 """
 
 import http.client
@@ -14,18 +14,18 @@ import sys
 import time
 from urllib.parse import urlparse
 
-# Differences that were looked up: what our error says, and why it stays.
+# Known differences: our error message, and why it is correct.
 KNOWN = [
-    # The service refuses these before it looks at an item, so before any condition fails.
+    # The service refuses these before it reads an item, so before a condition can fail.
     "This attribute is part of the key",
     "Incorrect operand type for operator or function",
     "The BETWEEN operator requires",
     "The first operand must be distinct from the remaining operands",
-    # The service refuses to remove from, or add to, what is inside nothing.
+    # The service refuses REMOVE and ADD below a path that does not exist.
     "The document path provided in the update expression is invalid for update",
 ]
-# In a transaction others make a wrong expression the reason of its action. Reports about the
-# service disagree; ours refuses the request.
+# In a transaction, other servers report an invalid expression as the cancellation reason of its action.
+# Reports about the service disagree; ours refuses the request.
 IN_TRANSACTIONS = "Invalid "
 
 TEXTS = ["a", "b", "", "é", "x" * 30]
@@ -62,13 +62,13 @@ class Server:
 
 
 def outcome(operation, status, body):
-    """What is compared of an answer."""
+    """The part of a response to compare."""
     if status != 200:
         return body.get("__type", "").split("#")[-1]
     for part in ("TableDescription", "Table", "ItemCollectionMetrics"):
         body.pop(part, None)
     if operation == "Scan" and "Items" in body:
-        # The order of a scan is the server's own.
+        # Servers scan in different orders.
         body["Items"] = sorted(body["Items"], key=lambda item: json.dumps(item, sort_keys=True))
     return canonical(body)
 
@@ -86,7 +86,7 @@ def canonical(value):
 
 
 class Requests:
-    """Makes random requests about a few items of one table, mostly right ones."""
+    """Generates random requests on a few items of one table, most of them valid."""
 
     def __init__(self, seed, table):
         self.random = random.Random(seed)
@@ -324,7 +324,7 @@ def known(operation, answer):
 
 
 def resync(servers, table):
-    """Items that servers keep differently would make all that follows differ."""
+    """Deletes items that servers store differently; all later responses would differ."""
     status, page = servers[0].ask("Scan", {"TableName": table})
     assert status == 200, page
     for server in servers[1:]:

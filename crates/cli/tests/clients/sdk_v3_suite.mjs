@@ -67,7 +67,7 @@ async function putAll(TableName, items) {
   }
 }
 
-// What a query finds. The condition has its values in the order of `:0`, `:1` and so on.
+// The items of a query. Its condition refers to the values as `:0`, `:1` and so on.
 async function find(TableName, IndexName, KeyConditionExpression, values, more = {}) {
   const named = Object.fromEntries(values.map((value, n) => [`:${n}`, value]));
   const request = { TableName, IndexName, KeyConditionExpression, ExpressionAttributeValues: named, ...more };
@@ -77,7 +77,7 @@ async function find(TableName, IndexName, KeyConditionExpression, values, more =
 const TableName = "recipes";
 await makeTable(TableName, { gsi: ["gpk", "gsk"] });
 
-// Document 002: a transactional put with a unique name.
+// A recipe book: a transactional put with a unique name.
 const ingredient = (id, name) =>
   new TransactWriteCommand({
     TransactItems: [
@@ -117,7 +117,7 @@ const byName = await send(
 );
 assert.deepEqual(byName.Items, [{ name: "tomatoes" }]);
 
-// Document 000: tasks and their tags as an adjacency list with a sparse index.
+// Item tagging: tasks and their tags as an adjacency list with a sparse index.
 await makeTable("tagging", { tasks: ["kind", "sk"] });
 const tasks = Array.from({ length: 30 }, (_, n) => `task#${String(n).padStart(3, "0")}`);
 const project = (n) => (n % 2 ? "alpha" : "beta");
@@ -136,7 +136,7 @@ const Keys = tagged.map(({ sk }) => ({ pk: sk.slice("alpha#".length), sk: sk.sli
 const got = await send(new BatchGetCommand({ RequestItems: { tagging: { Keys } } }));
 assert.deepEqual(got.Responses.tagging.map((task) => task.project), Array(15).fill("alpha"));
 
-// The comments series: four indexes by language and rating, newest first.
+// Product comments: four indexes by language and rating, newest first.
 const questions = { gsi1: ["gsi1pk", "cd"], gsi2: ["gsi2pk", "cd"], gsi3: ["gsi3pk", "cd"], gsi4: ["gsi4pk", "cd"] };
 await makeTable("ratings", questions);
 await putAll("ratings", Array.from({ length: 45 }, (_, n) => {
@@ -153,7 +153,7 @@ for (const [index, value, count] of [["gsi1", "42/en/1", 3], ["gsi2", "42/de/~",
   assert.deepEqual(dates, [...dates].sort().reverse());
 }
 
-// Document 003: contacts, searches and every query that it lists.
+// On-call paging: contacts and searches, with every query of the published design.
 await makeTable("manhunt", { gsi1: ["gsi1pk", "gsi1sk"], gsi2: ["gsi2pk", "gsi1sk"] });
 const search = (n, status, date) => [
   { pk: `s${n}`, sk: "search", gsi1pk: "c1", gsi1sk: date, gsi2pk: `${status}#c1` },
@@ -184,7 +184,7 @@ for (const [index, condition, values, expected] of [
   assert.equal(found.map((item) => `${item.pk}/${item.sk}`).join(" "), expected);
 }
 
-// The comments series: newest first, one more than a page has, and pages to the end.
+// Product comments: newest first, one more than a page, and all pages.
 await makeTable("comments", { gsi: ["product", "cd"] });
 await putAll("comments", Array.from({ length: 50 }, (_, n) => (
   { pk: `C#${n}`, sk: "x", product: "42", cd: String(100 + (n % 10)), n }

@@ -1,9 +1,9 @@
-//! Help that teaches, refusals that say what to do, and a stop that is clean.
+//! Help and errors of the command line, and a clean stop.
 
 use crate::process::{Served, run, scratch};
 
 #[test]
-fn help_shows_how_to_begin() {
+fn help_shows_how_to_start() {
     let help = String::from_utf8(run(&["dynamodb", "--help"]).stdout).unwrap();
     for part in [
         "keyloom dynamodb --data ./data",
@@ -16,7 +16,7 @@ fn help_shows_how_to_begin() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_sentence() {
+fn invalid_arguments_are_errors_that_say_what_is_wrong() {
     let data = scratch("refused");
     let data = data.to_str().unwrap();
     let missing = scratch("no-such-file");
@@ -31,14 +31,14 @@ fn what_cannot_be_is_refused_with_a_sentence() {
     ];
     for (arguments, expected) in cases {
         let output = run(arguments);
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && told.contains(expected), "{arguments:?}: {told}");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && err.contains(expected), "{arguments:?}: {err}");
     }
     let _ = std::fs::remove_dir_all(data);
 }
 
 #[test]
-fn it_stops_when_asked() {
+fn a_server_stops_on_sigterm() {
     let mut served = Served::start("stops");
     assert!(served.stop());
 }

@@ -1,7 +1,7 @@
-//! `keyloom` finds keys, region and endpoint of DynamoDB where AWS's own tools find them.
+//! `keyloom` finds access keys, region and endpoint of DynamoDB where AWS's own tools find them.
 //!
-//! The endpoint lets in who signs with the right secret. So what goes through was found and used, and
-//! the same with another secret must be refused.
+//! The endpoint verifies signatures: a request that succeeds has used the settings, and the same settings
+//! with another secret must fail.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -17,41 +17,41 @@ const SECRET: &str = "the-right-secret";
 const OTHER_SECRET: &str = "another-secret";
 const REGION: &str = "eu-central-1";
 
-/// An endpoint that checks signatures, and a home without settings.
+/// An endpoint that verifies signatures, and a home directory without settings.
 struct Rig {
     served: Served,
     home: Folder,
 }
 
-/// What a run is told besides the table: its environment, and arguments.
+/// The environment and further arguments of a run.
 #[derive(Default)]
-struct Told {
+struct Settings {
     environment: Vec<(&'static str, String)>,
     arguments: Vec<String>,
 }
 
-impl Told {
-    fn env(mut self, name: &'static str, value: impl Into<String>) -> Told {
+impl Settings {
+    fn env(mut self, name: &'static str, value: impl Into<String>) -> Settings {
         self.environment.push((name, value.into()));
         self
     }
 
-    fn arguments(mut self, arguments: &[&str]) -> Told {
+    fn arguments(mut self, arguments: &[&str]) -> Settings {
         self.arguments.extend(arguments.iter().map(|argument| (*argument).to_owned()));
         self
     }
 }
 
 impl Rig {
-    /// One with a table.
+    /// Starts an endpoint with a table.
     fn start(name: &str) -> Rig {
         let home = Folder::new(&format!("{name}-home"));
         std::fs::create_dir(home.path(".aws")).unwrap();
         let keys = home.write("keys", profile("only", SECRET));
         let rig = Rig { served: Served::signed(&format!("{name}-data"), &keys), home };
         rig.make_table();
-        let told = rig.environment(SECRET);
-        let (success, out) = rig.run(&["token", "create", "--role", "reader"], &told);
+        let settings = rig.environment(SECRET);
+        let (success, out) = rig.run(&["token", "create", "--role", "reader"], &settings);
         assert!(success, "{out}");
         rig
     }
@@ -66,48 +66,49 @@ impl Rig {
         block_on(remote.create_table(spec)).unwrap();
     }
 
-    /// All that can be said in the environment.
-    fn environment(&self, secret: &str) -> Told {
+    /// Keys, region and endpoint in the environment.
+    fn environment(&self, secret: &str) -> Settings {
         self.keys_in_environment(secret)
             .env("AWS_REGION", REGION)
             .env("AWS_ENDPOINT_URL", &self.served.url)
     }
 
-    fn keys_in_environment(&self, secret: &str) -> Told {
-        Told::default().env("AWS_ACCESS_KEY_ID", ID).env("AWS_SECRET_ACCESS_KEY", secret)
+    fn keys_in_environment(&self, secret: &str) -> Settings {
+        Settings::default().env("AWS_ACCESS_KEY_ID", ID).env("AWS_SECRET_ACCESS_KEY", secret)
     }
 
-    /// Where the service is, in the environment.
-    fn place_in_environment(&self) -> Told {
-        Told::default().env("AWS_REGION", REGION).env("AWS_ENDPOINT_URL", &self.served.url)
+    /// Region and endpoint in the environment.
+    fn endpoint_in_environment(&self) -> Settings {
+        Settings::default().env("AWS_REGION", REGION).env("AWS_ENDPOINT_URL", &self.served.url)
     }
 
-    /// Settings of a profile, where the service is.
-    fn place(&self) -> String {
+    /// Region and endpoint as settings of a profile.
+    fn endpoint(&self) -> String {
         format!("region = {REGION}\nendpoint_url = {}\n", self.served.url)
     }
 
-    /// Whether the command did well on the table, and what it said.
-    fn run(&self, command: &[&str], told: &Told) -> (bool, String) {
+    /// Runs a command on the table: whether it succeeds, and its output.
+    fn run(&self, command: &[&str], settings: &Settings) -> (bool, String) {
         let mut keyloom = keyloom();
-        // Whoever asks for a machine's role says where to ask.
+        // Tests of instance roles enable it again, with an endpoint of their own.
         keyloom.env_clear().env("AWS_EC2_METADATA_DISABLED", "true");
-        keyloom.env("HOME", self.home.path("")).envs(told.environment.clone());
-        let output = keyloom.args(command).args(["--dynamodb", "keyloom"]).args(&told.arguments);
+        keyloom.env("HOME", self.home.path("")).envs(settings.environment.clone());
+        let output =
+            keyloom.args(command).args(["--dynamodb", "keyloom"]).args(&settings.arguments);
         let output = output.output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8(said).unwrap())
     }
 
-    fn list(&self, told: &Told) -> (bool, String) {
-        self.run(&["token", "list"], told)
+    fn list(&self, settings: &Settings) -> (bool, String) {
+        self.run(&["token", "list"], settings)
     }
 
-    /// `told` makes settings with a secret: the right one goes through, another does not.
-    fn check(&self, told: impl Fn(&str) -> Told) {
-        let (success, out) = self.list(&told(SECRET));
+    /// Asserts that the settings work with the right secret, and fail with another.
+    fn check(&self, settings: impl Fn(&str) -> Settings) {
+        let (success, out) = self.list(&settings(SECRET));
         assert!(success && out.contains("reader"), "{out}");
-        let (success, out) = self.list(&told(OTHER_SECRET));
+        let (success, out) = self.list(&settings(OTHER_SECRET));
         assert!(!success && out.contains("signature"), "{out}");
     }
 }
@@ -117,14 +118,13 @@ fn profile(name: &str, secret: &str) -> String {
     format!("[{name}]\naws_access_key_id = {ID}\naws_secret_access_key = {secret}\n")
 }
 
-/// The keys as machines and containers are told them.
+/// The keys as instance and container metadata return them.
 fn as_json(secret: &str) -> String {
     let keys = format!(r#""AccessKeyId":"{ID}","SecretAccessKey":"{secret}","Token":"t""#);
     format!(r#"{{"Code":"Success",{keys},"Expiration":"2099-01-01T00:00:00Z"}}"#)
 }
 
-/// A server in this process. It answers a request, its first line and its headers, with a body, or
-/// that there is nothing.
+/// Starts a server in this process. `answer` maps the head of a request to a body, or to 404.
 fn answering(answer: impl Fn(&str) -> Option<String> + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -141,7 +141,7 @@ fn answering(answer: impl Fn(&str) -> Option<String> + Send + 'static) -> String
                 Some(body) => ("200 OK", body),
                 None => ("404 Not Found", String::new()),
             };
-            // The metadata of machines say how long a token lasts.
+            // Instance metadata returns the lifetime of a token.
             let headers = "connection: close\r\nx-aws-ec2-metadata-token-ttl-seconds: 600";
             let length = body.len();
             let answer =
@@ -157,7 +157,7 @@ fn settings_are_found_in_the_environment() {
     let rig = Rig::start("aws-environment");
     rig.check(|secret| rig.environment(secret));
     rig.check(|secret| rig.environment(secret).env("AWS_SESSION_TOKEN", "of a session"));
-    // An endpoint of one's own has no regions, whichever way it is said.
+    // A custom endpoint needs no region, however it is given.
     let url = &rig.served.url;
     rig.check(|secret| rig.keys_in_environment(secret).env("AWS_ENDPOINT_URL", url));
     rig.check(|secret| rig.keys_in_environment(secret).env("AWS_ENDPOINT_URL_DYNAMODB", url));
@@ -172,50 +172,50 @@ fn settings_are_found_in_files() {
         rig.home.write(".aws/credentials", profile("work", secret) + &profile("default", secret));
     };
     rig.check(|secret| {
-        write(&format!("[default]\n{}", rig.place()), secret);
-        Told::default()
+        write(&format!("[default]\n{}", rig.endpoint()), secret);
+        Settings::default()
     });
-    let work = format!("[profile work]\n{}", rig.place());
+    let work = format!("[profile work]\n{}", rig.endpoint());
     rig.check(|secret| {
         write(&work, secret);
-        Told::default().env("AWS_PROFILE", "work")
+        Settings::default().env("AWS_PROFILE", "work")
     });
     rig.check(|secret| {
         write(&work, secret);
-        Told::default().arguments(&["--profile", "work"])
+        Settings::default().arguments(&["--profile", "work"])
     });
     let services = "[profile work]\nservices = own\n[services own]\ndynamodb =\n  endpoint_url = ";
     rig.check(|secret| {
         write(&format!("{services}{}\n", rig.served.url), secret);
-        Told::default().arguments(&["--profile", "work"])
+        Settings::default().arguments(&["--profile", "work"])
     });
     rig.check(|secret| {
         write("", OTHER_SECRET);
-        let config = rig.home.write("config", format!("[default]\n{}", rig.place()));
+        let config = rig.home.write("config", format!("[default]\n{}", rig.endpoint()));
         let credentials = rig.home.write("credentials", profile("default", secret));
-        let told = Told::default().env("AWS_CONFIG_FILE", config);
-        told.env("AWS_SHARED_CREDENTIALS_FILE", credentials)
+        let settings = Settings::default().env("AWS_CONFIG_FILE", config);
+        settings.env("AWS_SHARED_CREDENTIALS_FILE", credentials)
     });
     rig.check(|secret| {
         let keys = as_json(secret).replace("\"Code\":\"Success\"", "\"Version\":1");
         let file = rig.home.write("process.json", keys.replace("Token", "SessionToken"));
         let process = format!("credential_process = /bin/cat {file}\n");
-        rig.home.write(".aws/config", format!("[profile robot]\n{process}{}", rig.place()));
-        Told::default().env("AWS_PROFILE", "robot")
+        rig.home.write(".aws/config", format!("[profile robot]\n{process}{}", rig.endpoint()));
+        Settings::default().env("AWS_PROFILE", "robot")
     });
 }
 
-/// The SDK alone takes the keys of the environment first.
+/// The SDK by itself prefers the keys in the environment.
 #[test]
-fn a_profile_that_is_asked_for_comes_before_the_environment() {
+fn a_requested_profile_takes_precedence_over_the_environment() {
     let rig = Rig::start("aws-precedence");
-    rig.home.write(".aws/config", format!("[profile work]\n{}", rig.place()));
+    rig.home.write(".aws/config", format!("[profile work]\n{}", rig.endpoint()));
     rig.check(|secret| {
         rig.home.write(".aws/credentials", profile("work", secret));
         let other = if secret == SECRET { OTHER_SECRET } else { SECRET };
         rig.keys_in_environment(other).arguments(&["--profile", "work"])
     });
-    // One that is set for all programs does not, and one without keys leaves it to the environment.
+    // A profile in the environment does not, and one without keys falls back to the environment.
     rig.home.write(".aws/credentials", profile("work", OTHER_SECRET));
     let (success, out) = rig.list(&rig.keys_in_environment(SECRET).env("AWS_PROFILE", "work"));
     assert!(success, "{out}");
@@ -224,7 +224,7 @@ fn a_profile_that_is_asked_for_comes_before_the_environment() {
 }
 
 #[test]
-fn keys_are_those_of_the_role_of_a_container_or_machine() {
+fn keys_come_from_container_and_instance_roles() {
     let rig = Rig::start("aws-roles");
     rig.check(|secret| {
         let keys = as_json(secret);
@@ -232,8 +232,9 @@ fn keys_are_those_of_the_role_of_a_container_or_machine() {
             let is_meant = head.starts_with("get /keys ") && head.contains("authorization: let me");
             is_meant.then(|| keys.clone())
         });
-        let told = rig.place_in_environment();
-        told.env("AWS_CONTAINER_CREDENTIALS_FULL_URI", format!("{container}/keys"))
+        let settings = rig.endpoint_in_environment();
+        settings
+            .env("AWS_CONTAINER_CREDENTIALS_FULL_URI", format!("{container}/keys"))
             .env("AWS_CONTAINER_AUTHORIZATION_TOKEN", "let me")
     });
     rig.check(|secret| {
@@ -252,9 +253,10 @@ fn keys_are_those_of_the_role_of_a_container_or_machine() {
                 _ => None,
             }
         });
-        // The region is the machine's, too.
-        let told = Told::default().env("AWS_ENDPOINT_URL", &rig.served.url);
-        told.env("AWS_EC2_METADATA_DISABLED", "false")
+        // The region comes from the instance as well.
+        let settings = Settings::default().env("AWS_ENDPOINT_URL", &rig.served.url);
+        settings
+            .env("AWS_EC2_METADATA_DISABLED", "false")
             .env("AWS_EC2_METADATA_SERVICE_ENDPOINT", machine)
     });
 }
@@ -282,29 +284,29 @@ fn a_role_is_assumed() {
             let how = if by_profile { "AssumeRole" } else { "AssumeRoleWithWebIdentity" };
             let answer = assume(secret, how);
             let service = answering(move |_| Some(answer.clone()));
-            let told = rig.place_in_environment().env("AWS_ENDPOINT_URL_STS", service);
+            let settings = rig.endpoint_in_environment().env("AWS_ENDPOINT_URL_STS", service);
             if !by_profile {
-                let told = told.env("AWS_WEB_IDENTITY_TOKEN_FILE", token_file.clone());
-                return told.env("AWS_ROLE_ARN", role).env("AWS_ROLE_SESSION_NAME", "test");
+                let settings = settings.env("AWS_WEB_IDENTITY_TOKEN_FILE", token_file.clone());
+                return settings.env("AWS_ROLE_ARN", role).env("AWS_ROLE_SESSION_NAME", "test");
             }
             let source = "source_profile = work\n";
             rig.home.write(".aws/config", format!("[profile robot]\nrole_arn = {role}\n{source}"));
             rig.home.write(".aws/credentials", profile("work", OTHER_SECRET));
-            told.arguments(&["--profile", "robot"])
+            settings.arguments(&["--profile", "robot"])
         });
     }
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn missing_settings_are_errors() {
     let rig = Rig::start("aws-missing");
-    for (told, expected) in [
+    for (settings, expected) in [
         (rig.keys_in_environment(SECRET), "requests without a region: set AWS_REGION"),
-        (rig.place_in_environment(), "credentials"),
-        (rig.place_in_environment().arguments(&["--profile", "nobody"]), "credentials"),
+        (rig.endpoint_in_environment(), "credentials"),
+        (rig.endpoint_in_environment().arguments(&["--profile", "nobody"]), "credentials"),
         (rig.environment(SECRET).env("AWS_ACCESS_KEY_ID", "SOMEBODY"), "security token"),
     ] {
-        let (success, out) = rig.list(&told);
+        let (success, out) = rig.list(&settings);
         assert!(!success && out.contains(expected), "{expected}: {out}");
     }
 }

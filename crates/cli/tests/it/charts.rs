@@ -1,13 +1,13 @@
-//! The charts of the apps are what is written down in `tests/charts`; `KEYLOOM_BLESS=1` writes them
-//! anew: read the diff, and look at the pictures.
+//! The charts of the applications equal the files in `tests/charts`. `KEYLOOM_BLESS=1` rewrites them:
+//! review the diff, and look at the pictures.
 
-use crate::process::{Folder, app, assert_written, told};
+use crate::process::{Folder, app, assert_written, output};
 
 #[test]
-fn the_charts_of_the_apps_are_what_is_written_down() {
+fn the_charts_of_the_applications_are_as_recorded() {
     for name in ["tasks", "comments", "kitchen", "oncall"] {
         for (format, end) in [("terminal", "txt"), ("markdown", "md"), ("svg", "svg")] {
-            let (success, out, err) = told(&["chart", &app(name), "--format", format]);
+            let (success, out, err) = output(&["chart", &app(name), "--format", format]);
             assert!(success, "{err}");
             assert_written(&format!("tests/charts/{name}.{end}"), &out);
         }
@@ -17,15 +17,15 @@ fn the_charts_of_the_apps_are_what_is_written_down() {
 #[test]
 fn a_chart_for_the_terminal_fits() {
     for name in ["tasks", "comments", "kitchen", "oncall"] {
-        let (_, out, _) = told(&["chart", &app(name)]);
+        let (_, out, _) = output(&["chart", &app(name)]);
         let widest = out.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{widest:?}\n{out}");
     }
 }
 
 #[test]
-fn a_program_can_read_a_chart() {
-    let (success, out, err) = told(&["chart", &app("oncall"), "--json"]);
+fn a_chart_as_json_has_keys_and_costs() {
+    let (success, out, err) = output(&["chart", &app("oncall"), "--json"]);
     assert!(success, "{err}");
     let chart: serde_json::Value = serde_json::from_str(&out).unwrap();
     let search = &chart["entities"][2];
@@ -37,13 +37,13 @@ fn a_program_can_read_a_chart() {
 }
 
 #[test]
-fn a_chart_is_never_written_over_a_file() {
+fn a_chart_never_overwrites_a_file() {
     let folder = Folder::new("charted");
     let file = folder.write("chart.md", "mine");
-    let (success, _, err) = told(&["chart", &app("tasks"), "--output", &file]);
-    assert!(!success && err.contains("Name a file that is not there"), "{err}");
+    let (success, _, err) = output(&["chart", &app("tasks"), "--output", &file]);
+    assert!(!success && err.contains("Existing files are not overwritten"), "{err}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     let other = folder.path("other.md");
-    assert!(told(&["chart", &app("tasks"), "--format", "markdown", "-o", &other]).0);
+    assert!(output(&["chart", &app("tasks"), "--format", "markdown", "-o", &other]).0);
     assert!(std::fs::read_to_string(&other).unwrap().starts_with("# tasks\n"));
 }

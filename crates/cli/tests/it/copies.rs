@@ -1,10 +1,10 @@
-//! `backup` and `restore`: what a copy has, also of a moment, and what is refused.
+//! `compact`, `backup` and `restore`: contents of the copies, points in time, and errors.
 
-use crate::process::{Folder, told};
+use crate::process::{Folder, output};
 
 const MODEL: &str = "[entity.note]\nid = \"given\"\nfields.text = \"text\"\n";
 
-/// A note of this id as a line.
+/// The export line of a note.
 fn line(id: &str) -> String {
     format!("{{\"entity\":\"note\",\"id\":\"{id}\",\"fields\":{{\"text\":\"of {id}\"}}}}\n")
 }
@@ -26,20 +26,20 @@ impl Notes {
     fn add(&self, ids: &[&str]) {
         let lines = ids.iter().map(|id| line(id)).collect::<String>();
         let file = self.folder.write("lines", lines);
-        let (success, _, err) = told(&["import", &self.model, "--data", &self.data, &file]);
+        let (success, _, err) = output(&["import", &self.model, "--data", &self.data, &file]);
         assert!(success, "{err}");
     }
 
     fn of(&self, data: &str) -> String {
-        let (success, out, err) = told(&["export", &self.model, "--data", data]);
+        let (success, out, err) = output(&["export", &self.model, "--data", data]);
         assert!(success, "{err}");
-        let (verified, _, err) = told(&["verify", &self.model, "--data", data]);
+        let (verified, _, err) = output(&["verify", &self.model, "--data", data]);
         assert!(verified, "{err}");
         out
     }
 }
 
-/// The time of the last commit that a copy has.
+/// The time of the last commit in a copy.
 fn at(answer: &str) -> String {
     let answer: serde_json::Value = serde_json::from_str(answer).unwrap();
     answer["at"].as_str().unwrap().to_owned()
@@ -51,29 +51,29 @@ fn compacting_returns_space_and_changes_no_data() {
     let ids: Vec<String> = (0..300).map(|id| format!("n{id:03}")).collect();
     notes.add(&ids.iter().map(String::as_str).collect::<Vec<_>>());
     let before = notes.of(&notes.data);
-    let (success, out, err) = told(&["compact", "--data", &notes.data, "--json"]);
+    let (success, out, err) = output(&["compact", "--data", &notes.data, "--json"]);
     assert!(success && err.contains("of free disk space"), "{err}");
     let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
     let bytes = |name: &str| answer[name].as_u64().unwrap();
     assert!(bytes("rows") >= 300 && bytes("after_bytes") <= bytes("before_bytes"), "{out}");
-    let (success, out, _) = told(&["compact", "--data", &notes.data]);
+    let (success, out, _) = output(&["compact", "--data", &notes.data]);
     assert!(success && out.contains(" before, ") && out.ends_with(" after.\n"), "{out}");
     assert_eq!(notes.of(&notes.data), before);
-    let (success, _, err) = told(&["compact", "--data", &notes.folder.path("missing")]);
+    let (success, _, err) = output(&["compact", "--data", &notes.folder.path("missing")]);
     assert!(!success && !err.contains("panicked"), "{err}");
 }
 
 #[test]
-fn a_backup_is_restored_as_it_is_and_to_a_moment() {
+fn a_backup_is_restored_as_it_is_and_to_a_point_in_time() {
     let notes = Notes::new("copied");
     let [backup, later] = ["backup", "later"].map(|name| notes.folder.path(name));
     notes.add(&["a"]);
-    assert!(told(&["backup", "--data", &notes.data, "--to", &backup]).0);
+    assert!(output(&["backup", "--data", &notes.data, "--to", &backup]).0);
     notes.add(&["b"]);
-    // A backup says when its last commit was: that is the moment to go back to.
-    let (_, second, _) = told(&["backup", "--data", &notes.data, "--to", &later, "--json"]);
+    // The time of the backup's last commit is the point in time to restore.
+    let (_, second, _) = output(&["backup", "--data", &notes.data, "--to", &later, "--json"]);
     let moment = at(&second);
-    // The next commit has a later time, to the millisecond.
+    // The next commit must be at a later millisecond.
     while !is_past(&moment) {
         std::thread::yield_now();
     }
@@ -81,7 +81,7 @@ fn a_backup_is_restored_as_it_is_and_to_a_moment() {
     let restored = |name: &str, more: &[&str]| {
         let to = notes.folder.path(name);
         let arguments = [&["restore", "--from", &backup, "--to", &to], more].concat();
-        let (success, out, err) = told(&arguments);
+        let (success, out, err) = output(&arguments);
         assert!(success && out.contains("up to commit"), "{out}{err}");
         notes.of(&to)
     };
@@ -97,16 +97,16 @@ fn is_past(moment: &str) -> bool {
     use keyloom_store::{Clock, SystemClock};
     let time = keyloom_model::FieldType::Time;
     let now = time.show(&keyloom_value::Value::from(SystemClock.now().0));
-    // Milliseconds are left out where there are none, which sorts wrong; that only waits longer.
+    // Zero milliseconds are omitted, which sorts wrong; that only waits longer.
     now.as_s().is_some_and(|now| now.len() == moment.len() && now > moment)
 }
 
 #[test]
-fn what_cannot_be_copied_is_refused_and_nothing_is_written_over() {
+fn refused_copies_overwrite_nothing() {
     let notes = Notes::new("not-copied");
     notes.add(&["a"]);
     let [backup, new, missing] = ["backup", "new", "missing"].map(|name| notes.folder.path(name));
-    assert!(told(&["backup", "--data", &notes.data, "--to", &backup]).0);
+    assert!(output(&["backup", "--data", &notes.data, "--to", &backup]).0);
     let cases: &[(&[&str], &str)] = &[
         (&["backup", "--data", &notes.data, "--to", &backup], "is not empty"),
         (&["backup", "--data", &missing, "--to", &new], "does not contain a Keyloom database"),
@@ -120,7 +120,7 @@ fn what_cannot_be_copied_is_refused_and_nothing_is_written_over() {
         ),
         (
             &["restore", "--from", &backup, "--to", &new, "--until", "noon"],
-            "write a time since 1970 such as",
+            "expected a time since 1970 such as",
         ),
         (
             &["restore", "--from", &notes.folder.path(""), "--to", &new],
@@ -128,9 +128,9 @@ fn what_cannot_be_copied_is_refused_and_nothing_is_written_over() {
         ),
     ];
     for (arguments, expected) in cases {
-        let (success, _, err) = told(arguments);
+        let (success, _, err) = output(arguments);
         assert!(!success && err.contains(expected), "{arguments:?}: {err}");
-        assert!(!std::path::Path::new(&new).exists(), "{arguments:?} leaves something behind");
+        assert!(!std::path::Path::new(&new).exists(), "{arguments:?} leaves files behind");
     }
     assert_eq!(notes.of(&notes.data), line("a"));
 }

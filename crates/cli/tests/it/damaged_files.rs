@@ -1,5 +1,5 @@
-//! Every file of a data directory missing, empty, cut, replaced or changed by a byte, given to every
-//! command: it says what is wrong or does its work rightly. Commands that read change nothing.
+//! Every command on data directories with a file missing, empty, truncated, replaced or with one byte
+//! changed: it reports the damage or works correctly. Commands that read change nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const READS: &[&[&str]] = &[
     &["scrub", "--data", "DIR"],
 ];
 
-/// Commands that write, and leave what [`READS`] tell of the tasks as it is.
+/// Commands that write, but leave the tasks unchanged.
 const WRITES: &[&[&str]] = &[
     &["import", "MODEL", "--data", "DIR", "LINES"],
     &["token", "create", "--data", "DIR", "--role", "admin"],
@@ -32,7 +32,7 @@ fn rig(name: &str) -> Rig {
         format!(r#"{{"entity":"task","id":"t{n}","fields":{{"name":"{text}{n}"}}}}"#) + "\n"
     };
     let rig = Rig::with_lines(name, (0..TASKS).map(line).collect());
-    let (success, _, err) = rig.told(WRITES[1], &rig.folder.path("good"));
+    let (success, _, err) = rig.output(WRITES[1], &rig.folder.path("good"));
     assert!(success, "{err}");
     rig
 }
@@ -76,11 +76,11 @@ fn damages(len: usize) -> Vec<(String, Damage)> {
 }
 
 #[test]
-fn every_command_says_what_is_wrong_with_a_damaged_file_or_works_rightly() {
+fn every_command_reports_a_damaged_file_or_works_correctly() {
     let rig = rig("damaged-files");
-    let told = |call: &[&str], directory: &Path| rig.told(call, directory.to_str().unwrap());
+    let output = |call: &[&str], directory: &Path| rig.output(call, directory.to_str().unwrap());
     let good = PathBuf::from(rig.folder.path("good"));
-    let expected: Vec<String> = READS.iter().map(|call| told(call, &good).1).collect();
+    let expected: Vec<String> = READS.iter().map(|call| output(call, &good).1).collect();
     assert_eq!(expected[0].lines().count(), TASKS);
     let files = snapshot(&good).into_iter();
     let files: Vec<(PathBuf, usize)> = files
@@ -97,7 +97,7 @@ fn every_command_says_what_is_wrong_with_a_damaged_file_or_works_rightly() {
             let directory = damaged(&rig, file, &damage);
             let before = snapshot(&directory);
             for (call, expected) in READS.iter().zip(&expected) {
-                let (success, out, err) = told(call, &directory);
+                let (success, out, err) = output(call, &directory);
                 assert!(!err.contains("panicked"), "{what}: {call:?}: {err}");
                 match success {
                     true => assert_eq!(&out, expected, "{what}: {call:?}"),
@@ -107,10 +107,10 @@ fn every_command_says_what_is_wrong_with_a_damaged_file_or_works_rightly() {
             }
             for call in WRITES {
                 let directory = damaged(&rig, file, &damage);
-                let (success, _, err) = told(call, &directory);
+                let (success, _, err) = output(call, &directory);
                 assert!(!err.contains("panicked"), "{what}: {call:?}: {err}");
                 let (success, out, err) = match success {
-                    true => told(READS[0], &directory),
+                    true => output(READS[0], &directory),
                     false => (false, String::new(), err),
                 };
                 match success {

@@ -1,8 +1,8 @@
-//! `keyloom explain`: what a person sees, what a program gets, and what is refused.
+//! `keyloom explain`: its text, its JSON and its errors.
 
 use serde_json::Value;
 
-use crate::process::{Folder, app, told};
+use crate::process::{Folder, app, output};
 
 /// Lists of 50, 80 and 20 tasks, of which three are in all.
 fn tasks(folder: &Folder) -> String {
@@ -19,7 +19,7 @@ fn tasks(folder: &Folder) -> String {
     };
     let lines: String = (0..141).map(line).collect();
     let (data, file) = (folder.path("data"), folder.write("lines", lines));
-    let (success, out, err) = told(&["import", &app("tasks"), "--data", &data, &file]);
+    let (success, out, err) = output(&["import", &app("tasks"), "--data", &data, &file]);
     assert!(success, "{out}{err}");
     data
 }
@@ -27,22 +27,23 @@ fn tasks(folder: &Folder) -> String {
 const REQUEST: &str = "/tasks?tag=project:self+improvement&tag=priority:high&tag=severity:low";
 
 #[test]
-fn a_plan_is_drawn_with_the_figures_of_item_tagging() {
+fn a_plan_shows_list_sizes_and_the_reads_of_an_intersection() {
     let folder = Folder::new("explain");
     let data = tasks(&folder);
-    let (success, out, err) = told(&["explain", &app("tasks"), "--data", &data, REQUEST]);
+    let (success, out, err) = output(&["explain", &app("tasks"), "--data", &data, REQUEST]);
     assert!(success, "{out}{err}");
     let drawn = "go through what matches in order of creation until 20 are found\n\
                  └─ the declared combination `priority:high` + `project:self improvement` + \
                  `severity:low` (3)\n\
                  \n\
-                 At most 5000 rows or 16777216 bytes.\n\
-                 One id at a time: 60 to 150 rows of the lists of all tags, or 3 to 3 of the lists \
-                 above, + 3 entities.\n\
-                 Read now: 3 rows of lists and 3 of sets + 3 entities, ";
+                 Limit: 5000 rows or 16777216 bytes.\n\
+                 One id at a time: 60 to 150 rows of all tags' lists, or 3 to 3 of the lists above, \
+                 + 3 entities.\n\
+                 Actual: 3 rows of lists and 3 of sets + 3 entities, ";
     assert!(out.starts_with(drawn), "{out}");
     assert!(out.contains("On DynamoDB: "), "{out}");
-    let (success, out, err) = told(&["explain", &app("tasks"), "--data", &data, REQUEST, "--json"]);
+    let (success, out, err) =
+        output(&["explain", &app("tasks"), "--data", &data, REQUEST, "--json"]);
     assert!(success, "{out}{err}");
     let explained: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(explained["lists"][0]["one_by_one"]["entities"], 3);
@@ -51,7 +52,7 @@ fn a_plan_is_drawn_with_the_figures_of_item_tagging() {
         ("/docs", "nothing to explain"),
         ("/nowhere", "Nothing is served"),
     ] {
-        let (success, _, err) = told(&["explain", &app("tasks"), "--data", &data, request]);
+        let (success, _, err) = output(&["explain", &app("tasks"), "--data", &data, request]);
         assert!(!success && err.contains(words), "{request}: {err}");
     }
 }

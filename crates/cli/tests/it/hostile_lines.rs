@@ -1,8 +1,8 @@
-//! Lines that nobody should import, and what is said of each: `tests/said/lines.txt`.
+//! Invalid lines of an import, with the message for each: `tests/said/lines.txt`.
 
 use keyloom::{Item, Value, item_to_json};
 
-use crate::process::{Folder, assert_written, told};
+use crate::process::{Folder, assert_written, output};
 
 const MODEL: &str = "
 [entity.project]
@@ -17,7 +17,7 @@ fields.rank = 'int 0..9'
 fields.of = 'ref task clear?'
 ";
 
-/// Lines, most of which are wrong in a way of their own.
+/// Lines, most of them invalid in different ways.
 fn lines() -> Vec<Vec<u8>> {
     let project = |id: &str, name: &str| {
         format!("{{\"entity\":\"project\",\"id\":\"{id}\",\"fields\":{{\"name\":\"{name}\"}}}}")
@@ -65,49 +65,49 @@ fn lines() -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = texts.into_iter().map(String::into_bytes).collect();
     lines.push(b"{\"entity\":\"project\",\"id\":\"\xFF\",\"fields\":{}}".to_vec());
     lines.push(b"\x00\x01\x02".to_vec());
-    // The last line has no end.
+    // The last line has no newline.
     lines.push(project("p9", "last").into_bytes());
     lines
 }
 
 #[test]
-fn every_bad_line_is_told_and_the_others_are_imported() {
+fn every_invalid_line_is_reported_and_the_others_are_imported() {
     let folder = Folder::new("hostile-lines");
     let model = folder.write("model.toml", MODEL);
     let file = folder.write("lines", lines().join(&b'\n'));
     let data = folder.path("data");
     let import = ["import", &model, "--data", &data, &file, "--keep-going"];
-    let (success, out, err) = told(&import);
+    let (success, out, err) = output(&import);
     assert!(!success);
-    let (_, exported, _) = told(&["export", &model, "--data", &data]);
-    // An id of three thousand letters says nothing more than its first ones.
+    let (_, exported, _) = output(&["export", &model, "--data", &data]);
+    // Shortens the id of three thousand letters.
     let err = err.replace(&"x".repeat(3000), "xxx");
     assert_written("tests/said/lines.txt", &format!("{err}{out}\n{exported}"));
-    assert!(told(&["verify", &model, "--data", &data]).0);
+    assert!(output(&["verify", &model, "--data", &data]).0);
 
-    // Once more: what could be imported is there, and the rest is as wrong as before.
-    let (_, again, errors) = told(&import);
+    // Again: nothing is created, and the same lines fail.
+    let (_, again, errors) = output(&import);
     assert_eq!(errors.replace(&"x".repeat(3000), "xxx"), err);
     assert!(again.starts_with("0 created"), "{again}");
 }
 
 #[test]
-fn the_first_bad_line_ends_an_import() {
+fn the_first_invalid_line_ends_an_import() {
     let folder = Folder::new("first-bad-line");
     let model = folder.write("model.toml", MODEL);
     let file = folder.write("lines", lines().join(&b'\n'));
     let data = folder.path("data");
-    let (success, out, err) = told(&["import", &model, "--data", &data, &file, "--json"]);
+    let (success, out, err) = output(&["import", &model, "--data", &data, &file, "--json"]);
     assert!(!success);
     assert_eq!(err.lines().count(), 2, "{err}");
     assert!(err.starts_with("line 3: "), "{err}");
-    assert!(err.ends_with("keyloom import: one line was not imported: see above.\n"), "{err}");
+    assert!(err.ends_with("keyloom import: 1 line was not imported, see above.\n"), "{err}");
     let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&answer["not_imported"], &answer["problems"][0]["line"]), (&1.into(), &3.into()));
 }
 
 #[test]
-fn what_is_there_with_other_fields_is_replaced_only_when_asked() {
+fn existing_entities_that_differ_are_replaced_only_with_replace() {
     let folder = Folder::new("replaced-lines");
     let model = folder.write("model.toml", MODEL);
     let data = folder.path("data");
@@ -119,7 +119,7 @@ fn what_is_there_with_other_fields_is_replaced_only_when_asked() {
     };
     let import = |name: &str, more: &[&str]| {
         let file = folder.write("lines", line(name));
-        told(&[&["import", &model, "--data", &data, &file], more].concat())
+        output(&[&["import", &model, "--data", &data, &file], more].concat())
     };
     assert!(import("one", &[]).0);
     let (success, _, err) = import("two", &[]);
@@ -131,14 +131,14 @@ fn what_is_there_with_other_fields_is_replaced_only_when_asked() {
 }
 
 #[test]
-fn a_file_that_is_not_there_or_a_folder_is_told() {
+fn a_missing_file_or_a_folder_is_an_error() {
     let folder = Folder::new("no-lines");
     let model = folder.write("model.toml", MODEL);
     let (data, missing) = (folder.path("data"), folder.path("missing"));
     for file in [missing, folder.path("")] {
-        let (success, _, err) = told(&["import", &model, "--data", &data, &file]);
+        let (success, _, err) = output(&["import", &model, "--data", &data, &file]);
         assert!(!success && err.contains("cannot be read"), "{err}");
     }
-    let (success, _, err) = told(&["export", &model, "--data", &data, "--entity", "tsk"]);
+    let (success, _, err) = output(&["export", &model, "--data", &data, "--entity", "tsk"]);
     assert!(!success && err.contains("did you mean `task`?"), "{err}");
 }

@@ -1,4 +1,4 @@
-//! As much of an HTTP client as the tests need: one connection, kept until it breaks.
+//! A minimal HTTP client: one connection, used until it breaks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,14 +13,14 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// Connects to `http://127.0.0.1:8080`, say; `headers` go with every request.
+    /// Connects to a URL such as `http://127.0.0.1:8080`; `headers` are sent with every request.
     pub(crate) fn connect(url: &str, headers: &str) -> Http {
         let stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         Http { stream: BufReader::new(stream), headers: headers.to_owned() }
     }
 
-    /// The status and the body of an answer; none if the connection broke before it came.
+    /// Sends a request and returns status and body; none if the connection breaks before the response.
     pub(crate) fn ask(&mut self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let request = format!(
@@ -38,7 +38,7 @@ impl Http {
         loop {
             let mut line = String::new();
             self.stream.read_line(&mut line).ok()?;
-            // A line that does not end was broken off.
+            // A line without an end was cut off.
             let line = line.strip_suffix("\r\n")?;
             match (status, line.split_once(": ")) {
                 (None, _) => status = Some(line.split(' ').nth(1)?.parse().ok()?),

@@ -1,9 +1,9 @@
-//! Import by example: lines in any order, circles, long chains, tenants, defaults, standard input.
+//! Import by example: any order, cycles, long chains, defaults, stdin.
 
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::process::{Folder, keyloom, told};
+use crate::process::{Folder, keyloom, output};
 
 const MODEL: &str = "
 [entity.person]
@@ -27,11 +27,11 @@ fn person(id: usize, boss: Option<usize>) -> String {
 fn import(folder: &Folder, lines: &str) -> (bool, String, String) {
     let model = folder.write("model.toml", MODEL);
     let file = folder.write("lines", lines);
-    told(&["import", &model, "--data", &folder.path("data"), &file])
+    output(&["import", &model, "--data", &folder.path("data"), &file])
 }
 
 fn verified(folder: &Folder) -> bool {
-    told(&["verify", &folder.path("model.toml"), "--data", &folder.path("data")]).0
+    output(&["verify", &folder.path("model.toml"), "--data", &folder.path("data")]).0
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_chain_is_imported_from_either_end() {
 }
 
 #[test]
-fn those_that_refer_to_each_other_come_together() {
+fn entities_in_a_cycle_are_imported_in_one_transaction() {
     let folder = Folder::new("circles");
     let circle = "{\"entity\":\"hen\",\"id\":\"h\",\"fields\":{\"egg\":\"e\"}}\n\
                   {\"entity\":\"egg\",\"id\":\"e\",\"fields\":{\"hen\":\"h\"}}\n";
@@ -60,7 +60,7 @@ fn those_that_refer_to_each_other_come_together() {
     assert!(success && out.starts_with("6 created"), "{out}{err}");
     assert!(verified(&folder));
     let data = folder.path("data");
-    let (_, exported, _) = told(&["export", &folder.path("model.toml"), "--data", &data]);
+    let (_, exported, _) = output(&["export", &folder.path("model.toml"), "--data", &data]);
     let other = Folder::new("circles-again");
     let (success, out, err) = import(&other, &exported);
     assert!(success && out.starts_with("6 created"), "{out}{err}");
@@ -78,16 +78,17 @@ fn defaults_are_filled_once_and_absence_is_kept() {
     let lines = "{\"entity\":\"person\",\"id\":\"1\",\"fields\":{\"name\":\"a\",\"mood\":null}}\n\
                  {\"entity\":\"person\",\"id\":\"2\",\"fields\":{\"name\":\"b\"}}\n";
     assert!(import(&folder, lines).0);
-    // `since` was given a time; importing again must not take it for another.
+    // `since` got a time by default; a repeated import must not see a difference.
     let (success, out, err) = import(&folder, lines);
     assert!(success && out.contains("2 unchanged"), "{out}{err}");
-    let (_, out, _) = told(&["export", &folder.path("model.toml"), "--data", &folder.path("data")]);
+    let (_, out, _) =
+        output(&["export", &folder.path("model.toml"), "--data", &folder.path("data")]);
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].contains("\"mood\":null") && lines[1].contains("\"mood\":\"good\""), "{out}");
 }
 
 #[test]
-fn lines_come_from_standard_input_too() {
+fn lines_can_come_from_stdin() {
     let folder = Folder::new("standard-input");
     let model = folder.write("model.toml", MODEL);
     let mut child = keyloom()

@@ -8,7 +8,7 @@ use keyloom::events::{Failure, Handlers, Job};
 use keyloom_store::{Engine, Options};
 use pollster::block_on;
 
-use crate::process::{Folder, told};
+use crate::process::{Folder, output};
 
 const MODEL: &str = "jobs = true\n[entity.thing]\nfields.n = \"int\"\n";
 
@@ -28,7 +28,7 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     }
     let jobs = |verb: &[&str]| {
         let place = [model.as_str(), "--data", &data];
-        told(&[&["jobs"], &verb[..1], &place[..], &verb[1..]].concat())
+        output(&[&["jobs"], &verb[..1], &place[..], &verb[1..]].concat())
     };
     let (success, out, _) = jobs(&["list"]);
     assert!(success && out.lines().count() == 3, "{out}");
@@ -41,6 +41,6 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     assert_eq!(jobs(&["drop", "a"]).1, "Deleted.\n");
     assert!(!jobs(&["show", "a"]).0);
     assert_eq!(jobs(&["replay", "--all"]).1, "Jobs queued again: 1.\n");
-    assert_eq!(jobs(&["list"]).1, "No job is failed.\n");
+    assert_eq!(jobs(&["list"]).1, "No jobs with status failed.\n");
     assert_eq!(jobs(&["list", "--status", "waiting", "--json"]).1.lines().count(), 1);
 }

@@ -1,5 +1,5 @@
-//! A server that is killed under load, again and again, while it is backed up: what it acknowledged is
-//! there, and every backup that was finished can be opened.
+//! A server killed repeatedly under load, during backups: acknowledged writes survive, and every finished
+//! backup can be opened.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use serde_json::{Value, json};
 
 use crate::http::Http;
-use crate::process::{Serving, run, scratch, told};
+use crate::process::{Serving, output, run, scratch};
 
 const MODEL: &str = r#"
 [entity.thing]
@@ -34,7 +34,7 @@ struct Known {
     values: i64,
 }
 
-/// Splitmix64, so that the seed alone decides what is asked.
+/// Splitmix64: the seed alone determines the requests.
 struct Random(u64);
 
 impl Random {
@@ -57,11 +57,11 @@ impl Client {
         Client { number, known: Known::default(), random: Random(number) }
     }
 
-    /// Changes things until the connection breaks; tells of every change that was acknowledged.
+    /// Writes until the connection breaks; reports every acknowledged write.
     fn work(&mut self, url: &str, acknowledged: &Sender<()>) {
         let mut http = Http::connect(url, "");
         while self.change(&mut http).is_some() {
-            // The one who counts has heard enough already if it is gone.
+            // The receiver is gone once it has counted enough.
             let _ = acknowledged.send(());
         }
     }
@@ -85,7 +85,7 @@ impl Client {
         Some(())
     }
 
-    /// Compares what is known with what is there, which is then known.
+    /// Compares the server's data with the possible states, which it then narrows.
     fn check(&mut self, url: &str) {
         let mut http = Http::connect(url, "");
         for (id, states) in &mut self.known.states {
@@ -95,7 +95,7 @@ impl Client {
                 404 => None,
                 other => panic!("{other}: {thing}"),
             };
-            assert!(states.contains(&found), "{id} is {found:?} and should be one of {states:?}");
+            assert!(states.contains(&found), "{id} is {found:?}, expected one of {states:?}");
             *states = vec![found];
         }
         let path = format!("/things/lists/by_owner?limit=1000&owner={}", self.number);
@@ -113,21 +113,21 @@ fn kills() -> u64 {
     std::env::var("KEYLOOM_KILLS").map_or(KILLS, |kills| kills.parse().unwrap())
 }
 
-/// Makes one backup after the other until the server is killed, and counts them. Whatever it was at
-/// then, no half a backup is taken for a whole one.
+/// Makes backups until the server is killed, and counts them. An unfinished backup is never taken for a
+/// complete one.
 fn back_up_until(is_killed: &AtomicBool, made: &AtomicU64, (model, data): (&str, &str)) {
     let backup = format!("{data}-backup");
     while !is_killed.load(Ordering::SeqCst) {
-        let (success, _, err) = told(&["backup", "--data", data, "--to", &backup]);
-        let (verified, said, why) = told(&["verify", model, "--data", &backup]);
+        let (success, _, err) = output(&["backup", "--data", data, "--to", &backup]);
+        let (verified, out, why) = output(&["verify", model, "--data", &backup]);
         let is_none = !success && why.contains("does not contain a Keyloom database");
-        assert!(said.contains("0 mended, 0 left") || is_none, "{verified}: {said}{why}{err}");
+        assert!(out.contains("0 repaired, 0 left") || is_none, "{verified}: {out}{why}{err}");
         made.fetch_add(u64::from(success), Ordering::SeqCst);
         let _ = std::fs::remove_dir_all(&backup);
     }
 }
 
-/// Waits until so many changes were acknowledged.
+/// Waits for `count` acknowledged writes.
 fn wait_for(count: u64, acknowledged: &Receiver<()>) {
     for _ in 0..count {
         acknowledged.recv().unwrap();
@@ -135,7 +135,7 @@ fn wait_for(count: u64, acknowledged: &Receiver<()>) {
 }
 
 #[test]
-fn what_a_killed_server_has_acknowledged_is_there() {
+fn acknowledged_writes_survive_a_killed_server() {
     let (directory, model) = (scratch("killed"), scratch("killed.toml"));
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::write(&model, MODEL).unwrap();
@@ -145,16 +145,16 @@ fn what_a_killed_server_has_acknowledged_is_there() {
     for _ in 0..kills() {
         let mut serving = Serving::start(model, &["--data", data]);
         clients.iter_mut().for_each(|client| client.check(&serving.url));
-        let (tell, acknowledged) = channel();
+        let (sender, acknowledged) = channel();
         let (is_killed, made) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for client in &mut clients {
-                let (url, tell) = (serving.url.clone(), tell.clone());
-                scope.spawn(move || client.work(&url, &tell));
+                let (url, sender) = (serving.url.clone(), sender.clone());
+                scope.spawn(move || client.work(&url, &sender));
             }
             let backing_up = scope.spawn(|| back_up_until(&is_killed, &made, (model, data)));
             wait_for(50 + random.below(400), &acknowledged);
-            // At least one is made by the server.
+            // The server makes at least one.
             while made.load(Ordering::SeqCst) == 0 {
                 std::thread::yield_now();
             }
@@ -167,7 +167,7 @@ fn what_a_killed_server_has_acknowledged_is_there() {
     clients.iter_mut().for_each(|client| client.check(&serving.url));
     assert!(serving.stop());
     let verified = run(&["verify", model, "--data", data]);
-    let said = String::from_utf8(verified.stdout).unwrap();
-    assert!(verified.status.success() && said.contains("0 mended, 0 left"), "{said}");
+    let out = String::from_utf8(verified.stdout).unwrap();
+    assert!(verified.status.success() && out.contains("0 repaired, 0 left"), "{out}");
     let _ = std::fs::remove_dir_all(&directory);
 }

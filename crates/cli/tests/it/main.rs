@@ -1,5 +1,5 @@
-//! The binary as its users see it: its help, its refusals, and clients that talk to it. And the
-//! remote store over our own endpoint. Foreign software has a tier of its own: `tests/judges`.
+//! The binary as its users see it: help, errors, servers with clients; and the remote store over our
+//! own endpoint. Tests that need third-party software are in `tests/judges`.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -32,8 +32,8 @@ mod services;
 mod small_disk;
 mod tokens;
 
-/// The library's random histories, to be played on the remote store.
-#[allow(dead_code, unused_imports, reason = "not all of it is played here")]
+/// The random histories of the library, for the remote store.
+#[allow(dead_code, unused_imports, reason = "not all of it is used here")]
 #[path = "../../../keyloom/tests/it"]
 mod library {
     pub(crate) mod world;

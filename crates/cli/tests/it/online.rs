@@ -1,4 +1,4 @@
-//! Commands for data that a server has open: the server runs them.
+//! Commands on data that a server has open: the server runs them.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,17 +11,17 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::http::Http;
-use crate::process::{Folder, Served, Serving, app, keyloom, told};
+use crate::process::{Folder, Served, Serving, app, keyloom, output};
 use crate::wrong_directories::{CALLS, Rig};
 
-/// Commands that need the directory for themselves.
+/// Commands that need exclusive access to the directory.
 const ALONE: &[&str] = &["serve", "demo", "dynamodb"];
 
 fn serve(model: &str, data: &str) -> Serving {
     Serving::start(model, &["--data", data])
 }
 
-/// Lines of tasks with these numbers.
+/// Import lines of tasks with these numbers.
 fn tasks(numbers: std::ops::Range<u32>) -> String {
     let line = |n| format!(r#"{{"entity":"task","id":"t{n:06}","fields":{{"name":"task {n}"}}}}"#);
     numbers.map(|n| line(n) + "\n").collect()
@@ -41,11 +41,11 @@ fn every_command_works_while_a_server_has_the_directory_open() {
     let good = rig.folder.path("good");
     let mut serving = serve(&app("tasks"), &good);
     for call in CALLS {
-        // Those whose `DIR` is not the data, and the one that is about another model.
+        // `DIR` is not the data of these, or the model is another.
         if call.ends_with(&["--to", "DIR"]) || call.contains(&"--from") || call[0] == "jobs" {
             continue;
         }
-        let (success, _, err) = rig.told(call, &good);
+        let (success, _, err) = rig.output(call, &good);
         let is_refused = ALONE.contains(&call[0]) || call[..2] == ["token", "revoke"];
         assert_eq!(success, !is_refused, "{call:?}: {err}");
         assert!(!ALONE.contains(&call[0]) || err.contains("open in another process"), "{err}");
@@ -55,7 +55,7 @@ fn every_command_works_while_a_server_has_the_directory_open() {
 }
 
 #[test]
-fn answers_are_the_same_with_and_without_a_server() {
+fn results_are_the_same_with_and_without_a_server() {
     let rig = Rig::with_lines("online-same", tasks(0..3000));
     let good = rig.folder.path("good");
     let calls: [&[&str]; 5] = [
@@ -65,39 +65,39 @@ fn answers_are_the_same_with_and_without_a_server() {
         &["token", "list", "--data", "DIR", "--json"],
         &["backup", "--data", "DIR", "--to", "NEW", "--json"],
     ];
-    assert!(rig.told(&["token", "create", "--data", "DIR", "--role", "reader"], &good).0);
-    let alone = calls.map(|call| rig.told(call, &good));
+    assert!(rig.output(&["token", "create", "--data", "DIR", "--role", "reader"], &good).0);
+    let alone = calls.map(|call| rig.output(call, &good));
     let _serving = serve(&app("tasks"), &good);
     for (call, alone) in calls.iter().zip(alone) {
-        assert_eq!(rig.told(call, &good), alone, "{call:?}");
+        assert_eq!(rig.output(call, &good), alone, "{call:?}");
     }
-    let (success, _, err) = rig.told(&["jobs", "list", "ONCALL", "--data", "DIR"], &good);
+    let (success, _, err) = rig.output(&["jobs", "list", "ONCALL", "--data", "DIR"], &good);
     assert!(!success && err.contains("serves another model"), "{err}");
 }
 
 #[test]
-fn a_server_serves_what_was_imported_and_closes_its_door_at_the_first_token() {
+fn a_server_serves_imported_data_and_requires_tokens_from_the_first_one_on() {
     let rig = Rig::new("online-import");
     let good = rig.folder.path("good");
     let serving = serve(&app("tasks"), &good);
     let mut http = Http::connect(&serving.url, "");
     let lines = rig.folder.write("more", tasks(0..2000) + "no entry\n" + &tasks(2000..2001));
     let import = ["import", &app("tasks"), "--data", &good, "--keep-going", "--json", &lines];
-    let (success, out, err) = told(&import);
+    let (success, out, err) = output(&import);
     assert!(!success && err.contains("line 2001: "), "{err}");
     let summary: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&summary["created"], &summary["not_imported"]), (&json!(2001), &json!(1)));
     let (_, page) = http.ask("GET", "/tasks?limit=1&total=true", &Value::Null).unwrap();
     assert_eq!(page["total"], json!(2002));
     let (success, token, _) =
-        told(&["token", "create", "--data", &good, "--role", "reader", "--json"]);
+        output(&["token", "create", "--data", &good, "--role", "reader", "--json"]);
     assert!(success);
     assert_eq!(http.ask("GET", "/tasks", &Value::Null).unwrap().0, 401);
     let token: Value = serde_json::from_str(&token).unwrap();
     let header = format!("Authorization: Bearer {}\r\n", token["token"].as_str().unwrap());
     let mut reader = Http::connect(&serving.url, &header);
     assert_eq!(reader.ask("GET", "/tasks", &Value::Null).unwrap().0, 200);
-    assert!(told(&["token", "revoke", "--data", &good, token["id"].as_str().unwrap()]).0);
+    assert!(output(&["token", "revoke", "--data", &good, token["id"].as_str().unwrap()]).0);
     assert_eq!(reader.ask("GET", "/tasks", &Value::Null).unwrap().0, 401);
 }
 
@@ -108,14 +108,14 @@ fn incremental_backups_of_a_running_server_restore_it() {
     let _serving = serve(&app("tasks"), &good);
     let path = |name: &str| rig.folder.path(name);
     let backup = |more: &[&str]| {
-        let (success, _, err) = told(&[&["backup", "--data", &good][..], more].concat());
+        let (success, _, err) = output(&[&["backup", "--data", &good][..], more].concat());
         assert!(success, "{err}");
     };
     backup(&["--to", &path("monday")]);
     let mut since = path("monday");
     for (day, first) in [("tuesday", 500), ("wednesday", 1000)] {
         let lines = rig.folder.write(day, tasks(first..first + 500));
-        assert!(told(&["import", &app("tasks"), "--data", &good, &lines]).0);
+        assert!(output(&["import", &app("tasks"), "--data", &good, &lines]).0);
         let to = path(&format!("backup-{day}"));
         backup(&["--to", &to, "--since", &since]);
         since = to;
@@ -123,30 +123,30 @@ fn incremental_backups_of_a_running_server_restore_it() {
     let [monday, tuesday, wednesday, again] =
         ["monday", "backup-tuesday", "backup-wednesday", "again"].map(path);
     let restore = ["restore", "--from", &monday, "--to", &again, "--log", &tuesday];
-    let (success, _, err) = told(&[&restore[..], &["--log", &wednesday]].concat());
+    let (success, _, err) = output(&[&restore[..], &["--log", &wednesday]].concat());
     assert!(success, "{err}");
-    let export = |data: &str| told(&["export", &app("tasks"), "--data", data]);
+    let export = |data: &str| output(&["export", &app("tasks"), "--data", data]);
     assert_eq!(export(&again), export(&good));
     assert_eq!(export(&good).1.lines().count(), 1500);
 }
 
 #[test]
-fn a_server_of_tables_is_backed_up_and_needs_no_model() {
+fn a_dynamodb_server_is_backed_up_without_a_model() {
     let served = Served::start("online-tables");
     let folder = Folder::new("online-tables-copy");
     let data = served.directory().to_str().unwrap();
-    let (success, out, err) = told(&["status", "--data", data, "--json"]);
+    let (success, out, err) = output(&["status", "--data", data, "--json"]);
     let status: Value = serde_json::from_str(&out).unwrap_or_default();
     assert!(success && status["server"]["url"] == json!(served.url), "{out}{err}");
     let [free, total] = ["free_bytes", "total_bytes"].map(|name| status[name].as_u64().unwrap());
     assert!(0 < free && free <= total, "{out}");
-    assert!(told(&["backup", "--data", data, "--to", &folder.path("copy")]).0);
-    let (success, _, err) = told(&["export", &app("tasks"), "--data", data]);
+    assert!(output(&["backup", "--data", data, "--to", &folder.path("copy")]).0);
+    let (success, _, err) = output(&["export", &app("tasks"), "--data", data]);
     assert!(!success && err.contains("no model"), "{err}");
 }
 
 #[test]
-fn the_socket_is_private_and_survives_what_is_thrown_at_it() {
+fn the_socket_is_private_and_survives_hostile_input() {
     let rig = Rig::new("online-hostile");
     let good = rig.folder.path("good");
     let mut serving = serve(&app("tasks"), &good);
@@ -172,52 +172,52 @@ fn the_socket_is_private_and_survives_what_is_thrown_at_it() {
         assert!(answers[0]["error"].as_str().unwrap().contains(expected), "{answers:?}");
     }
     assert!(request(version, "status")[0].get("answer").is_some());
-    // Many who say nothing take nothing from others for longer than they may.
+    // Idle connections do not block others for longer than their time-out.
     let idle: Vec<UnixStream> =
         (0..20).map(|_| UnixStream::connect(Path::new(&good).join("socket")).unwrap()).collect();
-    assert!(told(&["status", "--data", &good]).0);
+    assert!(output(&["status", "--data", &good]).0);
     drop(idle);
     assert!(serving.stop());
 }
 
 #[test]
-fn a_killed_server_leaves_a_socket_that_is_in_nobodys_way() {
+fn a_stale_socket_of_a_killed_server_is_ignored() {
     let rig = Rig::new("online-killed");
     let good = rig.folder.path("good");
     let mut serving = serve(&app("tasks"), &good);
     serving.kill();
     let socket = Path::new(&good).join("socket");
     assert!(socket.exists());
-    assert!(told(&["export", &app("tasks"), "--data", &good]).0);
+    assert!(output(&["export", &app("tasks"), "--data", &good]).0);
     let mut serving = serve(&app("tasks"), &good);
-    assert!(told(&["status", "--data", &good]).1.contains(&serving.url));
+    assert!(output(&["status", "--data", &good]).1.contains(&serving.url));
     assert!(serving.stop());
-    // A file of somebody else stays, and the server does without.
+    // A foreign file at the path stays, and the server runs without a socket.
     fs::write(&socket, "mine").unwrap();
     let mut serving = serve(&app("tasks"), &good);
-    let (success, _, err) = told(&["status", "--data", &good]);
+    let (success, _, err) = output(&["status", "--data", &good]);
     assert!(!success && err.contains("open in another process"), "{err}");
     assert!(serving.stop());
     assert_eq!(fs::read_to_string(&socket).unwrap(), "mine");
 }
 
 #[test]
-fn a_directory_may_have_a_longer_path_than_a_socket() {
+fn a_directory_path_may_exceed_the_limit_of_socket_paths() {
     let folder = Folder::new("online-long");
     let long: PathBuf = ["a-very-long-name-for-a-directory"; 5].iter().collect();
     let data = folder.path(long.to_str().unwrap());
     fs::create_dir_all(&data).unwrap();
     let serving = serve(&app("tasks"), &data);
-    let (success, out, err) = told(&["status", "--data", &data]);
+    let (success, out, err) = output(&["status", "--data", &data]);
     assert!(success && out.contains(&serving.url), "{out}{err}");
 }
 
 #[test]
-fn a_server_stops_although_commands_are_under_way() {
+fn a_server_stops_during_running_commands() {
     let rig = Rig::with_lines("online-stop", tasks(0..20_000));
     let good = rig.folder.path("good");
     let mut serving = serve(&app("tasks"), &good);
-    // One who reads no further, and one who says no more.
+    // A client that stops reading, and one that stops sending.
     let mut export = keyloom()
         .args(["export", &app("tasks"), "--data", &good])
         .stdout(Stdio::piped())
@@ -238,7 +238,7 @@ fn a_server_stops_although_commands_are_under_way() {
     let mut answers = String::new();
     let _ = import.read_to_string(&mut answers);
     assert!(!answers.contains("answer"), "{answers}");
-    assert!(told(&["verify", &app("tasks"), "--data", &good]).0);
+    assert!(output(&["verify", &app("tasks"), "--data", &good]).0);
 }
 
 fn hang_up(serving: &Serving) {
@@ -247,7 +247,7 @@ fn hang_up(serving: &Serving) {
 }
 
 #[test]
-fn a_hangup_ends_no_server() {
+fn a_hangup_does_not_stop_a_server() {
     let rig = Rig::new("online-hangup");
     let good = rig.folder.path("good");
     let mut serving = serve(&app("tasks"), &good);
@@ -260,7 +260,7 @@ fn a_hangup_ends_no_server() {
 }
 
 #[test]
-fn a_hangup_makes_a_server_use_a_renewed_certificate() {
+fn a_hangup_reloads_a_renewed_certificate() {
     let rig = Rig::new("online-renewed");
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/tests/certificates");
     let [certificate, key] = ["cert.pem", "cert.key"].map(|name| rig.folder.path(name));
@@ -276,16 +276,16 @@ fn a_hangup_makes_a_server_use_a_renewed_certificate() {
     let url = serving.url.replace("127.0.0.1", "localhost");
     let is_served = |name: &str| {
         let trusted = files.join(name).with_extension("pem");
-        told(&["health", &url, "--ca", trusted.to_str().unwrap()]).0
+        output(&["health", &url, "--ca", trusted.to_str().unwrap()]).0
     };
     assert!(is_served("localhost") && !is_served("renewed"));
-    // What cannot be used changes nothing.
+    // An invalid certificate changes nothing.
     fs::write(&certificate, "no certificate").unwrap();
     hang_up(&serving);
     assert!((0..20).all(|_| is_served("localhost")));
     install("renewed");
     hang_up(&serving);
-    // The signal arrives when it arrives.
+    // Signals are delivered asynchronously.
     assert!((0..1000).any(|_| is_served("renewed")));
     assert!(!is_served("localhost"));
     assert!(serving.stop());

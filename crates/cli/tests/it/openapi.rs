@@ -1,6 +1,6 @@
-//! The OpenAPI documents of the apps as they are written down (`tests/openapi`; `KEYLOOM_BLESS=1`
-//! rewrites them, review the diff), and the reference for people. Validators and generators judge
-//! the same files in `tests/judges/openapi.rs`.
+//! The OpenAPI documents of the applications equal the files in `tests/openapi` (`KEYLOOM_BLESS=1`
+//! rewrites them, review the diff); and the reference page. `tests/judges/openapi.rs` runs validators
+//! and generators on the same files.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::process::{Served, assert_written, fresh};
 const APPS: [&str; 4] = ["tasks", "comments", "kitchen", "oncall"];
 
 #[test]
-fn the_documents_of_the_apps_are_what_is_written_down() {
+fn the_documents_of_the_applications_are_as_recorded() {
     for app in APPS {
         let served = Served::app(app, fresh(&format!("openapi-{app}")));
         let (head, document) = served.get("/openapi.json", "");
@@ -19,7 +19,7 @@ fn the_documents_of_the_apps_are_what_is_written_down() {
 }
 
 #[test]
-fn the_page_for_people_has_every_operation_and_nothing_from_outside() {
+fn the_reference_page_has_every_operation_and_no_external_resources() {
     let served = Served::app("oncall", fresh("openapi-docs"));
     let (head, page) = served.get("/docs", "");
     assert!(head.contains("content-security-policy: default-src 'none';"), "{head}");

@@ -1,11 +1,11 @@
-//! The binary as a process.
+//! Running the binary: as a command, and as a server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// The binary as a server on a free port, in a directory of its own. It is stopped when dropped.
+/// A server on a free port with a directory of its own. Killed, and the directory removed, when dropped.
 pub(crate) struct Served {
     child: Child,
     pub(crate) url: String,
@@ -18,20 +18,20 @@ impl Served {
         Served::on(&fresh(name))
     }
 
-    /// `keyloom dynamodb` on a directory that may have data; it is removed with the server.
+    /// `keyloom dynamodb` on a directory that may have data; removed with the server.
     pub(crate) fn on(directory: &Path) -> Served {
         let (served, mut lines) = Served::run(&["dynamodb"], directory.to_owned(), "Listening on ");
         assert!(lines.next().unwrap().unwrap().starts_with("No --credentials"));
         served
     }
 
-    /// `keyloom dynamodb` on a new directory, for who signs with a key of this file.
+    /// `keyloom dynamodb` on a new directory, with the access keys in this file.
     pub(crate) fn signed(name: &str, credentials: &str) -> Served {
         let arguments = ["dynamodb", "--credentials", credentials];
         Served::run(&arguments, fresh(name), "Listening on ").0
     }
 
-    /// `keyloom serve` of an app of ours, in a directory that may have tokens.
+    /// `keyloom serve` of an application, in a directory that may have tokens.
     pub(crate) fn app(app: &str, directory: PathBuf) -> Served {
         let arguments = ["serve", &crate::process::app(app), "--log", "nothing"];
         let start = format!("Serving {app} from ");
@@ -40,7 +40,7 @@ impl Served {
         served
     }
 
-    /// Starts it; its first line says where it is, after this. Also the lines that follow.
+    /// Starts a server. Its first line is `start`, then its URL; also returns the lines that follow.
     fn run(
         arguments: &[&str],
         directory: PathBuf,
@@ -64,7 +64,7 @@ impl Served {
         &self.directory
     }
 
-    /// The head and the body of what a path is answered with.
+    /// The head and the body of the response to a GET request.
     pub(crate) fn get(&self, path: &str, headers: &str) -> (String, String) {
         let host = self.url.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
@@ -76,15 +76,15 @@ impl Served {
         (head.to_owned(), body.to_owned())
     }
 
-    /// Asks it to stop, as an operator would, and waits for it.
+    /// Sends SIGTERM and waits; whether it exits with 0.
     pub(crate) fn stop(&mut self) -> bool {
         stop(&mut self.child)
     }
 }
 
 fn stop(child: &mut Child) -> bool {
-    let asked = Command::new("kill").arg(child.id().to_string()).status().unwrap();
-    asked.success() && child.wait().unwrap().success()
+    let sent = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    sent.success() && child.wait().unwrap().success()
 }
 
 impl Drop for Served {
@@ -95,7 +95,7 @@ impl Drop for Served {
     }
 }
 
-/// `keyloom serve` on a free port, unless the arguments say another. It is killed when dropped.
+/// `keyloom serve` on a free port, unless the arguments name one. Killed when dropped.
 pub(crate) struct Serving {
     child: Child,
     pub(crate) url: String,
@@ -109,11 +109,11 @@ impl Serving {
         if !arguments.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }
-        Serving::of(command)
+        Serving::spawn(command)
     }
 
-    /// A command that serves.
-    pub(crate) fn of(mut command: Command) -> Serving {
+    /// Starts a command that serves, and reads its greeting.
+    pub(crate) fn spawn(mut command: Command) -> Serving {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut greeting = String::new();
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
@@ -125,22 +125,22 @@ impl Serving {
             }
         }
         let url = greeting.lines().next().and_then(|line| line.split(" on ").last());
-        let url = url.expect("it says where it listens").to_owned();
+        let url = url.expect("the greeting has the URL").to_owned();
         Serving { child, url, greeting }
     }
 
-    /// The number of its process.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends it without asking.
+    /// Sends SIGKILL and waits.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Asks it to stop, and waits for it.
+    /// Sends SIGTERM and waits; whether it exits with 0.
     pub(crate) fn stop(&mut self) -> bool {
         stop(&mut self.child)
     }
@@ -157,38 +157,38 @@ pub(crate) fn keyloom() -> Command {
     Command::new(env!("CARGO_BIN_EXE_keyloom"))
 }
 
-/// What a run of the binary printed. Keys for DynamoDB are made up.
+/// Runs the binary, with made-up AWS access keys.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     let keys = [("AWS_ACCESS_KEY_ID", "made"), ("AWS_SECRET_ACCESS_KEY", "up")];
     keyloom().args(arguments).envs(keys).output().unwrap()
 }
 
-/// A place in which nothing is.
+/// A path at which nothing exists.
 pub(crate) fn fresh(name: &str) -> PathBuf {
     let directory = scratch(name);
     let _ = std::fs::remove_dir_all(&directory);
     directory
 }
 
-/// A place for files of these tests.
+/// A path for files of these tests.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// Whether a run of the binary went well, and what it said.
-pub(crate) fn told(arguments: &[&str]) -> (bool, String, String) {
+/// Runs the binary: whether it succeeds, its stdout and its stderr.
+pub(crate) fn output(arguments: &[&str]) -> (bool, String, String) {
     let output = run(arguments);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.success(), text(output.stdout), text(output.stderr))
 }
 
-/// The model file of an app.
+/// The model file of an application.
 pub(crate) fn app(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join(format!("apps/{name}/model.toml")).to_str().unwrap().to_owned()
 }
 
-/// A folder for files of one test, empty. It is removed when dropped.
+/// An empty folder for files of one test, removed when dropped.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -199,12 +199,12 @@ impl Folder {
         Folder(path)
     }
 
-    /// A path in it.
+    /// A path in the folder.
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// Writes a file in it.
+    /// Writes a file into the folder.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         std::fs::write(&path, content).unwrap();
@@ -226,5 +226,5 @@ pub(crate) fn assert_written(path: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == expected, "{} says otherwise:\n{text}", path.display());
+    assert!(text == expected, "{} differs; KEYLOOM_BLESS=1 rewrites it:\n{text}", path.display());
 }

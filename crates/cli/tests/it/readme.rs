@@ -1,4 +1,4 @@
-//! What the README of the project says to type happens as it says, wherever the data is.
+//! The commands of the READMEs work as they say, with data in a directory and in DynamoDB.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ fn the_readme_works_top_to_bottom_in_one_shell() {
 }
 
 #[test]
-fn its_ten_requests_are_answered_alike_on_dynamodb() {
+fn its_ten_requests_return_the_same_on_dynamodb() {
     let dynamodb = Served::start("readme-dynamodb");
     let mut command = keyloom();
     command.args(["serve", &app("tasks"), "--dynamodb", "tasks", "--region", "us-east-1"]);
     command.args(["--endpoint-url", &dynamodb.url]);
-    // Keys of nobody, as an endpoint takes them that lets anybody in.
+    // The endpoint accepts any access key.
     command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b");
     let (_, requests) = README.split_once("### Ten requests").unwrap();
     let (requests, _) = requests.split_once("kill %1").unwrap();
@@ -30,12 +30,12 @@ fn its_ten_requests_are_answered_alike_on_dynamodb() {
 }
 
 #[test]
-fn every_request_of_the_tasks_is_answered_as_they_say() {
+fn every_request_of_the_tasks_returns_what_the_readme_shows() {
     of_app("tasks", include_str!("../../../../apps/tasks/README.md"));
 }
 
 #[test]
-fn every_request_of_the_comments_is_answered_as_they_say() {
+fn every_request_of_the_comments_returns_what_the_readme_shows() {
     of_app("comments", include_str!("../../../../apps/comments/README.md"));
 }
 

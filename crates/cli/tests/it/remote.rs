@@ -1,4 +1,4 @@
-//! The remote store: the suite of all stores, and random histories of the library.
+//! The remote store: the conformance suite, random histories of the library, and webhooks.
 
 mod conformance;
 mod differences;

@@ -1,5 +1,5 @@
-//! A damaged tree: `verify` says what is damaged and how to repair it, `scrub` finds it, `--repair`
-//! brings everything back.
+//! A damaged tree: `verify` and `scrub` report it with the command that repairs it, and `verify --repair`
+//! restores all data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn rig(name: &str) -> Rig {
     Rig::with_lines(name, (0..300).map(line).collect())
 }
 
-/// Copies a directory, and changes a byte in a few blocks of the tree that hold rows.
+/// Copies a directory and changes a byte in each block of the tree that holds rows.
 fn damaged(rig: &Rig, from: &str) -> String {
     let path = rig.folder.path("damaged");
     let _ = fs::remove_dir_all(&path);
@@ -41,33 +41,33 @@ fn damaged(rig: &Rig, from: &str) -> String {
 #[test]
 fn a_damaged_tree_is_reported_and_rebuilt_from_the_log() {
     let rig = rig("repair-from-log");
-    let (success, expected, _) = rig.told(EXPORT, &rig.folder.path("good"));
+    let (success, expected, _) = rig.output(EXPORT, &rig.folder.path("good"));
     assert!(success);
     let path = damaged(&rig, "good");
     let before = snapshot(Path::new(&path));
-    let (success, _, err) = rig.told(VERIFY, &path);
+    let (success, _, err) = rig.output(VERIFY, &path);
     assert!(!success);
     let tree = format!("{path}/tree.redb");
     for expected in [tree.as_str(), "damaged blocks", "at byte", "--repair [--from BACKUP]"] {
         assert!(err.contains(expected), "{expected}: {err}");
     }
-    let (success, out, err) = rig.told(SCRUB, &path);
+    let (success, out, err) = rig.output(SCRUB, &path);
     assert!(!success && out.contains(&tree) && err.contains("--repair"), "{out}{err}");
     let json = [SCRUB, &["--json"]].concat();
-    let (success, out, _) = rig.told(&json, &path);
+    let (success, out, _) = rig.output(&json, &path);
     assert!(!success && out.contains(r#""offset":"#) && out.contains(r#""findings":"#), "{out}");
     assert!(snapshot(Path::new(&path)) == before, "reading changes nothing");
-    let (success, out, err) = rig.told(REPAIR, &path);
+    let (success, out, err) = rig.output(REPAIR, &path);
     assert!(success && out.contains("Tree rebuilt"), "{out}{err}");
     assert!(out.contains("0 left") && out.contains("bytes of free space"), "{out}");
-    assert_eq!(rig.told(EXPORT, &path).1, expected);
+    assert_eq!(rig.output(EXPORT, &path).1, expected);
     let deep = [SCRUB, &["--deep"]].concat();
     for call in [SCRUB, VERIFY, &deep] {
-        let (success, out, err) = rig.told(call, &path);
+        let (success, out, err) = rig.output(call, &path);
         assert!(success, "{call:?}: {out}{err}");
     }
     // Without damage there is nothing to rebuild.
-    let (success, out, _) = rig.told(REPAIR, &path);
+    let (success, out, _) = rig.output(REPAIR, &path);
     assert!(success && !out.contains("rebuilt"), "{out}");
 }
 
@@ -76,39 +76,39 @@ fn a_tree_whose_log_is_too_short_is_rebuilt_from_a_backup_of_the_same_store() {
     let rig = rig("repair-from-backup");
     let path = |name: &str| rig.folder.path(name);
     let run = |words: &[&str]| {
-        let (success, out, err) = rig.told(words, &path("again"));
+        let (success, out, err) = rig.output(words, &path("again"));
         assert!(success, "{words:?}: {out}{err}");
         out
     };
     run(&["backup", "--data", &path("good"), "--to", &path("first")]);
-    // The log of a restored store begins with what comes after.
+    // The log of a restored store starts at the restore.
     run(&["restore", "--from", &path("first"), "--to", "DIR"]);
     run(&["backup", "--data", "DIR", "--to", &path("second")]);
     run(&["token", "create", "--data", "DIR", "--role", "admin"]);
     let [tokens, tasks] = [&["token", "list", "--data", "DIR"][..], EXPORT].map(run);
     let directory = damaged(&rig, "again");
-    let repair = |from: &[&str]| rig.told(&[REPAIR, from].concat(), &directory);
+    let repair = |from: &[&str]| rig.output(&[REPAIR, from].concat(), &directory);
     let (success, _, err) = repair(&[]);
     assert!(!success && err.contains("--from BACKUP") && err.contains("--salvage"), "{err}");
     let (success, _, err) = repair(&["--from", &path("first")]);
     assert!(!success && err.contains("another store"), "{err}");
     let (success, out, err) = repair(&["--from", &path("second")]);
     assert!(success && out.contains("Tree rebuilt"), "{out}{err}");
-    assert_eq!(rig.told(EXPORT, &directory).1, tasks);
-    assert_eq!(rig.told(&["token", "list", "--data", "DIR"], &directory).1, tokens);
+    assert_eq!(rig.output(EXPORT, &directory).1, tasks);
+    assert_eq!(rig.output(&["token", "list", "--data", "DIR"], &directory).1, tokens);
     let [second, scratch] = ["second", "scratch"].map(path);
     let from = [SCRUB, &["--from", &second, "--scratch", &scratch]].concat();
-    let (success, out, err) = rig.told(&from, &directory);
+    let (success, out, err) = rig.output(&from, &directory);
     assert!(success && out.contains("0 findings"), "{out}{err}");
     assert!(!Path::new(&scratch).exists());
 }
 
 #[test]
-fn without_a_backup_what_can_be_read_is_salvaged_if_that_is_asked_for() {
+fn without_a_backup_salvage_keeps_what_can_be_read() {
     let rig = rig("repair-salvage");
     let path = |name: &str| rig.folder.path(name);
     let run = |words: &[&str], directory: &str| {
-        let (success, out, err) = rig.told(words, directory);
+        let (success, out, err) = rig.output(words, directory);
         assert!(success, "{words:?}: {out}{err}");
         out
     };
@@ -121,15 +121,15 @@ fn without_a_backup_what_can_be_read_is_salvaged_if_that_is_asked_for() {
     let mut bytes = fs::read(&tree).unwrap();
     let has_rows = |block: &[u8]| block[0] == 1 && block.windows(7).any(|text| text == b"wash up");
     let rows = (5..bytes.len() / BLOCK).filter(|n| has_rows(&bytes[n * BLOCK..(n + 1) * BLOCK]));
-    // Not the first ones, which may also have the engine's own rows.
+    // Skips the first ones, which may also hold the engine's own rows.
     for block in rows.skip(2).step_by(5).collect::<Vec<_>>() {
         bytes[block * BLOCK + 2000] ^= 0x41;
     }
     fs::write(&tree, &bytes).unwrap();
     let salvage = [REPAIR, &["--salvage"]].concat();
     let damaged = snapshot(Path::new(&directory));
-    assert!(!rig.told(REPAIR, &directory).0);
-    assert!(snapshot(Path::new(&directory)) == damaged, "nothing is salvaged unasked");
+    assert!(!rig.output(REPAIR, &directory).0);
+    assert!(snapshot(Path::new(&directory)) == damaged, "nothing is salvaged without --salvage");
     let out = run(&salvage, &directory);
     assert!(out.contains("Tree salvaged") && out.contains("items lost"), "{out}");
     assert!(out.contains("0 left"), "{out}");
@@ -140,6 +140,6 @@ fn without_a_backup_what_can_be_read_is_salvaged_if_that_is_asked_for() {
     assert!(after.lines().all(|line| known.contains(line)));
     run(VERIFY, &directory);
     run(SCRUB, &directory);
-    // Nothing is damaged any more, so nothing happens.
+    // Without damage there is nothing to salvage.
     assert!(!run(&salvage, &directory).contains("salvaged"));
 }

@@ -1,5 +1,4 @@
-//! Export and import over random models and data: everything is there again, field by field, and
-//! every row is right.
+//! Export and import of random models and data: the copy has the same fields, and verifies.
 
 use std::sync::Arc;
 
@@ -11,20 +10,20 @@ use keyloom_testkit::model::{Draft, document, drafts, given_id};
 use pollster::block_on;
 use proptest::prelude::*;
 
-use crate::process::{Folder, told};
+use crate::process::{Folder, output};
 
-/// How many entities are tried.
+/// The number of entities to create or update.
 const STEPS: usize = 60;
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        // Each one starts several processes; `PROPTEST_CASES` asks for more.
+        // Each case starts several processes; `PROPTEST_CASES` sets another number.
         cases: std::env::var("PROPTEST_CASES").map_or(24, |cases| cases.parse().unwrap_or(24)),
         ..ProptestConfig::default()
     })]
 
     #[test]
-    fn what_is_exported_is_imported_the_same(draft in drafts(), seed in any::<u64>()) {
+    fn exported_entities_are_imported_unchanged(draft in drafts(), seed in any::<u64>()) {
         round_trip(&draft, seed);
     }
 }
@@ -35,20 +34,20 @@ fn round_trip(draft: &Draft, seed: u64) {
     let [old, new] = ["old", "new"].map(|name| folder.path(name));
     let things = fill(draft, &old, seed);
     let lines = folder.path("lines");
-    let (success, _, err) = told(&["export", &model, "--data", &old, "--output", &lines]);
+    let (success, _, err) = output(&["export", &model, "--data", &old, "--output", &lines]);
     assert!(success, "{err}");
-    let (success, out, err) = told(&["import", &model, "--data", &new, &lines, "--json"]);
+    let (success, out, err) = output(&["import", &model, "--data", &new, &lines, "--json"]);
     assert!(success, "{out}{err}");
-    let (success, out, err) = told(&["verify", &model, "--data", &new]);
+    let (success, out, err) = output(&["verify", &model, "--data", &new]);
     assert!(success, "{out}{err}");
     let count = std::fs::read_to_string(&lines).unwrap().lines().count();
     assert_eq!(count, compare(draft, &things, (&old, &new)));
-    let (success, again, err) = told(&["export", &model, "--data", &new]);
+    let (success, again, err) = output(&["export", &model, "--data", &new]);
     assert!(success, "{err}");
     assert_eq!(again, std::fs::read_to_string(&lines).unwrap());
 }
 
-/// An entity that was made.
+/// A created entity.
 #[derive(PartialEq)]
 struct Thing {
     kind: EntityId,
@@ -56,14 +55,15 @@ struct Thing {
     id: String,
 }
 
-/// How many things are seen in the old database; each is the same in the new one.
+/// Asserts that both databases have the same things, and counts those that exist.
 fn compare(draft: &Draft, things: &[Thing], (old, new): (&str, &str)) -> usize {
     let model = draft.model();
     let (old, new) = (open(draft, old), open(draft, new));
     let mut seen = 0;
     for thing in things {
         let kind = &model.entity(thing.kind).name;
-        let get = |db: &Db| block_on(of(db, thing.tenant.as_ref()).get(kind, &thing.id)).unwrap();
+        let get =
+            |db: &Db| block_on(scoped(db, thing.tenant.as_ref()).get(kind, &thing.id)).unwrap();
         match (get(&old), get(&new)) {
             (None, None) => {}
             (Some(old), Some(new)) => {
@@ -76,7 +76,7 @@ fn compare(draft: &Draft, things: &[Thing], (old, new): (&str, &str)) -> usize {
     seen
 }
 
-/// Makes entities, and changes some so that they refer to each other.
+/// Creates entities, and updates some so that they refer to each other.
 fn fill(draft: &Draft, directory: &str, seed: u64) -> Vec<Thing> {
     let (model, db) = (draft.model(), open(draft, directory));
     let mut random = Random::new(seed);
@@ -86,8 +86,8 @@ fn fill(draft: &Draft, directory: &str, seed: u64) -> Vec<Thing> {
         let kind = *random.pick(&kinds);
         if !things.is_empty() && random.chance(1, 3) {
             change(&model, &db, &things, &mut random);
-        } else if let Some(thing) = make(&model, &db, (kind, &things), &mut random) {
-            // What has expired can be made again.
+        } else if let Some(thing) = create(&model, &db, (kind, &things), &mut random) {
+            // Expired entities can be created again.
             things.retain(|other| *other != thing);
             things.push(thing);
         }
@@ -95,7 +95,7 @@ fn fill(draft: &Draft, directory: &str, seed: u64) -> Vec<Thing> {
     things
 }
 
-fn make(
+fn create(
     model: &Model,
     db: &Db,
     (kind, things): (EntityId, &[Thing]),
@@ -130,7 +130,7 @@ fn make(
 fn change(model: &Model, db: &Db, things: &[Thing], random: &mut Random) {
     let thing = random.pick(things);
     let entity = model.entity(thing.kind);
-    // What is made to expire stays referred to, and then is not there for an import.
+    // An expired entity may still be referenced, and an import would miss it.
     if entity.expires.is_some() {
         return;
     }
@@ -141,11 +141,11 @@ fn change(model: &Model, db: &Db, things: &[Thing], random: &mut Random) {
     }
     let Thing { tenant, id, .. } = thing;
     let (entity, tenant, id) = (entity.name.clone(), tenant.clone(), id.clone());
-    // That it is refused is as good as not to try.
+    // A refused update is fine.
     let _ = block_on(db.import(vec![Entry { entity, tenant, id, fields }], Existing::Replace));
 }
 
-/// The ids of a kind that somebody of a tenant can refer to.
+/// The ids of a kind that an entity of the tenant can refer to.
 fn ids(things: &[Thing], kind: EntityId, tenant: Option<&Value>) -> Vec<String> {
     let is_known = |thing: &&Thing| {
         thing.kind == kind && (thing.tenant.is_none() || thing.tenant.as_ref() == tenant)
@@ -158,6 +158,6 @@ fn open(draft: &Draft, directory: &str) -> Db {
     block_on(Db::open(&draft.text(), engine)).unwrap()
 }
 
-fn of(db: &Db, tenant: Option<&Value>) -> Db {
+fn scoped(db: &Db, tenant: Option<&Value>) -> Db {
     tenant.map_or_else(|| db.clone(), |tenant| db.tenant(tenant.clone()))
 }

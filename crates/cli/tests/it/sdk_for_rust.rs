@@ -1,5 +1,5 @@
-//! The AWS SDK for Rust, unmodified, against the endpoint: the tables and queries of the documents,
-//! as in the suites of boto3 and of the SDK for JavaScript.
+//! The AWS SDK for Rust, unmodified, against the endpoint: published single-table designs with their
+//! queries, as in the suites of boto3 and of the SDK for JavaScript.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::process::Served;
 
 type Item = HashMap<String, AttributeValue>;
 
-/// Runs a test with a client of a server of its own.
+/// Runs a test with a client and a new server.
 fn with_client<F: Future<Output = ()>>(name: &str, test: impl FnOnce(Client) -> F) {
     let served = Served::start(name);
     let config = Config::builder()
@@ -53,7 +53,7 @@ fn key(names: &[&str]) -> Vec<KeySchemaElement> {
     names.iter().zip(kinds).map(element).collect()
 }
 
-/// A table with text keys; an index is its name, its key and what it keeps, if not everything.
+/// Creates a table with text keys; an index is its name, its key and its projection, if not all.
 async fn make(
     client: &Client,
     name: &str,
@@ -94,7 +94,7 @@ fn query(client: &Client, table: &str, condition: &str, values: &[&str]) -> Quer
     })
 }
 
-/// A put of document 002: only if there is nothing yet.
+/// A put on condition that the item does not exist.
 fn put_new(attributes: &[(&str, &str)]) -> TransactWriteItem {
     let put = Put::builder().table_name("recipes").set_item(Some(item(attributes)));
     let put = put.condition_expression("attribute_not_exists(PK)").build().unwrap();
@@ -225,7 +225,7 @@ fn comments_come_newest_first_by_four_indexes() {
                 "{dates:?}"
             );
         }
-        // The eleventh says whether there is a next page.
+        // The eleventh shows whether there is a next page.
         let first = newest(4, "42/~/~").limit(11).send().await.unwrap();
         assert_eq!((first.count(), &*texts(first.items(), "cd")[0]), (11, "2020-11-09 12:44"));
         let second =
@@ -235,7 +235,7 @@ fn comments_come_newest_first_by_four_indexes() {
 }
 
 #[test]
-fn every_query_of_the_manhunt_is_answered() {
+fn every_query_of_the_on_call_table_is_answered() {
     with_client("rust-manhunt", |client| async move {
         let indexes: &[(&str, &[&str], &[&str])] =
             &[("GSI1", &["GSI1PK", "GSI1SK"], &[]), ("GSI2", &["GSI2PK", "GSI1SK"], &[])];

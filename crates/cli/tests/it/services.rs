@@ -1,6 +1,6 @@
-//! `docs/services.md` is true: its requests are answered as it says, its quotes are in the models,
-//! its tests exist, and no published pattern is missing. The programs of the kitchen and of the
-//! on-call service run their own part (`apps/*/tests/it/services.rs`).
+//! `docs/services.md` is correct: its requests return what it shows, its quotes are in the models, its
+//! tests exist, and no published access pattern is missing. The kitchen and on-call programs run
+//! their own parts (`apps/*/tests/it/services.rs`).
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::process::{app, fresh, keyloom};
 
 const PAGE: &str = include_str!("../../../../docs/services.md");
 
-/// What published patterns are called where they come from, in the order of the tables.
+/// The names of the published access patterns in their sources, in the order of the tables.
 const LABELS: [(&str, &[&str]); 4] = [
     ("tasks", &["Limitations, best case", "Limitations, worst case", "Limitations, composite tag"]),
     (
@@ -53,12 +53,12 @@ const LABELS: [(&str, &[&str]); 4] = [
 ];
 
 #[test]
-fn every_request_of_the_tasks_is_answered_as_the_page_says() {
+fn every_request_of_the_tasks_returns_what_the_page_shows() {
     run("tasks");
 }
 
 #[test]
-fn every_request_of_the_comments_is_answered_as_the_page_says() {
+fn every_request_of_the_comments_returns_what_the_page_shows() {
     run("comments");
 }
 
@@ -69,7 +69,7 @@ fn run(name: &str) {
 }
 
 #[test]
-fn every_line_of_a_model_and_every_test_that_the_page_names_is_there() {
+fn every_model_line_and_test_that_the_page_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
     let services = services::all(PAGE);
@@ -77,7 +77,7 @@ fn every_line_of_a_model_and_every_test_that_the_page_names_is_there() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let folders = std::fs::read_dir(root.join("apps")).unwrap().map(|entry| entry.unwrap().path());
     let models = folders.filter(|folder| folder.join("model.toml").is_file());
-    assert_eq!(models.count(), services.len(), "each application has its part");
+    assert_eq!(models.count(), services.len(), "each application has a section");
 }
 
 #[test]
@@ -88,11 +88,11 @@ fn no_published_pattern_is_missing() {
         let mut names = patterns.iter().map(|pattern| pattern.name.replace("**", ""));
         for label in labels {
             // A label ends where the description begins.
-            let is_it = |name: String| {
+            let has_label = |name: String| {
                 let rest = name.strip_prefix(label);
                 rest.is_some_and(|rest| rest.starts_with([' ', '<', ':', ',']) || rest.is_empty())
             };
-            assert!(names.any(is_it), "{name}: no pattern `{label}`, or not in this order");
+            assert!(names.any(has_label), "{name}: no pattern `{label}`, or not in this order");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! A server on a file system that fills up, is freed and fills up again, and one that runs out of file
-//! handles: it is back without a restart, and nothing that it acknowledged is lost.
+//! A server whose disk fills up repeatedly, and one that runs out of file handles: each recovers without a
+//! restart, and no acknowledged write is lost.
 //!
-//! The file system is a small one in memory, in a mount namespace of its own. Where that is not allowed,
-//! the test says so and is skipped.
+//! The disk is a small tmpfs in a mount namespace of its own. The test is skipped, with a message, where
+//! that is not permitted.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -22,22 +22,21 @@ fields.number = "int"
 fields.body = "text"
 list.all = { order = "number" }
 "#;
-/// Two segments of the log are prepared; the tree and what fills it up need some more.
+/// Holds two preallocated log segments, the tree and the ballast.
 const DISK: &str = "size=80m";
-/// So large that a segment is full after a few hundred.
+/// A few hundred such bodies fill a segment.
 const BODY_BYTES: usize = 60_000;
-/// How long something that should happen may take. After a fault it is tried again every 32 seconds at
-/// the latest.
+/// The time limit of each wait. After a fault the engine retries at least every 32 seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A small file system. Whoever is in the namespace of its keeper sees it.
+/// A small file system, visible in the mount namespace of `keeper`.
 struct SmallDisk {
     keeper: Child,
     path: PathBuf,
 }
 
 impl SmallDisk {
-    /// None where nobody may mount one.
+    /// None if mounting is not permitted.
     fn mount(name: &str) -> Option<SmallDisk> {
         let path = fresh(name);
         std::fs::create_dir_all(&path).unwrap();
@@ -54,7 +53,7 @@ impl SmallDisk {
         (line == "mounted\n").then_some(disk)
     }
 
-    /// A program that sees it.
+    /// A command in the namespace.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("nsenter");
         let keeper = self.keeper.id().to_string();
@@ -67,12 +66,12 @@ impl SmallDisk {
         self.path.join("ballast")
     }
 
-    /// Takes all that is free.
+    /// Fills the disk.
     fn fill(&self) {
         let mut fill = self.command(Path::new("dd"));
         fill.args(["if=/dev/zero", "bs=4k"]).arg(format!("of={}", self.ballast().display()));
         let filled = fill.stderr(Stdio::null()).status().unwrap();
-        assert!(!filled.success(), "it ends when the disk is full");
+        assert!(!filled.success(), "dd fails when the disk is full");
     }
 
     fn free(&self) {
@@ -84,7 +83,7 @@ impl SmallDisk {
         let mut serve = self.command(Path::new(&program));
         serve.args(["serve", model, "--log", "nothing", "--listen", "127.0.0.1:0", "--data"]);
         serve.arg(self.path.join("data"));
-        Serving::of(serve)
+        Serving::spawn(serve)
     }
 }
 
@@ -96,7 +95,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Creates things one after the other, and remembers which were acknowledged.
+/// Creates things sequentially, and remembers which were acknowledged.
 #[derive(Default)]
 struct Client {
     next: u64,
@@ -104,8 +103,8 @@ struct Client {
 }
 
 impl Client {
-    /// Creates one; the status of the answer, if there was one. The only refusal is that the store
-    /// cannot write.
+    /// Creates a thing and returns the status of the response, if there is one: 201, or 503 while the
+    /// store cannot write.
     fn create(&mut self, http: &mut Http) -> Option<u16> {
         let number = self.next;
         self.next += 1;
@@ -120,7 +119,7 @@ impl Client {
         Some(status)
     }
 
-    /// Creates until so many answers had this status.
+    /// Creates things until `count` responses had this status.
     fn create_until(&mut self, http: &mut Http, status: u16, mut count: usize) {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
@@ -129,10 +128,10 @@ impl Client {
                 return;
             }
         }
-        panic!("status {status} did not come {count} more times");
+        panic!("status {status} is missing {count} times");
     }
 
-    /// Everything acknowledged is there.
+    /// Asserts that everything acknowledged exists.
     fn check(&self, http: &mut Http) {
         for number in &self.acknowledged {
             let (status, thing) =
@@ -145,7 +144,7 @@ impl Client {
         }
     }
 
-    /// Makes room for more.
+    /// Deletes everything, which frees space.
     fn delete_all(&mut self, http: &mut Http) {
         for number in self.acknowledged.drain(..) {
             let (status, answer) =
@@ -156,9 +155,9 @@ impl Client {
 }
 
 #[test]
-fn a_server_on_a_disk_that_fills_up_and_is_freed_is_back_and_has_lost_nothing() {
+fn a_server_recovers_from_a_full_disk_and_loses_nothing() {
     let Some(disk) = SmallDisk::mount("small-disk") else {
-        eprintln!("Skipped: `unshare --map-root-user --mount` with a tmpfs is not allowed here.");
+        eprintln!("Skipped: `unshare --map-root-user --mount` with a tmpfs is not permitted here.");
         return;
     };
     let model = scratch("small-disk.toml");
@@ -183,7 +182,7 @@ fn a_server_on_a_disk_that_fills_up_and_is_freed_is_back_and_has_lost_nothing() 
     disk.fill();
     client.create_until(&mut http, 503, 5);
     serving.kill();
-    // Full as it is, it can be read; and written once there is room.
+    // On a full disk, data can be read; and written once there is space.
     let serving = disk.serve(model);
     let mut http = Http::connect(&serving.url, "");
     client.check(&mut http);
@@ -192,7 +191,7 @@ fn a_server_on_a_disk_that_fills_up_and_is_freed_is_back_and_has_lost_nothing() 
     client.check(&mut http);
 }
 
-/// A limit that is lowered under it is as good as handles that others have taken.
+/// Lowers the limit of a running server, which has the effect of handles used up by others.
 fn limit_handles(serving: &Serving, soft: &str) -> bool {
     let mut limit = Command::new("prlimit");
     limit.args(["--pid", &serving.id().to_string(), &format!("--nofile={soft}:")]);
@@ -200,7 +199,7 @@ fn limit_handles(serving: &Serving, soft: &str) -> bool {
 }
 
 #[test]
-fn a_server_that_runs_out_of_file_handles_is_back_when_they_are_free() {
+fn a_server_recovers_from_running_out_of_file_handles() {
     let directory = fresh("few-handles");
     let model = scratch("few-handles.toml");
     std::fs::write(&model, MODEL).unwrap();
@@ -211,10 +210,10 @@ fn a_server_that_runs_out_of_file_handles_is_back_when_they_are_free() {
     for _ in 0..2 {
         client.create_until(&mut http, 201, 20);
         if !limit_handles(&serving, "4") {
-            eprintln!("Skipped: there is no `prlimit` that may change limits here.");
+            eprintln!("Skipped: no `prlimit` that may change limits here.");
             return;
         }
-        // Connections wait; the one there is goes on. The log needs a handle for its next segment.
+        // New connections wait, the existing one continues. The log needs a handle for its next segment.
         let idle: Vec<TcpStream> = (0..50).map(|_| connect(&serving)).collect();
         client.create_until(&mut http, 503, 5);
         client.check(&mut http);

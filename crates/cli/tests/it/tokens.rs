@@ -1,29 +1,22 @@
-//! `keyloom token`, and how `keyloom serve` goes by tokens.
+//! `keyloom token`, and tokens in `keyloom serve`.
 
 use serde_json::{Value, json};
 
 use crate::http::Http;
-use crate::process::{Serving, run, scratch};
+use crate::process::{Serving, app, output, scratch};
 
-fn told(arguments: &[&str]) -> (bool, String, String) {
-    let output = run(arguments);
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.success(), text(output.stdout), text(output.stderr))
-}
-
-/// A directory that is not there, and the model of an app.
+/// A path for a new directory, and the model of an application.
 fn places(name: &str) -> (String, String) {
     let directory = scratch(name);
     let _ = std::fs::remove_dir_all(&directory);
-    let model = format!("{}/../../apps/oncall/model.toml", env!("CARGO_MANIFEST_DIR"));
-    (directory.to_str().unwrap().to_owned(), model)
+    (directory.to_str().unwrap().to_owned(), app("oncall"))
 }
 
 #[test]
-fn tokens_are_made_listed_and_revoked() {
+fn tokens_are_created_listed_and_revoked() {
     let (data, _) = places("tokens");
     let create = ["token", "create", "--data", &data, "--role", "writer", "--name", "shop"];
-    let (success, out, err) = told(&create);
+    let (success, out, err) = output(&create);
     assert!(success, "{err}");
     let mut lines = out.lines();
     let (token, hint) = (lines.next().unwrap(), lines.next().unwrap());
@@ -31,27 +24,27 @@ fn tokens_are_made_listed_and_revoked() {
     assert!(token.starts_with("kl_") && hint.contains("not shown again") && hint.contains(id));
     let bound = ["token", "create", "--data", &data, "--role", "reader", "--tenant", "acme"];
     let bound = [&bound[..], &["--expires", "2030-01-01T00:00:00Z", "--json"]].concat();
-    let (_, out, _) = told(&bound);
+    let (_, out, _) = output(&bound);
     let shown: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&shown["role"], &shown["tenant"]), (&json!("reader"), &json!("acme")));
     assert!(shown["token"].as_str().unwrap().starts_with("kl_"), "{shown}");
-    let (_, out, _) = told(&["token", "list", "--data", &data]);
+    let (_, out, _) = output(&["token", "list", "--data", &data]);
     for part in [id, "writer", "shop", "reader", "acme", "2030-01-01", "never", "(all)"] {
         assert!(out.contains(part), "{part}: {out}");
     }
-    let (_, out, _) = told(&["token", "list", "--data", &data, "--json"]);
+    let (_, out, _) = output(&["token", "list", "--data", &data, "--json"]);
     let listed: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(listed.len(), 2);
     assert!(listed.iter().all(|token| token.get("token").is_none()), "{out}");
-    let (success, out, _) = told(&["token", "revoke", "--data", &data, id]);
+    let (success, out, _) = output(&["token", "revoke", "--data", &data, id]);
     assert!(success && out == "Revoked.\n", "{out}");
-    let (success, _, err) = told(&["token", "revoke", "--data", &data, id]);
+    let (success, _, err) = output(&["token", "revoke", "--data", &data, id]);
     assert!(!success && err.contains("no token with the id"), "{err}");
     let _ = std::fs::remove_dir_all(&data);
 }
 
 #[test]
-fn tokens_that_cannot_be_are_refused_and_nothing_is_made() {
+fn invalid_tokens_are_refused_and_nothing_is_created() {
     let (data, _) = places("no-tokens");
     let cases: &[(&[&str], &str)] = &[
         (&["create", "--data", &data], "--role <ROLE>"),
@@ -70,20 +63,20 @@ fn tokens_that_cannot_be_are_refused_and_nothing_is_made() {
         (&["revoke", "--data", &data], "<ID>"),
     ];
     for (arguments, expected) in cases {
-        let (success, _, err) = told(&[&["token"], *arguments].concat());
+        let (success, _, err) = output(&[&["token"], *arguments].concat());
         assert!(!success && err.contains(expected), "{arguments:?}: {err}");
         assert!(!std::path::Path::new(&data).exists(), "{arguments:?}");
     }
 }
 
 #[test]
-fn others_are_served_only_if_there_are_tokens() {
+fn remote_connections_need_tokens() {
     let (data, model) = places("everywhere");
     let everywhere = ["--data", &data, "--listen", "0.0.0.0:0"];
-    let (success, _, err) = told(&[&["serve", &model], &everywhere[..]].concat());
+    let (success, _, err) = output(&[&["serve", &model], &everywhere[..]].concat());
     assert!(!success && err.contains("keyloom token create"), "{err}");
     let (_, out, _) =
-        told(&["token", "create", "--data", &data, "--role", "writer", "--tenant", "a"]);
+        output(&["token", "create", "--data", &data, "--role", "writer", "--tenant", "a"]);
     let token = out.lines().next().unwrap();
     let mut serving = Serving::start(&model, &everywhere);
     let url = serving.url.replace("0.0.0.0", "127.0.0.1");
@@ -92,7 +85,7 @@ fn others_are_served_only_if_there_are_tokens() {
     assert_eq!(stranger.ask("POST", "/contacts", &contact).unwrap().0, 401);
     let mut known = Http::connect(&url, &format!("Authorization: Bearer {token}\r\n"));
     assert_eq!(known.ask("POST", "/contacts", &contact).unwrap().0, 201);
-    assert!(told(&["token", "list", "--data", &data]).1.contains("writer"));
+    assert!(output(&["token", "list", "--data", &data]).1.contains("writer"));
     assert!(serving.stop());
     let _ = std::fs::remove_dir_all(&data);
 }

@@ -1,4 +1,4 @@
-//! Webhooks that a model names, with a real receiver: signed, tried again, not lost by `kill -9`.
+//! Webhooks of a model with a real receiver: signed, retried, not lost by `kill -9`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -10,30 +10,30 @@ use keyloom_testkit::readme::Process;
 use serde_json::{Value as Json, json};
 
 use crate::http::Http;
-use crate::process::{Folder, keyloom, told};
+use crate::process::{Folder, keyloom, output};
 
 const SECRET: &str = "a secret of more than sixteen bytes";
-/// Only what is broken takes as long.
+/// Reached only if something is broken.
 const DEADLINE: Duration = Duration::from_secs(240);
 
-/// A request that came.
-struct Came {
+/// A received request.
+struct Received {
     headers: Vec<(String, String)>,
     body: String,
 }
 
-impl Came {
+impl Received {
     fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
         headers.find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Answers with these statuses, one after the other, and tells what came.
-fn receiver(statuses: &'static [u16]) -> (u16, Receiver<Came>) {
+/// Responds with these statuses in turn, and forwards the requests.
+fn receiver(statuses: &'static [u16]) -> (u16, Receiver<Received>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (tell, came) = channel();
+    let (sender, came) = channel();
     std::thread::spawn(move || {
         let mut statuses = statuses.iter();
         for stream in listener.incoming().flatten() {
@@ -48,7 +48,7 @@ fn receiver(statuses: &'static [u16]) -> (u16, Receiver<Came>) {
                     headers.push((name.to_ascii_lowercase(), value.to_owned()));
                 }
             }
-            let mut came = Came { headers, body: String::new() };
+            let mut came = Received { headers, body: String::new() };
             let length = came.header("content-length").map_or(0, |length| length.parse().unwrap());
             let mut body = vec![0; length];
             if reader.read_exact(&mut body).is_err() {
@@ -56,7 +56,7 @@ fn receiver(statuses: &'static [u16]) -> (u16, Receiver<Came>) {
             }
             came.body = String::from_utf8(body).unwrap();
             let status = statuses.next().unwrap_or(&200);
-            let _ = tell.send(came);
+            let _ = sender.send(came);
             let _ = write!(reader.get_mut(), "HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
         }
     });
@@ -71,7 +71,7 @@ fn serve(folder: &Folder, model: &str) -> Process {
 }
 
 #[test]
-fn events_are_posted_signed_until_they_are_taken() {
+fn events_are_posted_signed_until_they_are_accepted() {
     let folder = Folder::new("webhooks");
     let (port, came) = receiver(&[500, 200, 503]);
     let text = format!(
@@ -79,7 +79,7 @@ fn events_are_posted_signed_until_they_are_taken() {
          insert = {{ webhook = \"http://127.0.0.1:{port}/orders\" }}\n"
     );
     let model = folder.write("model.toml", &text);
-    let (success, _, err) = told(&["serve", &model, "--data", &folder.path("data")]);
+    let (success, _, err) = output(&["serve", &model, "--data", &folder.path("data")]);
     assert!(!success && err.contains("--webhook-secret"), "{err}");
 
     let served = serve(&folder, &model);
@@ -99,13 +99,13 @@ fn events_are_posted_signed_until_they_are_taken() {
         (came.header("webhook-id").unwrap().to_owned(), event["new"]["id"].clone())
     };
     let (failed, taken) = (next(), next());
-    assert_eq!(failed, taken, "the second attempt is of the same event and has the same id");
+    assert_eq!(failed, taken, "the second attempt has the same event and id");
     assert_eq!(taken.1, first);
 
     let second = order(&served, 2);
     let failed = next();
     assert_eq!(failed.1, second);
-    // It is to be tried again when the process is killed.
+    // The process is killed while a retry is scheduled.
     let mut http = Http::connect(&served.url, "");
     let mut waits = || {
         let (_, jobs) =
@@ -120,7 +120,8 @@ fn events_are_posted_signed_until_they_are_taken() {
     assert_eq!(next(), failed);
 }
 
-/// What only a program can do waits for one; webhooks are posted all the same, whatever their size.
+/// Handlers and jobs wait for a program that implements them; webhooks are posted nevertheless, whatever
+/// their size.
 #[test]
 fn webhooks_are_posted_beside_code_that_the_server_does_not_have() {
     let folder = Folder::new("webhooks-beside-code");
@@ -148,10 +149,10 @@ fn webhooks_are_posted_beside_code_that_the_server_does_not_have() {
     assert_eq!(event["old"]["text"], json!(text("a")));
     assert_eq!(event["new"]["text"], json!(text("b")));
     let (_, jobs) = http.ask("GET", "/jobs/lists/by_status?status=failed", &Json::Null).unwrap();
-    assert_eq!(jobs["items"], json!([]), "nothing else was tried");
+    assert_eq!(jobs["items"], json!([]), "nothing else was attempted");
     drop(served);
     let resume = |consumer: &str| {
-        told(&["jobs", "resume", &model, "--data", &folder.path("data"), consumer])
+        output(&["jobs", "resume", &model, "--data", &folder.path("data"), consumer])
     };
     assert!(resume("order.update").0);
     let (success, _, err) = resume("order.updat");

@@ -1,13 +1,13 @@
-//! Every command that takes a data directory, given one that is not a whole data directory of ours: it
-//! fails with a message that names the directory and says what to do, and changes nothing in it.
-//! Commands once emptied such directories and exited with 0.
+//! Every command that takes a data directory, given something else or an incomplete one: it fails with a
+//! message that names the directory and the fix, and changes nothing in it. Commands once emptied such
+//! directories and exited with 0.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::help::commands;
-use crate::process::{Folder, app, told};
+use crate::process::{Folder, app, output};
 
 /// The commands that take no data directory.
 const WITHOUT_DATA: &[&str] = &["check", "chart", "completions", "health"];
@@ -59,19 +59,19 @@ impl Rig {
         let lines = folder.write("lines", lines);
         let rig = Rig { folder, model: app("tasks"), lines };
         let (success, _, err) =
-            told(&["import", &rig.model, "--data", &rig.folder.path("good"), &rig.lines]);
+            output(&["import", &rig.model, "--data", &rig.folder.path("good"), &rig.lines]);
         assert!(success, "{err}");
         rig
     }
 
-    /// Runs a call on a directory: whether it succeeds, and what it says.
+    /// Runs a call on a directory: whether it succeeds, and its stderr.
     fn call(&self, call: &[&str], directory: &str) -> (bool, String) {
-        let (success, _, err) = self.told(call, directory);
+        let (success, _, err) = self.output(call, directory);
         (success, err)
     }
 
-    /// The same, with the output first.
-    pub(crate) fn told(&self, call: &[&str], directory: &str) -> (bool, String, String) {
+    /// Runs a call on a directory: whether it succeeds, its stdout and its stderr.
+    pub(crate) fn output(&self, call: &[&str], directory: &str) -> (bool, String, String) {
         let [good, new] = ["good", "new"].map(|name| self.folder.path(name));
         let oncall = app("oncall");
         let _ = fs::remove_dir_all(&new);
@@ -87,7 +87,7 @@ impl Rig {
                 word => word,
             })
             .collect();
-        told(&words)
+        output(&words)
     }
 }
 
@@ -119,10 +119,10 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Prepares a directory that is not a whole data directory of ours; the argument is a copy of one.
+/// Spoils a copy of a data directory.
 type Spoil = fn(&Path);
 
-/// Directories of others, and ours with a file missing or overwritten.
+/// Data directories with a file missing or overwritten, and directories of other programs.
 const SPOILT: &[(&str, Spoil)] = &[
     ("format missing", |path| fs::remove_file(path.join("format")).unwrap()),
     ("format empty", |path| fs::write(path.join("format"), "").unwrap()),
@@ -156,7 +156,7 @@ fn every_command_with_data_is_tried() {
 }
 
 #[test]
-fn a_directory_that_is_not_ours_is_refused_and_left_as_it_is() {
+fn a_directory_that_is_no_data_directory_is_refused_and_unchanged() {
     let rig = Rig::new("wrong-directories");
     let directory = rig.folder.path("spoilt");
     let path = Path::new(&directory);
@@ -197,7 +197,7 @@ fn commands_that_need_data_create_none() {
 }
 
 #[test]
-fn a_file_in_place_of_a_directory_is_refused_and_left_as_it_is() {
+fn a_file_instead_of_a_directory_is_refused_and_unchanged() {
     let rig = Rig::new("file-as-directory");
     let file = rig.folder.write("file", "mine");
     for call in CALLS {
@@ -208,13 +208,14 @@ fn a_file_in_place_of_a_directory_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_taken_port_is_noticed_before_anything_is_created() {
+fn a_port_in_use_is_an_error_before_anything_is_created() {
     let rig = Rig::new("taken-port");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let data = rig.folder.path("data");
     for command in [&["serve", &rig.model][..], &["demo", "tasks"], &["dynamodb"]] {
-        let (success, _, err) = told(&[command, &["--data", &data, "--listen", &address]].concat());
+        let (success, _, err) =
+            output(&[command, &["--data", &data, "--listen", &address]].concat());
         assert!(!success && err.contains("another process is using this port"), "{err}");
         assert!(!Path::new(&data).exists(), "{command:?}");
     }

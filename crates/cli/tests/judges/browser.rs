@@ -1,4 +1,4 @@
-//! The pages of the applications in a real browser: Debian's chromium, led by playwright.
+//! The pages of the applications in a browser: Debian's chromium, driven by playwright.
 
 use std::path::Path;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn a_search_escalates_and_is_answered() {
     used("oncall", "6");
 }
 
-/// Serves an application with samples, and uses its page.
+/// Serves an application with samples, and runs its page test.
 fn used(app: &str, size: &str) {
     let folder = driver();
     let data = Folder::new(&format!("browser-{app}"));
@@ -39,7 +39,7 @@ fn used(app: &str, size: &str) {
     let served = Process::serve(command);
     let mut node = Command::new("node");
     node.arg(format!("{app}/browser.mjs")).args([app, &served.url]).current_dir(&folder);
-    // A folder of its own: tests run side by side, and the modules find playwright above it.
+    // A folder of its own because tests run in parallel; the modules find playwright above it.
     std::fs::create_dir_all(folder.join(app).join("pages")).unwrap();
     for script in ["browser.mjs".to_owned(), format!("pages/{app}.mjs")] {
         std::fs::copy(suite(&script), folder.join(app).join(&script)).unwrap();
@@ -47,7 +47,7 @@ fn used(app: &str, size: &str) {
     succeed("The page in a browser", &mut node);
 }
 
-/// A folder with what leads the browser.
+/// A folder with playwright.
 fn driver() -> std::path::PathBuf {
     let folder = scratch("browser");
     installed(&folder, || {

@@ -13,7 +13,7 @@ pub(crate) fn suite(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
 }
 
-/// Runs a command that must succeed, and says what it is for if it does not.
+/// Runs a command that must succeed; `purpose` is part of the failure.
 pub(crate) fn succeed(purpose: &str, command: &mut Command) {
     let shown = format!("{command:?}");
     let output = command.output().unwrap_or_else(|error| panic!("{purpose}: {shown}: {error}"));
@@ -25,21 +25,21 @@ pub(crate) fn succeed(purpose: &str, command: &mut Command) {
     );
 }
 
-/// Installs into a folder, unless that was done before. The mark is made last. Tests run beside
-/// each other and several need the same package: one installs it, the others wait.
+/// Installs into a folder once; the file `installed` is written last. Tests that run in parallel and need
+/// the same package wait for the one that installs it.
 pub(crate) fn installed(folder: &Path, install: impl FnOnce()) {
-    let one_at_a_time = File::create(format!("{}.lock", folder.display())).unwrap();
-    one_at_a_time.lock().unwrap();
-    let mark = folder.join("installed");
-    if !mark.exists() {
+    let lock = File::create(format!("{}.lock", folder.display())).unwrap();
+    lock.lock().unwrap();
+    let installed = folder.join("installed");
+    if !installed.exists() {
         let _ = std::fs::remove_dir_all(folder);
         std::fs::create_dir_all(folder).unwrap();
         install();
-        std::fs::write(mark, "").unwrap();
+        std::fs::write(installed, "").unwrap();
     }
 }
 
-/// A Python with a package from PyPI, in a folder of its own.
+/// A Python interpreter with a package from PyPI, in a venv of its own.
 pub(crate) fn python_with(package: &str) -> PathBuf {
     let folder = scratch(&format!("python-{package}"));
     let python = folder.join("venv/bin/python");
@@ -70,7 +70,7 @@ fn the_sdk_for_javascript_works() {
         let install = ["install", "--loglevel=error", "--no-audit", "--no-fund"];
         succeed("The SDK comes from npm", Command::new("npm").args(install).current_dir(&folder));
     });
-    // The suite finds its packages beside itself.
+    // Node resolves packages relative to the suite.
     std::fs::copy(suite("sdk_v3_suite.mjs"), folder.join("sdk_v3_suite.mjs")).unwrap();
     let served = Served::start("javascript");
     let mut node = Command::new("node");

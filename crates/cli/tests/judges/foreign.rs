@@ -1,4 +1,4 @@
-//! DynamoDBs that we did not write, installed from npm and PyPI below the target folder.
+//! Third-party DynamoDB servers, installed from npm and PyPI below the target folder.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 use crate::clients::{installed, python_with, succeed};
 use crate::process::scratch;
 
-/// The binary of dynoxide, as npm ships it for this machine.
+/// The npm package with the binary of dynoxide.
 const DYNOXIDE: &str = "@dynoxide/linux-x64@1.2.1";
 const MINISTACK: &str = "ministack==1.5.33";
 
-/// A foreign server, stopped when dropped.
+/// A third-party server, killed when dropped.
 pub(crate) struct Foreign {
     child: Child,
     pub(crate) url: String,
@@ -33,7 +33,7 @@ impl Foreign {
         };
         loop {
             let mut server = start();
-            if server.says_that_it_listens() {
+            if server.is_listening() {
                 return server;
             }
         }
@@ -49,7 +49,7 @@ impl Foreign {
         })
     }
 
-    /// Starts it on a port that was free a moment ago. Clients wait until it listens.
+    /// Starts it on a port that was free just now. Clients wait until it listens.
     fn start(command: &mut Command, listen: impl FnOnce(&mut Command, u16)) -> Foreign {
         let free = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = free.local_addr().unwrap().port();
@@ -61,12 +61,12 @@ impl Foreign {
         Foreign { child, url: format!("http://127.0.0.1:{port}") }
     }
 
-    /// False if somebody has taken its port meanwhile.
-    fn says_that_it_listens(&mut self) -> bool {
+    /// Reads its first line; false if another process has taken the port meanwhile.
+    fn is_listening(&mut self) -> bool {
         let mut line = String::new();
-        let errors = self.child.stderr.as_mut().expect("its errors are read");
+        let errors = self.child.stderr.as_mut().expect("stderr is piped");
         BufReader::new(errors).read_line(&mut line).unwrap();
-        assert!(line.contains("listening") || line.contains("in use"), "it says: {line}");
+        assert!(line.contains("listening") || line.contains("in use"), "unexpected output: {line}");
         line.contains("listening")
     }
 }

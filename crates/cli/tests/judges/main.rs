@@ -1,8 +1,8 @@
-//! Judges: software that we did not write says whether the binary is right. Amazon's SDKs, other
-//! DynamoDBs, validators and generators of OpenAPI, a browser.
+//! Tests of the binary with third-party software: AWS SDKs, other DynamoDB servers, OpenAPI validators and
+//! generators, a browser.
 //!
-//! They are installed from npm, PyPI and Debian on the first run, below the target folder where that
-//! is possible, so this is no part of `cargo test --workspace`: `cargo xtask judges` runs it.
+//! It is installed from npm, PyPI and Debian on the first run, below the target folder where possible.
+//! So these tests are not part of `cargo test --workspace`; `cargo xtask judges` runs them.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -14,7 +14,7 @@ mod oracles;
 mod remote;
 mod size;
 
-/// What both tiers use.
+/// Shared with `tests/it`.
 #[allow(dead_code, reason = "not all of it is used here")]
 #[path = "../it"]
 mod it {

@@ -1,5 +1,5 @@
-//! The OpenAPI documents of the apps are valid, true to what the server does, and good for
-//! generating a client. The tools come from PyPI and npm.
+//! The OpenAPI documents of the applications are valid, match what the server does, and work with client
+//! generators. The tools come from PyPI and npm.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 const GENERATOR: &str = "openapi-python-client==0.29.1";
 const VALIDATOR: &str = "openapi-spec-validator==0.9.0";
 
-fn written(app: &str) -> PathBuf {
+fn document(app: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/openapi/{app}.json"))
 }
 
@@ -22,12 +22,12 @@ fn the_documents_of_the_apps_are_valid() {
     let python = python_with(VALIDATOR);
     for app in APPS {
         let validate = ["-m", "openapi_spec_validator"];
-        succeed("A valid document", Command::new(&python).args(validate).arg(written(app)));
+        succeed("A valid document", Command::new(&python).args(validate).arg(document(app)));
     }
 }
 
-/// Requests that the document allows and such that it does not, to every operation: no answer is
-/// one that the document does not know, nothing valid is refused, and nothing else is taken.
+/// Sends valid and invalid requests to every operation: every response is documented, valid requests are
+/// accepted, and invalid ones refused.
 fn conforms(app: &str) {
     let (served, token) = with_admin(app, &format!("schemathesis-{app}"));
     let mut command = Command::new(python_with(SCHEMATHESIS).with_file_name("schemathesis"));
@@ -38,7 +38,7 @@ fn conforms(app: &str) {
     };
     let clients = suite("");
     command
-        // It leaves files where it runs.
+        // It writes files to its working directory.
         .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .env("PYTHONPATH", &clients)
         .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -46,7 +46,7 @@ fn conforms(app: &str) {
         .arg("--config-file")
         .arg(clients.join("schemathesis.toml"))
         .args(["run", &format!("{}/openapi.json", served.url)])
-        // An answer that never ends is not for a tool that waits for the end.
+        // An endless response.
         .args(["--exclude-path", "/changes"])
         .args(["--header", &format!("Authorization: Bearer {token}")])
         .args(["--header", "Keyloom-Tenant: acme"])
@@ -91,7 +91,7 @@ fn clients_that_openapi_typescript_generates_compile_and_work() {
     for app in APPS {
         let make = &mut tool("openapi-typescript");
         let output = format!("{app}.ts");
-        succeed("Types are made", make.arg(written(app)).args(["--output", &output]));
+        succeed("Types are made", make.arg(document(app)).args(["--output", &output]));
     }
     for suite_name in ["api_suite.ts", "api_apps.ts"] {
         std::fs::copy(suite(suite_name), folder.join(suite_name)).unwrap();
@@ -110,18 +110,18 @@ fn clients_that_openapi_typescript_generates_compile_and_work() {
     }
 }
 
-/// With default options. What the generator cannot express it leaves out with a warning: it may leave
-/// out the type of an answer that is no JSON, but no operation.
+/// With default options. The generator warns about what it cannot express: that may be the type of a
+/// response that is not JSON, but not an operation.
 #[test]
 fn clients_that_openapi_python_client_generates_work() {
     let python = python_with(GENERATOR);
     let binaries = python.parent().unwrap().to_str().unwrap().to_owned();
-    // It formats what it makes with a tool of its environment.
+    // It formats its output with a tool of its venv.
     let path = format!("{binaries}:{}", std::env::var("PATH").unwrap_or_default());
     for app in APPS {
         let folder = fresh(&format!("openapi-python-{app}"));
         let mut generate = Command::new(python.with_file_name("openapi-python-client"));
-        generate.args(["generate", "--path"]).arg(written(app)).env("PATH", &path);
+        generate.args(["generate", "--path"]).arg(document(app)).env("PATH", &path);
         let output = generate.arg("--output-path").arg(&folder).output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);

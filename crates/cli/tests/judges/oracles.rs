@@ -1,5 +1,5 @@
-//! Random requests to our endpoint and to two foreign servers beside it: where they agree against
-//! us, somebody looks up who is right.
+//! Random requests to our endpoint and to two third-party servers. If those agree with each other but not
+//! with ours, the test fails unless the difference is listed as known.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::process::Served;
 use crate::size::{Size, seed, size};
 
 #[test]
-fn where_foreign_servers_agree_ours_does_too() {
+fn our_endpoint_agrees_where_third_party_servers_agree() {
     let (dynoxide, ministack) = (Foreign::dynoxide(), Foreign::ministack());
     let ours = Served::start("oracles");
     let requests = match size() {
@@ -20,5 +20,5 @@ fn where_foreign_servers_agree_ours_does_too() {
     script.arg(suite("oracles.py")).args([requests, &seed().to_string(), &ours.url]);
     script.arg(format!("dynoxide={}", dynoxide.url));
     script.arg(format!("ministack={}", ministack.url));
-    succeed("Differences from foreign servers", &mut script);
+    succeed("Differences from third-party servers", &mut script);
 }

@@ -1,4 +1,4 @@
-//! The remote store over servers of others.
+//! The remote store over third-party servers.
 
 mod conformance;
 mod differences;

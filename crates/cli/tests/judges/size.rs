@@ -1,10 +1,10 @@
-//! How much the judges try.
+//! The size of these tests.
 
-/// By `KEYLOOM_JUDGES`, which is `reduced` or `full`; reduced without it.
+/// The value of `KEYLOOM_JUDGES`: `reduced` (the default) or `full`.
 pub(crate) enum Size {
-    /// What a change must pass, in minutes.
+    /// For every change; takes minutes.
     Reduced,
-    /// What a long run tries.
+    /// For long runs.
     Full,
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn size() -> Size {
     }
 }
 
-/// The seed of random requests: the same in every run, unless `KEYLOOM_SEED` names another.
+/// The seed of random requests: fixed, unless `KEYLOOM_SEED` sets another.
 pub(crate) fn seed() -> u64 {
     let named = std::env::var("KEYLOOM_SEED");
     named.map_or(7, |seed| seed.parse().expect("KEYLOOM_SEED is a number"))

@@ -1,5 +1,4 @@
-//! The mail server over real connections: with the service's own mail client, and with clients that
-//! mean harm.
+//! The mail server over real connections, with the service's own mail client and with hostile clients.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -8,17 +7,17 @@ use keyloom::SystemClock;
 
 use super::super::mail_text::MailText;
 use super::*;
-use crate::carry::Message;
-use crate::outside::{Mail, MailOptions};
+use crate::outbound::{Mail, MailOptions};
 use crate::rows::Kind;
+use crate::transport::Message;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Passes every mail on.
-struct Passing(Mutex<Sender<(String, Vec<u8>)>>);
+/// Forwards every mail to a channel.
+struct Forward(Mutex<Sender<(String, Vec<u8>)>>);
 
-impl TakeMail for Passing {
-    fn take(&self, to: &str, data: &[u8]) -> Result<(), TooLarge> {
+impl MailHandler for Forward {
+    fn handle(&self, to: &str, data: &[u8]) -> Result<(), TooLarge> {
         self.0.lock().unwrap().send((to.to_owned(), data.to_vec())).unwrap();
         Ok(())
     }
@@ -26,7 +25,7 @@ impl TakeMail for Passing {
 
 fn start() -> (MailServer, Receiver<(String, Vec<u8>)>) {
     let (sender, mails) = channel();
-    (MailServer::start(Arc::new(Passing(Mutex::new(sender)))).unwrap(), mails)
+    (MailServer::start(Arc::new(Forward(Mutex::new(sender)))).unwrap(), mails)
 }
 
 /// Sends a mail as the service does.
@@ -54,7 +53,7 @@ fn send(server: &MailServer, text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn mail_of_the_service_arrives_as_it_was_written() {
+fn mail_of_the_service_arrives_unchanged() {
     let (server, mails) = start();
     for text in ["a\nb", ".\n..\n.c", "ü\n\n\nö", "", &"long ".repeat(5_000), "a: b\n\n c"] {
         send(&server, text).unwrap();
@@ -67,7 +66,7 @@ fn mail_of_the_service_arrives_as_it_was_written() {
 }
 
 #[test]
-fn mail_that_is_too_large_is_refused_for_good() {
+fn mail_that_is_too_large_is_permanently_refused() {
     let (server, mails) = start();
     let refused = send(&server, &"x\n".repeat(MESSAGE_BYTES_MAX)).unwrap_err();
     assert!(refused.contains("552 Message too large"), "{refused}");
@@ -76,25 +75,25 @@ fn mail_that_is_too_large_is_refused_for_good() {
     assert!(mails.recv_timeout(DEADLINE).is_ok());
 }
 
-/// Says something and hears everything until the server closes the connection.
-fn hear(server: &MailServer, said: &[u8]) -> String {
+/// Sends bytes and returns everything until the server closes the connection.
+fn exchange(server: &MailServer, sent: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
-    // A server that has heard enough closes before everything is said.
-    let _ = stream.write_all(said);
+    // The server may close before everything is sent.
+    let _ = stream.write_all(sent);
     let _ = stream.shutdown(std::net::Shutdown::Write);
-    let mut heard = vec![];
-    let _ = stream.read_to_end(&mut heard);
-    String::from_utf8(heard).unwrap()
+    let mut received = vec![];
+    let _ = stream.read_to_end(&mut received);
+    String::from_utf8(received).unwrap()
 }
 
 #[test]
-fn whatever_a_client_says_the_server_goes_on() {
+fn the_server_survives_any_input() {
     let (server, mails) = start();
     let long = [b'x'; COMMAND_BYTES_MAX + 10];
     let many = "NOOP\r\n".repeat(COMMANDS_MAX + 1);
     let mail = "MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n";
-    for (said, last) in [
+    for (sent, last) in [
         (&b""[..], "220 receiver.localhost ESMTP"),
         (b"\r\n", "502 Command not implemented"),
         (b"\0\xff\xfe\r\n", "502 Command not implemented"),
@@ -111,8 +110,8 @@ fn whatever_a_client_says_the_server_goes_on() {
         (&long, "500 Line too long"),
         (many.as_bytes(), "421 Too many commands"),
     ] {
-        let heard = hear(&server, said);
-        assert_eq!(heard.lines().last(), Some(last), "{}", String::from_utf8_lossy(said));
+        let received = exchange(&server, sent);
+        assert_eq!(received.lines().last(), Some(last), "{}", String::from_utf8_lossy(sent));
     }
     assert!(mails.try_recv().is_err(), "none of it was a mail");
     send(&server, "fine").unwrap();
@@ -120,16 +119,16 @@ fn whatever_a_client_says_the_server_goes_on() {
 }
 
 #[test]
-fn a_mail_without_end_is_given_up() {
+fn a_mail_without_end_is_cut_off() {
     let (server, mails) = start();
-    let mut said = b"MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n".to_vec();
-    said.resize(said.len() + DATA_BYTES_MAX + (1 << 20), b'x');
-    assert!(hear(&server, &said).contains("354"));
+    let mut sent = b"MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n".to_vec();
+    sent.resize(sent.len() + DATA_BYTES_MAX + (1 << 20), b'x');
+    assert!(exchange(&server, &sent).contains("354"));
     assert!(mails.try_recv().is_err());
 }
 
 #[test]
-fn connections_are_bounded_and_come_free_again() {
+fn connections_are_limited_and_released() {
     let (server, mails) = start();
     let greeting = |stream: &TcpStream| {
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
@@ -142,7 +141,7 @@ fn connections_are_bounded_and_come_free_again() {
     assert!(open.iter().all(|stream| greeting(stream).starts_with("220")));
     assert!(greeting(&connect()).starts_with("421"));
     open.clear();
-    // The server notices in its own time that the others have left.
+    // The server notices asynchronously that the others have closed.
     let deadline = Instant::now() + DEADLINE;
     while send(&server, "fine").is_err() {
         assert!(Instant::now() < deadline);
@@ -151,11 +150,11 @@ fn connections_are_bounded_and_come_free_again() {
 }
 
 #[test]
-fn a_server_that_is_dropped_listens_no_more() {
+fn a_dropped_server_stops_listening() {
     let (server, mails) = start();
     let address = server.address;
     drop(server);
-    // The thread owns what passes mails on: the channel closes when it ends.
+    // The thread owns the sender: the channel closes when it ends.
     assert_eq!(mails.recv_timeout(DEADLINE), Err(RecvTimeoutError::Disconnected));
     let deadline = Instant::now() + DEADLINE;
     while TcpStream::connect(address).is_ok() {

@@ -1,4 +1,4 @@
-//! Boxes and texts, one below the other. Everything that is drawn is escaped here.
+//! An SVG canvas that grows downward. All text is escaped here.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ pub(super) const MUTED: &str = "#5f6675";
 pub(super) const LINE: &str = "#d5d9e2";
 pub(super) const HEAD: &str = "#f3f5f9";
 
-/// A fill and an ink for each kind of entity; they begin anew after eight.
+/// Fill and text colors of entities; reused after eight.
 const COLORS: [(&str, &str); 8] = [
     ("#e8f0fe", "#1d4fb8"),
     ("#e6f4ea", "#14692f"),
@@ -23,12 +23,12 @@ const COLORS: [(&str, &str); 8] = [
     ("#fde7f3", "#a3195b"),
 ];
 
-/// The colours of the kind of entity with this place in the model.
+/// The fill and text colors of the entity with this index in the model.
 pub(super) fn color(index: usize) -> (&'static str, &'static str) {
     COLORS[index % COLORS.len()]
 }
 
-/// How a text is set.
+/// A text style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Title,
@@ -49,7 +49,7 @@ impl Style {
         }
     }
 
-    /// How wide a character is, about; of code exactly.
+    /// The width of a character: exact for code, approximate otherwise.
     const fn advance(self) -> f64 {
         match self {
             Style::Title => 14.5,
@@ -60,16 +60,16 @@ impl Style {
         }
     }
 
-    /// How wide a text is, about.
+    /// The approximate width of a text.
     pub(super) fn width(self, text: &str) -> f64 {
         text.chars().count() as f64 * self.advance()
     }
 }
 
-/// A picture that grows downward.
+/// The picture so far.
 pub(super) struct Canvas {
     body: String,
-    /// Where the next thing begins.
+    /// The top of the next element.
     pub(super) y: f64,
 }
 
@@ -78,7 +78,7 @@ impl Canvas {
         Canvas { body: String::new(), y: MARGIN }
     }
 
-    /// Where the drawing ends at the right.
+    /// The right edge.
     pub(super) fn right(&self) -> f64 {
         WIDTH - MARGIN
     }
@@ -93,7 +93,7 @@ impl Canvas {
         let stroke =
             stroke.map(|ink| format!(" stroke=\"{ink}\" stroke-opacity=\"0.45\" rx=\"5\""));
         let stroke = stroke.unwrap_or_default();
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(
             self.body,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\"{stroke}/>"
@@ -125,7 +125,7 @@ impl Canvas {
         );
     }
 
-    /// A text that is cut where there is no room for it; whoever points at it sees the whole.
+    /// Draws a text, truncated to `width`; the full text is its tooltip.
     pub(super) fn fit(
         &mut self,
         (x, y): (f64, f64),
@@ -146,16 +146,16 @@ impl Canvas {
         );
     }
 
-    /// What a block is, and a word about it.
-    pub(super) fn heading(&mut self, name: &str, says: &str) {
+    /// Draws a heading with a note beside it.
+    pub(super) fn heading(&mut self, name: &str, note: &str) {
         self.y += 34.0;
         let (y, after) = (self.y, MARGIN + Style::Heading.width(name) + 14.0);
         self.text(MARGIN, y, Style::Heading, INK, name);
-        self.text(after, y, Style::Small, MUTED, says);
+        self.text(after, y, Style::Small, MUTED, note);
         self.y += 14.0;
     }
 
-    /// The whole picture.
+    /// Returns the SVG document.
     pub(super) fn finish(self, title: &str) -> String {
         let height = self.y + MARGIN;
         let title = escape(title);
@@ -175,14 +175,14 @@ impl Canvas {
     }
 }
 
-/// Text that is nothing but text in XML. What XML cannot say at all is shown as a mark.
+/// Escapes text for XML. Characters that XML does not allow become U+FFFD.
 fn escape(text: &str) -> String {
-    let said = |c| match c {
+    let allowed = |c| match c {
         '\t' | '\n' | '\r' => ' ',
         '\0'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => '\u{FFFD}',
         c => c,
     };
-    escape_html(&text.chars().map(said).collect::<String>())
+    escape_html(&text.chars().map(allowed).collect::<String>())
 }
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_is_drawn_is_markup() {
+    fn all_text_is_escaped() {
         assert_eq!(escape("a<b>&\"c\"\u{1}\n"), "a&lt;b&gt;&amp;&quot;c&quot;\u{FFFD} ");
         let mut canvas = Canvas::new();
         canvas.fit((0.0, 0.0), 30.0, Style::Code, INK, "</text><script>");

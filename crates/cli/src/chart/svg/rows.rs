@@ -1,5 +1,5 @@
-//! Rows of the table and of indexes: keys at the left, attributes at the right, rows of one
-//! partition in one block. Each value has its field's name above it.
+//! Rows of the table and of indexes, one block per partition: keys on the left, attributes on the right.
+//! Each value has the name of its field above it.
 
 use super::canvas::{Canvas, HEAD, INK, MARGIN, MUTED, Style, color};
 use crate::chart::sample::{SampleIndex, SampleKey, SampleRow};
@@ -7,7 +7,7 @@ use crate::chart::sample::{SampleIndex, SampleKey, SampleRow};
 const ROW: f64 = 42.0;
 const HEAD_HEIGHT: f64 = 26.0;
 const PAD: f64 = 10.0;
-/// As wide as columns are and can become: the partition key, the sort key, why the row is there.
+/// Minimum and maximum widths of the columns: partition key, sort key, reason of the row.
 const WIDTHS_MIN: [f64; 3] = [240.0, 200.0, 110.0];
 const WIDTHS_MAX: [f64; 3] = [460.0, 400.0, 260.0];
 
@@ -21,7 +21,7 @@ pub(super) fn index(canvas: &mut Canvas, index: &SampleIndex) {
         &format!("{partition} · partition key"),
         &format!("{sort} · sort key"),
         "list",
-        "leads to",
+        "points to",
     ];
     draw(canvas, head, &index.rows);
 }
@@ -45,7 +45,7 @@ fn draw(canvas: &mut Canvas, head: [&str; 4], rows: &[SampleRow]) {
     }
 }
 
-/// The rows of one partition. Its key is drawn once.
+/// Draws the rows of one partition, with its key once.
 fn block(canvas: &mut Canvas, columns: [f64; 4], rows: &[SampleRow]) {
     let (top, right) = (canvas.y, canvas.right());
     let [partition, sort, why, attributes] = columns;
@@ -82,7 +82,7 @@ fn key(canvas: &mut Canvas, (x, y): (f64, f64), width: f64, key: &SampleKey) {
     canvas.fit((x + PAD, y + 33.0), room, Style::Code, INK, &key.values);
 }
 
-/// As many as fit, each as wide as it must be.
+/// Draws as many attributes as fit, then the number of the rest.
 fn attributes(canvas: &mut Canvas, (x, y): (f64, f64), attributes: &[(String, String)]) {
     const MORE: f64 = 44.0;
     let right = canvas.right();
@@ -100,7 +100,7 @@ fn attributes(canvas: &mut Canvas, (x, y): (f64, f64), attributes: &[(String, St
     }
 }
 
-/// Where the columns begin: as far from each other as their longest texts need.
+/// The left edges of the columns, by the widths of their longest texts.
 fn columns(rows: &[SampleRow]) -> [f64; 4] {
     let key = |key: &SampleKey| Style::Code.width(&key.values).max(Style::Label.width(&key.names));
     let widths =

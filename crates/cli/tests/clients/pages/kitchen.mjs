@@ -34,7 +34,7 @@ export async function use(page, url, { check, until }) {
   await recipeIsWritten(kitchen);
 }
 
-/** The shopping list as the page shows it, in the form that the server sends. */
+/** The shopping list on the page, in the form that the server returns. */
 function shownList(page) {
   return page.locator('#categories > section').evaluateAll((sections) =>
     sections.map((section) => ({
@@ -53,7 +53,7 @@ const text = (categories) =>
     categories.map(({ category, items }) => [category, items.map((item) => [item.ingredient, item.amount, item.unit])]),
   );
 
-/** Waits until the list of the page is the server's; its categories are in the order of the shop. */
+/** Waits until the list on the page equals the server's, with categories in shop order. */
 async function listMatches({ page, check, until, get }, menu) {
   await until('the shopping list is what the server answers', async () => {
     const { categories } = await get(`/menus/${menu}/shopping-list`);
@@ -67,7 +67,7 @@ async function listMatches({ page, check, until, get }, menu) {
   );
 }
 
-/** What the dishes need, for their servings, is what the list says. */
+/** Checks that the list has what the dishes need for their servings. */
 async function dishesAddUp({ page, check }) {
   for (const name of await page.locator('.dish .name').all()) await name.click();
   check(await page.locator('.dish .needs').first().isVisible(), 'a dish opens');

@@ -35,12 +35,12 @@ export async function use(page, url, { check, until }) {
   await chip('All').click();
   await until('all of them again', async () => (await badges()).length === 4);
 
-  // From one method to the next, and on to the next contact. There are more of them after that one, so
-  // that the search is still active when it is answered, however slow this machine is.
+  // Escalates from one method to the next, then to the next contact. More contacts follow, so that the
+  // search is still active when it is answered, however slow the test runs.
   const evil = 'fire <img src=x onerror=alert(1)> in {room}';
   await start(evil, 4, 'Bruno Silva', 'Chiara Moretti', 'Dev Patel', 'Elif Kaya', 'Farah Haddad');
   check((await page.locator('#search .about').textContent()) === evil, 'a message is text');
-  await until('what comes next is told', async () => /^Next (now|in \d+ s): \w+ to Ada Okafor at /.test(await page.locator('#search .next').textContent()));
+  await until('the next step is shown', async () => /^Next (now|in \d+ s): \w+ to Ada Okafor at /.test(await page.locator('#search .next').textContent()));
   for (const kind of ['email', 'text', 'webhook', 'call']) {
     await until(`a message by ${kind} arrives`, async () => (await ours(kind).count()) > 0);
     check((await ours(kind).first().textContent()).includes('fire <img'), 'it says what the search says');
@@ -53,7 +53,7 @@ export async function use(page, url, { check, until }) {
   const order = (await events()).map((text) => text.split(' ')[0]);
   check(order.slice(0, 6).join() === 'Search,Email,Text,Webhook,Call,No', `one after the other: ${order}`);
 
-  // An answer as from a phone, first a wrong one.
+  // An answer as from a phone, a wrong one first.
   const reply = async (text) => {
     await phone.locator('input').fill(text);
     await phone.getByRole('button', { name: 'Reply' }).click();
@@ -63,13 +63,13 @@ export async function use(page, url, { check, until }) {
   check((await status()) === 'Active', 'and changes nothing');
   await reply('OK, on my way');
   await until('the search ends', async () => (await status()) === 'Successful');
-  check((await events()).at(-1) === 'Bruno Silva answered by text: “OK, on my way”', 'it is told who answered');
+  check((await events()).at(-1) === 'Bruno Silva answered by text: “OK, on my way”', 'the timeline shows who answered');
   check((await page.locator('#search .next').count()) === 0, 'nothing comes next');
   const count = await received();
   const call = ours('call').last();
   await call.getByRole('button', { name: 'Press 1' }).click();
   await until('a second answer is too late', async () => (await call.locator('.outcome').textContent()).startsWith('Too late'));
-  // The next message would have come after at most six seconds.
+  // The next message would be due within six seconds.
   await page.waitForTimeout(6_500);
   check((await received()) === count, 'nobody is messaged after the end');
 
@@ -78,7 +78,7 @@ export async function use(page, url, { check, until }) {
   await page.locator('#search [name=note]').fill('A test.');
   await page.getByRole('button', { name: 'Cancel search' }).click();
   await until('a search is canceled', async () => (await status()) === 'Canceled');
-  check((await events()).at(-1) === 'Canceled by Operator. “A test.”', 'it is told by whom and why');
+  check((await events()).at(-1) === 'Canceled by Operator. “A test.”', 'the timeline shows who canceled and why');
   await start('a question', 60);
   await page.getByRole('button', { name: 'Mark as answered' }).click();
   await until('a search is answered on the page', async () => (await status()) === 'Successful');
@@ -92,7 +92,7 @@ export async function use(page, url, { check, until }) {
   await link.close();
   await until('the link answers', async () => (await events()).at(-1) === 'Ada Okafor answered with the link in the email.');
 
-  // A contact of one's own.
+  // A new contact.
   await page.locator('#new-contact input').fill('Zoë <b>');
   await page.getByRole('button', { name: 'Add contact' }).click();
   await until('a new contact is chosen', async () => (await page.locator('.contact[aria-pressed=true]').textContent()) === 'Zoë <b>');
@@ -113,7 +113,7 @@ export async function use(page, url, { check, until }) {
   await ours('webhook').getByRole('button', { name: 'Post to answer_url' }).click();
   await until('a webhook answers', async () => (await events()).at(-1) === 'Zoë <b> answered the webhook.');
 
-  // Another domain has nothing of all this.
+  // Another domain sees none of this.
   await page.locator('#domain input').fill('globex');
   await page.locator('#domain input').press('Enter');
   await until('another domain is empty', async () => await page.locator('#nobody').isVisible());

@@ -60,5 +60,5 @@ export async function use(page, url, { check, until, number, sum }) {
   await page.locator('#new [name=tags]').fill('nothing');
   await page.locator('#new button').click();
   await page.locator('#problem').waitFor({ state: 'visible' });
-  check(/a key and a value/.test(await page.locator('#problem').textContent()), 'what is wrong is said');
+  check(/a key and a value/.test(await page.locator('#problem').textContent()), 'the error is shown');
 }

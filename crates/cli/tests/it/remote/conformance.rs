@@ -1,4 +1,4 @@
-//! The suite of all stores on the remote store over our endpoint.
+//! The conformance suite on the remote store over our own endpoint.
 
 use keyloom_testkit::Subject;
 use keyloom_testkit::conformance;

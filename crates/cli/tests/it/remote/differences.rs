@@ -1,16 +1,15 @@
-//! Claims of the suite that are known not to hold, and what is different. `COMPAT.md` tells them to
-//! people.
+//! Cases of the conformance suite that are known to fail, and why. `COMPAT.md` documents them.
 
 use keyloom_testkit::conformance::Failure;
 
-/// A claim that does not hold.
+/// A case that fails.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "what is different is shown by the debug form alone")]
+#[expect(dead_code, reason = "only the debug form shows it")]
 pub(crate) struct Difference {
     /// The case, or the file of cases if it ends with `::`.
     pub(crate) case: &'static str,
     pub(crate) what: &'static str,
-    /// Whether it fails even if nothing is slower than another.
+    /// Whether it fails regardless of timing.
     pub(crate) is_certain: bool,
 }
 
@@ -19,7 +18,7 @@ impl Difference {
         if self.case.ends_with("::") { case.starts_with(self.case) } else { case == self.case }
     }
 
-    /// Whether it fails every time. What many do at once may go well by chance.
+    /// Whether it fails every time. Concurrent cases may pass by chance.
     pub(crate) fn is_certain(&self) -> bool {
         self.is_certain && !self.case.starts_with("concurrency::")
     }
@@ -29,15 +28,15 @@ pub(crate) const fn differs(case: &'static str, what: &'static str) -> Differenc
     Difference { case, what, is_certain: true }
 }
 
-const NO_MOMENT: &str = "the service holds no moment";
-const UNITS: &str = "bytes that were looked at are known in units of 4 KB, unless all came back";
-const OWN_WORDS: &str = "the service finds it, and says it in its own words";
+const NO_SNAPSHOTS: &str = "the service has no snapshots";
+const UNITS: &str = "bytes read are known in units of 4 KB, unless all were returned";
+const OWN_WORDS: &str = "the service reports it with its own message";
 
-/// Wherever the remote store runs.
+/// Differences of the remote store on any service.
 pub(crate) const REMOTE: &[Difference] = &[
-    differs("snapshots::", NO_MOMENT),
-    differs("concurrency::a_transaction_is_seen_whole", NO_MOMENT),
-    differs("concurrency::an_index_is_never_behind_its_table", NO_MOMENT),
+    differs("snapshots::", NO_SNAPSHOTS),
+    differs("concurrency::a_transaction_is_seen_whole", NO_SNAPSHOTS),
+    differs("concurrency::an_index_is_never_behind_its_table", NO_SNAPSHOTS),
     differs("queries::a_filter_drops_what_was_read", UNITS),
     differs("indexes::a_local_index_reads_the_table_for_the_rest", UNITS),
     differs("feed::each_change_has_its_images_and_its_time", "times of streams are whole seconds"),
@@ -47,7 +46,7 @@ pub(crate) const REMOTE: &[Difference] = &[
     differs("transactions::reads_together_have_a_greatest_size_and_length", OWN_WORDS),
 ];
 
-/// Nothing fails that is not known to, and what is known to fail does, unless it may pass.
+/// Asserts that only known cases fail, and that all of them do unless they may pass.
 pub(crate) fn assert_known(failures: Vec<Failure>, known: &[&[Difference]]) {
     let known = || known.iter().flat_map(|list| list.iter());
     let is_known = |failure: &Failure| known().any(|difference| difference.covers(failure.case));
@@ -59,5 +58,5 @@ pub(crate) fn assert_known(failures: Vec<Failure>, known: &[&[Difference]]) {
         difference.is_certain() && !failures.iter().any(|failure| difference.covers(failure.case))
     });
     let passed: Vec<&Difference> = passed.collect();
-    assert!(passed.is_empty(), "these differ no more, take them off the list: {passed:#?}");
+    assert!(passed.is_empty(), "these cases pass now, remove them from the list: {passed:#?}");
 }

@@ -1,4 +1,4 @@
-//! Our endpoint in this process, over a store in memory whose clock is the test's.
+//! Our endpoint in this process, over a memory store with the test's clock.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use tokio::sync::oneshot;
 
-/// Nobody throttles here: what fails twice fails.
+/// Nothing is throttled here, so two attempts are enough.
 pub(crate) const ATTEMPTS_MAX: u32 = 2;
 
 /// A server that stops when it is dropped.
@@ -32,16 +32,16 @@ impl OwnEndpoint {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let config = Config { listen, tls: None, limits: Limits::default(), cors_origins: vec![] };
         let (stop, stopped) = oneshot::channel();
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(async {
                 let server = Server::bind(config, app.into()).await.unwrap();
-                tell.send(server.address()).unwrap();
+                sender.send(server.address()).unwrap();
                 server.run(async { drop(stopped.await) }).await;
             });
         });
-        let url = format!("http://{}", told.recv().unwrap());
+        let url = format!("http://{}", receiver.recv().unwrap());
         OwnEndpoint { url, store, stop: Some(stop), thread: Some(thread) }
     }
 }
@@ -55,7 +55,7 @@ impl Drop for OwnEndpoint {
     }
 }
 
-/// The remote store over an endpoint that takes any keys, and so many attempts at a request.
+/// The remote store over an endpoint that accepts any keys.
 pub(crate) fn remote(url: &str, attempts_max: u32) -> Remote {
     let keys = Keys { id: "made".to_owned(), secret: "up".to_owned() };
     let endpoint = Some(url.to_owned());

@@ -1,4 +1,4 @@
-//! One model, two engines: random histories of the library on the remote store.
+//! Random histories of the library on the remote store.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const HISTORIES: u32 = 8;
 const STEPS: usize = 20;
 
 #[test]
-fn random_histories_on_the_remote_store_are_kept_exact() {
+fn random_histories_match_the_naive_model_on_the_remote_store() {
     let config = Config { cases: HISTORIES, failure_persistence: None, ..Config::default() };
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..STEPS);
     let result = TestRunner::new(config).run(&histories, |(Readable(draft), seed, steps)| {

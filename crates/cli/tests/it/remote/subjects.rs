@@ -1,4 +1,4 @@
-//! The remote store as a subject of the suite.
+//! The remote store as a subject of the conformance suite.
 
 use std::sync::Arc;
 

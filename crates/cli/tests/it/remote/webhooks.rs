@@ -1,4 +1,4 @@
-//! Webhooks and the feed where the feed is a DynamoDB stream.
+//! Webhooks and events with a DynamoDB stream as the change feed.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -82,7 +82,7 @@ fn the_largest_updates_are_posted_from_a_stream() {
 }
 
 #[test]
-fn a_position_beyond_the_end_of_a_stream_is_told_as_such() {
+fn a_position_beyond_the_end_of_a_stream_is_an_error() {
     let clock = ManualClock::new();
     let endpoint = OwnEndpoint::start(&clock);
     let store: Arc<dyn Store> = Arc::new(remote(&endpoint.url, ATTEMPTS_MAX));

@@ -1,5 +1,5 @@
-//! The suite of all stores on the remote store: over servers that others wrote, and over any
-//! endpoint that the environment names.
+//! The conformance suite on the remote store: over third-party servers, and over any endpoint that the
+//! environment names.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::it::remote::differences::{REMOTE, assert_known};
 use crate::it::remote::endpoint::{ATTEMPTS_MAX, remote};
 use crate::process::Served;
 
-/// Names an endpoint to run the suite on: a URL, or `aws` for what the environment says. It must
-/// have no tables, because the suite drops what it finds. Without it, the suite runs on a process
-/// of our own.
+/// Names an endpoint to run the suite on: a URL, or `aws` for the settings in the environment. It must
+/// have no tables, because the suite drops those it finds. Without it, the suite runs on a process of
+/// our own.
 const ENDPOINT: &str = "KEYLOOM_DYNAMODB_ENDPOINT";
 
-/// Attempts at the first request to a server that starts: about 20 seconds.
+/// Attempts at the first request to a starting server: about 20 seconds.
 const START_ATTEMPTS_MAX: u32 = 12;
 
 #[test]
@@ -30,8 +30,8 @@ fn the_suite_over_ministack_differs_where_it_is_known() {
     assert_known(failures(listening(&server)), &[REMOTE, FOREIGN, ONE_SERVER, MINISTACK]);
 }
 
-/// Each case has a server of its own: the changes of a table that was dropped are still in the feed
-/// of the next one of its name there.
+/// Each case gets its own server: there, changes of a dropped table are still in the feed of the next
+/// table with its name.
 #[test]
 fn the_suite_over_dynoxide_differs_where_it_is_known() {
     let make = || Box::new(Alone::on(Foreign::dynoxide())) as Box<dyn Subject>;
@@ -53,8 +53,7 @@ fn over_a_process_of_our_own() {
     assert_known(failures(remote(&served.url, ATTEMPTS_MAX)), known);
 }
 
-/// A store over a server that was started a moment ago, once it listens: until then connections are
-/// refused, and tried again.
+/// A store over a starting server, once it listens; until then connections are refused and retried.
 fn listening(server: &Foreign) -> Remote {
     let tables = block_on(remote(&server.url, START_ATTEMPTS_MAX).list_tables());
     tables.unwrap_or_else(|error| panic!("{} does not answer: {error}", server.url));
@@ -63,7 +62,10 @@ fn listening(server: &Foreign) -> Remote {
 
 fn failures(remote: Remote) -> Vec<Failure> {
     let tables = block_on(remote.list_tables()).unwrap();
-    assert!(tables.is_empty(), "the suite drops all tables, and here are some: {tables:?}");
+    assert!(
+        tables.is_empty(),
+        "the suite drops all tables, but this endpoint has some: {tables:?}"
+    );
     let remote = Arc::new(remote);
     let failures = conformance::failures(|| Box::new(Theirs::emptied(&remote)) as Box<dyn Subject>);
     drop(Theirs::emptied(&remote));

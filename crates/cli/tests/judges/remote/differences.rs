@@ -1,13 +1,13 @@
-//! Where servers of others differ from the suite, and how.
+//! Known differences of third-party servers from the conformance suite.
 
 use crate::it::remote::differences::{Difference, differs};
 
-/// A claim that does not hold if one thing is slower than another.
+/// A case that fails depending on timing.
 const fn may_differ(case: &'static str, what: &'static str) -> Difference {
     Difference { case, what, is_certain: false }
 }
 
-/// Servers of others go by a clock of their own.
+/// Third-party servers have a clock of their own.
 pub(crate) const FOREIGN: &[Difference] = &[
     differs("tables::a_made_table_is_described_as_it_was_asked_for", CLOCK),
     differs("tables::settings_are_altered_one_at_a_time", CLOCK),
@@ -16,21 +16,21 @@ pub(crate) const FOREIGN: &[Difference] = &[
     differs("tokens::sending_again_does_not_prolong_a_token", CLOCK),
 ];
 
-/// A server for all cases remembers the tokens of the case before.
+/// A server that runs all cases remembers the tokens of earlier ones.
 pub(crate) const ONE_SERVER: &[Difference] = &[
-    differs("tokens::a_token_is_for_one_transaction", "the case before has used the token"),
+    differs("tokens::a_token_is_for_one_transaction", "an earlier case has used the token"),
     differs("tokens::a_failed_transaction_leaves_its_token_free", "the same"),
 ];
 
-/// The suite asks for an index at once, and an engine on disk fills it in the background.
+/// The suite reads an index at once, and an engine on disk builds it in the background.
 pub(crate) const FILLED_LATER: &[Difference] = &[
     may_differ("indexes::an_added_index_passes_over_what_cannot_be_its_key", STILL_FILLED),
     may_differ("indexes::a_dropped_index_can_be_added_again", STILL_FILLED),
     may_differ("indexes::an_index_added_to_a_table_in_use_is_filled", STILL_FILLED),
 ];
 
-const STILL_FILLED: &str = "the index is still being filled";
-const CLOCK: &str = "it goes by a clock of its own";
+const STILL_FILLED: &str = "the index is still being built";
+const CLOCK: &str = "it has a clock of its own";
 
 pub(crate) const MINISTACK: &[Difference] = &[
     differs("tables::a_description_counts_items_and_bytes", "200 bytes an item"),

@@ -1,4 +1,4 @@
-//! The remote store over foreign endpoints, as a subject of the suite.
+//! The remote store over third-party endpoints, as a subject of the conformance suite.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use pollster::block_on;
 use crate::foreign::Foreign;
 use crate::it::remote::endpoint::{ATTEMPTS_MAX, remote};
 
-/// The remote store over a foreign endpoint, which goes by a clock of its own.
+/// The remote store over a third-party endpoint, which has a clock of its own.
 pub(crate) struct Theirs {
     remote: Arc<Remote>,
     clock: ManualClock,
 }
 
 impl Theirs {
-    /// A subject without tables. The tables that are there are dropped: whoever names an endpoint
-    /// has been asked for one without any.
+    /// A subject without tables. Drops all existing ones, which are from earlier cases: an endpoint
+    /// must have none at the start.
     pub(crate) fn emptied(remote: &Arc<Remote>) -> Theirs {
         for table in block_on(remote.list_tables()).unwrap() {
             block_on(remote.drop_table(table)).unwrap();
@@ -39,7 +39,7 @@ impl Subject for Theirs {
     fn settle(&self) {}
 }
 
-/// The remote store over a foreign server of its own.
+/// The remote store over a third-party server of its own.
 pub(crate) struct Alone {
     theirs: Theirs,
     _server: Foreign,

@@ -1,8 +1,7 @@
-//! A connection that is read byte by byte, and not for ever.
+//! A connection that is read byte by byte, up to a limit.
 //!
-//! Who reads ahead takes what came before `STARTTLS` for what came after it, and so for the words of a
-//! server whose certificate was checked: anybody on the way can put it there. And whoever waits for
-//! the end of a line that never comes collects it in memory.
+//! A client that reads ahead takes bytes from before `STARTTLS` for bytes of the verified server, and so
+//! anybody on the path can inject responses. The limit bounds the memory of a line that never ends.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,14 +12,14 @@ use lettre::transport::smtp::client::AsyncTokioStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// As many bytes as a server may send in a conversation, the certificates of TLS among them.
+/// The maximum number of bytes from a server per connection, TLS certificates included.
 const BYTES_MAX: usize = 256 * 1024;
 
 /// A connection that is read byte by byte.
 #[derive(Debug)]
 pub(super) struct SlowStream {
     stream: TcpStream,
-    /// How many bytes may still come.
+    /// The bytes that may still be read.
     left: usize,
 }
 
@@ -43,7 +42,7 @@ impl AsyncRead for SlowStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.left == 0 {
-            return Poll::Ready(Err(io::Error::other("it talks too much")));
+            return Poll::Ready(Err(io::Error::other("too many bytes received")));
         }
         let mut byte = [0];
         let mut one = ReadBuf::new(&mut byte);

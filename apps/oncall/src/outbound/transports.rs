@@ -1,5 +1,5 @@
-//! From a message to whoever takes it: a contact's server, the provider of calls and texts, or the
-//! mail server.
+//! Sends a message to its receiver: a server of the contact, the provider of calls and texts, or the mail
+//! server.
 
 use std::sync::Arc;
 
@@ -10,47 +10,46 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::mail::Mail;
-use crate::carry::{Carried, Carry, Carrying, Message};
 use crate::rows::Kind;
+use crate::transport::{Accepted, Message, SendFuture, Transport};
 
-/// Brings messages to people.
+/// The transports of all kinds of messages.
 #[derive(Debug)]
-pub(crate) struct Carriers {
-    /// Posts to the servers of contacts.
+pub(crate) struct Transports {
+    /// The client for webhooks.
     pub(crate) post: HttpClient,
-    /// What is posted there is signed with it.
+    /// Signs webhooks.
     pub(crate) webhook_secret: Option<WebhookSecret>,
-    /// Calls and sends texts.
+    /// For calls and texts.
     pub(crate) provider: Option<Provider>,
-    /// Sends mail.
+    /// For mail.
     pub(crate) mail: Option<Mail>,
-    /// When a body was signed.
+    /// For the time in signatures.
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// Who calls people and sends them texts.
+/// The provider of calls and texts.
 #[derive(Debug)]
 pub(crate) struct Provider {
-    /// Posts there.
     pub(crate) post: HttpClient,
-    /// Where it takes messages.
+    /// The URL that accepts messages.
     pub(crate) address: String,
-    /// What is posted there is signed with it.
+    /// Signs requests.
     pub(crate) secret: Option<WebhookSecret>,
 }
 
-/// What a provider may answer.
+/// The optional response of a provider.
 #[derive(Deserialize)]
-struct Taken {
+struct ProviderResponse {
     id: Option<String>,
 }
 
-impl Carry for Carriers {
-    fn carry(&self, message: Message) -> Carrying<'_> {
+impl Transport for Transports {
+    fn send(&self, message: Message) -> SendFuture<'_> {
         Box::pin(async move {
             match message.kind {
-                Kind::Webhook => self.call_webhook(message).await,
-                Kind::Call | Kind::Text => self.ask_provider(message).await,
+                Kind::Webhook => self.post_webhook(message).await,
+                Kind::Call | Kind::Text => self.post_provider(message).await,
                 Kind::Email => match &self.mail {
                     Some(mail) => mail.send(message).await,
                     None => Err(Failure::fatal("Mail is not configured: set --smtp.")),
@@ -60,8 +59,8 @@ impl Carry for Carriers {
     }
 }
 
-impl Carriers {
-    async fn call_webhook(&self, message: Message) -> Result<Carried, Failure> {
+impl Transports {
+    async fn post_webhook(&self, message: Message) -> Result<Accepted, Failure> {
         let body = json!({
             "key": message.key,
             "search": message.search,
@@ -71,11 +70,11 @@ impl Carriers {
             "answer_url": message.answer_url,
         });
         let request = self.request(message.to, &message.key, (&body, self.webhook_secret.as_ref()));
-        accepted(&self.post.post(request).await.map_err(unposted)?)?;
-        Ok(Carried::default())
+        accepted(&self.post.post(request).await.map_err(failure)?)?;
+        Ok(Accepted::default())
     }
 
-    async fn ask_provider(&self, message: Message) -> Result<Carried, Failure> {
+    async fn post_provider(&self, message: Message) -> Result<Accepted, Failure> {
         let none = || Failure::fatal("Calls and texts are not configured: set --provider.");
         let provider = self.provider.as_ref().ok_or_else(none)?;
         let body = json!({
@@ -87,10 +86,10 @@ impl Carriers {
         });
         let address = provider.address.clone();
         let request = self.request(address, &message.key, (&body, provider.secret.as_ref()));
-        let response = provider.post.post(request).await.map_err(unposted)?;
+        let response = provider.post.post(request).await.map_err(failure)?;
         accepted(&response)?;
-        let answer: Option<Taken> = serde_json::from_slice(&response.body).ok();
-        Ok(Carried { reference: answer.and_then(|answer| answer.id) })
+        let answer: Option<ProviderResponse> = serde_json::from_slice(&response.body).ok();
+        Ok(Accepted { reference: answer.and_then(|answer| answer.id) })
     }
 
     fn request(
@@ -108,19 +107,19 @@ impl Carriers {
     }
 }
 
-fn unposted(error: keyloom_server::HttpError) -> Failure {
+fn failure(error: keyloom_server::HttpError) -> Failure {
     match error.is_lasting {
         true => Failure::fatal(error),
         false => Failure::new(error),
     }
 }
 
-/// That a server has accepted a request.
+/// Fails unless the server has accepted the request; permanently if it refused it.
 fn accepted(response: &HttpResponse) -> Result<(), Failure> {
     let status = response.status;
     match (response.is_success(), response.is_refused()) {
         (true, _) => Ok(()),
         (false, true) => Err(Failure::fatal(format!("The receiver refused it: status {status}."))),
-        (false, false) => Err(Failure::new(format!("The receiver answered with {status}."))),
+        (false, false) => Err(Failure::new(format!("The receiver returned status {status}."))),
     }
 }

@@ -1,5 +1,4 @@
-//! The way from the service to its built-in receiver. Webhooks to anywhere else go where they say,
-//! as long as that is a public address.
+//! Sends messages to the built-in receiver. Webhooks to other addresses go there if they are public.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,38 +7,38 @@ use keyloom::events::Failure;
 use keyloom_server::{HttpClient, HttpClientOptions, Reach};
 
 use super::receiver::{Receiver, WEBHOOKS};
-use crate::carry::{Carry, Carrying, Message};
-use crate::outside::{Carriers, Mail, MailOptions, Provider};
+use crate::outbound::{Mail, MailOptions, Provider, Transports};
 use crate::rows::Kind;
+use crate::transport::{Message, SendFuture, Transport};
 
-/// Who the mail of the demo is from.
+/// The sender of mail.
 const FROM: &str = "On call <oncall@example.com>";
 
-/// Brings messages to the receiver.
+/// Sends messages to the receiver.
 #[derive(Debug)]
-pub(super) struct DemoCarriers {
+pub(super) struct DemoTransports {
     receiver: Arc<Receiver>,
     mail: Mail,
-    /// Where the service is, and with it the receiver.
+    /// The URL of the service, which includes the receiver.
     url: Arc<OnceLock<String>>,
-    /// To the receiver; made once the address is known.
-    inside: OnceLock<Carriers>,
-    /// To the servers of others.
-    outside: Carriers,
+    /// To the receiver; created once the URL is known.
+    inside: OnceLock<Transports>,
+    /// To other servers.
+    outside: Transports,
 }
 
-impl DemoCarriers {
+impl DemoTransports {
     pub(super) fn new(
         receiver: Arc<Receiver>,
         url: Arc<OnceLock<String>>,
-    ) -> Result<DemoCarriers, String> {
+    ) -> Result<DemoTransports, String> {
         let mail = Mail::new(MailOptions {
             server: receiver.mail.url(),
             user: None,
             from: FROM.to_owned(),
             clock: Arc::new(SystemClock),
         })?;
-        let outside = Carriers {
+        let outside = Transports {
             post: HttpClient::new(HttpClientOptions {
                 reach: Reach::Public,
                 ..HttpClientOptions::default()
@@ -49,19 +48,20 @@ impl DemoCarriers {
             mail: None,
             clock: Arc::new(SystemClock),
         };
-        Ok(DemoCarriers { receiver, mail, url, inside: OnceLock::new(), outside })
+        Ok(DemoTransports { receiver, mail, url, inside: OnceLock::new(), outside })
     }
 
-    /// An address of the receiver.
+    /// A URL of the receiver.
     fn address(&self, path: &str) -> Result<String, Failure> {
-        let url = self.url.get().ok_or_else(|| Failure::new("The service is not up yet."))?;
+        let url =
+            self.url.get().ok_or_else(|| Failure::new("The service is not listening yet."))?;
         Ok(format!("{}/receiver/{path}", url.trim_end_matches('/')))
     }
 
-    fn inside(&self) -> Result<&Carriers, Failure> {
+    fn inside(&self) -> Result<&Transports, Failure> {
         let address = self.address("provider")?;
         let Receiver { post, secret, clock, .. } = &*self.receiver;
-        Ok(self.inside.get_or_init(|| Carriers {
+        Ok(self.inside.get_or_init(|| Transports {
             post: post.clone(),
             webhook_secret: Some(secret.clone()),
             provider: Some(Provider { post: post.clone(), address, secret: Some(secret.clone()) }),
@@ -71,16 +71,16 @@ impl DemoCarriers {
     }
 }
 
-impl Carry for DemoCarriers {
-    fn carry(&self, mut message: Message) -> Carrying<'_> {
+impl Transport for DemoTransports {
+    fn send(&self, mut message: Message) -> SendFuture<'_> {
         Box::pin(async move {
             if message.kind == Kind::Webhook {
                 let Some(name) = message.to.strip_prefix(WEBHOOKS) else {
-                    return self.outside.carry(message).await;
+                    return self.outside.send(message).await;
                 };
                 message.to = self.address(&format!("webhook/{name}"))?;
             }
-            self.inside()?.carry(message).await
+            self.inside()?.send(message).await
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Mail: from a message to a mail, sent by a mail server.
+//! Formats messages as mail, and sends it through a mail server.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,11 +11,11 @@ use lettre::message::header::{
 use lettre::message::{Body, Mailbox};
 
 use super::smtp::{Server, Unsent};
-use crate::carry::{Carried, Message};
+use crate::transport::{Accepted, Message};
 
 const ADDRESS_BYTES_MAX: usize = 254;
 
-/// Sends mail.
+/// The mail transport.
 #[derive(Clone, Debug)]
 pub(crate) struct Mail {
     server: Server,
@@ -23,25 +23,23 @@ pub(crate) struct Mail {
     clock: Arc<dyn Clock>,
 }
 
-/// How mail is sent.
+/// Options of [`Mail`].
 #[derive(Clone, Debug)]
 pub(crate) struct MailOptions {
-    /// `smtps://host`, `smtp+starttls://host` or, without any TLS, `smtp://host:25`.
+    /// `smtps://host`, `smtp+starttls://host` or, without TLS, `smtp://host:25`.
     pub(crate) server: String,
-    /// The user and the password, if the server asks for them.
+    /// User name and password, if the server requires them.
     pub(crate) user: Option<(String, String)>,
-    /// Who it is from: `On call <oncall@example.com>`.
+    /// The sender, such as `On call <oncall@example.com>`.
     pub(crate) from: String,
-    /// When it was sent.
+    /// For the date of mail.
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Mail {
-    /// Something that sends mail.
-    ///
     /// # Errors
     ///
-    /// If the server or the sender is none.
+    /// If the server or the sender is invalid.
     pub(crate) fn new(options: MailOptions) -> Result<Mail, String> {
         let server = Server::new(&options.server, options.user)?;
         let from = mailbox(&options.from)
@@ -49,21 +47,21 @@ impl Mail {
         Ok(Mail { server, from, clock: options.clock })
     }
 
-    pub(crate) async fn send(&self, message: Message) -> Result<Carried, Failure> {
+    pub(crate) async fn send(&self, message: Message) -> Result<Accepted, Failure> {
         let to = mailbox(&message.to)
             .ok_or_else(|| Failure::fatal(format!("Invalid mail address `{}`.", message.to)))?;
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(self.clock.now().0);
-        let mail = written((&self.from, to), &message, now).map_err(Failure::fatal)?;
+        let mail = build((&self.from, to), &message, now).map_err(Failure::fatal)?;
         match self.server.send(&mail).await {
-            Ok(()) => Ok(Carried::default()),
+            Ok(()) => Ok(Accepted::default()),
             Err(Unsent::Refused(why)) => Err(Failure::fatal(why)),
             Err(Unsent::Failed(why)) => Err(Failure::new(why)),
         }
     }
 }
 
-/// `name@host`, or `Somebody <name@host>`. Addresses beyond ASCII are refused, because few servers
-/// take them.
+/// Parses `name@host` or `Somebody <name@host>`. Refuses addresses that are not ASCII, because few servers
+/// accept them.
 fn mailbox(text: &str) -> Option<Mailbox> {
     let mailbox: Mailbox = text.trim().parse().ok()?;
     let address: &str = mailbox.email.as_ref();
@@ -71,8 +69,8 @@ fn mailbox(text: &str) -> Option<Mailbox> {
     (is_fit && !text.chars().any(char::is_control)).then_some(mailbox)
 }
 
-/// All of a mail.
-fn written(
+/// Builds a mail.
+fn build(
     (from, to): (&Mailbox, Mailbox),
     message: &Message,
     sent: SystemTime,
@@ -84,7 +82,7 @@ fn written(
         .to(to)
         .subject(subject)
         .date(sent)
-        // The same for every attempt: who gets it twice can tell.
+        // The same for every attempt, so that duplicates can be detected.
         .message_id(Some(format!("<{}@{}>", message.key, from.email.domain())))
         .header(MIME_VERSION_1_0)
         .header(ContentType::TEXT_PLAIN)
@@ -92,7 +90,7 @@ fn written(
         .body(body(&message.text))
 }
 
-/// The text as it is if every server can pass it on so, in base64 if not.
+/// The text as 7-bit if every server can relay it, otherwise as base64.
 fn body(text: &str) -> Body {
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     let plain = text
@@ -101,7 +99,7 @@ fn body(text: &str) -> Body {
         .then(|| Body::new_with_encoding(text.to_owned(), ContentTransferEncoding::SevenBit).ok());
     plain.flatten().unwrap_or_else(|| {
         let encoded = Body::new_with_encoding(text.to_owned(), ContentTransferEncoding::Base64);
-        // Anything can be encoded so; what cannot would be chosen for itself.
+        // Base64 encodes anything; otherwise lettre chooses.
         encoded.unwrap_or_else(Body::new)
     })
 }
@@ -129,12 +127,12 @@ mod tests {
         let (from, to) = ("On call <oncall@example.com>", "ada@example.com");
         let (from, to) = (mailbox(from).unwrap(), mailbox(to).unwrap());
         let sent = SystemTime::UNIX_EPOCH + Duration::from_millis(1_767_607_200_123);
-        let mail = written((&from, to), &message(subject, text), sent).unwrap();
+        let mail = build((&from, to), &message(subject, text), sent).unwrap();
         String::from_utf8(mail.formatted()).unwrap()
     }
 
     #[test]
-    fn a_mail_is_as_mail_is_written() {
+    fn a_mail_has_the_expected_headers_and_body() {
         assert_eq!(
             formatted("fire", "a\nb"),
             "From: \"On call\" <oncall@example.com>\r\nTo: ada@example.com\r\nSubject: fire\r\n\
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_somebody_wrote_makes_a_header_or_a_recipient() {
+    fn user_input_cannot_inject_headers_or_recipients() {
         for text in [
             "",
             "@",
@@ -170,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ascii_is_encoded_in_lines_that_fit() {
+    fn text_that_is_not_ascii_is_encoded_in_short_lines() {
         let long = "ü".repeat(100);
         let mail = formatted(&long, &long);
         assert!(mail.is_ascii() && mail.lines().all(|line| line.len() <= 90), "{mail}");

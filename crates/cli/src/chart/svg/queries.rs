@@ -1,10 +1,9 @@
-//! Every question with the keys that answer it, and what it and every change cost.
+//! Access patterns with their keys and costs, and the costs of writes.
 
 use super::canvas::{Canvas, HEAD, INK, MARGIN, MUTED, Style, color};
 use crate::chart::cost::Cost;
-use crate::chart::pattern::{Kept, Pattern};
+use crate::chart::pattern::{Access, Pattern};
 use crate::chart::sheet::{EntitySheet, Sheet};
-use crate::chart::terminal::units;
 
 const ROW: f64 = 42.0;
 const HEAD_HEIGHT: f64 = 26.0;
@@ -32,40 +31,40 @@ fn block(canvas: &mut Canvas, (index, entity): (usize, &EntitySheet)) {
     }
     canvas.y += HEAD_HEIGHT;
     for pattern in &entity.patterns {
-        question(canvas, pattern);
+        query(canvas, pattern);
     }
     for (what, cost) in &entity.writes {
         let y = canvas.y;
         canvas.rect((MARGIN, y), (width, HEAD_HEIGHT), HEAD, None);
         canvas.text(MARGIN + PAD, y + 17.0, Style::Small, INK, what);
-        numbers(canvas, y + 17.0, *cost);
+        costs(canvas, y + 17.0, *cost);
         canvas.y += HEAD_HEIGHT;
     }
     canvas.frame((MARGIN, top), (width, canvas.y - top));
 }
 
-fn question(canvas: &mut Canvas, pattern: &Pattern) {
+fn query(canvas: &mut Canvas, pattern: &Pattern) {
     let y = canvas.y;
     let room = KEY - MARGIN - 2.0 * PAD;
-    canvas.fit((MARGIN + PAD, y + 16.0), room, Style::Label, INK, &pattern.question);
+    canvas.fit((MARGIN + PAD, y + 16.0), room, Style::Label, INK, &pattern.query);
     canvas.fit((MARGIN + PAD, y + 33.0), room, Style::Code, MUTED, &pattern.request);
-    match &pattern.place {
-        kept @ (Kept::InSets | Kept::Not) => {
-            canvas.text(KEY + PAD, y + 26.0, Style::Small, MUTED, kept.note());
+    match &pattern.access {
+        access @ (Access::Sets | Access::Missing) => {
+            canvas.text(KEY + PAD, y + 26.0, Style::Small, MUTED, access.note());
         }
-        Kept::At(place) => {
+        Access::Keys(keys) => {
             let room = ROWS - KEY - 2.0 * PAD;
-            for ((name, holds), y) in [(&place.partition, y + 16.0), (&place.sort, y + 33.0)] {
-                canvas.fit((KEY + PAD, y), room, Style::Code, INK, &format!("{name:<4}{holds}"));
+            for ((name, parts), y) in [(&keys.partition, y + 16.0), (&keys.sort, y + 33.0)] {
+                canvas.fit((KEY + PAD, y), room, Style::Code, INK, &format!("{name:<4}{parts}"));
             }
-            numbers(canvas, y + 26.0, place.cost);
+            costs(canvas, y + 26.0, keys.cost);
         }
     }
     canvas.y += ROW;
     canvas.line((MARGIN, canvas.y), (canvas.right(), canvas.y));
 }
 
-fn numbers(canvas: &mut Canvas, y: f64, cost: Cost) {
+fn costs(canvas: &mut Canvas, y: f64, cost: Cost) {
     canvas.text(ROWS + PAD, y, Style::Code, INK, &cost.rows.to_string());
-    canvas.text(UNITS + PAD, y, Style::Code, INK, &units(cost));
+    canvas.text(UNITS + PAD, y, Style::Code, INK, &cost.units.to_string());
 }

@@ -1,5 +1,4 @@
-//! A conversation with a mail server, by lettre: one connection for one mail, with TLS from the start,
-//! after `STARTTLS` or not at all, within a time.
+//! SMTP by lettre: one connection per mail, with implicit TLS, STARTTLS or no TLS, and a time limit.
 
 use std::error::Error as _;
 use std::fmt::{self, Display};
@@ -15,9 +14,9 @@ use tokio::time::timeout;
 
 use super::slow_stream::SlowStream;
 
-/// How long one mail may take, until it is taken.
-const TIME: Duration = Duration::from_secs(30);
-/// How long to wait for a goodbye.
+/// The time limit for a mail to be accepted.
+const SEND_TIME: Duration = Duration::from_secs(30);
+/// The time limit for QUIT.
 const QUIT_TIME: Duration = Duration::from_secs(1);
 
 /// A mail server.
@@ -39,112 +38,112 @@ enum Security {
 /// Why a mail was not sent.
 #[derive(Debug)]
 pub(super) enum Unsent {
-    /// The server will never take it.
+    /// Permanently refused.
     Refused(String),
-    /// It may, later.
+    /// Failed, can be retried.
     Failed(String),
 }
 
 impl Server {
-    /// The server of an address: `smtps://host`, `smtp+starttls://host`, `smtp://host`.
+    /// Parses `smtps://host`, `smtp+starttls://host` or `smtp://host`, each with an optional port.
     pub(super) fn new(address: &str, user: Option<(String, String)>) -> Result<Server, String> {
-        let unfit = |why: &str| {
+        let invalid = |why: &str| {
             format!(
-                "`{address}` is no mail server: {why}. Write `smtps://host`, \
+                "Invalid mail server `{address}`: {why}. Write `smtps://host`, \
                  `smtp+starttls://host` or, without TLS, `smtp://host:25`."
             )
         };
-        let (scheme, place) = address.split_once("://").ok_or_else(|| unfit("it is no URL"))?;
-        let usual = match scheme {
+        let (scheme, host) = address.split_once("://").ok_or_else(|| invalid("not a URL"))?;
+        let default = match scheme {
             "smtps" => 465,
             "smtp+starttls" => 587,
             "smtp" => 25,
-            _ => return Err(unfit("it begins with none of these")),
+            _ => return Err(invalid("unknown scheme")),
         };
-        let place = place.trim_end_matches('/');
-        let (host, port) = match place.rsplit_once(':') {
+        let host = host.trim_end_matches('/');
+        let (host, port) = match host.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
-                (host, port.parse().map_err(|_| unfit("its port is none"))?)
+                (host, port.parse().map_err(|_| invalid("invalid port"))?)
             }
-            Some(_) | None => (place, usual),
+            Some(_) | None => (host, default),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         if host.is_empty() || host.contains(['@', '/']) {
-            return Err(unfit("it names no host"));
+            return Err(invalid("invalid host"));
         }
-        let security = Security::of(scheme, &host)?;
+        let security = Security::new(scheme, &host)?;
         if user.is_some() && matches!(security, Security::None) {
-            return Err(unfit("a password is only sent over TLS"));
+            return Err(invalid("a password is only sent over TLS"));
         }
         Ok(Server { host, port, security, user: user.map(Credentials::from) })
     }
 
     /// Sends a mail.
     pub(super) async fn send(&self, mail: &Message) -> Result<(), Unsent> {
-        let sent = timeout(TIME, self.exchange(mail)).await;
-        let mut talk = sent.map_err(|_| self.unusable("it did not answer in time"))??;
-        // The mail is taken, whatever comes of saying goodbye.
-        let _ = timeout(QUIT_TIME, talk.quit()).await;
+        let sent = timeout(SEND_TIME, self.exchange(mail)).await;
+        let mut connection = sent.map_err(|_| self.unusable("timed out"))??;
+        // The mail is accepted, whatever the result of QUIT.
+        let _ = timeout(QUIT_TIME, connection.quit()).await;
         Ok(())
     }
 
     async fn exchange(&self, mail: &Message) -> Result<AsyncSmtpConnection, Unsent> {
-        let mut talk = self.greeted().await?;
-        match talk.send(mail.envelope(), &mail.formatted()).await {
-            Ok(_) => Ok(talk),
+        let mut connection = self.connect().await?;
+        match connection.send(mail.envelope(), &mail.formatted()).await {
+            Ok(_) => Ok(connection),
             Err(error) if error.is_permanent() => {
-                Err(Unsent::Refused(format!("The mail server refused it: {}.", said(&error))))
+                Err(Unsent::Refused(format!("The mail server refused it: {}.", reason(&error))))
             }
             Err(error) if error.is_transient() => {
-                Err(Unsent::Failed(format!("The mail server did not take it: {}.", said(&error))))
+                Err(Unsent::Failed(format!("The mail server deferred it: {}.", reason(&error))))
             }
             Err(error) => Err(self.unusable(error)),
         }
     }
 
-    /// A connection on which mail can be sent. What a server refuses before that is not the mail's
-    /// fault.
-    async fn greeted(&self) -> Result<AsyncSmtpConnection, Unsent> {
-        let failed = |error: Error| self.unusable(said(&error));
+    /// Opens a connection that is ready to send mail. Errors before that are not permanent: the mail is
+    /// not the cause.
+    async fn connect(&self) -> Result<AsyncSmtpConnection, Unsent> {
+        let failed = |error: Error| self.unusable(reason(&error));
         let hello = ClientId::Domain("keyloom".to_owned());
-        let mut talk = match &self.security {
+        let mut connection = match &self.security {
             Security::Tls(tls) => {
-                let (place, tls) = ((self.host.as_str(), self.port), Some(tls.clone()));
-                AsyncSmtpConnection::connect_tokio1(place, None, &hello, tls, None)
+                let (address, tls) = ((self.host.as_str(), self.port), Some(tls.clone()));
+                AsyncSmtpConnection::connect_tokio1(address, None, &hello, tls, None)
                     .await
                     .map_err(failed)?
             }
             Security::None => self.plain(&hello).await?,
             Security::StartTls(tls) => {
-                let mut talk = self.plain(&hello).await?;
-                talk.starttls(tls.clone(), &hello).await.map_err(failed)?;
-                talk
+                let mut connection = self.plain(&hello).await?;
+                connection.starttls(tls.clone(), &hello).await.map_err(failed)?;
+                connection
             }
         };
         if let Some(user) = &self.user {
-            talk.auth(&[Mechanism::Plain], user).await.map_err(failed)?;
+            connection.auth(&[Mechanism::Plain], user).await.map_err(failed)?;
         }
-        Ok(talk)
+        Ok(connection)
     }
 
     async fn plain(&self, hello: &ClientId) -> Result<AsyncSmtpConnection, Unsent> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
         let stream = stream.map_err(|error| self.unusable(error))?;
         let stream: Box<dyn client::AsyncTokioStream> = Box::new(SlowStream::new(stream));
-        let talk = AsyncSmtpConnection::connect_with_transport(stream, hello).await;
-        talk.map_err(|error| self.unusable(said(&error)))
+        let connection = AsyncSmtpConnection::connect_with_transport(stream, hello).await;
+        connection.map_err(|error| self.unusable(reason(&error)))
     }
 
     fn unusable(&self, why: impl Display) -> Unsent {
-        Unsent::Failed(format!("The mail server {} cannot be used: {why}.", self.host))
+        Unsent::Failed(format!("Cannot send through the mail server {}: {why}.", self.host))
     }
 }
 
 impl Security {
-    fn of(scheme: &str, host: &str) -> Result<Security, String> {
+    fn new(scheme: &str, host: &str) -> Result<Security, String> {
         let tls = || {
             let tls = TlsParameters::new_rustls(host.to_owned());
-            tls.map_err(|error| format!("TLS cannot be used: {error}."))
+            tls.map_err(|error| format!("Cannot set up TLS: {error}."))
         };
         Ok(match scheme {
             "smtps" => Security::Tls(tls()?),
@@ -154,8 +153,8 @@ impl Security {
     }
 }
 
-/// What the server said, such as `552 Message too large`, or what went wrong.
-fn said(error: &Error) -> String {
+/// The response of the server, such as `552 Message too large`, or another cause.
+fn reason(error: &Error) -> String {
     match (error.status(), error.source()) {
         (Some(code), Some(text)) => format!("{code} {text}"),
         _ => error.to_string(),
@@ -164,7 +163,7 @@ fn said(error: &Error) -> String {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the password.
+        // Omits the password.
         f.debug_struct("Server").field("host", &self.host).field("port", &self.port).finish()
     }
 }
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_say_how_a_server_is_spoken_to() {
+    fn addresses_determine_host_port_and_tls() {
         for (address, expected) in [
             ("smtps://a.example", ("a.example", 465, "tls")),
             ("smtp+starttls://a.example", ("a.example", 587, "starttls")),
