@@ -1,5 +1,5 @@
-//! The suite that every store must pass: what the traits promise, what DynamoDB documents, and
-//! where its emulators have stumbled. One file for each concept.
+//! The conformance suite that every store must pass: what the traits promise, what DynamoDB
+//! documents, and common mistakes of its emulators. One file per concept.
 
 mod batches;
 mod concurrency;

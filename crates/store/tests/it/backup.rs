@@ -13,7 +13,7 @@ use keyloom_store::{
     Store, TableSpec, TransactAction, TransactWrite,
 };
 use keyloom_testkit::history::Player;
-use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
+use keyloom_testkit::{ManualClock, MemorySubject, SimDisk, Subject};
 use keyloom_value::{Item, Value};
 use pollster::FutureExt;
 
@@ -38,7 +38,7 @@ fn a_backup_in_the_middle_of_a_history_is_that_moment_and_leaves_the_store_alone
         let middle = ops.len() * (number as usize + 1) / histories as usize;
         let disk = SimDisk::new(number.into());
         let source = Life::open(&disk, DIRECTORY, ManualClock::START);
-        let reference = ReferenceSubject::new();
+        let reference = MemorySubject::new();
         let (mut right, mut left) = (Player::new(&reference), Player::new(&source));
         for op in &ops[..middle] {
             step(&mut left, &source.clock, op);

@@ -8,9 +8,7 @@ use keyloom_store::{
     Answer, ChangePage, Delete, Error, Get, Membership, Page, Query, Read, ReadChanges, Returns,
     Scan, Store, TableName, TransactWrite,
 };
-use keyloom_testkit::{
-    Front, InFront, ManualClock, ReferenceSubject, Subject, conformance, history,
-};
+use keyloom_testkit::{Front, InFront, ManualClock, MemorySubject, Subject, conformance, history};
 use keyloom_value::Item;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -77,7 +75,7 @@ fn histories_find_every_defect() {
         let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let result =
             TestRunner::new_with_rng(config, random).run(&history::history(STEPS), |ops| {
-                history::compare(&ReferenceSubject::new(), &Broken::new(defect), &ops);
+                history::compare(&MemorySubject::new(), &Broken::new(defect), &ops);
                 Ok(())
             });
         assert!(result.is_err(), "histories missed {defect:?}");
@@ -86,13 +84,13 @@ fn histories_find_every_defect() {
 
 /// A reference with a defect, as a subject.
 struct Broken {
-    inner: ReferenceSubject,
+    inner: MemorySubject,
     defect: Defect,
 }
 
 impl Broken {
     fn new(defect: Defect) -> Broken {
-        Broken { inner: ReferenceSubject::new(), defect }
+        Broken { inner: MemorySubject::new(), defect }
     }
 }
 

@@ -10,7 +10,7 @@ use keyloom_store::{
     Compaction, Engine, Error, FeedStart, Options, Put, Read, ReadChanges, Scan, Store, TableName,
 };
 use keyloom_testkit::history::{self, Op, Player};
-use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
+use keyloom_testkit::{ManualClock, MemorySubject, SimDisk, Subject};
 use keyloom_value::{Item, Value};
 use pollster::FutureExt;
 use proptest::strategy::{Strategy, ValueTree};
@@ -151,7 +151,7 @@ fn histories(count: u32, check: impl Fn(&[Op])) {
 #[test]
 fn histories_with_compactions_answer_like_the_reference() {
     histories(40, |ops| {
-        let reference = ReferenceSubject::new();
+        let reference = MemorySubject::new();
         let subject = EngineSubject::open(&SimDisk::new(0), ManualClock::new());
         let (mut left, mut right) = (Player::new(&reference), Player::new(&subject));
         for (place, op) in ops.iter().enumerate() {

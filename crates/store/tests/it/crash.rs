@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyloom_store::{Background, Clock, Engine, Options, Store};
 use keyloom_testkit::history::{self, Op, Outcome, Player};
-use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
+use keyloom_testkit::{ManualClock, MemorySubject, SimDisk, Subject};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -77,8 +77,8 @@ fn play(subject: &Mortal, disk: &SimDisk, ops: &[Op]) -> Option<usize> {
 }
 
 /// What the reference holds after these steps.
-fn expected(ops: &[Op]) -> (ReferenceSubject, Vec<(Op, Outcome)>) {
-    let reference = ReferenceSubject::new();
+fn expected(ops: &[Op]) -> (MemorySubject, Vec<(Op, Outcome)>) {
+    let reference = MemorySubject::new();
     let mut player = Player::new(&reference);
     ops.iter().for_each(|op| drop(player.step(op)));
     let contents = player.contents();

@@ -134,7 +134,7 @@ fn a_used_up_quota_is_like_a_full_disk() {
             let Error::WritesRefused(failure) = &error else { panic!("{error}") };
             assert!(failure.may_pass() && failure.cause.raw_os_error() == Some(errno), "{error}");
             let text = error.to_string();
-            assert!(text.contains(said) && text.contains("until this has passed"), "{text}");
+            assert!(text.contains(said) && text.contains("until the cause has passed"), "{text}");
             // As long as it lasts, nothing is resumed, and the store can be opened and read.
             assert!(engine.settle().is_err() && engine.status().unwrap().failure.is_some());
             let survived = disk.after_crash(1);

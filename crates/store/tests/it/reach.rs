@@ -66,7 +66,7 @@ fn facts(op: &Op, outcome: &Outcome) -> Vec<&'static str> {
             vec!["transaction with a token used before"]
         }
         (Op::TransactWrite(_), Outcome::Done) => vec!["transaction accepted"],
-        (Op::BatchWrite(_), Outcome::Leftover(_)) => vec!["batch written"],
+        (Op::BatchWrite(_), Outcome::Unprocessed(_)) => vec!["batch written"],
         (Op::Alter(_, keyloom_store::Alteration::AddIndex(_)), Outcome::Spec { .. }) => {
             vec!["index added"]
         }

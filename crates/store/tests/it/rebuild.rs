@@ -173,7 +173,7 @@ fn only_a_backup_that_the_log_continues_is_used() {
     copy(&fork, "/of-fork").unwrap();
     drop(fork);
     refused(&disk, Some(COPY), "written to since it was made");
-    refused(&disk, Some("/of-fork"), "is not that of the log");
+    refused(&disk, Some("/of-fork"), "differs from the one in the log");
     // One that is too old.
     let disk = whole.after_crash(0);
     let segments = crate::rig::segments(&disk);

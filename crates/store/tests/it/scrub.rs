@@ -240,7 +240,9 @@ fn rows_that_differ_from_the_log_are_found() {
     assert_eq!(scrub(&disk, &Scrub::Files).damages, [], "every checksum fits");
     let found = scrub(&disk, &rows(Some(COPY)));
     let told: Vec<String> = found.damages.iter().map(ToString::to_string).collect();
-    for expected in ["is not in the log", "is missing", "has other members", "has another value"] {
+    for expected in
+        ["is not in the log", "is missing", "has different members", "has a different value"]
+    {
         assert!(told.iter().any(|told| told.contains(expected)), "{expected}: {told:#?}");
     }
 }
@@ -325,7 +327,7 @@ fn a_scrub_of_rows_keeps_the_log_that_it_needs() {
 fn a_scrub_of_rows_gives_way_to_a_log_that_grows_too_large() {
     let (found, status) = scrub_while_written(5000);
     let error = found.unwrap_err().to_string();
-    assert!(error.contains("trimmed meanwhile") && error.contains("backup"), "{error}");
+    assert!(error.contains("trimmed during the comparison") && error.contains("backup"), "{error}");
     assert!(status.failure.is_none() && status.oldest > 1, "{status:?}");
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_store::{Background, Engine, Options, Store};
-use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
+use keyloom_testkit::{ManualClock, MemorySubject, SimDisk, Subject};
 
 use crate::rig::DIRECTORY;
 
@@ -15,7 +15,7 @@ pub(crate) const STORES: &[(&str, Make)] = &[("reference", reference), ("engine"
 
 /// The store that the others are compared with.
 pub(crate) fn reference() -> Box<dyn Subject> {
-    Box::new(ReferenceSubject::new())
+    Box::new(MemorySubject::new())
 }
 
 /// The engine, on a disk in memory.

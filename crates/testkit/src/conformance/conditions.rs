@@ -14,8 +14,8 @@ pub(super) const CASES: &[Case] = claims![
     conditions_see_no_item_where_there_is_none,
     a_put_if_missing_happens_once,
     a_failed_condition_changes_nothing,
-    a_failed_condition_carries_the_item_if_asked,
-    a_condition_that_cannot_hold_of_nothing_stops_a_delete,
+    a_failed_condition_returns_the_item_if_requested,
+    a_condition_that_is_false_for_a_missing_item_fails_its_delete,
 ];
 
 /// Asserts for each condition whether it holds of the item, by writing something else under it.
@@ -172,7 +172,7 @@ fn a_failed_condition_changes_nothing(subject: &dyn Subject) {
     assert_eq!(client.feed(&table, 10).len(), 1);
 }
 
-fn a_failed_condition_carries_the_item_if_asked(subject: &dyn Subject) {
+fn a_failed_condition_returns_the_item_if_requested(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     client.fill(&table, [item! { id: "a", n: 1 }]);
@@ -191,7 +191,7 @@ fn a_failed_condition_carries_the_item_if_asked(subject: &dyn Subject) {
     }
 }
 
-fn a_condition_that_cannot_hold_of_nothing_stops_a_delete(subject: &dyn Subject) {
+fn a_condition_that_is_false_for_a_missing_item_fails_its_delete(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let delete = Delete::new(&table, item! { id: "a" }).when(Condition::exists(path("id")));

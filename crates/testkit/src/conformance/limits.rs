@@ -12,16 +12,16 @@ use crate::sample::{bytes, global, id_table, item, list, path, table_of, text_of
 use crate::{Client, Subject};
 
 pub(super) const CASES: &[Case] = claims![
-    an_item_has_400_kb_at_most,
+    an_item_has_at_most_400_kb,
     an_update_cannot_grow_an_item_beyond_the_limit,
-    a_key_attribute_has_a_greatest_length,
-    an_index_key_attribute_has_a_greatest_length,
+    a_key_attribute_has_a_maximum_length,
+    an_index_key_attribute_has_a_maximum_length,
     values_nest_31_lists_deep,
-    a_condition_has_300_operators_at_most,
+    a_condition_has_at_most_300_operators,
     an_item_can_have_many_attributes,
 ];
 
-fn an_item_has_400_kb_at_most(subject: &dyn Subject) {
+fn an_item_has_at_most_400_kb(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let limit = 400 * 1024;
@@ -46,7 +46,7 @@ fn an_update_cannot_grow_an_item_beyond_the_limit(subject: &dyn Subject) {
     assert_eq!(client.read(&table, item! { id: "a" }), Some(before));
 }
 
-fn a_key_attribute_has_a_greatest_length(subject: &dyn Subject) {
+fn a_key_attribute_has_a_maximum_length(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("texts"));
     // Two bytes a character: lengths are of bytes.
@@ -74,7 +74,7 @@ fn a_key_attribute_has_a_greatest_length(subject: &dyn Subject) {
     refused(client.query(query), too_long("sk", 1025, 1024));
 }
 
-fn an_index_key_attribute_has_a_greatest_length(subject: &dyn Subject) {
+fn an_index_key_attribute_has_a_maximum_length(subject: &dyn Subject) {
     let client = Client::of(subject);
     let key = KeySchema::partition("owner", KeyType::S).and_sort("rank", KeyType::S);
     let spec = TableSpec { indexes: vec![global("by-owner", key)], ..id_table("things") };
@@ -103,7 +103,7 @@ fn values_nest_31_lists_deep(subject: &dyn Subject) {
     refused(client.put(abyss), Invalid::TooDeep { limit: 31 });
 }
 
-fn a_condition_has_300_operators_at_most(subject: &dyn Subject) {
+fn a_condition_has_at_most_300_operators(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let test = || Condition::missing(path("n"));

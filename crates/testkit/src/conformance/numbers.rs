@@ -15,10 +15,10 @@ use crate::sample::{index_name, name};
 use crate::{Client, Random, Subject};
 
 pub(super) const CASES: &[Case] = claims![
-    numbers_are_sums_and_go_when_they_are_nothing,
+    numbers_are_sums_and_disappear_at_zero,
     a_transaction_that_is_refused_adds_nothing,
-    nothing_is_added_to_what_holds_something_else,
-    ranked_items_stand_by_their_numbers,
+    adding_to_an_item_with_other_attributes_is_refused,
+    ranked_items_are_ordered_by_their_numbers,
 ];
 
 /// Items that hold numbers, and an index that ranks them.
@@ -65,7 +65,7 @@ fn number(client: &Client, table: &TableName, key: Item) -> Option<i64> {
     Some(item.get("n").and_then(Value::as_n).and_then(Number::to_i64).expect("a number"))
 }
 
-fn numbers_are_sums_and_go_when_they_are_nothing(subject: &dyn Subject) {
+fn numbers_are_sums_and_disappear_at_zero(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(table) = tallies(&client) else { return };
     accepted(client.transact_write(adding(vec![add(&table, "a", 2), add(&table, "b", -1)])));
@@ -98,7 +98,7 @@ fn a_transaction_that_is_refused_adds_nothing(subject: &dyn Subject) {
     assert_eq!(number(&client, &table, key("a")), Some(1), "a token counts once");
 }
 
-fn nothing_is_added_to_what_holds_something_else(subject: &dyn Subject) {
+fn adding_to_an_item_with_other_attributes_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(table) = tallies(&client) else { return };
     let mut item = key("a");
@@ -113,7 +113,7 @@ fn nothing_is_added_to_what_holds_something_else(subject: &dyn Subject) {
 }
 
 /// What ranks say is what sorting says, and every step says how many scores begin so.
-fn ranked_items_stand_by_their_numbers(subject: &dyn Subject) {
+fn ranked_items_are_ordered_by_their_numbers(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(table) = tallies(&client) else { return };
     let mut random = Random::new(11);

@@ -14,7 +14,7 @@ pub(super) const CASES: &[Case] = claims![
     bytes_sort_as_bytes,
     a_query_reads_one_partition,
     a_query_of_a_table_without_sort_key_reads_one_item,
-    nothing_there_is_an_empty_page,
+    no_matches_are_an_empty_page,
     a_filter_drops_what_was_read,
     a_filter_does_not_move_page_boundaries,
     a_selection_returns_parts_or_counts,
@@ -168,7 +168,7 @@ fn a_query_of_a_table_without_sort_key_reads_one_item(subject: &dyn Subject) {
     assert_eq!(page.last_key, None);
 }
 
-fn nothing_there_is_an_empty_page(subject: &dyn Subject) {
+fn no_matches_are_an_empty_page(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("things"));
     client.fill(&table, [item! { pk: "a", sk: "1" }]);

@@ -12,9 +12,9 @@ pub(super) const CASES: &[Case] = claims![
     pages_of_every_size_add_up_in_both_directions,
     pages_of_every_part_of_a_partition_add_up,
     a_page_that_reached_its_limit_has_a_last_key,
-    a_page_looks_at_one_megabyte,
+    a_page_reads_at_most_one_megabyte,
     an_item_over_the_rest_of_a_page_is_on_the_next,
-    paging_goes_on_from_a_deleted_item,
+    paging_continues_from_a_deleted_item,
     paging_sees_what_is_written_ahead_of_it_and_not_behind,
 ];
 
@@ -105,7 +105,7 @@ fn fill_sizes(client: &Client, sizes: &[usize]) -> TableName {
 
 const KB: usize = 1024;
 
-fn a_page_looks_at_one_megabyte(subject: &dyn Subject) {
+fn a_page_reads_at_most_one_megabyte(subject: &dyn Subject) {
     let client = Client::of(subject);
     // Exactly 1 MB fits.
     let table = fill_sizes(&client, &[256 * KB, 256 * KB, 256 * KB, 256 * KB, 100, 100]);
@@ -136,7 +136,7 @@ fn an_item_over_the_rest_of_a_page_is_on_the_next(subject: &dyn Subject) {
     assert_eq!(counts, [(0, 2), (0, 2), (0, 1)]);
 }
 
-fn paging_goes_on_from_a_deleted_item(subject: &dyn Subject) {
+fn paging_continues_from_a_deleted_item(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = filled(&client, 0..6);
     for (direction, expected) in [(Direction::Forward, [3, 4, 5]), (Direction::Backward, [2, 1, 0])]

@@ -11,7 +11,7 @@ use crate::{Client, Subject};
 pub(super) const CASES: &[Case] = claims![
     puts_and_deletes_return_the_old_image,
     puts_and_deletes_return_no_other_image,
-    an_update_returns_the_image_asked_for,
+    an_update_returns_the_requested_image,
     an_update_of_nothing_has_no_old_image,
     what_an_update_touched_is_its_paths,
     a_touched_element_is_the_one_at_its_path_then,
@@ -61,7 +61,7 @@ fn update_returning(client: &Client, before: Option<Item>, update: &Update) -> [
     images
 }
 
-fn an_update_returns_the_image_asked_for(subject: &dyn Subject) {
+fn an_update_returns_the_requested_image(subject: &dyn Subject) {
     let before = item! { id: "a", kept: 1, changed: 1, removed: 1 };
     let update = Update::new()
         .set(path("changed"), Value::from(2))

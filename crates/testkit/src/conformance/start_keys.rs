@@ -55,7 +55,7 @@ fn a_start_key_of_another_partition_is_refused(subject: &dyn Subject) {
     let table = numbered(&client);
     client.fill(&table, [item! { pk: "b", sk: 0 }]);
     let start = Some(item! { pk: "b", sk: 0 });
-    let why = "it is of another partition than the query";
+    let why = "it belongs to another partition than the query";
     refused(client.query(Query { start, ..in_a(&table, None) }), Invalid::StartKey { why });
 }
 
@@ -86,7 +86,7 @@ fn a_start_key_outside_the_range_is_refused(subject: &dyn Subject) {
 
 const LACKS: &str = "it lacks an attribute of the key";
 const EXTRA: &str = "it has an attribute that is not part of the key";
-const ODD: &str = "an attribute of the key has a value that keys do not have";
+const ODD: &str = "an attribute of the key has an invalid value";
 
 fn a_start_key_of_another_shape_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
@@ -151,7 +151,7 @@ fn a_start_key_of_an_index_must_be_in_its_range(subject: &dyn Subject) {
         let query = Query { start: Some(start), ..by_owner(&table) };
         refused(client.query(query), Invalid::StartKey { why });
     };
-    let partition = "it is of another partition than the query";
+    let partition = "it belongs to another partition than the query";
     check(item! { pk: "a", sk: "1", owner: "p", rank: 5 }, partition);
     let range = "it is outside the range of the query";
     check(item! { pk: "a", sk: "1", owner: "o", rank: 9 }, range);

@@ -13,7 +13,7 @@ use crate::{Client, Subject};
 pub(super) const CASES: &[Case] = claims![
     a_transaction_sent_again_does_nothing,
     a_token_is_for_one_transaction,
-    a_token_is_forgotten_after_ten_minutes,
+    a_token_expires_after_ten_minutes,
     sending_again_does_not_prolong_a_token,
     a_failed_transaction_leaves_its_token_free,
     an_invalid_transaction_is_refused_whatever_its_token,
@@ -76,7 +76,7 @@ fn a_token_is_for_one_transaction(subject: &dyn Subject) {
     assert_eq!(count(&client, &table), Some(Value::from(1)));
 }
 
-fn a_token_is_forgotten_after_ten_minutes(subject: &dyn Subject) {
+fn a_token_expires_after_ten_minutes(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     accepted(client.transact_write(add(&table, "a", "token")));

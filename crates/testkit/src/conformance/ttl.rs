@@ -18,7 +18,7 @@ pub(super) const CASES: &[Case] = claims![
     an_expired_item_leaves_every_index,
     a_later_second_keeps_the_item,
     time_to_live_can_be_turned_on_and_off,
-    what_has_expired_can_be_written_again,
+    an_expired_item_can_be_written_again,
     tables_without_time_to_live_keep_everything,
 ];
 
@@ -169,7 +169,7 @@ fn time_to_live_can_be_turned_on_and_off(subject: &dyn Subject) {
     assert_eq!(ids(&client, &table), ["c"]);
 }
 
-fn what_has_expired_can_be_written_again(subject: &dyn Subject) {
+fn an_expired_item_can_be_written_again(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(expiring("things"));
     client.fill(&table, [item! { id: "a", expires: NOW }]);

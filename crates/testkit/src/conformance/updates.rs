@@ -11,7 +11,7 @@ use crate::{Client, Subject};
 pub(super) const CASES: &[Case] = claims![
     set_writes_what_it_should,
     remove_add_and_delete_change_what_they_should,
-    an_update_creates_what_is_not_there,
+    an_update_creates_a_missing_item,
     an_update_that_cannot_be_applied_changes_nothing,
     an_update_that_fits_no_item_is_refused,
     an_update_cannot_write_the_key,
@@ -117,7 +117,7 @@ fn remove_add_and_delete_change_what_they_should(subject: &dyn Subject) {
     );
 }
 
-fn an_update_creates_what_is_not_there(subject: &dyn Subject) {
+fn an_update_creates_a_missing_item(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let check = |id: &str, update: Update, expected: Item| {

@@ -15,10 +15,10 @@ use crate::{Client, Subject};
 
 pub(super) const CASES: &[Case] = claims![
     a_key_has_exactly_the_key_attributes,
-    an_item_has_a_whole_key,
+    an_item_has_a_complete_key,
     an_item_has_no_empty_set_at_any_depth,
     an_attribute_has_a_name,
-    an_invalid_request_is_refused_before_its_condition_is_looked_at,
+    an_invalid_request_is_refused_before_its_condition_is_evaluated,
     what_an_item_is_made_of_is_checked_before_its_key,
     a_name_of_a_table_has_3_to_255_plain_characters,
 ];
@@ -71,7 +71,7 @@ fn put(client: &Client, table: &TableName, item: Item) -> Result<Option<Item>, E
     client.put(Put::new(table, item))
 }
 
-fn an_item_has_a_whole_key(subject: &dyn Subject) {
+fn an_item_has_a_complete_key(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("things"));
     let is_extra = |invalid: &Invalid| matches!(invalid, Invalid::KeyExtra { .. });
@@ -105,7 +105,7 @@ fn an_attribute_has_a_name(subject: &dyn Subject) {
     }
 }
 
-fn an_invalid_request_is_refused_before_its_condition_is_looked_at(subject: &dyn Subject) {
+fn an_invalid_request_is_refused_before_its_condition_is_evaluated(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("things"));
     let never = || Condition::exists(path("nothing"));

@@ -1,7 +1,7 @@
-//! Bytes on disk. Nothing outside this module knows what they look like; everything in it turns
-//! values into bytes and bytes back into values or a [`Malformed`], and never panics on bytes.
+//! Bytes on disk. No other module knows their layout; everything here encodes values as bytes and
+//! decodes bytes to values or to [`Malformed`], and never panics on bytes.
 //!
-//! See `docs/format.md` for the drawings.
+//! `docs/format.md` shows the layouts.
 
 mod bytes;
 mod column;
@@ -28,7 +28,7 @@ pub(crate) use identity::{History, Identity, Increment, Unfinished};
 pub(crate) use item::{NameCache, decode_item, encode_item, encode_size, is_size_alone, item_size};
 pub(crate) use row_key::{RowKind, SpaceId, SystemKey};
 pub(crate) use set::{Chunk, ChunkNo, Delta, SMALL_MAX, SetId, SetRecord, SetRows};
-pub(crate) use system_row::{Applied, LiveBytes, NextNumber, Stats, TokenRecord};
+pub(crate) use system_row::{Applied, LiveBytes, NextId, Stats, TokenRecord};
 pub(crate) use table::{BuildState, Derived, DerivedKind, TableId, TableRecord};
 pub(crate) use tree_block::{
     BEING_WRITTEN, BLOCK, GROUP, NEVER_WRITTEN, Seal, block_checksum, block_position,
