@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_read_is_made_again_and_only_what_is_whole_is_returned() {
+    fn an_interrupted_read_is_restarted_and_only_a_complete_result_is_returned() {
         let attempts = Cell::new(0);
         let read = |interrupt: &Interrupt| {
             attempts.set(attempts.get() + 1);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_leaves_a_slice_that_must_not_keep_its_thread() {
+    fn a_long_operation_leaves_an_interrupting_slice() {
         let slices = [Slice::interrupting(|| false), Slice::new(|| false)];
         let (seen, wakes) = polls(&slices, leave_interrupting());
         assert_eq!((&seen[..], wakes), (&[SlicePoll::Yielded, SlicePoll::Ready(())][..], 1));

@@ -1,5 +1,5 @@
-//! Many readers walk page by page, both ways, while writers insert and delete around them: what is
-//! there throughout is seen exactly once in a walk, and nothing is seen twice.
+//! Many readers page in both directions while writers insert and delete around them: what exists
+//! throughout is returned exactly once, and nothing is returned twice.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use pollster::FutureExt;
 
 use crate::rig::{DIRECTORY, repeatable, table};
 
-/// Even places are there throughout, odd ones come and go.
+/// Even positions exist throughout, odd ones come and go.
 const PLACES: i64 = 600;
 const READERS: u64 = 6;
 const WALKS: u64 = 12;
@@ -57,7 +57,7 @@ fn book(place: i64) -> Item {
     book
 }
 
-/// Inserts and deletes odd places until the readers are done, and rewrites even ones as they are.
+/// Inserts and deletes odd positions until the readers are done, and rewrites even ones unchanged.
 fn disturb(engine: &Engine, readers: &AtomicUsize, seed: u64) {
     let mut random = Random::new(seed);
     while readers.load(Ordering::Acquire) > 0 {
@@ -72,7 +72,7 @@ fn disturb(engine: &Engine, readers: &AtomicUsize, seed: u64) {
     }
 }
 
-/// Places in the order of a walk, page by page.
+/// Returns the positions of all pages, in order.
 fn walk(mut page: impl FnMut(Option<Item>) -> keyloom_store::Page) -> Vec<i64> {
     let (mut places, mut start) = (Vec::new(), None);
     loop {
@@ -101,7 +101,8 @@ fn scan(engine: &Engine, index: Option<&str>, limit: u32) -> Vec<i64> {
     walk(|start| engine.scan(Scan { start, ..scan.clone() }).block_on().unwrap())
 }
 
-/// Asserts that a walk went in order, saw nothing twice, and missed nothing that was always there.
+/// Asserts that the pages were in order, had nothing twice, and missed nothing that existed
+/// throughout.
 fn check_walk(mut places: Vec<i64>, index: Option<&str>, direction: Direction, what: &str) {
     if direction == Direction::Backward {
         places.reverse();
@@ -129,7 +130,7 @@ fn read_along(engine: &Engine, seed: u64) {
     }
 }
 
-/// Counts a reader as done, also if it panics: the writers wait for it.
+/// Counts a reader as done, even if it panics: the writers wait for it.
 struct Done<'a>(&'a AtomicUsize);
 
 impl Drop for Done<'_> {
@@ -139,7 +140,7 @@ impl Drop for Done<'_> {
 }
 
 #[test]
-fn what_is_there_throughout_is_seen_once_in_every_walk_beside_writers() {
+fn what_exists_throughout_is_returned_once_with_concurrent_writers() {
     let disk = SimDisk::new(3);
     let options = Options { background: Background::Threads, ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -160,7 +161,7 @@ fn what_is_there_throughout_is_seen_once_in_every_walk_beside_writers() {
 }
 
 #[test]
-fn a_snapshot_held_during_many_writes_still_reads_its_moment() {
+fn a_snapshot_held_during_many_writes_does_not_change() {
     let disk = SimDisk::new(4);
     let engine = Engine::open(DIRECTORY, repeatable(&disk)).unwrap();
     make_shelf(&engine);
@@ -183,7 +184,7 @@ fn a_snapshot_held_during_many_writes_still_reads_its_moment() {
         engine.settle().unwrap();
         held.iter().for_each(|(snapshot, found)| assert_eq!(count(&**snapshot), *found));
     }
-    // A moment outlives its table.
+    // A snapshot outlives its table.
     engine.drop_table(shelf()).block_on().unwrap();
     engine.settle().unwrap();
     held.iter().for_each(|(snapshot, found)| assert_eq!(count(&**snapshot), *found));

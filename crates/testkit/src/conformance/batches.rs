@@ -1,4 +1,4 @@
-//! Batches: many items of many tables, unordered, not together.
+//! Batches: many items of many tables, unordered, not atomic.
 
 use keyloom_store::{
     BatchAction, BatchGet, BatchWrite, Error, Get, Invalid, KeyType, Scan, TableName,

@@ -1,4 +1,4 @@
-//! Many callers at once: every write is whole, and none is lost.
+//! Concurrent callers: every write is atomic, and none is lost.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +42,7 @@ fn together(work: impl Fn(usize) + Sync) {
     });
 }
 
-/// Runs the writes on a thread, and the check again and again until they are done.
+/// Runs the writes on a thread, and repeats the check until they are done.
 fn while_writing(writes: impl FnOnce() + Send, mut check: impl FnMut()) {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Conditions: which hold of what, and what a failed one leaves behind.
+//! Conditions: when they are true, and what a failed one leaves unchanged.
 
 use keyloom_store::{Delete, Error, OnFailure, Put, UpdateItem};
 use keyloom_value::{Comparison, Condition, Item, Operand, Update, Value, ValueType};
@@ -18,7 +18,7 @@ pub(super) const CASES: &[Case] = claims![
     a_condition_that_is_false_for_a_missing_item_fails_its_delete,
 ];
 
-/// Asserts for each condition whether it holds of the item, by writing something else under it.
+/// Asserts for each condition whether it is true for the item, by a conditional write.
 fn check(client: &Client, item: Option<Item>, conditions: Vec<(bool, Condition)>) {
     let table = client.make(id_table("checked"));
     client.fill(&table, item.clone());
@@ -26,9 +26,9 @@ fn check(client: &Client, item: Option<Item>, conditions: Vec<(bool, Condition)>
         let update = UpdateItem::new(&table, item! { id: "a" }, Update::new());
         let result = client.update(update.when(condition.clone()));
         if expected {
-            assert!(result.is_ok(), "{condition} should hold");
+            assert!(result.is_ok(), "{condition} should be true");
         } else {
-            assert!(result.is_err(), "{condition} should not hold");
+            assert!(result.is_err(), "{condition} should be false");
             refused(result, Error::ConditionFailed { item: None });
         }
         if item.is_none() {

@@ -1,4 +1,4 @@
-//! The change feed: each change once, in order, from any place on.
+//! The change feed: each change once, in order, from any position on.
 
 use keyloom_store::{
     Alteration, BatchAction, BatchWrite, Cause, Change, Delete, Error, Feed, FeedStart, Invalid,
@@ -172,7 +172,7 @@ fn now_is_after_everything_so_far(subject: &dyn Subject) {
     let (changes, next) = read(&client, &table, FeedStart::After(now));
     assert_eq!(images(&changes), [(item! { id: "later" }, None, Some(item! { id: "later" }))]);
     assert!(read(&client, &table, FeedStart::After(next)).0.is_empty());
-    // The end of a feed that has been read to its end is a place to go on from.
+    // The end of a feed that was read to its end is a position to continue from.
     let (all, end) = read(&client, &table, FeedStart::Oldest);
     assert_eq!((all.len(), end), (13, next));
 }

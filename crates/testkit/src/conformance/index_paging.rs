@@ -1,5 +1,5 @@
-//! Paging through an index where many items share one index key: where every emulator has
-//! stumbled. A last key carries both keys, and the table's key breaks the tie.
+//! Paging through an index where many items share one index key, a common source of bugs in
+//! emulators. A last key has both keys, and the table's key breaks the tie.
 
 use keyloom_store::{
     Direction, IndexProjection, IndexSpec, KeySchema, KeyType, Page, Query, Scan, TableName,
@@ -162,7 +162,7 @@ fn index_paging_continues_from_an_item_that_moved(subject: &dyn Subject) {
     let table = filled(&client);
     let query = Query { limit: Some(5), ..queries(&table).remove(1) };
     let first = accepted(client.query(query.clone()));
-    // The last item of the page goes to the end of the list: seen before, and seen again there.
+    // The last item of the page moves to the end of the list: it is returned again there.
     let update = Update::new().set(path("rank"), Value::from(9));
     accepted(client.update(UpdateItem::new(&table, item! { pk: "a", sk: "04" }, update)));
     let query = Query { start: first.last_key, limit: None, ..query };

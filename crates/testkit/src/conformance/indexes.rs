@@ -1,4 +1,4 @@
-//! What an index holds, at every moment: which items, and which of their attributes.
+//! The contents of an index at all times: which items, and which of their attributes.
 
 use keyloom_store::{
     Alteration, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema, KeyType, Put, Query,
@@ -147,7 +147,7 @@ fn an_index_returns_what_it_projects(subject: &dyn Subject) {
             assert_eq!(parts, [item! { sk: "1", rank: 1 }]);
         }
     }
-    // A change of an attribute that the index does not keep is no change of the index.
+    // Changing an attribute that the index does not project does not change the index.
     let update = Update::new().set(path("lost"), Value::from("other"));
     accepted(client.update(UpdateItem::new(&table, item! { pk: "a", sk: "1" }, update)));
     assert_eq!(rows(&client, &table, "global-some"), [some]);
@@ -219,7 +219,7 @@ fn a_filter_sees_what_the_index_projects(subject: &dyn Subject) {
     assert_eq!(count("global-some", exists("lost")), 0);
     assert_eq!(count("local-some", exists("kept")), 1);
     assert_eq!(count("local-some", exists("lost")), 0);
-    // That it returns the whole item changes nothing for the filter.
+    // Returning the whole item makes no difference for the filter.
     let (index, filter) = (Some(index_name("local-some")), Some(exists("lost")));
     let scan = Scan { index, filter, select: Select::AllOfTable, ..Scan::new(&table) };
     assert_eq!(client.scan_items(&scan), []);
@@ -266,7 +266,7 @@ fn an_index_added_to_a_table_in_use_is_built(subject: &dyn Subject) {
     });
     client.fill(&table, items);
     accepted(client.alter_table(&table, Alteration::AddIndex(by_owner())));
-    // Writes go on meanwhile.
+    // Writes continue meanwhile.
     client.remove(&table, item! { id: "001" });
     accepted(client.update(set(&table, "002", "owner", "o")));
     client.fill(&table, [item! { id: "300", owner: "o" }]);
@@ -292,7 +292,7 @@ fn an_added_index_skips_items_with_invalid_keys(subject: &dyn Subject) {
     accepted(client.alter_table(&table, Alteration::AddIndex(by_owner())));
     subject.settle();
     assert_eq!(values(&rows(&client, &table, "by-owner"), "id"), [Value::from("d")]);
-    // They stay in the table, and enter the index once they can.
+    // They stay in the table, and enter the index once their keys are valid.
     assert_eq!(client.scan_items(&Scan::new(&table)).len(), 4);
     accepted(client.update(set(&table, "a", "owner", "o")));
     client.remove(&table, item! { id: "b" });

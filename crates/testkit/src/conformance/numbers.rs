@@ -1,4 +1,4 @@
-//! Adding to numbers. A store that does not add passes.
+//! Additions to numbers. Stores without them pass.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +112,8 @@ fn adding_to_an_item_with_other_attributes_is_refused(subject: &dyn Subject) {
     assert_eq!(number(&client, &table, key("b")), Some(i64::MAX));
 }
 
-/// What ranks say is what sorting says, and every step says how many scores begin so.
+/// Asserts that ranks match a sort, and that every prefix count is the number of scores with the
+/// prefix.
 fn ranked_items_are_ordered_by_their_numbers(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(table) = tallies(&client) else { return };

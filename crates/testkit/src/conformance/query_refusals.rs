@@ -85,7 +85,7 @@ fn a_key_condition_must_fit_the_key_types(subject: &dyn Subject) {
     check(&client, &numbers, prefix, Invalid::KeyCondition { attribute: attribute(), why });
     let prefix = pk().and("sk", KeyTest::BeginsWith(v("1")));
     check(&client, &numbers, prefix, kind("sk", n, s));
-    // Keys are never empty, so neither is what they are compared with.
+    // Keys are never empty, so values they are compared with cannot be either.
     let empty = Invalid::KeyEmpty { attribute: "pk".into() };
     check(&client, &texts, KeyCondition::equal("pk", ""), empty);
     for test in [KeyTest::BeginsWith(v("")), KeyTest::Greater(v("")), KeyTest::Equal(v(""))] {

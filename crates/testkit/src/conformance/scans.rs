@@ -71,7 +71,7 @@ fn a_scan_of_nothing_is_an_empty_page(subject: &dyn Subject) {
 
 fn check_segments(client: &Client, scan: &Scan, expected: &[Item]) {
     for of in [1, 2, 3, 7, 50, 1_000_000] {
-        // Of a million segments only those that a partition can be in are worth a look.
+        // Of a million segments, only some of those that a partition can be in are read.
         let numbers = if of > 50 { (0..of).step_by(99_991) } else { (0..of).step_by(1) };
         let mut found = Vec::new();
         for number in numbers {
@@ -181,7 +181,7 @@ fn a_start_key_that_the_scan_could_not_return_is_refused(subject: &dyn Subject) 
     shape(item! { pk: "a" }, "it lacks an attribute of the key");
     shape(item! { pk: "a", sk: "b", x: 1 }, "it has an attribute that is not part of the key");
     shape(item! { pk: "a", sk: 1 }, "an attribute of the key has an invalid value");
-    // A page of a segment may end at a key of another, which it has only passed over.
+    // A page of a segment may end at a key of another one that it has skipped.
     for number in 0..5 {
         let (start, segment) = (item! { pk: "a", sk: "b" }, Segment { number, of: 5 });
         let scan = Scan { start: Some(start), segment: Some(segment), ..Scan::new(&table) };

@@ -1,4 +1,4 @@
-//! Sets of ordinals. A store that has none passes.
+//! Sets of ordinals. Stores without sets pass.
 
 use keyloom_store::{
     Direction, Error, Invalid, ListSets, Membership, Put, ReadSet, SetChange, SetName, Sets,
@@ -47,7 +47,7 @@ fn leaves(table: &TableName, name: &[u8], all: impl IntoIterator<Item = u64>) ->
     all.into_iter().map(|ordinal| change(table, name, ordinal, Membership::Out)).collect()
 }
 
-/// Changes sets, some at a time.
+/// Applies set changes in several transactions.
 fn apply(client: &Client, changes: &[SetChange]) {
     for sets in changes.chunks(10_000) {
         let transaction = TransactWrite { sets: sets.to_vec(), ..TransactWrite::default() };
@@ -159,7 +159,7 @@ fn a_dense_set_survives_every_second_leaving(subject: &dyn Subject) {
     let table = client.make(id_table("things"));
     apply(&client, &joins(&table, b"red", 0..9_000));
     assert_eq!(all(sets, &table, b"red").len(), 9_000);
-    // One by one, so that they wait and are folded in many times.
+    // One by one, so that deltas fill up and are folded many times.
     for ordinal in (0..9_000).step_by(30) {
         apply(&client, &leaves(&table, b"red", [ordinal, ordinal]));
     }

@@ -1,4 +1,4 @@
-//! Snapshots: the store at one moment, whatever happens next.
+//! Snapshots: the store at one point in time, whatever happens next.
 
 use std::sync::Arc;
 

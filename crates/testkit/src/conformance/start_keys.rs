@@ -1,4 +1,4 @@
-//! Where a query may start: at any key it could have returned, and nowhere else.
+//! Start keys of queries: any key that the query could have returned, and no other.
 
 use keyloom_store::{Direction, Invalid, KeySchema, KeyType, Query, TableName, TableSpec};
 use keyloom_value::{Item, KeyCondition, KeyTest, Value};
@@ -140,7 +140,7 @@ fn a_start_key_of_an_index_has_both_keys(subject: &dyn Subject) {
     check(local(), item! { pk: "a", sk: "1", rank: 5 }, None);
     check(local(), item! { pk: "a", sk: "1" }, Some(LACKS));
     check(local(), item! { pk: "a", sk: "1", rank: 5, owner: "o" }, Some(EXTRA));
-    // A query of the table wants the table's key alone.
+    // A query of the table accepts only the table's key.
     check(in_a(&table, None), item! { pk: "a", sk: "1", rank: 5 }, Some(EXTRA));
 }
 

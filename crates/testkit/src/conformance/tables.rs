@@ -1,4 +1,4 @@
-//! Making, describing, altering and dropping tables.
+//! Creating, describing, altering and dropping tables.
 
 use keyloom_store::{
     Alteration, Delete, Error, Feed, Get, IndexProjection, IndexState, Invalid, KeySchema, KeyType,

@@ -1,4 +1,4 @@
-//! Transactions: all or nothing, and a reason for each action that could not happen.
+//! Transactions: all or nothing, and a reason for each action that failed.
 
 use keyloom_store::{
     CancelReason, Check, Delete, Error, Get, Invalid, KeyType, OnFailure, Put, Returns, Scan,
@@ -252,7 +252,7 @@ fn a_transaction_has_a_maximum_size(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let limit = 4 * 1024 * 1024;
-    // Eleven items of 381,300 bytes are 4 MB, but for four bytes.
+    // Eleven items of 381,300 bytes are 4 MB minus four bytes.
     let items = |last: usize| {
         (0..11).map(move |at| {
             let bytes = if at == 10 { last } else { 381_300 };
@@ -263,12 +263,12 @@ fn a_transaction_has_a_maximum_size(subject: &dyn Subject) {
     accepted(write(&client, items(fits).map(|item| put(&table, item))));
     let over = || Invalid::TransactionTooLarge { bytes: limit + 1, limit };
     refused(write(&client, items(fits + 1).map(|item| put(&table, item))), over());
-    // It is refused for this before any condition is looked at.
+    // It is refused before any condition is evaluated.
     let failing = check(&table, "nothing", exists());
     let failing_bytes = item! { id: "nothing" }.size();
     let actions = items(fits - failing_bytes + 1).map(|item| put(&table, item)).chain([failing]);
     refused(write(&client, actions), over());
-    // Updates count with what they leave behind.
+    // Updates count with the size of their result.
     let grow = |bytes: usize| Update::new().set(path("body"), Value::from(text_of(bytes - 8)));
     let updates = |last: usize| {
         let bytes = move |at| if at == 10 { last } else { 381_300 };
@@ -298,7 +298,7 @@ fn an_invalid_transaction_is_refused(subject: &dyn Subject) {
         ),
     ];
     for (action, expected) in wrong {
-        // A failing condition beside it does not matter: nothing is tried.
+        // A failing condition beside it does not matter: nothing is evaluated.
         let actions = [put(&table, item! { id: "a" }), check(&table, "c", exists()), action];
         refused(write(&client, actions), expected);
     }

@@ -1,4 +1,4 @@
-//! Time to live: what expires, what does not, and what is left of it.
+//! Time to live: what expires, what does not, and what remains of it.
 
 use keyloom_store::{
     Alteration, Cause, KeySchema, KeyType, Scan, TableName, TableSpec, Time, UpdateItem,
@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = claims![
     tables_without_time_to_live_keep_everything,
 ];
 
-/// The second at which every clock starts.
+/// The initial time of every clock, in seconds.
 const NOW: i64 = ManualClock::START.0 as i64 / 1000;
 
 fn expiring(table: &str) -> TableSpec {

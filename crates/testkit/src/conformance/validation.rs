@@ -1,4 +1,4 @@
-//! Keys and items that cannot be, and the order in which rules are checked.
+//! Invalid keys and items, and the order in which rules are checked.
 
 use keyloom_store::{
     Check, Delete, Error, Get, Invalid, OnFailure, Put, Scan, TableName, TransactAction,
@@ -31,7 +31,7 @@ fn kind(attribute: &str, found: ValueType) -> Invalid {
     Invalid::KeyType { attribute: attribute.into(), expected: ValueType::S, found }
 }
 
-/// Keys that are none, each with why.
+/// Invalid keys, each with the reason.
 fn wrong_keys() -> Vec<(Item, Invalid)> {
     let empty = |attribute: &str| Invalid::KeyEmpty { attribute: attribute.into() };
     vec![

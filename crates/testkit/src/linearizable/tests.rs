@@ -102,7 +102,7 @@ fn rejects(history: &[Operation<Map>]) -> Violation {
 }
 
 #[test]
-fn what_happens_one_after_the_other_is_seen_in_order() {
+fn sequential_operations_are_seen_in_order() {
     accepts(&[]);
     accepts(&[get(1, (0, 1), 0), put(1, (2, 3), 5), get(2, (4, 5), 5)]);
     rejects(&[get(1, (0, 1), 7)]);
