@@ -4,7 +4,7 @@ use std::fmt;
 
 use keyloom_value::Item;
 
-use crate::{TableName, Time};
+use crate::{ShardId, TableName, Time};
 
 /// The sequence number of a change in the feed. Later changes have greater numbers; numbers have
 /// gaps.
@@ -16,16 +16,6 @@ pub struct SeqNo(pub u128);
 impl fmt::Display for SeqNo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-/// A part of a feed that is read independently. The embedded engine has one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ShardId(pub String);
-
-impl fmt::Display for ShardId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

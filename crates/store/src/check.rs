@@ -1,18 +1,13 @@
 //! Request validation for stores that keep their tables elsewhere: they can refuse an invalid
 //! request before they send it, with the same reason as the stores of this crate.
 
-use std::sync::Arc;
-
 use keyloom_value::Item;
 
 use crate::decide::decide;
 use crate::{
-    Alteration, BatchGet, BatchWrite, CancelReason, Delete, Error, Get, Put, Query, Scan,
+    Alteration, BatchGet, BatchWrite, CancelReason, Delete, Error, Get, Put, Query, Scan, Specs,
     TableName, TableSpec, TransactAction, TransactGet, TransactWrite, UpdateItem, validate,
 };
-
-/// Returns the spec of a table, or [`Error::TableNotFound`].
-pub type Specs<'a> = &'a dyn Fn(&TableName) -> Result<Arc<TableSpec>, Error>;
 
 impl TableSpec {
     /// Checks whether such a table can exist.

@@ -55,11 +55,13 @@
 //! This crate knows no entities and parses no expressions. Clock and disk are parameters: nothing
 //! here accesses the system's own.
 
+mod answer;
 mod change;
 mod check;
 mod clock;
 mod column;
 mod decide;
+mod direction;
 mod directory_error;
 mod disk;
 mod engine;
@@ -69,6 +71,7 @@ mod invalid;
 mod limits;
 mod members;
 mod memory;
+mod names;
 mod numbers;
 mod real_disk;
 mod request;
@@ -81,10 +84,11 @@ mod table;
 mod ttl;
 mod validate;
 
-pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo, ShardId};
-pub use check::Specs;
+pub use answer::Answer;
+pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo};
 pub use clock::{Clock, SystemClock, Time};
 pub use column::{Cell, ColumnPart, ColumnSpec, ColumnValue, ReadColumn};
+pub use direction::Direction;
 pub use directory_error::DirectoryError;
 pub use disk::{Disk, DiskFile, OpenMode};
 pub use engine::{
@@ -95,16 +99,17 @@ pub use error::{CancelReason, Damage, Error, Failure, Refusal};
 pub use invalid::Invalid;
 pub use members::Members;
 pub use memory::MemoryStore;
+pub use names::{IndexName, SetName, ShardId, TableName};
 pub use real_disk::RealDisk;
 pub use request::{
-    AddNumber, BatchAction, BatchGet, BatchGot, BatchWrite, Check, Consistency, Delete, Direction,
-    Get, OnFailure, Page, Put, Query, Rank, Returns, Scan, Segment, Select, TransactAction,
-    TransactGet, TransactWrite, UpdateItem,
+    AddNumber, BatchAction, BatchGet, BatchGot, BatchWrite, Check, Consistency, Delete, Get,
+    OnFailure, Page, Put, Query, Rank, Returns, Scan, Segment, Select, TransactAction, TransactGet,
+    TransactWrite, UpdateItem,
 };
-pub use set::{ListSets, Membership, ReadSet, SetChange, SetName, SetPart, SetSize, Sets};
+pub use set::{ListSets, Membership, ReadSet, SetChange, SetPart, SetSize, Sets};
 pub use slice::{Slice, SlicePoll, yield_point};
-pub use store::{Answer, Read, Store};
+pub use store::{Read, Store};
 pub use table::{
-    Alteration, Feed, IndexDescription, IndexName, IndexProjection, IndexScope, IndexSpec,
-    IndexState, KeyAttribute, KeySchema, KeyType, TableDescription, TableName, TableSpec,
+    Alteration, Feed, IndexDescription, IndexProjection, IndexScope, IndexSpec, IndexState,
+    KeyAttribute, KeySchema, KeyType, Specs, TableDescription, TableSpec,
 };

@@ -2,7 +2,7 @@
 
 use keyloom_value::{Condition, Item, KeyCondition, Name, Projection, Update};
 
-use crate::{IndexName, KeySchema, SetChange, TableName};
+use crate::{Direction, IndexName, KeySchema, SetChange, TableName};
 
 /// How fresh a read must be. The embedded engine always reads strongly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -111,16 +111,6 @@ pub struct Check {
     pub condition: Condition,
     /// What a failed condition returns.
     pub on_failure: OnFailure,
-}
-
-/// The order in which a query reads the sort key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// Ascending.
-    #[default]
-    Forward,
-    /// Descending.
-    Backward,
 }
 
 /// What a query or scan returns.

@@ -4,40 +4,7 @@
 //! numbers mean is up to the caller. Sets are changed by transactions, together with items
 //! ([`TransactWrite::sets`](crate::TransactWrite)), and read in parts.
 
-use crate::{Answer, ColumnPart, Direction, Invalid, Members, ReadColumn, TableName};
-
-/// The name of a set: 1 to 2,048 bytes, ordered byte by byte.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SetName(Vec<u8>);
-
-impl SetName {
-    /// Maximum length of a name.
-    pub const BYTES_MAX: usize = 2048;
-
-    /// Creates a name.
-    ///
-    /// # Errors
-    ///
-    /// If it is empty or too long.
-    pub fn new(bytes: impl Into<Vec<u8>>) -> Result<SetName, Invalid> {
-        let bytes = bytes.into();
-        if (1..=SetName::BYTES_MAX).contains(&bytes.len()) {
-            Ok(SetName(bytes))
-        } else {
-            Err(Invalid::SetName { bytes: bytes.len() })
-        }
-    }
-
-    /// Returns its bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// Returns its bytes without copying them.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.0
-    }
-}
+use crate::{Answer, ColumnPart, Direction, Members, ReadColumn, SetName, TableName};
 
 /// Whether an ordinal is a member of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

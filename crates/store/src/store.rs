@@ -1,19 +1,14 @@
 //! The traits that every store implements.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use keyloom_value::Item;
 
 use crate::{
-    Alteration, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put, Query,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
     ReadChanges, Scan, Sets, ShardId, TableDescription, TableName, TableSpec, TransactGet,
     TransactWrite, UpdateItem,
 };
-
-/// The result of a store's methods: a future, boxed so that `dyn Store` works.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// Reading: a store, each call at its own point in time, or a snapshot.
 ///
@@ -54,7 +49,7 @@ pub trait Read: Send + Sync {
 /// Implementors MUST
 /// - make each write, and each transaction, visible whole or not at all, and linearizable;
 /// - answer a write only when a crash cannot undo it (unless their user chose otherwise);
-/// - keep every index equal to what its table's items imply, at every moment a reader can see;
+/// - keep every index consistent with its table's items, at every point in time that a reader can see;
 /// - have each change of a table with a feed in it once, in commit order.
 ///
 /// A dropped future does not undo a write that has begun.

@@ -1,51 +1,14 @@
 //! Table definitions: key, indexes, settings.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::sync::Arc;
 
 use keyloom_value::{Item, KeyBytes, Name, Value, ValueType};
 
-use crate::{ColumnSpec, Invalid, Time};
+use crate::{ColumnSpec, Error, IndexName, Invalid, TableName, Time};
 
 /// Initial capacity for an encoded key; few are longer.
 const KEY_BYTES_CAPACITY: usize = 64;
-
-/// The name of a table or of an index: 3 to 255 of `A-Z a-z 0-9 _ . -`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TableName(Arc<str>);
-
-impl TableName {
-    /// Validates a name.
-    pub fn new(text: &str) -> Result<TableName, Invalid> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-        if (3..=255).contains(&text.len()) && text.chars().all(allowed) {
-            Ok(TableName(text.into()))
-        } else {
-            Err(Invalid::Name { name: text.to_owned() })
-        }
-    }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for TableName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for TableName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &*self.0)
-    }
-}
-
-/// The name of an index, under the rules of table names.
-pub type IndexName = TableName;
 
 /// The types a key attribute can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -221,6 +184,9 @@ impl TableSpec {
         TableSpec { name, key, indexes: vec![], columns: vec![], ttl: None, feed: Feed::Off }
     }
 }
+
+/// Returns the spec of a table, or [`Error::TableNotFound`].
+pub type Specs<'a> = &'a dyn Fn(&TableName) -> Result<Arc<TableSpec>, Error>;
 
 /// A change to a table in use.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,20 +17,23 @@ use crate::{
     TransactGet, TransactWrite, UpdateItem,
 };
 
-use super::backup::{self, CopyProgress, OnProgress, Restore};
+use super::backup::{self, CopyProgress, OnProgress};
 use super::committer::Committer;
-use super::compact::{Compaction, OnCompaction};
+use super::compactions::{Compaction, OnCompaction};
 use super::format::CommitNo;
-use super::maintenance::{self, Stop};
+use super::maintenance;
 use super::open::{IfMissing, open};
 use super::options::{Background, Options};
 use super::prepared::Prepared;
 use super::queue::{Operation, Outcome, Work, Write};
+use super::restore::Restore;
 use super::salvage::Salvaged;
-use super::scrub::{OnScrub, Scrub, Scrubbed};
+use super::scrub::Scrub;
+use super::scrub_report::{OnScrub, Scrubbed};
 use super::shared::Shared;
+use super::stop::Stop;
 use super::view::View;
-use super::{compact, feed, increment, io_error, rebuild, reply, salvage, scrub, walk};
+use super::{compact, feed, increment, io_error, rebuild, reply, restore, salvage, scrub, walk};
 
 /// A store in a directory.
 ///
@@ -227,7 +230,7 @@ impl Engine {
         on_progress: OnProgress<'_>,
     ) -> Result<CopyProgress, Error> {
         let disk = Arc::clone(&options.disk);
-        backup::restore(restore, disk, options.clock.now(), on_progress)
+        restore::restore(restore, disk, options.clock.now(), on_progress)
     }
 
     /// Rebuilds the damaged tree of a directory that no process has open: from the log if that

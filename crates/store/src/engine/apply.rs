@@ -59,6 +59,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         commit: &Commit,
         images: &[Option<Images>],
     ) -> Result<(), Error> {
+        debug_assert!(images.len() <= commit.effects.len(), "images belong to effects");
         for (index, effect) in commit.effects.iter().enumerate() {
             match effect {
                 Effect::Row(row) => self.row(row, images.get(index).and_then(Option::as_ref))?,

@@ -1,23 +1,33 @@
 //! The background scrub: verifies the blocks of the tree and the closed segments of the log, a
 //! little at a time, all of them once a day. It holds no view and no lock that others wait for.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Damage, Error, Time};
 
+use super::checked_file::RUN_BLOCKS;
 use super::files::Files;
-use super::format::BLOCK;
-use super::format::CommitNo;
+use super::format::{BLOCK, CommitNo};
 use super::found_damage::FoundDamage;
 use super::log::{FrameScan, Segment};
-use super::scrub::{RUN_BLOCKS, damage_of, is_kept};
-use super::shared::Shared;
+use super::tree_damage::damage_of;
 
 /// How long a pass takes, unless the rate limit makes it longer.
 const PASS_MILLIS: u64 = 24 * 60 * 60 * 1000;
 /// Bytes read in one round of the background thread, which runs 20 rounds a second: 5 MiB/s.
 pub(crate) const ROUND_BYTES: u64 = 256 << 10;
+/// What a round verifies, and where it reports damage.
+#[derive(Clone, Copy)]
+pub(crate) struct ScrubTarget<'a> {
+    pub(crate) files: &'a Files,
+    /// The path of the tree, for reports.
+    pub(crate) tree: &'a Path,
+    pub(crate) found: &'a FoundDamage,
+    pub(crate) now: Time,
+}
+
 /// The background scrub of a store. Reports what it finds to the store's [`FoundDamage`].
 #[derive(Debug, Default)]
 pub(crate) struct BackgroundScrub {
@@ -49,9 +59,8 @@ enum At {
 
 impl BackgroundScrub {
     /// Verifies what is due now, about `bytes_max` bytes at most.
-    pub(crate) fn round(&self, shared: &Shared, bytes_max: u64) {
-        let now = shared.options.clock.now();
-        let files = shared.files();
+    pub(crate) fn round(&self, target: ScrubTarget<'_>, bytes_max: u64) {
+        let ScrubTarget { files, now, .. } = target;
         let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
         let pass = pass.get_or_insert_with(|| Pass::starting(now));
         let elapsed = now.0.saturating_sub(pass.started.0);
@@ -61,10 +70,10 @@ impl BackgroundScrub {
             }
             return;
         }
-        let due_bytes = pass.due_bytes(&files, elapsed);
+        let due_bytes = pass.due_bytes(files, elapsed);
         let mut read_bytes = 0;
         while read_bytes < bytes_max && pass.done_bytes < due_bytes {
-            let Some(bytes) = self.step(pass, &files, shared) else {
+            let Some(bytes) = self.step(pass, target) else {
                 pass.at = At::End;
                 self.completed_at.store(now.0.max(1), Ordering::Relaxed);
                 return;
@@ -75,29 +84,30 @@ impl BackgroundScrub {
     }
 
     /// Verifies the next part; returns how many bytes it read, or `None` at the end.
-    fn step(&self, pass: &mut Pass, files: &Files, shared: &Shared) -> Option<u64> {
+    fn step(&self, pass: &mut Pass, target: ScrubTarget<'_>) -> Option<u64> {
+        let ScrubTarget { files, found, .. } = target;
         let at = std::mem::replace(&mut pass.at, At::End);
         let (at, bytes) = match at {
-            At::Tree(number) => self.step_tree(number, files, shared),
-            At::Log(first) => (At::Segment(open_segment(first, files, &shared.found_damage)?), 0),
-            At::Segment(scan) => step_segment(scan, files, &shared.found_damage),
+            At::Tree(number) => self.step_tree(number, target),
+            At::Log(first) => (At::Segment(open_segment(first, files, found)?), 0),
+            At::Segment(scan) => step_segment(scan, files, found),
             At::End => return None,
         };
         pass.at = at;
         Some(bytes)
     }
 
-    fn step_tree(&self, number: u64, files: &Files, shared: &Shared) -> (At, u64) {
-        let (file, path) = (files.tree.file().checked(), shared.data_directory().tree());
+    fn step_tree(&self, number: u64, target: ScrubTarget<'_>) -> (At, u64) {
+        let (file, path) = (target.files.tree.file().checked(), target.tree);
         if number == 0
             && let Err(why) = file.verify_header()
         {
-            shared.found_damage.note(damage_of(&path, 0, &why));
+            target.found.note(damage_of(path, 0, &why));
         }
         match file.verify(number, RUN_BLOCKS) {
             Ok(verified) if verified.blocks > 0 => {
                 for (offset, why) in &verified.damaged {
-                    shared.found_damage.note(damage_of(&path, *offset, why));
+                    target.found.note(damage_of(path, *offset, why));
                 }
                 self.blocks.fetch_add(verified.blocks, Ordering::Relaxed);
                 (At::Tree(number + verified.blocks), verified.blocks * BLOCK)
@@ -185,7 +195,7 @@ fn step_segment(mut scan: FrameScan, files: &Files, found: &FoundDamage) -> (At,
 
 /// Records what is wrong with a segment, unless it has been trimmed meanwhile.
 fn record_log_damage(error: Error, segment: &Arc<Segment>, files: &Files, found: &FoundDamage) {
-    if !is_kept(&files.log, segment) {
+    if !files.log.has(segment) {
         return;
     }
     found.note(match error {

@@ -19,6 +19,8 @@ use super::format::{
     decode_checksums, encode_checksums, file_blocks, group_position, tree_blocks,
 };
 
+/// Blocks read at once.
+pub(crate) const RUN_BLOCKS: u64 = 64;
 /// Maximum bytes of consecutive blocks written with one call.
 const RUN_BYTES_MAX: usize = 1 << 20;
 

@@ -227,6 +227,7 @@ impl<'a> CommitBatch<'a> {
         targets: Vec<Target>,
         mut bytes: usize,
     ) -> Result<Vec<Decided>, Error> {
+        debug_assert_eq!(actions.len(), targets.len(), "every action has a target");
         let mut decided = Vec::with_capacity(actions.len());
         let mut reasons = Vec::with_capacity(actions.len());
         for (action, target) in actions.into_iter().zip(targets) {
@@ -240,6 +241,7 @@ impl<'a> CommitBatch<'a> {
             reasons.push(outcome.as_ref().err().cloned());
             if let Ok(write) = outcome {
                 if let Some((key_bytes, new)) = key_bytes.zip(write.new.as_deref()) {
+                    debug_assert!(new.size() >= key_bytes, "an updated item has its key");
                     bytes += new.size() - key_bytes;
                 }
                 decided.push(write);

@@ -10,8 +10,8 @@ use crate::{Error, Failure, TableName, Time, validate};
 
 use super::alter::{altered, created};
 use super::apply::Apply;
+use super::candidate::Candidate;
 use super::commit_batch::{CommitBatch, Planned};
-use super::compact::Candidate;
 use super::format::{BuildState, Commit, CommitNo, Effect, SpaceId, SystemKey, TableId};
 use super::log::LogWriter;
 use super::options::{Background, CHECKPOINT_LOG_BYTES, Durability};
@@ -264,6 +264,7 @@ impl Committer {
 
     /// Returns the last commit, and how many bytes were appended to the log.
     fn append(&mut self, planned: &[Planned]) -> Result<(CommitNo, u64), Error> {
+        debug_assert!(!planned.is_empty(), "a frame has commits");
         let first = self.log.next();
         let last = CommitNo(first.0 + planned.len() as u64 - 1);
         let mut frame = self.log.frame();

@@ -7,26 +7,25 @@
 //! the old file with the new one between two commit batches. Until then only the new file is
 //! written, under a name that the next open removes.
 
-use std::fmt;
 use std::io;
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::{Error, OpenMode, Time};
+use crate::{Error, OpenMode};
 
 use super::backup::copy_rows;
-use super::catalog::Catalog;
+use super::candidate::Candidate;
+use super::compactions::{Compaction, OnCompaction};
 use super::files::Files;
 use super::format::CommitNo;
 use super::log::Segment;
-use super::maintenance::Stop;
-use super::open::{Replay, load, tree_file};
+use super::open::tree_file;
 use super::options::Background;
 use super::queue::{Operation, Work};
+use super::replay::load;
 use super::reply;
 use super::shared::Shared;
+use super::stop::Stop;
 use super::tree::Tree;
 use super::tree_file::{FlushBy, TreeFile};
 use super::view::View;
@@ -42,79 +41,8 @@ const BEHIND_COMMITS_MAX: u64 = 200;
 /// How many times to try to get that close. Replaying is faster than writing, so each time less is
 /// left.
 const CATCH_UPS_MAX: usize = 20;
-/// Pause after a failure before an automatic compaction: initially, and at most.
-const PAUSE_MILLIS_MIN: u64 = 60_000;
-const PAUSE_MILLIS_MAX: u64 = 3_600_000;
 /// Automatic compaction waits while readers hold this many replaced trees.
 const RETIRED_MAX: usize = 4;
-
-/// The progress of a compaction, or its result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compaction {
-    /// Size of the tree's file before.
-    pub before_bytes: u64,
-    /// Approximate size of its rows without free space. The disk must have that much free, and some
-    /// more.
-    pub needed_bytes: u64,
-    /// How many of these bytes are copied.
-    pub copied_bytes: u64,
-    /// Rows copied.
-    pub rows: u64,
-    /// Size of the tree's file now.
-    pub after_bytes: u64,
-}
-
-/// Receives the progress of a compaction, and decides whether it continues.
-pub(crate) type OnCompaction<'a> = &'a mut dyn FnMut(Compaction) -> ControlFlow<()>;
-
-/// The state of compactions while a store is open.
-#[derive(Debug, Default)]
-pub(crate) struct Compactions {
-    /// Held by the running one.
-    running: Mutex<()>,
-    pause: Mutex<Pause>,
-    done: AtomicU64,
-    failed: AtomicU64,
-}
-
-/// When the next automatic one may start.
-#[derive(Debug)]
-struct Pause {
-    until: Time,
-    millis: u64,
-}
-
-impl Default for Pause {
-    fn default() -> Pause {
-        Pause { until: Time(0), millis: PAUSE_MILLIS_MIN }
-    }
-}
-
-impl Compactions {
-    /// Returns how many succeeded, and how many failed.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.done.load(Ordering::Relaxed), self.failed.load(Ordering::Relaxed))
-    }
-
-    fn may_start(&self, now: Time) -> bool {
-        self.pause.lock().unwrap_or_else(PoisonError::into_inner).until <= now
-    }
-
-    /// Counts a compaction. One that freed little is treated like a failure: the next would do no
-    /// better.
-    fn note(&self, outcome: &Result<Compaction, Error>, now: Time) {
-        let counter = if outcome.is_ok() { &self.done } else { &self.failed };
-        counter.fetch_add(1, Ordering::Relaxed);
-        let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        *pause = match outcome {
-            Ok(done) if done.after_bytes <= done.before_bytes / 4 * 3 => Pause::default(),
-            Ok(_) | Err(_) => Pause {
-                until: Time(now.0.saturating_add(pause.millis)),
-                millis: (2 * pause.millis).min(PAUSE_MILLIS_MAX),
-            },
-        };
-    }
-}
 
 /// Whether enough of the tree's file is unused for an automatic compaction. Any tree that is
 /// written to grows to 1.5 times its rows, because pages fill unevenly, plus two checkpoints, whose
@@ -136,7 +64,7 @@ pub(crate) fn compact(
     stop: &Stop,
     on_progress: OnCompaction<'_>,
 ) -> Result<Compaction, Error> {
-    let _running = shared.compactions.running.lock().unwrap_or_else(PoisonError::into_inner);
+    let _running = shared.compactions.start();
     shared.check()?;
     let outcome = attempt(shared, stop, on_progress);
     if outcome.is_err() {
@@ -272,17 +200,6 @@ fn check_files_unchanged(shared: &Shared, files: &Arc<Files>) -> Result<(), Erro
     Err(io_error("compacting the tree", &shared.directory)(cause))
 }
 
-/// A new tree that is about to replace the tree of these files.
-pub(crate) struct Candidate {
-    tree: Tree,
-    catalog: Arc<Catalog>,
-    applied: CommitNo,
-    applied_at: Time,
-    /// The last commit in its file.
-    in_tree: CommitNo,
-    replaces: Arc<Files>,
-}
-
 impl Candidate {
     fn open(shared: &Shared, replaces: Arc<Files>) -> Result<Box<Candidate>, Error> {
         let directory = shared.data_directory();
@@ -303,6 +220,7 @@ impl Candidate {
         for _ in 0..CATCH_UPS_MAX {
             pace.check()?;
             let newest = shared.view().applied;
+            debug_assert!(self.applied <= newest, "a candidate is never ahead of the store");
             let behind = newest.0 - self.applied.0;
             self.replay(newest)?;
             if behind <= BEHIND_COMMITS_MAX {
@@ -322,19 +240,6 @@ impl Candidate {
         Ok(())
     }
 
-    fn replay(&mut self, newest: CommitNo) -> Result<(), Error> {
-        let mut replay = Replay {
-            tree: &self.tree,
-            catalog: &mut self.catalog,
-            applied: self.applied,
-            last_at: self.applied_at,
-        };
-        let replayed = replay.run_until(&self.replaces.log, newest);
-        (self.applied, self.applied_at) = (replay.applied, replay.last_at);
-        replayed?;
-        self.tree.file().failure().map_or(Ok(()), |failure| Err(Error::Io(failure)))
-    }
-
     /// Replaces the tree that it was copied from. Runs on the committer's thread, with the log
     /// synced: nothing is written meanwhile.
     pub(crate) fn replace(
@@ -349,12 +254,6 @@ impl Candidate {
         let (log, synced) = (Arc::clone(&self.replaces.log), Arc::clone(&self.replaces.synced));
         let files = Files::new(log, self.tree, synced, written, self.in_tree);
         shared.replace_tree(files, view)
-    }
-}
-
-impl fmt::Debug for Candidate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Candidate").field("applied", &self.applied).finish_non_exhaustive()
     }
 }
 

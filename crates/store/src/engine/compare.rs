@@ -15,14 +15,15 @@ use crate::{
     Damage, Direction, DirectoryError, Error, ListSets, Members, ReadSet, SetName, TableName, Time,
 };
 
-use super::backup::{CopyProgress, Moment, OnProgress, replay_until};
+use super::backup::{CopyProgress, OnProgress};
 use super::commit_batch::token_expired;
 use super::directory::DataDirectory;
 use super::format::{CommitNo, DerivedKind, RowKind, SpaceId, SystemKey, TableRecord};
 use super::log_pins::LogPin;
-use super::open::{Replay, load};
 use super::rebuild::Sources;
-use super::scrub::{OnScrub, Scrubbed};
+use super::replay::{Replay, load};
+use super::restore::{Moment, replay_until};
+use super::scrub_report::{OnScrub, Scrubbed};
 use super::shared::Shared;
 use super::tree::{Rows, Tree};
 use super::view::View;

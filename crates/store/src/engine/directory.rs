@@ -53,6 +53,15 @@ pub(crate) enum Contents {
     Store(u64),
 }
 
+/// The ids of a store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreIds {
+    /// Marks its files.
+    pub(crate) store: u64,
+    /// Distinguishes its commits from those of a copy.
+    pub(crate) history: u64,
+}
+
 /// The paths in a data directory.
 #[derive(Clone, Debug)]
 pub(crate) struct DataDirectory {

@@ -8,9 +8,9 @@ use crate::{
     TableName,
 };
 
+use super::directory::StoreIds;
 use super::format::{Commit, CommitNo, Effect, Malformed, NameCache, RowEffect, TableRecord};
 use super::log::{LogDirectory, LogWalk, Segment};
-use super::open::StoreIds;
 use super::view::View;
 
 /// The low bits of a sequence number count the changes of one commit.

@@ -55,6 +55,11 @@ impl Files {
 
     pub(crate) fn note_checkpoint(&self, syncs: u64, commit: CommitNo) {
         let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        // `Files::in_tree` takes them from the front.
+        debug_assert!(
+            checkpoints.back().is_none_or(|last| last.0 <= syncs && last.1 <= commit),
+            "checkpoints are in order"
+        );
         checkpoints.push_back((syncs, commit));
     }
 

@@ -1,7 +1,7 @@
 //! Background maintenance: finding work that no request waits for, and the thread that runs it.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use super::queue::{Operation, Work, Write};
 use super::reply;
 use super::resume::{Retry, resume};
 use super::shared::Shared;
+use super::stop::Stop;
 use super::tree::RowRange;
 use super::view::View;
 
@@ -37,7 +38,7 @@ pub(crate) fn settle(shared: &Shared, stop: &Stop) -> Result<(), Error> {
         let _ = compact::compact(shared, stop, &mut |_| ControlFlow::Continue(()));
     }
     shared.trim_log()?;
-    shared.scrub.round(shared, u64::MAX);
+    shared.scrub_round(u64::MAX);
     Ok(())
 }
 
@@ -72,27 +73,6 @@ fn first_row(view: &View, range: &RowRange) -> Result<Option<Vec<u8>>, Error> {
     Ok(first.map(|(row, _)| row.value().to_vec()))
 }
 
-/// Signals the thread to stop.
-#[derive(Debug, Default)]
-pub(crate) struct Stop {
-    stopped: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Stop {
-    pub(crate) fn stop(&self) {
-        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits for the timeout or the signal; returns whether to stop.
-    pub(crate) fn wait(&self, timeout: Duration) -> bool {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = self.changed.wait_timeout_while(stopped, timeout, |stopped| !*stopped);
-        *wait.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
 /// Works until it is stopped.
 pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
     let mut retry = Retry::default();
@@ -103,7 +83,7 @@ pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
             shared.drop_retired();
             // What fails here fails writes too, and they report it.
             let _ = one_round(shared, stop);
-            shared.scrub.round(shared, ROUND_BYTES);
+            shared.scrub_round(ROUND_BYTES);
             // Compaction takes minutes, during which other work is due.
             if compaction.as_ref().is_none_or(ScopedJoinHandle::is_finished)
                 && compact::is_due(shared)

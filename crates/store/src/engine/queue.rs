@@ -8,7 +8,7 @@ use crate::{
     Alteration, BatchWrite, Delete, Error, Put, TableDescription, TableName, TableSpec, UpdateItem,
 };
 
-use super::compact::Candidate;
+use super::candidate::Candidate;
 use super::format::{SpaceId, TableId};
 use super::prepared::Prepared;
 use super::reply::{self, Receiver, Sender};

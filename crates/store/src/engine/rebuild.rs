@@ -13,8 +13,8 @@ use super::check_continue;
 use super::directory::{Contents, DataDirectory};
 use super::format::CommitNo;
 use super::log::{LogDirectory, LogWalk};
-use super::open::{LogEnd, Replay, load};
 use super::options::Options;
+use super::replay::{LogEnd, Replay, load};
 use super::tree::Tree;
 
 /// Rebuilds the tree of a data directory that no process has open.

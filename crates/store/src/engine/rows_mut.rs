@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use redb::{ReadableTable, StorageError};
 
-use super::tree::RowGuard;
+/// A row's bytes, borrowed from the tree.
+pub(crate) type RowGuard<'a> = redb::AccessGuard<'a, &'static [u8]>;
 
 type Table<'txn> = redb::Table<'txn, &'static [u8], &'static [u8]>;
 

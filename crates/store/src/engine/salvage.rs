@@ -21,9 +21,10 @@ use super::format::{
     Stats, SystemKey, TableId, TableRecord, decode_item,
 };
 use super::log::LogDirectory;
-use super::open::{Replay, open_to_salvage};
+use super::open::open_to_salvage;
 use super::options::Options;
 use super::rebuild::explain_full_disk;
+use super::replay::Replay;
 use super::tree::{Tree, TreeView, failed};
 use super::tree_file::is_lost_page;
 use super::{check_continue, damaged};

@@ -2,26 +2,24 @@
 //! level every row against a tree built from a backup and the log. The store can be open and
 //! written to meanwhile. Repairs nothing.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::{Damage, DirectoryError, Error, OpenMode};
 
-use super::checked_file::{CheckedFile, Unreadable, Verified};
+use super::checked_file::{CheckedFile, RUN_BLOCKS, Verified};
 use super::compare::{self, Rebuild};
 use super::directory::{Contents, DataDirectory};
 use super::format::{BLOCK, CommitNo};
 use super::log::{FrameScan, LogDirectory, Segment};
-use super::open::{load, open_tree};
+use super::open::open_tree;
 use super::options::Options;
+use super::replay::load;
+use super::scrub_report::{OnScrub, Scrubbed};
 use super::shared::Shared;
+use super::tree_damage::damage_of;
 use super::{check_continue, io_error};
 
-/// Blocks read at once.
-pub(crate) const RUN_BLOCKS: u64 = 64;
-/// How many findings are kept: enough to see how bad it is.
-const FINDINGS_MAX: usize = 1000;
 /// How many times the tree is read again because its file was replaced.
 const ATTEMPTS: usize = 5;
 
@@ -42,30 +40,6 @@ pub enum Scrub {
         scratch: PathBuf,
     },
 }
-
-/// The progress of a scrub, or its result.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Scrubbed {
-    /// Tree blocks verified.
-    pub blocks: u64,
-    /// Tree blocks in total.
-    pub blocks_total: u64,
-    /// Log frames verified.
-    pub frames: u64,
-    /// Rows compared.
-    pub rows: u64,
-    /// Damaged blocks of the tree, including its header.
-    pub tree_damages: u64,
-    /// Positions and rows that differ from what was written.
-    pub findings: u64,
-    /// The first 1,000 findings. Differing rows have offset 0 in the tree.
-    pub damages: Vec<Damage>,
-}
-
-/// Receives the progress of a scrub every few blocks, frames or rows, and decides whether it
-/// continues.
-pub(crate) type OnScrub<'a> = &'a mut dyn FnMut(&Scrubbed) -> ControlFlow<()>;
 
 /// Verifies an open store.
 pub(crate) fn scrub_open(
@@ -225,7 +199,7 @@ fn scrub_log(
         match outcome {
             Ok(()) => {}
             Err(Error::Stopped) => return Err(Error::Stopped),
-            Err(_) if !is_kept(log, segment) => {}
+            Err(_) if !log.has(segment) => {}
             Err(Error::Damaged(damage)) => found.add((*damage).clone()),
             Err(Error::Io(failure)) => {
                 let what = format!("the log cannot be read: {}", failure.cause);
@@ -235,11 +209,6 @@ fn scrub_log(
         }
     }
     Ok(())
-}
-
-/// Whether the segment has not been trimmed meanwhile.
-pub(crate) fn is_kept(log: &LogDirectory, segment: &Arc<Segment>) -> bool {
-    log.segments().iter().any(|kept| kept.first == segment.first)
 }
 
 /// Reads the frames of a segment. Fails if they end before a commit.
@@ -256,24 +225,4 @@ fn scrub_segment(
         on_frame()?;
     }
     if scan.expected() < until { Err(scan.hole()) } else { Ok(scan) }
-}
-
-impl Scrubbed {
-    pub(crate) fn add(&mut self, damage: Damage) {
-        self.findings += 1;
-        if self.damages.len() < FINDINGS_MAX {
-            self.damages.push(damage);
-        }
-    }
-}
-
-pub(crate) fn damage_of(path: &Path, offset: u64, why: &Unreadable) -> Damage {
-    let what = match why {
-        Unreadable::Io(error) => format!("a block cannot be read ({error})"),
-        Unreadable::Damaged { offset: 0 } => {
-            "the tree's header is damaged, or the tree belongs to another store".to_owned()
-        }
-        Unreadable::Damaged { .. } => "a block does not match its checksum".to_owned(),
-    };
-    Damage { file: path.to_owned(), offset, what }
 }

@@ -6,16 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::{Damage, Error, Failure, Time};
 
-use super::background_scrub::BackgroundScrub;
-use super::compact::Compactions;
-use super::directory::DataDirectory;
+use super::background_scrub::{BackgroundScrub, ScrubTarget};
+use super::compactions::Compactions;
+use super::directory::{DataDirectory, StoreIds};
 use super::files::Files;
 use super::format::CommitNo;
 use super::found_damage::FoundDamage;
 use super::log::Retention;
 use super::log_pins::{LogPin, LogPins};
 use super::metrics::Metrics;
-use super::open::StoreIds;
 use super::options::Options;
 use super::queue::Queue;
 use super::view::View;
@@ -278,6 +277,13 @@ impl Shared {
             self.found_damage.note(damage);
         }
         self.found_damage.count()
+    }
+
+    /// Runs a round of the background scrub.
+    pub(crate) fn scrub_round(&self, bytes_max: u64) {
+        let (files, tree) = (self.files(), self.data_directory().tree());
+        let (found, now) = (&self.found_damage, self.options.clock.now());
+        self.scrub.round(ScrubTarget { files: &files, tree: &tree, found, now }, bytes_max);
     }
 
     /// Removes log segments that need not be kept.

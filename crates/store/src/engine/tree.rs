@@ -13,14 +13,11 @@ use redb::{
 use crate::{Damage, Error, Failure};
 
 use super::format::{LiveBytes, SystemKey};
-use super::rows_mut::{RowsMut, row_bytes};
+use super::rows_mut::{RowGuard, RowsMut, row_bytes};
 use super::tree_damage::TreeDamage;
 use super::tree_file::TreeFile;
 
 const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
-
-/// A row's bytes, borrowed from the tree.
-pub(crate) type RowGuard<'a> = redb::AccessGuard<'a, &'static [u8]>;
 
 /// A row: its key and its value.
 pub(crate) type Row<'a> = (RowGuard<'a>, RowGuard<'a>);

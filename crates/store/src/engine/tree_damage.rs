@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{Damage, Error, Failure};
 
 use super::checked_file::Unreadable;
-use super::scrub::damage_of;
 
 /// How many blocks are token_record: enough to see how bad it is.
 const BLOCKS_MAX: usize = 1000;
@@ -106,4 +105,16 @@ impl TreeDamage {
         let what = format!("{what}: restore from a backup");
         Error::Damaged(Arc::new(Damage { file: self.path.clone(), offset, what }))
     }
+}
+
+/// Returns the damage of a block that could not be read.
+pub(crate) fn damage_of(path: &Path, offset: u64, why: &Unreadable) -> Damage {
+    let what = match why {
+        Unreadable::Io(error) => format!("a block cannot be read ({error})"),
+        Unreadable::Damaged { offset: 0 } => {
+            "the tree's header is damaged, or the tree belongs to another store".to_owned()
+        }
+        Unreadable::Damaged { .. } => "a block does not match its checksum".to_owned(),
+    };
+    Damage { file: path.to_owned(), offset, what }
 }

@@ -15,7 +15,8 @@ use super::format::{
     BuildState, Malformed, NameCache, SpaceId, TableRecord, is_size_alone, item_size,
 };
 use super::key_range::row_range;
-use super::tree::{RowGuard, RowRange};
+use super::rows_mut::RowGuard;
+use super::tree::RowRange;
 use super::view::View;
 
 /// Most rows of other segments that one page skips: it bounds a page of a scan, however many

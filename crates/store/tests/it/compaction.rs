@@ -252,7 +252,7 @@ fn writers_and_readers_continue_during_compactions() {
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     let expected: Vec<i64> = written.iter().flat_map(|value| [*value, *value]).collect();
-    assert_eq!(values(&engine, &plain), expected, "the last value that each writer was told of");
+    assert_eq!(values(&engine, &plain), expected, "the last acknowledged value of each writer");
     assert!(written.iter().all(|value| *value > 10), "writers must not starve: {written:?}");
     let status = engine.status().unwrap();
     assert!(status.compactions >= 6 && status.failure.is_none(), "{status:?}");

@@ -113,7 +113,7 @@ fn crash_at(k: u64, ops: &[Op]) -> bool {
 fn survives_the_making(disk: &SimDisk, clock: &ManualClock) -> bool {
     for fate in 0..8 {
         let survived = disk.after_crash(fate);
-        let subject = Mortal::open(&survived, clock).expect("it is made again");
+        let subject = Mortal::open(&survived, clock).expect("it is created again");
         assert_eq!(Player::new(&subject).contents().len(), 1, "there are no tables");
     }
     true

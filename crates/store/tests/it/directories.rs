@@ -200,7 +200,7 @@ fn writes_are_refused_once_a_file_of_the_store_is_no_longer_at_its_path() {
             let before = snapshot(&disk);
             let refused = put(&engine, &plain, 8).unwrap_err().to_string();
             assert!(refused.contains("moved, removed or replaced"), "{refused}");
-            assert_eq!(count(&engine, &plain), 4, "reads go on");
+            assert_eq!(count(&engine, &plain), 4, "reads continue");
             drop(engine);
             assert_eq!(snapshot(&disk), before, "nothing is written to what is not ours");
         }

@@ -57,7 +57,7 @@ fn check_resumed(disk: &SimDisk, engine: &Engine, taken: i64) {
     engine.settle().unwrap();
     assert!(engine.status().unwrap().failure.is_none());
     put(engine, &plain, taken + 3).unwrap();
-    (0..taken).for_each(|id| assert!(has(engine, &plain, id), "{id} cannot be read any more"));
+    (0..taken).for_each(|id| assert!(has(engine, &plain, id), "{id} can no longer be read"));
     let scanned = before.scan(keyloom_store::Scan::new(&plain)).block_on().unwrap();
     assert_eq!(scanned.count, taken as u64, "readers keep what they have");
     // What was acknowledged before is on disk even if the tree never gets there.
@@ -122,7 +122,7 @@ fn a_full_disk_refuses_writes_and_loses_nothing_acknowledged() {
 fn an_exceeded_quota_is_like_a_full_disk() {
     const ENOSPC: i32 = 28;
     const EDQUOT: i32 = 122;
-    for (errno, said) in [(ENOSPC, "No space left on device"), (EDQUOT, "quota exceeded")] {
+    for (errno, expected) in [(ENOSPC, "No space left on device"), (EDQUOT, "quota exceeded")] {
         for extra in [0, 5_000, 40_000] {
             let disk = SimDisk::new(extra);
             disk.set_full_error(errno);
@@ -134,7 +134,10 @@ fn an_exceeded_quota_is_like_a_full_disk() {
             let Error::WritesRefused(failure) = &error else { panic!("{error}") };
             assert!(failure.may_pass() && failure.cause.raw_os_error() == Some(errno), "{error}");
             let text = error.to_string();
-            assert!(text.contains(said) && text.contains("until the cause has passed"), "{text}");
+            assert!(
+                text.contains(expected) && text.contains("until the cause has passed"),
+                "{text}"
+            );
             // As long as it lasts, nothing resumes, and the store can be opened and read.
             assert!(engine.settle().is_err() && engine.status().unwrap().failure.is_some());
             let survived = disk.after_crash(1);

@@ -41,11 +41,11 @@ fn a_backup_and_its_increments_restore_every_commit_that_they_cover() {
         let source = Life::open(&disk, DIRECTORY, ManualClock::START);
         let mut player = Player::new(&source);
         let quarter = ops.len() / 4;
-        let mut moments = vec![];
+        let mut states = vec![];
         let mut play = |ops: &[_]| {
             for op in ops {
                 step(&mut player, &source.clock, op);
-                moments.push((source.commit(), contents(&source)));
+                states.push((source.commit(), contents(&source)));
             }
         };
         play(&ops[..quarter]);
@@ -59,7 +59,7 @@ fn a_backup_and_its_increments_restore_every_commit_that_they_cover() {
         assert!(first.commit <= second.commit && second.commit == source.commit());
         play(&ops[3 * quarter..]);
         let logs = ["/first", "/none", "/second", DIRECTORY];
-        let sample = moments.iter().filter(|(commit, _)| *commit >= begins).step_by(3);
+        let sample = states.iter().filter(|(commit, _)| *commit >= begins).step_by(3);
         for (place, (commit, expected)) in sample.enumerate() {
             let back = format!("/back-{place}");
             let made = restore_with(&disk, &logs, Moment::Commit(*commit), &back).unwrap();

@@ -111,14 +111,14 @@ fn number(item: &Item, name: &str) -> i64 {
 #[track_caller]
 fn check_index(read: &dyn Read) {
     assert_eq!(state(read), IndexState::Active);
-    let place = |item: &Item| (number(item, "shop"), number(item, "price"), number(item, "id"));
+    let sort_key = |item: &Item| (number(item, "shop"), number(item, "price"), number(item, "id"));
     let mut expected = all_items(read, None);
     expected.retain(|item| item.contains("shop") && item.contains("price"));
-    expected.sort_by_key(place);
+    expected.sort_by_key(sort_key);
     let mut found = all_items(read, Some(by_shop().name));
     let queried: Vec<Item> = (0..SHOPS).flat_map(|shop| query_shop(read, shop).unwrap()).collect();
     assert_eq!(queried, expected, "by queries");
-    found.sort_by_key(place);
+    found.sort_by_key(sort_key);
     assert_eq!(found, expected, "by a scan");
     let described = read.describe_table(goods()).block_on().unwrap();
     assert_eq!(described.indexes[0].items, expected.len() as u64);
@@ -140,16 +140,16 @@ fn check_building(read: &dyn Read) {
 fn watch_filling(engine: &Engine) {
     let mut last = 0;
     loop {
-        let moment = engine.snapshot().block_on().unwrap();
-        match state(&*moment) {
+        let snapshot = engine.snapshot().block_on().unwrap();
+        match state(&*snapshot) {
             IndexState::Building { done, total } => {
                 assert!(done >= last, "filling goes back from {last} to {done}");
                 assert!((1..=ITEMS + 100).contains(&total));
                 last = done;
-                check_building(&*moment);
+                check_building(&*snapshot);
             }
             IndexState::Active => {
-                check_index(&*moment);
+                check_index(&*snapshot);
                 return;
             }
         }
@@ -252,8 +252,8 @@ fn half_filled() -> SimDisk {
 }
 
 /// Returns how many rows the tree has, of every kind.
-fn rows(engine: &Engine, place: &str) -> u64 {
-    engine.backup(place, &mut |_| ControlFlow::Continue(())).unwrap().rows
+fn rows(engine: &Engine, target: &str) -> u64 {
+    engine.backup(target, &mut |_| ControlFlow::Continue(())).unwrap().rows
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn loading_far_more_than_fits_into_memory_stays_within_the_limit() {
         .env(LOADED, &directory.0)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&loader.stdout).into_owned();
-    print!("{said}");
-    assert!(loader.status.success(), "{said}{}", String::from_utf8_lossy(&loader.stderr));
+    let output = String::from_utf8_lossy(&loader.stdout).into_owned();
+    print!("{output}");
+    assert!(loader.status.success(), "{output}{}", String::from_utf8_lossy(&loader.stderr));
 }

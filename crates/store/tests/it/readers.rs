@@ -17,7 +17,7 @@ use pollster::FutureExt;
 use crate::rig::{DIRECTORY, repeatable, table};
 
 /// Even positions exist throughout, odd ones come and go.
-const PLACES: i64 = 600;
+const POSITIONS: i64 = 600;
 const READERS: u64 = 6;
 const WALKS: u64 = 12;
 
@@ -38,22 +38,22 @@ fn make_shelf(engine: &Engine) {
     spec.indexes.push(index("by-color", color()));
     spec.indexes.push(index("by-weight", color().and_sort("weight", KeyType::N)));
     engine.create_table(spec).block_on().unwrap();
-    let even: Vec<i64> = (0..PLACES).step_by(2).collect();
-    for places in even.chunks(100) {
-        let put = |place: &i64| TransactAction::Put(Put::new(&shelf(), book(*place)));
-        let actions = places.iter().map(put).collect();
+    let even: Vec<i64> = (0..POSITIONS).step_by(2).collect();
+    for positions in even.chunks(100) {
+        let put = |position: &i64| TransactAction::Put(Put::new(&shelf(), book(*position)));
+        let actions = positions.iter().map(put).collect();
         engine.transact_write(TransactWrite::new(actions)).block_on().unwrap();
     }
 }
 
-fn key(place: i64) -> Item {
-    Item::from([("room", Value::from("hall")), ("place", Value::from(place))])
+fn key(position: i64) -> Item {
+    Item::from([("room", Value::from("hall")), ("place", Value::from(position))])
 }
 
-fn book(place: i64) -> Item {
-    let mut book = key(place);
+fn book(position: i64) -> Item {
+    let mut book = key(position);
     book.insert("color", "red");
-    book.insert("weight", place % 3);
+    book.insert("weight", position % 3);
     book
 }
 
@@ -61,11 +61,11 @@ fn book(place: i64) -> Item {
 fn disturb(engine: &Engine, readers: &AtomicUsize, seed: u64) {
     let mut random = Random::new(seed);
     while readers.load(Ordering::Acquire) > 0 {
-        let place = random.below(PLACES as u64) as i64;
-        if place % 2 == 1 && random.chance(1, 2) {
-            engine.delete(Delete::new(&shelf(), key(place))).block_on().unwrap();
+        let position = random.below(POSITIONS as u64) as i64;
+        if position % 2 == 1 && random.chance(1, 2) {
+            engine.delete(Delete::new(&shelf(), key(position))).block_on().unwrap();
         } else {
-            let mut book = book(place);
+            let mut book = book(position);
             book.insert("read", random.below(9));
             engine.put(Put::new(&shelf(), book)).block_on().unwrap();
         }
@@ -74,14 +74,14 @@ fn disturb(engine: &Engine, readers: &AtomicUsize, seed: u64) {
 
 /// Returns the positions of all pages, in order.
 fn walk(mut page: impl FnMut(Option<Item>) -> keyloom_store::Page) -> Vec<i64> {
-    let (mut places, mut start) = (Vec::new(), None);
+    let (mut positions, mut start) = (Vec::new(), None);
     loop {
         let page = page(start.take());
-        let place = |item: &Item| item.get("place").unwrap().as_n().unwrap().to_i64().unwrap();
-        places.extend(page.items.iter().map(place));
+        let position = |item: &Item| item.get("place").unwrap().as_n().unwrap().to_i64().unwrap();
+        positions.extend(page.items.iter().map(position));
         match page.last_key {
             Some(last) => start = Some(last),
-            None => return places,
+            None => return positions,
         }
     }
 }
@@ -103,14 +103,16 @@ fn scan(engine: &Engine, index: Option<&str>, limit: u32) -> Vec<i64> {
 
 /// Asserts that the pages were in order, had nothing twice, and missed nothing that existed
 /// throughout.
-fn check_walk(mut places: Vec<i64>, index: Option<&str>, direction: Direction, what: &str) {
+fn check_walk(mut positions: Vec<i64>, index: Option<&str>, direction: Direction, what: &str) {
     if direction == Direction::Backward {
-        places.reverse();
+        positions.reverse();
     }
-    let order = |place: &i64| (if index == Some("by-weight") { place % 3 } else { 0 }, *place);
-    assert!(places.is_sorted_by(|a, b| order(a) < order(b)), "{what}: out of order or twice");
-    let seen: BTreeSet<i64> = places.into_iter().collect();
-    let missed: Vec<i64> = (0..PLACES).step_by(2).filter(|place| !seen.contains(place)).collect();
+    let order =
+        |position: &i64| (if index == Some("by-weight") { position % 3 } else { 0 }, *position);
+    assert!(positions.is_sorted_by(|a, b| order(a) < order(b)), "{what}: out of order or twice");
+    let seen: BTreeSet<i64> = positions.into_iter().collect();
+    let missed: Vec<i64> =
+        (0..POSITIONS).step_by(2).filter(|position| !seen.contains(position)).collect();
     assert!(missed.is_empty(), "{what}: {missed:?} were there throughout");
 }
 
@@ -120,12 +122,12 @@ fn read_along(engine: &Engine, seed: u64) {
         let limit = 1 + random.below(40) as u32;
         for index in [None, Some("by-color"), Some("by-weight")] {
             for direction in [Direction::Forward, Direction::Backward] {
-                let places = query(engine, index, direction, limit);
+                let positions = query(engine, index, direction, limit);
                 let what = format!("{index:?} {direction:?} by {limit}");
-                check_walk(places, index, direction, &what);
+                check_walk(positions, index, direction, &what);
             }
-            let places = scan(engine, index, limit);
-            check_walk(places, index, Direction::Forward, &format!("scan {index:?} by {limit}"));
+            let positions = scan(engine, index, limit);
+            check_walk(positions, index, Direction::Forward, &format!("scan {index:?} by {limit}"));
         }
     }
 }
@@ -171,11 +173,11 @@ fn a_snapshot_held_during_many_writes_does_not_change() {
         let snapshot = engine.snapshot().block_on().unwrap();
         let found = count(&*snapshot);
         held.push((snapshot, found));
-        for place in 0..PLACES {
-            if place % 20 == round {
-                engine.delete(Delete::new(&shelf(), key(place))).block_on().unwrap();
-            } else if place % 5 == round % 5 {
-                let mut book = book(place);
+        for position in 0..POSITIONS {
+            if position % 20 == round {
+                engine.delete(Delete::new(&shelf(), key(position))).block_on().unwrap();
+            } else if position % 5 == round % 5 {
+                let mut book = book(position);
                 book.insert("round", round);
                 engine.put(Put::new(&shelf(), book)).block_on().unwrap();
             }

@@ -32,11 +32,11 @@ pub(crate) fn damage(disk: &SimDisk, random: &mut Random) {
         let block = random.index(blocks) * BLOCK;
         let other = random.index(blocks) * BLOCK;
         let kind = random.below(5);
-        disk.corrupt(&path, block as u64, |place| match kind {
-            0 | 1 => place[random.index(BLOCK)] ^= 1 << random.below(8),
-            2 => place[..BLOCK].fill(0),
-            3 => place[..BLOCK].copy_from_slice(&bytes[other..other + BLOCK]),
-            _ => place[..BLOCK].reverse(),
+        disk.corrupt(&path, block as u64, |block| match kind {
+            0 | 1 => block[random.index(BLOCK)] ^= 1 << random.below(8),
+            2 => block[..BLOCK].fill(0),
+            3 => block[..BLOCK].copy_from_slice(&bytes[other..other + BLOCK]),
+            _ => block[..BLOCK].reverse(),
         });
         if random.chance(1, 10) {
             // Both copies of the header.

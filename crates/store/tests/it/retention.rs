@@ -200,14 +200,14 @@ fn every_position_in_the_feed_is_gone_or_continues_without_a_gap() {
     let kept = feed_from(&engine, &fed, FeedStart::Oldest).unwrap();
     assert_no_hole(&kept, 199);
     assert!((10..190).contains(&kept.len()), "{} are kept", kept.len());
-    for (place, change) in all.iter().enumerate() {
+    for (index, change) in all.iter().enumerate() {
         match feed_from(&engine, &fed, FeedStart::After(change.seq)) {
-            Ok(rest) => assert_eq!(rest, all[place + 1..]),
+            Ok(rest) => assert_eq!(rest, all[index + 1..]),
             Err(Error::ChangesGone { oldest }) => {
                 assert!(change.seq < oldest && oldest <= kept[0].seq);
                 let before = FeedStart::After(SeqNo(oldest.0 - 1));
                 assert_eq!(feed_from(&engine, &fed, before).unwrap(), kept);
-                assert!(place < 200 - kept.len(), "what follows {place} is kept");
+                assert!(index < 200 - kept.len(), "what follows {index} is kept");
             }
             Err(error) => panic!("another error: {error}"),
         }

@@ -105,8 +105,8 @@ fn everything_outside_damaged_leaves_is_kept() {
         let missing: BTreeSet<i64> = (0..ITEMS).filter(|id| !ids.contains(id)).collect();
         assert!(missing.is_subset(&hit), "{:?} was in no damaged leaf", missing.difference(&hit));
         assert_eq!(salvaged.items, ids.len() as u64);
-        let told = salvaged.lost_items.values().map(|lost| lost.unwrap()).sum::<u64>();
-        assert_eq!(told, missing.len() as u64, "{salvaged:?}");
+        let reported = salvaged.lost_items.values().map(|lost| lost.unwrap()).sum::<u64>();
+        assert_eq!(reported, missing.len() as u64, "{salvaged:?}");
         assert_eq!(salvaged.lost_ranges > 0, !missing.is_empty(), "{salvaged:?}");
         lost_any += usize::from(!missing.is_empty());
     }

@@ -103,8 +103,8 @@ fn damage_since_the_store_was_opened_is_found_while_it_is_open() {
         engine.scrub(&Scrub::Files, &mut |_| ControlFlow::Continue(())).unwrap().damages,
         []
     );
-    let places = [4 * BLOCK as u64 + 100, 60 * BLOCK as u64];
-    for at in places {
+    let offsets = [4 * BLOCK as u64 + 100, 60 * BLOCK as u64];
+    for at in offsets {
         disk.corrupt(in_data("tree.redb"), at, |bytes| bytes[0] ^= 1);
     }
     let log = segments(&disk).into_iter().filter(|path| path.starts_with(DIRECTORY));
@@ -147,8 +147,8 @@ fn an_unreadable_disk_is_a_finding() {
     disk.set_unreadable(true);
     let found = engine.scrub(&Scrub::Files, &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(found.tree_damages > 0 && found.findings > found.tree_damages, "{found:?}");
-    let told = found.damages[0].to_string();
-    assert!(told.contains("cannot be read"), "{told}");
+    let message = found.damages[0].to_string();
+    assert!(message.contains("cannot be read"), "{message}");
 }
 
 #[test]
@@ -240,11 +240,14 @@ fn rows_that_differ_from_the_log_are_found() {
     Disk::open(&disk, &in_data("tree.redb"), mode).unwrap().write_at(0, &tree).unwrap();
     assert_eq!(scrub(&disk, &Scrub::Files).damages, [], "every checksum matches");
     let found = scrub(&disk, &rows(Some(COPY)));
-    let told: Vec<String> = found.damages.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = found.damages.iter().map(ToString::to_string).collect();
     for expected in
         ["is not in the log", "is missing", "has different members", "has a different value"]
     {
-        assert!(told.iter().any(|told| told.contains(expected)), "{expected}: {told:#?}");
+        assert!(
+            messages.iter().any(|message| message.contains(expected)),
+            "{expected}: {messages:#?}"
+        );
     }
 }
 

@@ -113,10 +113,10 @@ fn a_snapshot_is_not_taken_in_an_interrupting_slice() {
     assert!(matches!(polled, SlicePoll::Yielded));
     let table = engine.list_tables().block_on().unwrap().remove(0);
     put(&engine, &table, 1).unwrap();
-    let SlicePoll::Ready(Ok(moment)) = poll(Slice::new(is_over), 0, snapshot.as_mut()) else {
+    let SlicePoll::Ready(Ok(snapshot)) = poll(Slice::new(is_over), 0, snapshot.as_mut()) else {
         panic!("a snapshot is taken in any other slice");
     };
-    let mut scan = moment.scan(Scan::new(&table));
+    let mut scan = snapshot.scan(Scan::new(&table));
     let SlicePoll::Ready(Ok(page)) = poll(Slice::interrupting(is_over), 0, scan.as_mut()) else {
         panic!("reads of a snapshot do not park");
     };

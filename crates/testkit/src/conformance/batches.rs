@@ -5,7 +5,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Item, Projection};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, name, number, sorted, table_of, text_of, text_table};
 use crate::{Client, Subject};

@@ -11,7 +11,7 @@ use keyloom_store::{
 use keyloom_value::{Condition, Item, Update, Value};
 use pollster::block_on;
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{global, id_table, index_name, item, path};
 use crate::{Client, Subject};

@@ -3,7 +3,7 @@
 use keyloom_store::{Delete, Error, OnFailure, Put, UpdateItem};
 use keyloom_value::{Comparison, Condition, Item, Operand, Update, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{byte_strings, bytes, id_table, item, list, number, numbers, path, texts};
 use crate::{Client, Subject};

@@ -7,7 +7,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Item, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, name, number, path, text_table};
 use crate::{Client, ManualClock, Subject};

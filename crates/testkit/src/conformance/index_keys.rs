@@ -3,7 +3,7 @@
 use keyloom_store::{Direction, Invalid, KeySchema, KeyType, Query, TableName, TableSpec};
 use keyloom_value::{Item, KeyCondition, KeyTest, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::refused;
 use crate::sample::{bytes, global, id_table, index_name, item, number, values};
 use crate::{Client, Subject};

@@ -7,7 +7,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Item, KeyCondition, KeyTest, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{global, index_name, item, local, path, sorted, table_of, text_table, values};
 use crate::{Client, Subject};

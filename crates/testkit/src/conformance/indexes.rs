@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, KeyCondition, Name, Projection, Update, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, id_table, index_name, item, local, path, text_table, values};
 use crate::{Client, Subject};

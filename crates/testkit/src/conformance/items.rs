@@ -3,7 +3,7 @@
 use keyloom_store::{Delete, Get, KeyType, Put, Scan};
 use keyloom_value::{Item, Path, Projection, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{
     byte_strings, bytes, id_table, item, list, number, numbers, path, sorted, table_of, text_table,

@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, KeyCondition, KeyTest, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::refused;
 use crate::sample::{bytes, global, id_table, item, list, path, table_of, text_of, text_table};
 use crate::{Client, Subject};

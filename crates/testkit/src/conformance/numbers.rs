@@ -9,7 +9,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Score, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{index_name, name};
 use crate::{Client, Random, Subject};

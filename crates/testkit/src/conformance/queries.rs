@@ -3,7 +3,7 @@
 use keyloom_store::{Direction, KeyType, Page, Query, Select, TableName};
 use keyloom_value::{Condition, Item, KeyCondition, KeyTest, Projection, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{bytes, id_table, item, number, path, table_of, text_table, values};
 use crate::{Client, Subject};

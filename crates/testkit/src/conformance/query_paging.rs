@@ -3,7 +3,7 @@
 use keyloom_store::{Direction, KeyType, Page, Query, TableName};
 use keyloom_value::{Item, KeyCondition, KeyTest, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{item, table_of, text_of, values};
 use crate::{Client, Subject};

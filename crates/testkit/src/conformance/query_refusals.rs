@@ -3,7 +3,7 @@
 use keyloom_store::{Error, Invalid, KeyType, Query, TableName};
 use keyloom_value::{Condition, KeyCondition, KeyTest, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::refused;
 use crate::sample::{bytes, id_table, index_name, path, table_of, text_table};
 use crate::{Client, Subject};

@@ -3,7 +3,7 @@
 use keyloom_store::{Delete, Invalid, Put, Returns, UpdateItem};
 use keyloom_value::{Item, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, list, path};
 use crate::{Client, Subject};

@@ -7,7 +7,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Projection, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{
     bytes, global, id_table, index_name, item, path, sorted, table_of, text_of, text_table, values,

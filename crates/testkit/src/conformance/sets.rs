@@ -7,7 +7,7 @@ use keyloom_store::{
 use keyloom_value::Condition;
 use pollster::block_on;
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, name, path};
 use crate::sets::{members, walk_sets};

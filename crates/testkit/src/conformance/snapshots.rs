@@ -9,7 +9,7 @@ use keyloom_store::{
 use keyloom_value::{Item, KeyCondition};
 use pollster::block_on;
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, id_table, index_name, item, name};
 use crate::{Client, Subject};

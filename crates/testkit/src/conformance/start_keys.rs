@@ -3,7 +3,7 @@
 use keyloom_store::{Direction, Invalid, KeySchema, KeyType, Query, TableName, TableSpec};
 use keyloom_value::{Item, KeyCondition, KeyTest, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, index_name, item, local, table_of, text_table, values};
 use crate::{Client, Subject};

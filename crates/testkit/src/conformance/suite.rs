@@ -3,32 +3,13 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::case::Case;
 use super::{
     batches, concurrency, conditions, feed, index_keys, index_paging, indexes, items, limits,
     numbers, queries, query_paging, query_refusals, returned_images, scans, sets, snapshots,
     start_keys, tables, tokens, transactions, ttl, updates, validation,
 };
 use crate::Subject;
-
-/// One claim about stores.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    /// The claim, as the path of its function.
-    pub name: &'static str,
-    /// Panics if the claim is false for a fresh subject.
-    pub run: fn(&dyn Subject),
-}
-
-/// Makes cases of the functions of a file, named after them.
-macro_rules! claims {
-    ($($run:ident),* $(,)?) => {
-        &[$($crate::conformance::Case {
-            name: concat!(module_path!(), "::", stringify!($run)),
-            run: $run,
-        }),*]
-    };
-}
-pub(super) use claims;
 
 /// Returns every case of the suite.
 pub fn cases() -> Vec<Case> {

@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::{KeyCondition, Name, Update};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, id_table, index_name, item, local, name, text_table};
 use crate::{Client, ManualClock, Subject};

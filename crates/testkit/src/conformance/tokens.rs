@@ -5,7 +5,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, number, path};
 use crate::{Client, Subject};

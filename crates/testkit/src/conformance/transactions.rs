@@ -8,7 +8,7 @@ use keyloom_value::{
     Condition, Item, Projection, Update, UpdateError, UpdateOperator, Value, ValueType,
 };
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, name, number, path, sorted, table_of, text_of, texts};
 use crate::{Client, Subject};

@@ -5,7 +5,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Item, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{global, id_table, index_name, item, number, path};
 use crate::{Client, ManualClock, Subject};

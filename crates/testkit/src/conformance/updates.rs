@@ -3,7 +3,7 @@
 use keyloom_store::{Invalid, KeySchema, KeyType, TableSpec, UpdateItem};
 use keyloom_value::{Item, Path, SetValue, Update, UpdateError, UpdateOperator, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, id_table, item, list, number, numbers, path, texts};
 use crate::{Client, Subject};

@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Update, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::refused;
 use crate::sample::{
     byte_strings, bytes, item, list, name, numbers, path, text_of, text_table, texts,

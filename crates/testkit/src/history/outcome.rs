@@ -114,11 +114,11 @@ impl Outcome {
             Seen { at, cause, key, old, new }
         };
         let mut changes: Vec<Seen> = changes.into_iter().map(seen).collect();
-        let one_moment = |left: &Seen, right: &Seen| {
+        let at_same_time = |left: &Seen, right: &Seen| {
             left.at == right.at && [left, right].iter().all(|seen| seen.cause == Cause::Expiry)
         };
-        for moment in changes.chunk_by_mut(one_moment) {
-            moment.sort_by_cached_key(|seen| seen.key.to_string());
+        for simultaneous in changes.chunk_by_mut(at_same_time) {
+            simultaneous.sort_by_cached_key(|seen| seen.key.to_string());
         }
         Outcome::Changes(changes)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use super::{Model, Operation};
+use super::operation::{Model, Operation};
 
 /// A history being recorded; shared by the threads of a test.
 ///

@@ -3,9 +3,10 @@
 
 use std::rc::Rc;
 
+use super::operation::{Model, Operation};
 use super::timeline::{Event, Timeline};
+use super::violation::Violation;
 use super::visited::Visited;
-use super::{Model, Operation, Violation};
 
 /// Runs the search; the operations are known to be well-formed.
 pub(super) fn search<M: Model>(history: &[Operation<M>]) -> Result<(), Violation> {

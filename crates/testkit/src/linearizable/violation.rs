@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Model, Operation};
+use super::operation::{Model, Operation};
 
 /// How many operations at the end of the longest order are shown.
 const SHOWN: usize = 12;

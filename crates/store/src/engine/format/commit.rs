@@ -4,19 +4,6 @@ use crate::{Cause, Membership, Time};
 
 use super::{Malformed, Reader, SpaceId, TableId, TableRecord, Writer};
 
-/// The number of a commit. The first is 1; there are no gaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct CommitNo(pub(crate) u64);
-
-impl CommitNo {
-    /// The position before the first commit.
-    pub(crate) const NONE: CommitNo = CommitNo(0);
-
-    pub(crate) fn next(self) -> CommitNo {
-        CommitNo(self.0.saturating_add(1))
-    }
-}
-
 /// The effects of one write, batch or transaction, as the log stores them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {

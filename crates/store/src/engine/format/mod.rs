@@ -6,6 +6,7 @@
 mod bytes;
 mod column;
 mod commit;
+mod commit_no;
 mod end_mark;
 mod frame;
 mod identity;
@@ -21,7 +22,8 @@ mod version;
 
 pub(crate) use bytes::{Malformed, Reader, Writer};
 pub(crate) use column::{Block, BlockMut, ColumnRows, block_of};
-pub(crate) use commit::{Commit, CommitNo, Effect, RowEffect, SetEffect};
+pub(crate) use commit::{Commit, Effect, RowEffect, SetEffect};
+pub(crate) use commit_no::CommitNo;
 pub(crate) use end_mark::Acknowledged;
 pub(crate) use frame::{Frame, FrameHeader, SegmentHeader};
 pub(crate) use identity::{History, Identity, Increment, Unfinished};

@@ -147,6 +147,11 @@ impl LogDirectory {
         self.lock().clone()
     }
 
+    /// Whether a segment has not been trimmed.
+    pub(crate) fn has(&self, segment: &Segment) -> bool {
+        self.lock().iter().any(|kept| kept.first == segment.first)
+    }
+
     /// Returns the oldest commit in the log.
     pub(crate) fn oldest(&self) -> Option<CommitNo> {
         self.lock().first().map(|segment| segment.first)

@@ -111,6 +111,7 @@ impl LogWriter {
         cut.map_err(io_error("ending a log segment", &self.active.path))?;
         let ended = std::mem::replace(&mut self.active, self.directory.add(self.next)?);
         ended.close()?;
+        debug_assert_eq!(self.active.first, self.next, "a segment begins with its first commit");
         self.offset = crate::engine::format::SegmentHeader::LEN as u64;
         Ok(())
     }
