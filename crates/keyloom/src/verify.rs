@@ -138,7 +138,7 @@ impl Verifier<'_> {
                 Ok(())
             }
             Some(RowName::Own(key)) => self.own(&key, row, findings).await,
-            Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Entry { .. }) => {
+            Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Posting { .. }) => {
                 self.derived(row, findings).await
             }
             // All numbers are counted together.

@@ -148,7 +148,7 @@ impl Reader<'_> {
         let entity = self.layout.model().entity(*id);
         let declared = entity.board(*board);
         check_values(entity, || format!("The board `{}`", declared.name), &declared.by, by)?;
-        Ok(self.layout.board_partition((*id, *board), tenant.as_ref(), by).ok())
+        Ok(self.layout.leaderboards().partition((*id, *board), tenant.as_ref(), by).ok())
     }
 
     fn ranked_by(&self, request: &BoardRequest) -> String {

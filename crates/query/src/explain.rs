@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use keyloom_model::{Entity, Group};
+use keyloom_model::{Entity, PostingKey};
 use keyloom_store::Members;
 use keyloom_value::{KeyBytes, Value};
 
@@ -240,7 +240,7 @@ impl Search<'_> {
         let layout = self.reader.layout;
         let name = |filter: &Filter| match filter {
             Filter::Tag { field, key, value } => {
-                let group = Group::Tag(*field, key, value);
+                let group = PostingKey::Tag(*field, key, value);
                 let tenant = request.tenant.as_ref();
                 PostingOwner { layout, entity: request.entity, tenant }.list(&group)
             }

@@ -1,7 +1,9 @@
 //! What a filter says about the facets of a list, as the beginnings of places by facet: one for each
 //! combination of values that can pass.
 
-use keyloom_model::{Entity, Field, FieldId, FieldType, Layout, Presence, Unreadable, attribute};
+use keyloom_model::{
+    Entity, FacetKeys, Field, FieldId, FieldType, Presence, Unreadable, attribute,
+};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{KeyBytes, Name, Value};
 
@@ -34,8 +36,8 @@ impl Facets {
     /// None if the filter names no value of a facet, or the list has no places by facet.
     pub(crate) fn of(reader: &Reader<'_>, request: &ListRequest) -> Option<Facets> {
         let (of, layout) = ((request.entity, request.list), reader.layout);
-        let slot = layout.facet_slot(request.entity, request.list)?;
-        let partition = layout.facet_partition(of, request.tenant.as_ref(), &request.by).ok()?;
+        let slot = layout.facets().slot(request.entity, request.list)?;
+        let partition = layout.facets().partition(of, request.tenant.as_ref(), &request.by).ok()?;
         let entity = layout.model().entity(request.entity);
         let mut said = Said { entity, values: vec![], is_all: true };
         said.take(request.filter.as_ref()?);
@@ -43,9 +45,9 @@ impl Facets {
             return None;
         }
         let named = said.values.iter().flat_map(|(_, values)| values).flatten();
-        let is_exact = named.into_iter().all(Layout::is_facet_exact);
+        let is_exact = named.into_iter().all(FacetKeys::is_exact);
         let part = |field: FieldId, value: &Option<Value>| {
-            layout.facet_part(request.entity, field, value.as_ref())
+            layout.facets().part(request.entity, field, value.as_ref())
         };
         let parts = |field: &FieldId| {
             let named = said.values.iter().find(|(other, _)| other == field);

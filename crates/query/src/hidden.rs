@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use keyloom_model::{Entity, EntityId, Layout, Matching, attribute};
+use keyloom_model::{Entity, EntityId, Matching, PostingLists, attribute};
 use keyloom_store::{Direction, ListSets, Members};
 use keyloom_value::{KeyBytes, Name, Value};
 
@@ -109,12 +109,12 @@ impl Reader<'_> {
         (entity, tenant): (EntityId, Option<&Value>),
         cost: &mut ReadCost,
     ) -> Result<Vec<PendingList>, Error> {
-        let prefix = self.layout.pending_prefix(entity, tenant);
+        let prefix = self.layout.postings().pending_prefix(entity, tenant);
         let mut lists = vec![];
         let mut add = |part: &[u8]| {
             let mut name = prefix.clone();
             let value = KeyBytes::decode_part(part).ok().map(|(value, _)| value);
-            let read = Layout::read_pending_list(part).zip(value);
+            let read = PostingLists::read_pending(part).zip(value);
             if let Some(((deletion, field), value)) = read
                 && name.push(&value).is_ok()
             {

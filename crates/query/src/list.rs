@@ -153,7 +153,7 @@ impl Reader<'_> {
             Some(bound) => span.beyond(bound, direction),
             None => span,
         };
-        let slot = self.layout.list_slot(request.entity, request.list);
+        let slot = self.layout.lists().slot(request.entity, request.list);
         let place = Place {
             index: Some(TableName::new(&slot.name()).map_err(keyloom_store::Error::from)?),
             partition: (slot.partition(), partition_bytes),
@@ -210,6 +210,6 @@ impl Reader<'_> {
         request.filter.iter().try_for_each(|filter| filter.check(entity, *list))?;
         let declared = entity.list(*list);
         check_values(entity, || format!("The list `{}`", declared.name), &declared.by, by)?;
-        Ok(self.layout.list_partition((*id, *list), tenant.as_ref(), by).ok())
+        Ok(self.layout.lists().partition((*id, *list), tenant.as_ref(), by).ok())
     }
 }

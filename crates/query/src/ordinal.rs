@@ -1,6 +1,6 @@
 //! Entities by their ordinals.
 
-use keyloom_model::{EntityId, Matching, OwnRow, number_of};
+use keyloom_model::{EntityId, Matching, OwnRow, ordinal_of};
 use keyloom_store::{Direction, TableName};
 use keyloom_value::{KeyBytes, Value};
 
@@ -33,8 +33,8 @@ impl Reader<'_> {
         ordinals: &[u64],
         cost: &mut ReadCost,
     ) -> Result<Vec<OrdinalKey>, Error> {
-        let Some(slot) = self.layout.number_slot(entity) else { return Ok(vec![]) };
-        let partition = self.layout.number_partition(entity, tenant);
+        let Some(slot) = self.layout.ordinals().slot(entity) else { return Ok(vec![]) };
+        let partition = self.layout.ordinals().partition(entity, tenant);
         let place = Place {
             index: Some(TableName::new(&slot.name()).map_err(keyloom_store::Error::from)?),
             partition: (slot.partition(), partition.as_bytes()),
@@ -57,7 +57,7 @@ impl Reader<'_> {
                     let sort = row.get(place.sort.as_str()).and_then(Value::as_b);
                     let wrong = || unreadable(row, keyloom_model::Unreadable { attribute: "N" });
                     let sort = sort.ok_or_else(wrong)?;
-                    let ordinal = number_of(sort).ok_or_else(wrong)?;
+                    let ordinal = ordinal_of(sort).ok_or_else(wrong)?;
                     if run.binary_search(&ordinal).is_ok() {
                         let key = RawKey::of(row).ok_or_else(wrong)?;
                         found.push(OrdinalKey { key, position: sort.to_vec() });
@@ -80,7 +80,7 @@ impl Reader<'_> {
     pub(crate) fn owned_keys(&self, ordinals: &[u64], owners: &Owners) -> Option<Vec<OrdinalKey>> {
         let found = |ordinal: &u64| {
             let owner = self.layout.entity_key(owners.get(ordinal)?)?;
-            let (_, position) = self.layout.number_place(&owner, *ordinal);
+            let position = self.layout.ordinals().index_key(&owner, *ordinal).sort;
             let key = RawKey::from(&self.layout.own_key(&owner));
             Some(OrdinalKey { key, position: position.into_vec() })
         };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{BoardId, Counter, EntityId, FieldId, Layout, Unreadable};
+use keyloom_model::{BoardId, Counter, EntityId, FieldId, LeaderboardKeys, Unreadable};
 use keyloom_store::{Direction, yield_point};
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
@@ -216,7 +216,8 @@ impl Reader<'_> {
         let mut batch: Vec<(TakenRows, usize)> = vec![];
         let mut keys: Vec<RawKey> = vec![];
         for mut one in taken {
-            let Ok(score) = self.layout.ranked_key(board.of, board.owner, (board.field, &one.of))
+            let Ok(score) =
+                self.layout.leaderboards().score_key(board.of, board.owner, (board.field, &one.of))
             else {
                 continue;
             };
@@ -265,7 +266,7 @@ impl Reader<'_> {
 impl<'c> TakenCursor<'c> {
     /// At the start. Reads so many rows at first, and more if it is to go on from there.
     fn new(reader: &'c Reader<'c>, board: &'c Scores<'c>, page_rows: usize) -> TakenCursor<'c> {
-        let partition = Layout::pending_scores(&board.places);
+        let partition = LeaderboardKeys::pending_partition(&board.places);
         let rest = Some(Span::new(None, None));
         TakenCursor { reader, board, partition, rest, ahead: VecDeque::new(), page_rows, sought: 0 }
     }
@@ -356,7 +357,7 @@ impl<'c> TakenCursor<'c> {
                 }
                 None => {
                     let Scores { of: (entity, _), field, .. } = self.board;
-                    let value = self.reader.layout.from_key(*entity, *field, &value);
+                    let value = self.reader.layout.value_from_key(*entity, *field, &value);
                     let rows = vec![key];
                     self.ahead.push_back(TakenRows { key: of.into_vec(), of: value, rows, taken });
                 }
@@ -370,12 +371,12 @@ impl<'c> TakenCursor<'c> {
 fn read_taken(row: &Item) -> Result<(RawKey, Value, Vec<String>), Error> {
     let wrong = || unreadable(row, Unreadable { attribute: SORT });
     let key = RawKey::of(row).ok_or_else(wrong)?;
-    let (of, takers) = Layout::read_pending_score(&key.sort).ok_or_else(wrong)?;
+    let (of, takers) = LeaderboardKeys::read_pending(&key.sort).ok_or_else(wrong)?;
     Ok((key, of, takers))
 }
 
 /// The number that a row holds.
 pub(crate) fn number(row: &Item) -> Result<i64, Error> {
     let wrong = || unreadable(row, Unreadable { attribute: keyloom_model::attribute::COUNT });
-    Counter::number(row).ok_or_else(wrong)
+    Counter::value_of(row).ok_or_else(wrong)
 }

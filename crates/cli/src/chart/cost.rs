@@ -66,7 +66,7 @@ pub(super) fn family(is_together: bool) -> Cost {
 /// Changes of an entity: what is done, and its cost.
 pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)> {
     let entity = layout.model().entity(id);
-    let (guards, links) = (entity.uniques.len() as u64, layout.links(id).len() as u64);
+    let (guards, links) = (entity.uniques.len() as u64, layout.references().of(id).len() as u64);
     let ranks = entity.boards.iter().filter(|board| board.ranks_entities()).count();
     let facets = entity.lists.iter().filter(|list| !list.facets.is_empty()).count();
     let places = (entity.lists.len() + facets + ranks) as u64 + u64::from(entity.expires.is_some());
@@ -77,7 +77,7 @@ pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)>
     let plain = written(1 + copies, 0);
     let worst = written(layout.rows_max(id) as u64, 2 * places);
     let rows = 1 + guards + links + numbers;
-    let delete = match layout.referrers(id).is_empty() {
+    let delete = match layout.references().to(id).is_empty() {
         true => written(rows, places),
         // It is marked first, with a task that goes with it.
         false => {

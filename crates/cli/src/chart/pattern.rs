@@ -98,7 +98,7 @@ impl Of<'_> {
     /// The entity with its children, of all kinds and of each.
     fn families(&self) -> Vec<Pattern> {
         let model = self.layout.model();
-        let children = self.layout.referrers(self.id).iter();
+        let children = self.layout.references().to(self.id).iter();
         let children: Vec<&Entity> = children
             .filter(|link| model.entity(link.owner).parent == Some(link.field))
             .map(|link| model.entity(link.owner))
@@ -132,14 +132,14 @@ impl Of<'_> {
     }
 
     fn list(&self, id: keyloom_model::ListId, list: &List) -> Pattern {
-        let template = self.layout.list_template(self.id, id);
+        let template = self.layout.templates().list(self.id, id);
         let own = self.row(Reason::Own);
         let cost = own.map(|own| cost::list_page(&template, &own, self.entity));
-        let slot = self.layout.list_slot(self.id, id);
+        let slot = self.layout.lists().slot(self.id, id);
         let (partition, sort) = self.keys(&template);
         let order: Vec<&str> = list.order.iter().map(|order| self.name(order.field)).collect();
         let order = match order.is_empty() {
-            true if self.entity.is_numbered() => ", in order of creation".to_owned(),
+            true if self.entity.has_ordinals() => ", in order of creation".to_owned(),
             true => ", in order of ids".to_owned(),
             false => format!(", ranges of {}", order.join(", ")),
         };
@@ -158,8 +158,8 @@ impl Of<'_> {
     fn facets(&self, id: keyloom_model::ListId, list: &List) -> Option<Pattern> {
         let names: Vec<&str> = list.facets.iter().map(|field| self.name(*field)).collect();
         let asked: Vec<String> = names.iter().map(|name| format!("{name}=…")).collect();
-        let template = self.layout.facet_template(self.id, id)?;
-        let slot = self.layout.facet_slot(self.id, id)?;
+        let template = self.layout.templates().facet(self.id, id)?;
+        let slot = self.layout.facets().slot(self.id, id)?;
         let (partition, sort) = self.keys(&template);
         let place = self.row(Reason::Own).map(|own| Place {
             partition: (slot.partition().as_str().to_owned(), partition),
@@ -210,7 +210,7 @@ impl Of<'_> {
             Some(path) => self.request(path, &count.by),
             None => format!("GET {}/counts/{}", self.entity.path, count.name),
         };
-        let template = self.layout.count_template(self.id, id);
+        let template = self.layout.templates().count(self.id, id);
         Pattern {
             question: format!("count {}{by}{split}{filter}", count.name),
             request: with_parameters(request, &asked),
@@ -228,8 +228,8 @@ impl Of<'_> {
         let filter = notation::filter(&board.filter, self.entity);
         let asked: Vec<String> =
             board.by.iter().map(|field| format!("{}=…", self.name(*field))).collect();
-        let template = self.layout.board_template(self.id, id);
-        let slot = self.layout.board_slot(self.id, id);
+        let template = self.layout.templates().board(self.id, id);
+        let slot = self.layout.leaderboards().slot(self.id, id);
         let (partition, sort) = self.keys(&template);
         Pattern {
             question: format!("rank by {of}{filter}"),
@@ -261,7 +261,7 @@ impl Of<'_> {
     }
 
     fn row(&self, reason: Reason) -> Option<KeyTemplate> {
-        let templates = self.layout.row_templates(self.id);
+        let templates = self.layout.templates().rows(self.id);
         templates.into_iter().find(|(other, _)| *other == reason).map(|(_, template)| template)
     }
 

@@ -44,7 +44,7 @@ pub(super) struct SampleIndex {
 pub(super) fn table(layout: &Layout) -> Vec<SampleRow> {
     let mut rows = vec![];
     for image in images(layout) {
-        let templates = layout.row_templates(image.key.entity);
+        let templates = layout.templates().rows(image.key.entity);
         // The sample's keys are short.
         for row in layout.rows(&image).unwrap_or_default() {
             let template = templates.iter().find(|(reason, _)| *reason == row.reason);
@@ -70,16 +70,17 @@ fn index(layout: &Layout, slot: keyloom_model::Slot) -> SampleIndex {
     for image in images(layout) {
         let id = image.key.entity;
         let entity = layout.model().entity(id);
-        let lists = entity.lists().filter(|(list, _)| layout.list_slot(id, *list) == slot);
-        let lists =
-            lists.map(|(list, declared)| (declared.name.clone(), layout.list_template(id, list)));
-        let facets = entity.lists().filter(|(list, _)| layout.facet_slot(id, *list) == Some(slot));
+        let lists = entity.lists().filter(|(list, _)| layout.lists().slot(id, *list) == slot);
+        let lists = lists
+            .map(|(list, declared)| (declared.name.clone(), layout.templates().list(id, list)));
+        let facets =
+            entity.lists().filter(|(list, _)| layout.facets().slot(id, *list) == Some(slot));
         let facets = facets.filter_map(|(list, declared)| {
             let name = format!("{} by facet", declared.name);
-            Some((name, layout.facet_template(id, list)?))
+            Some((name, layout.templates().facet(id, list)?))
         });
-        let expiry = layout.expiry_slot(id).filter(|own| *own == slot);
-        let expiry = expiry.and_then(|_| layout.expiry_template(id));
+        let expiry = layout.expiry().slot(id).filter(|own| *own == slot);
+        let expiry = expiry.and_then(|_| layout.templates().expiry(id));
         let expiry = expiry.map(|template| ("expires".to_owned(), template));
         let Some(own) = layout.rows(&image).unwrap_or_default().into_iter().next() else {
             continue;
@@ -108,7 +109,7 @@ fn table_row(layout: &Layout, image: &Image, (row, template): (&Row, &KeyTemplat
         Reason::Link(field) => {
             (format!("{}.{}", entity.name, entity.field(field).name), vec![owner])
         }
-        Reason::Entry => (format!("{}: member", entity.name), vec![owner]),
+        Reason::Posting => (format!("{}: member", entity.name), vec![owner]),
     };
     drawn(layout, image, (why, template, attributes))
 }
@@ -134,7 +135,7 @@ fn drawn(
 }
 
 fn own_key(layout: &Layout, image: &Image) -> SampleKey {
-    let templates = layout.row_templates(image.key.entity);
+    let templates = layout.templates().rows(image.key.entity);
     let own = templates.into_iter().find(|(reason, _)| *reason == Reason::Own);
     let parts = own.map(|(_, template)| template.partition).unwrap_or_default();
     key(layout, image, &parts)
@@ -210,7 +211,7 @@ fn image(model: &Model, (id, entity): (EntityId, &Entity), number: i64) -> Image
     let stored = entity.fields.iter().filter(|field| field.origin != FieldOrigin::Id);
     let fields: Item = stored.filter_map(value).collect();
     let key = EntityKey { entity: id, tenant, id: format!("{}-{number}", entity.name) };
-    Image { key, version: "1".to_owned(), number: None, fields }
+    Image { key, version: "1".to_owned(), ordinal: None, fields }
 }
 
 /// Everything belongs to one tenant.

@@ -75,7 +75,7 @@ impl EntitySheet {
             path: entity.path.clone(),
             facts: facts(layout, id, entity),
             fields: entity.fields.iter().map(field).collect(),
-            references: layout.links(id).iter().map(reference).collect(),
+            references: layout.references().of(id).iter().map(reference).collect(),
             patterns: patterns(layout, id),
             writes: cost::writes(layout, id),
         }
@@ -85,7 +85,7 @@ impl EntitySheet {
 fn facts(layout: &Layout, id: EntityId, entity: &Entity) -> Vec<String> {
     let model = layout.model();
     let mut facts = vec![];
-    for link in layout.links(id) {
+    for link in layout.references().of(id) {
         let target = &model.entity(link.target).name;
         facts.push(match entity.parent == Some(link.field) {
             true => format!("child of a {target}, {}", rule(link.on_delete)),
@@ -98,7 +98,7 @@ fn facts(layout: &Layout, id: EntityId, entity: &Entity) -> Vec<String> {
             }
         });
     }
-    for link in layout.referrers(id) {
+    for link in layout.references().to(id) {
         let owner = model.entity(link.owner);
         facts.push(match owner.parent == Some(link.field) {
             true => format!("parent of {}", owner.name),

@@ -209,7 +209,7 @@ impl<'a> Admission<'a> {
             let entity = self.entity(key).name.clone();
             return Err(Error::EntityTooLarge { entity, bytes, bytes_max });
         }
-        Ok(Image { key: key.clone(), version: self.stamps.next()?, number: None, fields })
+        Ok(Image { key: key.clone(), version: self.stamps.next()?, ordinal: None, fields })
     }
 
     /// The document with the tenant field of the key; a document need not name it.

@@ -57,9 +57,9 @@ impl Counters {
             attribute: COUNT.into(),
             change,
             rank: counter.ranking().map(|ranked| Rank {
-                partition: (ranked.slot.partition(), ranked.place.into_vec()),
-                sort: (ranked.slot.sort(), ranked.ending.into_vec()),
-                steps: ranked.steps.into_vec(),
+                partition: (ranked.slot.partition(), ranked.entries.into_vec()),
+                sort: (ranked.slot.sort(), ranked.suffix.into_vec()),
+                steps: ranked.prefix_counts.into_vec(),
             }),
         };
         self.changes().map(number).collect()
@@ -96,7 +96,7 @@ impl Counters {
 fn score_of(row: Option<&Item>) -> Result<i64, Error> {
     match row {
         None => Ok(0),
-        Some(row) => Counter::number(row)
+        Some(row) => Counter::value_of(row)
             .ok_or_else(|| Error::damaged("A score of a board cannot be read: verify the data.")),
     }
 }
@@ -132,7 +132,7 @@ impl RankedChange<'_> {
     /// What it adds to the prefix counts of its board.
     pub(crate) fn add_prefix_counts(&self, counts: &mut BTreeMap<RowKey, i64>) {
         for (number, change) in [(self.before, -1), (self.after, 1)] {
-            for prefix in self.counter.steps(number) {
+            for prefix in self.counter.prefix_counts(number) {
                 *counts.entry(prefix).or_default() += change;
             }
         }

@@ -153,7 +153,7 @@ impl Answer {
     fn image(self, key: &EntityKey) -> Image {
         let key = EntityKey { id: self.id, ..key.clone() };
         // Answers do not show its ordinal.
-        Image { key, version: self.version, fields: self.fields, number: None }
+        Image { key, version: self.version, fields: self.fields, ordinal: None }
     }
 }
 

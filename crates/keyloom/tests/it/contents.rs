@@ -84,7 +84,7 @@ impl Look<'_> {
 
     fn check_references(&self, row: &OwnRow, seen: &[OwnRow]) {
         let entity = self.model().entity(row.image.key.entity);
-        for link in self.layout.links(row.image.key.entity) {
+        for link in self.layout.references().of(row.image.key.entity) {
             let name = &entity.field(link.field).name;
             let Some(id) = row.image.fields.get(name).and_then(Value::as_s) else { continue };
             let key = EntityKey { entity: link.target, tenant: None, id: id.to_owned() };

@@ -33,10 +33,10 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
 
 /// Numbers are part of every place in a list.
 fn compare_numbering(pair: &Pair<'_>, findings: &mut Findings) {
-    if pair.old.entity.is_numbered() == pair.new.entity.is_numbered() {
+    if pair.old.entity.has_ordinals() == pair.new.entity.has_ordinals() {
         return;
     }
-    let text = match pair.new.entity.is_numbered() {
+    let text = match pair.new.entity.has_ordinals() {
         true => format!("`{}` is looked for by tags or facets now", pair.name()),
         false => format!("`{}` is not looked for by tags or facets any more", pair.name()),
     };
@@ -53,7 +53,7 @@ fn compare_list(pair: &Pair<'_>, (old, new): (&List, &List), findings: &mut Find
     } else if let Some(field) = moved_field(pair, new) {
         let text = format!("{place} is made anew: members of `{field}` have moved");
         findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
-    } else if pair.old.entity.is_numbered() != pair.new.entity.is_numbered() {
+    } else if pair.old.entity.has_ordinals() != pair.new.entity.has_ordinals() {
         let text = format!("{place} is made anew: equals are in another order");
         findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
     }

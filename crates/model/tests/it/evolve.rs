@@ -194,7 +194,7 @@ fn check_cost(kind: EditKind, (old, new): (&Draft, &Draft)) {
 fn is_numbering_changed(old: &Model, new: &Model) -> bool {
     let is_other = |(_, entity): (_, &keyloom_model::Entity)| {
         let before = old.find(&entity.name).map(|id| old.entity(id));
-        before.is_some_and(|before| before.is_numbered() != entity.is_numbered())
+        before.is_some_and(|before| before.has_ordinals() != entity.has_ordinals())
     };
     new.entities().any(is_other)
 }

@@ -31,31 +31,31 @@ fn describe(layout: &Layout) -> String {
     let mut text = String::new();
     for (id, entity) in layout.model().entities() {
         let rows = layout.rows(&sample(layout, id, entity)).expect("it fits");
-        let groups = layout.groups(&sample(layout, id, entity)).expect("it fits");
+        let groups = layout.postings().of(&sample(layout, id, entity)).expect("it fits");
         let most = layout.rows_max(id);
         writeln!(text, "{} ({} rows; at most {most} in a change)", entity.name, rows.len())
             .unwrap();
         for row in rows {
             let why = match row.reason {
                 Reason::Own => "own row".to_owned(),
-                Reason::Guard(unique) => format!("guard of {}", layout.unique_name(id, unique)),
+                Reason::Guard(unique) => format!("guard of {}", layout.uniques().name(id, unique)),
                 Reason::Link(field) => format!("link of {}", entity.field(field).name),
-                Reason::Entry => "entry".to_owned(),
+                Reason::Posting => "entry".to_owned(),
             };
             writeln!(text, "  {why}: {}", key(&row.item, PARTITION, SORT)).unwrap();
             if row.reason == Reason::Own {
                 for (list, declared) in entity.lists() {
-                    let slot = layout.list_slot(id, list);
+                    let slot = layout.lists().slot(id, list);
                     let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
                     writeln!(text, "    list {} in {}: {place}", declared.name, slot.name())
                         .unwrap();
-                    if let Some(slot) = layout.facet_slot(id, list) {
+                    if let Some(slot) = layout.facets().slot(id, list) {
                         let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
                         let name = &declared.name;
                         writeln!(text, "    facets of {name} in {}: {place}", slot.name()).unwrap();
                     }
                 }
-                if let Some(slot) = layout.number_slot(id) {
+                if let Some(slot) = layout.ordinals().slot(id) {
                     let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
                     writeln!(text, "    numbers in {}: {place}", slot.name()).unwrap();
                 }
@@ -104,7 +104,7 @@ fn sample(layout: &Layout, id: EntityId, entity: &Entity) -> Image {
         }
     };
     let key = EntityKey { entity: id, tenant, id: "<id>".to_owned() };
-    let number = entity.is_numbered().then_some(7);
+    let number = entity.has_ordinals().then_some(7);
     Image { key, version: "<version>".to_owned(), number, fields: fields.collect() }
 }
 

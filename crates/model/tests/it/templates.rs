@@ -34,12 +34,12 @@ fn image((model, id): (&Model, EntityId), random: &mut Random) -> Option<Image> 
         Tenancy::Inherited(_) => Some(Value::from("tenant")),
     };
     let key = EntityKey { entity: id, tenant, id: "own".to_owned() };
-    Some(Image { key, version: "v".to_owned(), number: None, fields })
+    Some(Image { key, version: "v".to_owned(), ordinal: None, fields })
 }
 
 fn compare(layout: &Layout, image: &Image) {
     let rows = layout.rows(image).expect("it fits");
-    let templates = layout.row_templates(image.key.entity);
+    let templates = layout.templates().rows(image.key.entity);
     for row in &rows {
         let (_, template) = templates.iter().find(|(reason, _)| *reason == row.reason).unwrap();
         assert_eq!(Some(at(&row.item, PARTITION, SORT)), fill(layout, image, template));
@@ -47,16 +47,16 @@ fn compare(layout: &Layout, image: &Image) {
     let own = &rows[0].item;
     let entity = layout.model().entity(image.key.entity);
     let lists = entity.lists().map(|(list, _)| {
-        let template = layout.list_template(image.key.entity, list);
-        (layout.list_slot(image.key.entity, list), template)
+        let template = layout.templates().list(image.key.entity, list);
+        (layout.lists().slot(image.key.entity, list), template)
     });
     let facets = entity.lists().filter_map(|(list, _)| {
-        let slot = layout.facet_slot(image.key.entity, list)?;
-        Some((slot, layout.facet_template(image.key.entity, list)?))
+        let slot = layout.facets().slot(image.key.entity, list)?;
+        Some((slot, layout.templates().facet(image.key.entity, list)?))
     });
-    let expiry = layout.expiry_slot(image.key.entity);
+    let expiry = layout.expiry().slot(image.key.entity);
     for (slot, template) in
-        lists.chain(facets).chain(expiry.zip(layout.expiry_template(image.key.entity)))
+        lists.chain(facets).chain(expiry.zip(layout.templates().expiry(image.key.entity)))
     {
         if own.contains(slot.partition().as_str()) {
             let place = at(own, slot.partition().as_str(), slot.sort().as_str());

@@ -1,7 +1,7 @@
 //! A posting list that is kept as rows of the table, one for each ordinal, for stores without sets.
 //! Nobody knows how many there are without reading them. Each row also says whose it is.
 
-use keyloom_model::{Unreadable, attribute, entry_place, number_of};
+use keyloom_model::{Unreadable, attribute, ordinal_of, posting_row_prefix};
 use keyloom_store::{Direction, Members};
 use keyloom_value::{Item, KeyBytes, Name, Value};
 
@@ -31,7 +31,7 @@ impl PostingRows {
 
     /// Ordinals from one on, of so many rows.
     async fn read(&self, search: &mut Search<'_>, from: u64, rows: u32) -> Result<Batch, Error> {
-        let (partition, prefix) = entry_place(self.list.name.as_bytes());
+        let (partition, prefix) = posting_row_prefix(self.list.name.as_bytes());
         let place = Place {
             index: None,
             partition: (Name::from(attribute::PARTITION), partition),
@@ -48,7 +48,7 @@ impl PostingRows {
         search.cost.bytes += page.scanned_bytes;
         let ordinal = |row: &Item| {
             let sort = row.get(attribute::SORT).and_then(Value::as_b);
-            let ordinal = sort.and_then(|sort| number_of(sort.get(prefix.len()..)?));
+            let ordinal = sort.and_then(|sort| ordinal_of(sort.get(prefix.len()..)?));
             ordinal.ok_or_else(|| unreadable(row, Unreadable { attribute: attribute::SORT }))
         };
         let ordinals = page.items.iter().map(ordinal).collect::<Result<Vec<u64>, Error>>()?;

@@ -83,7 +83,7 @@ impl AlongList {
     ) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (scan.reader.layout, (scan.request.entity, scan.request.list));
         let sort = scan.place.sort.clone();
-        let ordinal = |row: &Item| layout.number_at(of, row.get(sort.as_str())?.as_b()?);
+        let ordinal = |row: &Item| layout.lists().ordinal_at(of, row.get(sort.as_str())?.as_b()?);
         let ordinals: Vec<Option<u64>> = rows.iter().map(ordinal).collect();
         let matches = scan.which_match(&*self.node, &ordinals).await?;
         let kept = rows.into_iter().zip(matches).filter(|(_, matches)| *matches);

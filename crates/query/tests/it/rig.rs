@@ -59,7 +59,7 @@ impl Rig {
             let (scope, projection) = (IndexScope::Global, IndexProjection::Keys);
             spec.indexes.push(IndexSpec { name, scope, key, projection });
         }
-        for column in layout.columns() {
+        for column in layout.lists().columns() {
             spec.columns.push(ColumnSpec {
                 name: TableName::new(&column.name).unwrap(),
                 partition: column.partition,
@@ -112,7 +112,7 @@ impl Rig {
     ) -> Image {
         let fields = fields.into_iter().map(|(name, value)| (Name::from(name), value));
         let (key, version) = (self.key(entity, id), "1".to_owned());
-        Image { key, version, number: None, fields: fields.collect() }
+        Image { key, version, ordinal: None, fields: fields.collect() }
     }
 
     /// Puts all rows of an entity.

@@ -116,7 +116,7 @@ impl AnyImage {
         // Ids as hostile as texts, each only once.
         let name = format!("{}{}", TEXTS[self.id % TEXTS.len()], self.id / TEXTS.len());
         let key = EntityKey { entity: id, tenant, id: name };
-        Image { key, version: "1".to_owned(), number: None, fields }
+        Image { key, version: "1".to_owned(), ordinal: None, fields }
     }
 }
 

@@ -24,7 +24,7 @@ impl Asked {
             let detail = format!("The path already gives `{name}`: leave the parameter out.");
             return bad_parameter(detail);
         }
-        if name == TOTAL && self.wanted == Wanted::Page && !entity.is_numbered() {
+        if name == TOTAL && self.wanted == Wanted::Page && !entity.has_ordinals() {
             return bad_parameter(format!(
                 "`{TOTAL}` needs an entity with tags or facets, and `{}` has neither: leave it \
                  out.",

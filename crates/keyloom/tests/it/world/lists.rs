@@ -98,7 +98,7 @@ impl World {
     /// The numbers of entities that are looked for by tags or facets, as the table has them: equals
     /// are in their order. Who is created first need not have the first, if numbers came later.
     fn numbers(&self, kind: &str, tenant: Option<&Value>) -> BTreeMap<String, u64> {
-        if !self.naive.entity(kind).is_numbered() {
+        if !self.naive.entity(kind).has_ordinals() {
             return BTreeMap::new();
         }
         let own = rows::own(&self.layout, &rows::scan(&*self.store)).into_iter();
@@ -107,7 +107,7 @@ impl World {
             key.entity == self.naive.entity_id(kind) && key.tenant.as_ref() == tenant
         });
         let number = |row: keyloom_model::OwnRow| {
-            let number = row.image.number.expect("it has a number");
+            let number = row.image.ordinal.expect("it has a number");
             (row.image.key.id, number)
         };
         of_kind.map(number).collect()
