@@ -10,7 +10,7 @@ mod answers;
 mod requests;
 mod wire_store;
 
-use keyloom_testkit::{ReferenceSubject, Subject, conformance, history};
+use keyloom_testkit::{MemorySubject, Subject, conformance, history};
 use proptest::test_runner::{Config, TestRunner};
 
 use wire_store::WireSubject;
@@ -25,7 +25,7 @@ fn histories_come_to_the_same_through_the_wire() {
     let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
     let played = TestRunner::new(config).run(&history::history(60), |ops| {
         let ops = history::without_sets(ops);
-        history::compare(&ReferenceSubject::new(), &WireSubject::new(), &ops);
+        history::compare(&MemorySubject::new(), &WireSubject::new(), &ops);
         Ok(())
     });
     played.unwrap();

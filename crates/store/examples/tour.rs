@@ -1,8 +1,8 @@
-//! A tour of the embedded engine: a table with an index, writes with conditions, a transaction,
-//! pages, a snapshot, the change feed, a backup and a return to an earlier moment.
+//! A tour of the embedded engine: a table with an index, conditional writes, a transaction, pages,
+//! a snapshot, the change feed, a backup and a point-in-time restore.
 //!
 //! Run it with `cargo run --release --example tour -p keyloom-store [DIRECTORY]`. Without a
-//! directory it works in a fresh one and removes it at the end; one that is given must be empty.
+//! directory it uses a temporary one and removes it at the end; a given directory must be empty.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tour shows what happens")]
 
 use std::error::Error;
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let fresh = std::env::temp_dir().join(format!("keyloom-tour-{}", std::process::id()));
     let outcome = tour(given.as_ref().unwrap_or(&fresh));
     if given.is_none() {
-        // It is in the system's own place for what may be left behind.
+        // The system's directory for temporary files: failures are harmless.
         let _ = std::fs::remove_dir_all(&fresh);
     }
     match outcome {
@@ -41,7 +41,10 @@ fn tour(directory: &Path) -> Result<(), Box<dyn Error>> {
     make_table(&engine, &tasks)?;
     write_tasks(&engine, &tasks)?;
     read_tasks(&engine, &tasks)?;
-    println!("\nA backup, one more change, and back to the moment before it:");
+    println!(
+        "
+    A backup, one more change, and a restore to the point before it:"
+    );
     let backup = directory.join("backup");
     let copied = engine.backup(&backup, &mut |_| ControlFlow::Continue(()))?;
     println!("  {} rows copied, up to commit {}", copied.rows, copied.commit);
@@ -75,7 +78,7 @@ fn make_table(engine: &Engine, tasks: &TableName) -> Result<(), Box<dyn Error>> 
         projection: IndexProjection::All,
     });
     engine.create_table(spec).block_on()?;
-    println!("Made table {tasks} with an index by owner and due date.");
+    println!("Created table {tasks} with an index by owner and due date.");
     Ok(())
 }
 
@@ -88,14 +91,19 @@ fn write_tasks(engine: &Engine, tasks: &TableName) -> Result<(), Box<dyn Error>>
     }
     let again = Item::from([("id", Value::from("t1"))]);
     let refused = engine.put(Put::new(tasks, again).when(new)).block_on();
-    println!("\nA second t1 is refused:\n  {}", refused.err().ok_or("it was taken")?);
+    println!(
+        "
+    A second t1 is refused:
+      {}",
+        refused.err().ok_or("it was accepted")?
+    );
 
     let key = |id: &str| Item::from([("id", Value::from(id))]);
     let give = Update::new().set(Place::from("owner"), Value::from("bob"));
     let actions = ["t1", "t3"]
         .map(|id| TransactAction::Update(UpdateItem::new(tasks, key(id), give.clone())));
     engine.transact_write(TransactWrite::new(actions.into())).block_on()?;
-    println!("One transaction gave t1 and t3 to bob.");
+    println!("One transaction reassigned t1 and t3 to bob.");
     Ok(())
 }
 
@@ -117,7 +125,10 @@ fn read_tasks(engine: &Engine, tasks: &TableName) -> Result<(), Box<dyn Error>> 
     let key = Item::from([("id", Value::from("t2"))]);
     engine.update(UpdateItem::new(tasks, key.clone(), done)).block_on()?;
     let (then, now) = (Get::new(tasks, key.clone()), Get::new(tasks, key));
-    println!("\nA snapshot keeps its moment:");
+    println!(
+        "
+    A snapshot does not change:"
+    );
     println!("  then {}", snapshot.get(then).block_on()?.unwrap_or_default());
     println!("  now  {}", engine.get(now).block_on()?.unwrap_or_default());
 

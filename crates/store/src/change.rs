@@ -1,14 +1,15 @@
-//! The change feed: what happened to a table, in the order in which it happened.
+//! The change feed: the changes of a table, in commit order.
 
 use std::fmt;
 
 use keyloom_value::Item;
 
-use crate::{TableName, Time};
+use crate::{ShardId, TableName, Time};
 
-/// The number of a change in the feed: later changes have greater numbers. Numbers have gaps.
+/// The sequence number of a change in the feed. Later changes have greater numbers; numbers have
+/// gaps.
 ///
-/// Wide enough for the numbers of DynamoDB Streams.
+/// Wide enough for the sequence numbers of DynamoDB Streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeqNo(pub u128);
 
@@ -18,24 +19,14 @@ impl fmt::Display for SeqNo {
     }
 }
 
-/// A part of a feed that is read on its own. The embedded engine has one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ShardId(pub String);
-
-impl fmt::Display for ShardId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Where to read a feed from.
+/// Where to start reading a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedStart {
-    /// The oldest change that is kept.
+    /// At the oldest change in the feed.
     Oldest,
-    /// The first change after this one.
+    /// After this change.
     After(SeqNo),
-    /// Whatever comes from now on.
+    /// At the end: only new changes.
     Now,
 }
 
@@ -46,42 +37,42 @@ pub struct ReadChanges {
     pub table: TableName,
     /// The shard.
     pub shard: ShardId,
-    /// From where.
+    /// Where to start.
     pub start: FeedStart,
-    /// How many changes, at most.
+    /// Maximum number of changes.
     pub limit: usize,
 }
 
-/// Some changes, oldest first.
+/// A page of changes, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangePage {
     /// The changes.
     pub changes: Vec<Change>,
-    /// Where to read on: every change up to here has been seen.
+    /// Where to continue: every change up to here has been read.
     pub next: SeqNo,
 }
 
-/// One item changed.
+/// A change of one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its number.
+    /// Its sequence number.
     pub seq: SeqNo,
     /// When it happened.
     pub at: Time,
     /// The item's key.
     pub key: Item,
-    /// The item before; none if it was created.
+    /// The item before; `None` if it was created.
     pub old: Option<Item>,
-    /// The item after; none if it was deleted.
+    /// The item after; `None` if it was deleted.
     pub new: Option<Item>,
-    /// Who did it.
+    /// Why it changed.
     pub cause: Cause,
 }
 
 /// Why an item changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Somebody asked for it.
+    /// A request.
     Request,
     /// Its time to live ended.
     Expiry,

@@ -1,47 +1,47 @@
-//! Columns: one attribute of every item of a table by the item's ordinal, so that some ordinals can
-//! be put into the order of that attribute without reading their items.
+//! Columns: one attribute of every item of a table by the item's ordinal, so that ordinals can be
+//! sorted by that attribute without reading their items.
 //!
-//! A column follows from the items, as an index does. It keeps the first bytes alone: what is equal
-//! in all of them is left to the reader to tell apart by the items.
+//! A column derives from the items, as an index does. It stores only the first bytes of a value:
+//! the reader has to compare the items of cells that are equal in all of them.
 
 use keyloom_value::{Item, KeyBytes, Name, Number, Value};
 
 use crate::{Direction, IndexName, Members, TableName};
 
-/// A column to have. An item has a cell in it if it has all three attributes and its partition
-/// begins with the prefix.
+/// The definition of a column. An item has a cell in it if it has all three attributes and its
+/// partition begins with the prefix.
 ///
-/// The ordinals of one partition are the user's business: if two items have the same, the cell is
-/// that of the one written last.
+/// Ordinals should be unique within a partition: if two items share one, the cell is that of the
+/// item written last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSpec {
     /// Its name.
     pub name: IndexName,
-    /// The attribute whose value ordinals belong to: bytes.
+    /// The attribute whose value partitions the ordinals: bytes.
     pub partition: Name,
-    /// What the partitions of this column begin with.
+    /// The prefix of this column's partitions.
     pub prefix: Vec<u8>,
-    /// The attribute that is the ordinal: a whole number.
+    /// The attribute that holds the ordinal: a whole number.
     pub ordinal: Name,
-    /// The attribute that is kept: bytes that are key parts.
+    /// The attribute that is stored: bytes that consist of key parts.
     pub value: Name,
-    /// The parts of it that are kept, the first ones, by the direction that each is encoded in.
+    /// The leading key parts to store, by the direction that each is encoded in.
     pub parts: Vec<Direction>,
 }
 
-/// The first bytes of the parts of a value that are kept, filled up with zeros.
+/// The first bytes of a value's stored parts, padded with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ColumnValue(pub(crate) [u8; ColumnValue::BYTES]);
 
 impl ColumnValue {
-    /// As many bytes of a value as are kept.
+    /// Number of bytes stored of a value.
     pub const BYTES: usize = 24;
-    /// No value is less.
+    /// The least value.
     pub const MIN: ColumnValue = ColumnValue([0; ColumnValue::BYTES]);
-    /// No value is greater.
+    /// The greatest value.
     pub const MAX: ColumnValue = ColumnValue([0xFF; ColumnValue::BYTES]);
 
-    /// What is kept of a value.
+    /// Returns what is stored of a value.
     pub fn of(bytes: &[u8]) -> ColumnValue {
         let mut kept = [0; ColumnValue::BYTES];
         let len = bytes.len().min(ColumnValue::BYTES);
@@ -49,33 +49,34 @@ impl ColumnValue {
         ColumnValue(kept)
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Its bytes without the zeros at their end.
+    /// Returns its bytes without trailing zeros.
     pub(crate) fn significant(&self) -> &[u8] {
         let len = self.0.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         &self.0[..len]
     }
 
-    /// Whether there may be more of the value than is kept.
+    /// Whether the value may be longer than what is stored.
     pub fn is_full(&self) -> bool {
         self.significant().len() == ColumnValue::BYTES
     }
 
-    /// The least that is greater.
+    /// Returns the next greater value.
     fn next(self) -> Option<ColumnValue> {
         self.stepped(0xFF, |byte| byte.wrapping_add(1))
     }
 
-    /// The greatest that is less.
+    /// Returns the next smaller value.
     fn previous(self) -> Option<ColumnValue> {
         self.stepped(0, |byte| byte.wrapping_sub(1))
     }
 
-    /// Counts on by one, like the wheels of a counter: one that is at its end takes the next along.
+    /// Increments or decrements the bytes as one number, with carry; `end` is the byte that
+    /// carries.
     fn stepped(mut self, end: u8, step: impl Fn(u8) -> u8) -> Option<ColumnValue> {
         for byte in self.0.iter_mut().rev() {
             let is_end = *byte == end;
@@ -88,34 +89,33 @@ impl ColumnValue {
     }
 }
 
-/// Finds the first of some ordinals in the order of a column.
+/// Finds the first of a set of ordinals in the order of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadColumn {
     /// The table.
     pub table: TableName,
     /// The column.
     pub column: IndexName,
-    /// The partition that the ordinals belong to.
+    /// The partition of the ordinals.
     pub partition: Vec<u8>,
     /// The ordinals.
     pub among: Members,
-    /// The least cell that counts.
+    /// The lower bound, inclusive.
     pub least: Cell,
-    /// The greatest cell that counts.
+    /// The upper bound, inclusive.
     pub greatest: Cell,
-    /// From the least on, or from the greatest.
+    /// From the least cell on, or from the greatest.
     pub direction: Direction,
-    /// How many: not none.
+    /// Number of cells to return; at least one.
     pub count: u32,
 }
 
 impl ReadColumn {
-    /// As many cells as are returned beyond `count` because they have the same full value as the
-    /// last.
+    /// Maximum number of cells returned beyond `count` because they tie with the last full value.
     pub const TIES_MAX: usize = 1000;
 }
 
-/// The value of an ordinal. Cells are ordered by value, then ordinal.
+/// The value of an ordinal. Cells are ordered by value, then by ordinal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
     /// Its value.
@@ -124,26 +124,26 @@ pub struct Cell {
     pub ordinal: u64,
 }
 
-/// The first cells of some ordinals.
+/// The first cells of a set of ordinals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnPart {
-    /// The first ones, in the direction; and all others that have the same value as the last, if it
-    /// is full: what is not kept may order them otherwise.
+    /// The first cells, in the direction; and all others with the same value as the last, if it is
+    /// full: the bytes that are not stored may order them differently.
     pub cells: Vec<Cell>,
-    /// More cells have the full value of the last than are returned.
+    /// Whether more cells tie with the last full value than are returned.
     pub is_tied: bool,
-    /// Bytes that were read for it.
+    /// Bytes read.
     pub bytes: u64,
 }
 
 impl Cell {
-    /// No cell is less.
+    /// The least cell.
     pub const MIN: Cell = Cell { value: ColumnValue::MIN, ordinal: 0 };
-    /// No cell is greater.
+    /// The greatest cell.
     pub const MAX: Cell = Cell { value: ColumnValue::MAX, ordinal: u64::MAX };
 
-    /// The last cell, in a direction, that may come together with this one: what has the same full
-    /// value is not told apart.
+    /// Returns the last cell, in a direction, that ties with this one: cells with the same full
+    /// value cannot be distinguished.
     pub fn bound(self, direction: Direction) -> Cell {
         match (self.value.is_full(), direction) {
             (false, _) => self,
@@ -152,7 +152,7 @@ impl Cell {
         }
     }
 
-    /// The cell right behind, in a direction.
+    /// Returns the next cell in a direction.
     pub fn beyond(self, direction: Direction) -> Option<Cell> {
         let (ordinal, value, start) = match direction {
             Direction::Forward => (self.ordinal.checked_add(1), self.value.next(), 0),
@@ -165,7 +165,7 @@ impl Cell {
     }
 }
 
-/// The partition and the cell of an item, if it has one in a column.
+/// Returns the partition and the cell of an item, if it has one in a column.
 pub(crate) fn cell_of<'i>(spec: &ColumnSpec, item: &'i Item) -> Option<(&'i [u8], Cell)> {
     let bytes = |name: &Name| item.get(name.as_str()).and_then(Value::as_b);
     let partition = bytes(&spec.partition).filter(|there| there.starts_with(&spec.prefix))?;

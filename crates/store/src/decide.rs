@@ -1,10 +1,11 @@
-//! What one action makes of the item that is there.
+//! The effect of an action on the stored item.
 
 use keyloom_value::{Condition, Item};
 
 use crate::{CancelReason, Invalid, OnFailure, TableSpec, TransactAction, UpdateItem, validate};
 
-/// The item after the action, or why the action cannot happen. The action has passed validation.
+/// Returns the item after the action, or why the action cannot be applied. The action has passed
+/// validation.
 pub(crate) fn decide(
     spec: &TableSpec,
     old: Option<&Item>,
@@ -38,7 +39,7 @@ fn condition_of(action: &TransactAction) -> (Option<&Condition>, OnFailure) {
     }
 }
 
-/// An update of an item that is not there starts from its key alone.
+/// An update of an item that does not exist starts from its key alone.
 fn updated(spec: &TableSpec, old: Option<&Item>, update: &UpdateItem) -> Result<Item, Invalid> {
     let before = old.unwrap_or(&update.key);
     let after = update.update.apply(before).map_err(Invalid::Update)?;

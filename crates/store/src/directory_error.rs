@@ -1,5 +1,5 @@
-//! Why a directory cannot be opened, or a store cannot be created in it. Whatever the reason,
-//! nothing in the directory was changed.
+//! Errors about directories that cannot be opened or created as data directories. Nothing in the
+//! directory was changed.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 pub enum DirectoryError {
     /// The data directory is open in another process.
     #[error(
-        "The data directory {} is open in another process, which takes no commands \
-         through a socket in it. Stop that process first.",
+        "The data directory {} is open in another process. Stop that process, or use another \
+         directory.",
         .directory.display()
     )]
     Locked {
         /// The directory.
         directory: PathBuf,
     },
-    /// The data directory was written by another version.
+    /// The data directory has an unsupported format version.
     #[error(
         "Unsupported format: {} contains \"{found}\", and this version reads \"{}\". Nothing was \
          changed. Export the data with the version that wrote it, and import it with this one into \
@@ -26,11 +26,11 @@ pub enum DirectoryError {
         .supported.escape_debug()
     )]
     Format {
-        /// The file that says so.
+        /// The format file.
         file: PathBuf,
-        /// What was found there.
+        /// Its content.
         found: String,
-        /// What this version reads.
+        /// The supported content.
         supported: String,
     },
     /// The directory is not empty, and nothing proves that it is a data directory.
@@ -42,18 +42,18 @@ pub enum DirectoryError {
     Foreign {
         /// The directory.
         directory: PathBuf,
-        /// Something in it.
+        /// One of its entries.
         found: String,
     },
-    /// The directory has the files of a store, but not the one that says so.
+    /// The directory has the files of a store, but not the format file.
     #[error("{}", format_missing(.file, .format.as_deref()))]
     FormatMissing {
-        /// The file that is missing.
+        /// The missing file.
         file: PathBuf,
-        /// What it has to hold, if the log tells.
+        /// Its expected content, if the log reveals it.
         format: Option<String>,
     },
-    /// The directory holds no store.
+    /// The directory does not contain a store.
     #[error(
         "The directory {} does not contain a Keyloom database. Nothing was changed. Check the \
          path.",

@@ -1,41 +1,40 @@
-//! The disk as a parameter: what the engine needs of a file system.
+//! The disk as a parameter: the file system operations that the engine needs.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A directory tree of files.
+/// A file system.
 ///
-/// Implementors MUST make a file's bytes survive a crash once `DiskFile::sync` returned, and
-/// the names in a directory once `sync_directory` returned. Before that, any subset of sectors
-/// written, and of names changed, may survive. A sync that failed promises nothing about what was
-/// written before it, not even if it is tried again and succeeds.
+/// Implementors MUST make a file's bytes durable before `DiskFile::sync` returns, and the names in
+/// a directory before `sync_directory` returns. Before that, any subset of the written sectors and
+/// changed names may survive a crash. A failed sync guarantees nothing about earlier writes, not
+/// even if a retry succeeds.
 pub trait Disk: Send + Sync + fmt::Debug + 'static {
     /// Opens a file.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
-    /// The names of everything in a directory, files and directories, sorted. A name that is not
-    /// Unicode is listed with replacement characters: it must not look as if it were not there.
+    /// Lists everything in a directory, files and directories, sorted by name. A name that is not
+    /// Unicode is listed with replacement characters: it must not go unnoticed.
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
-    /// Makes a directory and its parents; fine if it exists. What it made survives a crash once
-    /// it returned.
+    /// Creates a directory and its parents, durably; succeeds if it exists.
     fn create_directory(&self, directory: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Gives a file another name in the same directory, replacing what was there.
+    /// Renames a file within its directory, replacing the target.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Makes the names in a directory survive a crash.
+    /// Makes the names in a directory durable.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
-    /// Locks a directory itself, so that nothing that happens to the files in it can give the lock
-    /// to somebody else; `None` if it is held already, by whomever. It is given back when the box is
-    /// dropped, or by the end of the process.
+    /// Locks the directory itself, so that no change to the files in it can release the lock;
+    /// returns `None` if it is already locked. Dropping the box, or the end of the process,
+    /// releases it.
     fn lock(&self, directory: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
-    /// Bytes that this process could still write to the file system that a directory is on; none if
-    /// that cannot be told.
+    /// Returns how many bytes this process can still write to the directory's file system; `None`
+    /// if unknown.
     fn free_bytes(&self, _directory: &Path) -> io::Result<Option<u64>> {
         Ok(None)
     }
-    /// Bytes that the file system has, used or not; none if that cannot be told.
+    /// Returns the total size of the directory's file system in bytes; `None` if unknown.
     fn total_bytes(&self, _directory: &Path) -> io::Result<Option<u64>> {
         Ok(None)
     }
@@ -44,33 +43,33 @@ pub trait Disk: Send + Sync + fmt::Debug + 'static {
 /// How to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// It must exist; it is only read.
+    /// For reading only; it must exist.
     Read,
-    /// It must exist.
+    /// For reading and writing; it must exist.
     ReadWrite,
-    /// It must not exist.
+    /// As a new file; it must not exist.
     Create,
 }
 
-/// An open file. All methods may be called from many threads.
+/// An open file. All methods can be called from many threads.
 #[expect(clippy::len_without_is_empty, reason = "a length that can fail is no collection's")]
 pub trait DiskFile: Send + Sync + fmt::Debug {
-    /// How many bytes it has.
+    /// Returns its length in bytes.
     fn len(&self) -> io::Result<u64>;
-    /// How many bytes of the disk it takes: fewer than it has where nothing was ever written.
+    /// Returns how much disk space it takes: less than its length if parts were never written.
     fn allocated_bytes(&self) -> io::Result<u64> {
         self.len()
     }
-    /// Fills the buffer from the offset on; `UnexpectedEof` if the file ends before.
+    /// Fills the buffer from an offset on; `UnexpectedEof` if the file ends before.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
-    /// Writes all bytes at the offset, making the file longer where need be, with zeros in a gap.
-    /// After an error any part of them may be there.
+    /// Writes all bytes at the offset, extending the file if needed, with zeros in a gap. After an
+    /// error, any part of them may have been written.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts the file or extends it with zeros.
+    /// Truncates the file or extends it with zeros.
     fn set_len(&self, len: u64) -> io::Result<()>;
-    /// Makes everything written survive a crash.
+    /// Makes everything written durable.
     fn sync(&self) -> io::Result<()>;
-    /// Whether this is still the file that a path leads to. It is not once the file or a directory
-    /// above it was moved, removed or replaced.
+    /// Whether a path still refers to this file. It does not once the file or a parent directory
+    /// was moved, removed or replaced.
     fn is_at(&self, path: &Path) -> io::Result<bool>;
 }

@@ -1,4 +1,4 @@
-//! Why a store did not do what it was asked.
+//! Errors of stores.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,100 +9,96 @@ use keyloom_value::Item;
 use crate::directory_error::DirectoryError;
 use crate::{IndexName, Invalid, SeqNo, TableName, Time};
 
-/// Why a store did not do what it was asked.
+/// An error of a store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The request breaks a rule: change the request.
+    /// The request is invalid: change the request.
     #[error("{0}")]
     Invalid(#[from] Invalid),
-    /// There is no such table.
-    #[error("There is no table `{table}`.")]
+    /// The table does not exist.
+    #[error("Table `{table}` not found.")]
     TableNotFound {
-        /// The name asked for.
+        /// The requested name.
         table: TableName,
     },
-    /// A table of this name exists.
-    #[error("There is a table `{table}` already.")]
+    /// A table with this name exists.
+    #[error("Table `{table}` already exists.")]
     TableExists {
         /// The name.
         table: TableName,
     },
-    /// The table has no such index.
-    #[error("The table `{table}` has no index `{index}`.")]
+    /// The index does not exist.
+    #[error("Table `{table}` has no index `{index}`.")]
     IndexNotFound {
         /// The table.
         table: TableName,
-        /// The name asked for.
+        /// The requested name.
         index: IndexName,
     },
-    /// The index is still being filled: ask again later.
-    #[error(
-        "The index `{index}` of the table `{table}` is still being filled: \
-         ask again when it is active."
-    )]
+    /// The index is being built: try again later.
+    #[error("Index `{index}` of table `{table}` is being built: try again when it is active.")]
     IndexBuilding {
         /// The table.
         table: TableName,
         /// The index.
         index: IndexName,
     },
-    /// The condition did not hold; nothing was written.
-    #[error("The condition did not hold; nothing was written.")]
+    /// The condition is false; nothing was written.
+    #[error("The condition is false; nothing was written.")]
     ConditionFailed {
-        /// The item that failed it, if that was asked for and it exists.
+        /// The item that failed it, if requested and present.
         item: Option<Box<Item>>,
     },
-    /// The transaction did not happen: at least one action has a reason.
+    /// The transaction was canceled: at least one action has a reason.
     #[error("{}", canceled(.reasons))]
     Canceled {
-        /// For each action, in order, why it could not happen.
+        /// For each action, in order, why it failed.
         reasons: Vec<Option<CancelReason>>,
     },
-    /// The token was used for another transaction less than ten minutes ago.
+    /// The token was used for a different transaction less than ten minutes ago.
     #[error(
-        "The token `{token}` was used for another transaction less than ten minutes ago: \
-         take a new token."
+        "Token `{token}` was used for a different transaction less than ten minutes ago: \
+         use a new token."
     )]
     TokenReused {
         /// The token.
         token: String,
     },
-    /// The table has no change feed: alter it to have one.
-    #[error("The table `{table}` has no change feed: alter it to have one.")]
+    /// The table has no change feed: enable it.
+    #[error("Table `{table}` has no change feed: alter the table to enable it.")]
     NoFeed {
         /// The table.
         table: TableName,
     },
-    /// The changes asked for are no longer kept.
-    #[error("These changes are no longer kept: start from {oldest} or later.")]
+    /// The requested changes are no longer in the feed.
+    #[error("These changes are no longer in the feed: start from {oldest} or later.")]
     ChangesGone {
-        /// The oldest change that is.
+        /// The oldest change in the feed.
         oldest: SeqNo,
     },
-    /// The changes asked for come after all that there are: the position is of another store, or
-    /// of this one before it was restored to an earlier moment.
+    /// The requested position is after the end of the feed: it belongs to another store, or to
+    /// this one before it was restored to an earlier point in time.
     #[error(
-        "No change is as late as this: the feed has come to {newest}. The position is of \
-         another store, or from before this one was restored; start from the oldest change."
+        "The position is after the end of the feed, {newest}: it belongs to another store, or \
+         to this one before it was restored. Start from the oldest change."
     )]
     ChangesAhead {
-        /// The newest change that there can be.
+        /// The end of the feed.
         newest: SeqNo,
     },
-    /// A backup and a log do not reach the moment asked for.
+    /// The backup and the log do not cover the requested point in time.
     #[error(
-        "The backup and the log reach from commit {oldest} to commit {latest}, and the \
-         moment asked for is not between them: choose another moment, an older backup or a \
-         log that goes further."
+        "The backup and the log cover commits {oldest} to {latest}, which do not include the \
+         requested point in time: choose another one, an older backup or a longer log."
     )]
     MomentGone {
-        /// The first commit that they reach.
+        /// The first commit that they cover.
         oldest: u64,
-        /// The last one.
+        /// The last commit that they cover.
         latest: u64,
     },
-    /// The tree cannot be rebuilt from the log alone: its first commits are no longer kept.
+    /// The tree cannot be rebuilt from the log alone: its first commits were trimmed.
     #[error(
         "The log begins with commit {oldest}, so the tree cannot be rebuilt from it alone: \
          use a backup of this store that includes commit {}.",
@@ -111,32 +107,32 @@ pub enum Error {
     BackupNeeded {
         /// The first commit of the log.
         oldest: u64,
-        /// When it happened. A backup that was made since will do.
+        /// When it happened. A backup made since then suffices.
         since: Time,
     },
-    /// A backup is of no use for rebuilding the tree.
+    /// The backup cannot be combined with this store's log.
     #[error("The backup {} does not belong to this store's log: {why}.", .backup.display())]
     WrongBackup {
         /// The backup.
         backup: PathBuf,
-        /// What does not fit, and what to do.
+        /// What does not match, and what to do.
         why: String,
     },
-    /// The store cannot do this at all.
-    #[error("This store cannot do this: {what}.")]
+    /// The store does not support the operation.
+    #[error("Not supported by this store: {what}.")]
     Unsupported {
-        /// What.
+        /// The operation.
         what: &'static str,
     },
-    /// Whoever was told of the progress did not want it to go on. Nothing is left of it.
-    #[error("It was stopped before its end.")]
+    /// A progress callback stopped the operation. Nothing is left of it.
+    #[error("The operation was stopped before it was complete.")]
     Stopped,
-    /// The engine takes no writes since something failed; reads go on. If the cause can pass
-    /// ([`Failure::may_pass`]), writing resumes when it has passed, otherwise after the next open.
-    /// Whether the writes in flight at that moment are kept shows then.
+    /// The engine refuses writes since a failure; reads continue. If the cause is transient
+    /// ([`Failure::may_pass`]), writes resume when it has passed, otherwise after the next open.
+    /// Only then is it known whether the writes in flight at the time were kept.
     #[error("{}", refused(.0))]
     WritesRefused(#[source] Arc<Failure>),
-    /// Something on disk is not as it was written.
+    /// Something on disk differs from what was written.
     #[error("{0}")]
     Damaged(#[source] Arc<Damage>),
     /// The directory cannot be used as a data directory; nothing in it was changed.
@@ -145,50 +141,47 @@ pub enum Error {
     /// A file could not be read or written.
     #[error(transparent)]
     Io(Arc<Failure>),
-    /// The service that keeps the tables refused; nothing was done.
+    /// The service that holds the tables refused the request; nothing was done.
     #[error("The service refused {0}")]
     Refused(Arc<Refusal>),
-    /// The service that keeps the tables gave no answer that says whether it was done.
-    #[error(
-        "There was no answer to {0} Whether it was done is not known: look before \
-         you ask again."
-    )]
+    /// The service that holds the tables did not say whether the request was done.
+    #[error("No answer to {0} Whether it was done is unknown: check before you retry.")]
     Unanswered(Arc<Refusal>),
     /// The store is closed.
-    #[error("The store is closed: open it again.")]
+    #[error("The store is closed: reopen it.")]
     Closed,
 }
 
-/// Why one action of a transaction could not happen.
+/// Why one action of a transaction failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CancelReason {
-    /// Its condition did not hold.
-    #[error("Its condition did not hold.")]
+    /// Its condition is false.
+    #[error("The condition is false.")]
     ConditionFailed {
-        /// The item that failed it, if that was asked for and it exists.
+        /// The item that failed it, if requested and present.
         item: Option<Box<Item>>,
     },
-    /// Its effect would break a rule.
+    /// Its effect would be invalid.
     #[error("{0}")]
     Invalid(Invalid),
-    /// The service that keeps the tables says so, for example because another transaction was in
-    /// the way each time it was tried.
+    /// The service that holds the tables refused it, for example because another transaction
+    /// conflicted with every attempt.
     #[error("The service refused {0}")]
     Refused(Arc<Refusal>),
 }
 
-/// What a service said to a request, or why it said nothing.
+/// A service's answer to a request that it refused, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What was asked, as the service names it.
+    /// The operation, as the service names it.
     pub operation: &'static str,
-    /// The service's code, if it answered.
+    /// The service's error code, if it answered.
     pub code: Option<String>,
-    /// Its words, or what happened instead.
+    /// Its message, or what happened instead.
     pub message: String,
 }
 
-/// What failed, and where.
+/// An I/O failure: what failed, and where.
 #[derive(Debug, thiserror::Error)]
 #[error("While {doing}, {} failed: {cause}.", .path.display())]
 pub struct Failure {
@@ -196,14 +189,14 @@ pub struct Failure {
     pub doing: &'static str,
     /// The file or directory.
     pub path: PathBuf,
-    /// What the system said.
+    /// The error of the system.
     #[source]
     pub cause: std::io::Error,
 }
 
 impl Failure {
-    /// Whether the cause can go away while the store is open: a full disk, too many open files, an
-    /// error of the disk. Not so if the files are gone, damaged, or not to be written at all.
+    /// Whether the cause can go away while the store is open: a full disk, too many open files, a
+    /// disk error. Not if the files are missing, damaged or read-only.
     pub fn may_pass(&self) -> bool {
         use std::io::ErrorKind::{
             FileTooLarge, InvalidData, NotFound, PermissionDenied, ReadOnlyFilesystem,
@@ -215,19 +208,19 @@ impl Failure {
     }
 }
 
-/// Bytes on disk that are not what was written.
+/// Bytes on disk that differ from what was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The file {} is damaged at byte {offset}: {what}", .file.display())]
 pub struct Damage {
     /// The file.
     pub file: PathBuf,
-    /// Where in the file.
+    /// The position in the file.
     pub offset: u64,
     /// What is wrong there, and what to do.
     pub what: String,
 }
 
-/// Why a write that is no part of a transaction could not happen.
+/// The error of a write that is not part of a transaction.
 impl From<CancelReason> for Error {
     fn from(reason: CancelReason) -> Error {
         match reason {
@@ -240,14 +233,14 @@ impl From<CancelReason> for Error {
 
 fn refused(failure: &Failure) -> String {
     let until = match failure.may_pass() {
-        true => "until this has passed",
-        false => "until the store is opened again",
+        true => "until the cause has passed",
+        false => "until the store is reopened",
     };
-    format!("{failure} No writes are taken {until}; reads go on.")
+    format!("{failure} Writes are refused {until}; reads continue.")
 }
 
 fn canceled(reasons: &[Option<CancelReason>]) -> String {
-    let mut text = "The transaction did not happen; nothing was written.".to_owned();
+    let mut text = "The transaction was canceled; nothing was written.".to_owned();
     for (position, reason) in reasons.iter().enumerate() {
         if let Some(reason) = reason {
             text.push_str(&format!(" Action {}: {reason}", position + 1));

@@ -1,5 +1,5 @@
-//! What an index holds: which items, and which of their attributes. Pure functions of an index's
-//! spec and an item; where the rows are kept is a store's business.
+//! The contents of an index: which items, and which of their attributes. Pure functions of an
+//! index's spec and an item; each store decides how to keep the rows.
 
 use keyloom_value::{Item, Name};
 
@@ -7,8 +7,8 @@ use crate::{IndexProjection, IndexScope, IndexSpec, Select, TableSpec, validate}
 
 /// Whether the index holds the item.
 ///
-/// It does not if a key attribute is missing (the index is sparse), or cannot be a key: an index
-/// added to a table in use passes over the items that were written before it could refuse them.
+/// It does not if a key attribute is missing (the index is sparse) or invalid as a key: an index
+/// added to a table in use skips items that were written before it could refuse them.
 pub(crate) fn in_index(index: &IndexSpec, item: &Item) -> bool {
     validate::key_parts(&index.key).all(|(attribute, bytes_max)| {
         item.get(attribute.name.as_str())
@@ -16,19 +16,19 @@ pub(crate) fn in_index(index: &IndexSpec, item: &Item) -> bool {
     })
 }
 
-/// What the index keeps of an item.
+/// Returns the part of an item that the index projects.
 pub(crate) fn projected(spec: &TableSpec, index: &IndexSpec, item: &Item) -> Item {
     let mut kept = Item::default();
     for (name, value) in item.iter() {
-        if keeps(spec, index, name) {
+        if projects(spec, index, name) {
             kept.insert(name.clone(), value.clone());
         }
     }
     kept
 }
 
-/// Whether the index keeps the attribute of this name.
-pub(crate) fn keeps(spec: &TableSpec, index: &IndexSpec, name: &Name) -> bool {
+/// Whether the index projects the attribute.
+pub(crate) fn projects(spec: &TableSpec, index: &IndexSpec, name: &Name) -> bool {
     let is_key = || spec.key.has(name) || index.key.has(name);
     match &index.projection {
         IndexProjection::All => true,
@@ -37,15 +37,16 @@ pub(crate) fn keeps(spec: &TableSpec, index: &IndexSpec, name: &Name) -> bool {
     }
 }
 
-/// Whether a read of the index must look at the table's items too, because what it returns is not
-/// all kept. Only a local index is read like this: for a global one the request is refused.
+/// Whether a read of the index must also read the table's items, because it returns attributes that
+/// are not projected. Only local indexes are read like this: for a global one the request is
+/// refused.
 ///
-/// All bytes of such an item count. A filter sees no more of it than the index keeps.
+/// The full size of such an item counts. A filter sees only what the index projects.
 pub(crate) fn reads_table(spec: &TableSpec, index: &IndexSpec, select: &Select) -> bool {
     let wanted = match select {
         Select::AllOfTable => index.projection != IndexProjection::All,
         Select::Parts(projection) => {
-            projection.paths().iter().any(|path| !keeps(spec, index, path.root()))
+            projection.paths().iter().any(|path| !projects(spec, index, path.root()))
         }
         Select::All | Select::Count => false,
     };

@@ -1,4 +1,4 @@
-//! The rules of requests, and what to tell who breaks one.
+//! The rules of requests, and the messages for breaking them.
 
 use std::fmt;
 
@@ -6,23 +6,23 @@ use keyloom_value::{Item, Name, UpdateError, ValueType};
 
 use crate::{IndexName, ShardId, TableName};
 
-/// The rule a request breaks.
+/// The rule that a request breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Invalid {
-    /// Not a table or index name.
+    /// An invalid name of a table or index.
     Name {
         /// The text.
         name: String,
     },
-    /// A key schema that cannot be.
+    /// An invalid key schema.
     KeySchema {
-        /// Whose.
+        /// The table or index.
         of: String,
         /// Why.
         why: &'static str,
     },
-    /// Two indexes of one name.
+    /// Two indexes with the same name.
     IndexTwice {
         /// The name.
         index: IndexName,
@@ -32,14 +32,14 @@ pub enum Invalid {
         /// The attribute.
         attribute: Name,
     },
-    /// More indexes than there can be.
+    /// Too many indexes.
     TooManyIndexes {
         /// `global` or `local`.
         scope: &'static str,
-        /// How many there can be.
+        /// The maximum.
         limit: usize,
     },
-    /// Local indexes are fixed when the table is made.
+    /// Local indexes are fixed when the table is created.
     LocalIndexFixed {
         /// The index.
         index: IndexName,
@@ -49,7 +49,7 @@ pub enum Invalid {
         /// The attribute.
         attribute: Name,
     },
-    /// A key attribute has another type.
+    /// A key attribute has the wrong type.
     KeyType {
         /// The attribute.
         attribute: Name,
@@ -67,9 +67,9 @@ pub enum Invalid {
     KeyTooLong {
         /// The attribute.
         attribute: Name,
-        /// Its bytes.
+        /// Its size.
         bytes: usize,
-        /// How many there can be.
+        /// The maximum.
         limit: usize,
     },
     /// A key has an attribute that is not part of it.
@@ -79,14 +79,14 @@ pub enum Invalid {
     },
     /// The item is too large.
     ItemTooLarge {
-        /// Its bytes.
+        /// Its size.
         bytes: usize,
-        /// How many there can be.
+        /// The maximum.
         limit: usize,
     },
     /// The item is nested too deeply.
     TooDeep {
-        /// How many levels there can be.
+        /// The maximum number of levels.
         limit: usize,
     },
     /// A set without members.
@@ -94,7 +94,7 @@ pub enum Invalid {
         /// The attribute that holds it.
         attribute: Name,
     },
-    /// An attribute without a name, or with one too long.
+    /// An attribute name that is empty or too long.
     AttributeName {
         /// The name.
         name: String,
@@ -104,21 +104,21 @@ pub enum Invalid {
         /// The attribute.
         attribute: Name,
     },
-    /// What is there is no number, or one to which so much cannot be added.
+    /// The stored value is not a number, or the addition would overflow.
     NotAddable {
-        /// The attribute that should hold it.
+        /// The attribute.
         attribute: Name,
     },
     /// An update cannot be applied.
     Update(#[source] UpdateError),
-    /// A key condition that is not one contiguous read.
+    /// A key condition that is not one contiguous range.
     KeyCondition {
         /// The attribute in question.
         attribute: Name,
         /// Why.
         why: &'static str,
     },
-    /// A start key that cannot have come from this query or scan.
+    /// A start key that this query or scan cannot have returned.
     StartKey {
         /// Why.
         why: &'static str,
@@ -130,32 +130,32 @@ pub enum Invalid {
         /// The attribute.
         attribute: Name,
     },
-    /// A filter of a query by attributes that its index does not keep.
+    /// A query filter on attributes that its index does not project.
     FilterNotProjected {
         /// The index.
         index: IndexName,
         /// The attributes, each once.
         attributes: Vec<Name>,
     },
-    /// The index does not keep what the request wants.
+    /// The index does not project the requested attributes.
     NotProjected {
         /// The index.
         index: IndexName,
     },
-    /// A segment number that is not below the number of segments, or too many segments.
+    /// A segment number out of range, or too many segments.
     Segment {
         /// The number.
         number: u32,
-        /// Of how many.
+        /// The number of segments.
         of: u32,
     },
     /// A batch or transaction without actions.
     NoActions,
     /// Too many actions in one batch or transaction.
     TooManyActions {
-        /// How many there are.
+        /// The number of actions.
         count: usize,
-        /// How many there can be.
+        /// The maximum.
         limit: usize,
     },
     /// A batch or transaction names one item twice.
@@ -165,11 +165,11 @@ pub enum Invalid {
         /// The item's key.
         key: Box<Item>,
     },
-    /// A transaction of too many bytes.
+    /// A transaction that is too large.
     TransactionTooLarge {
-        /// Its bytes.
+        /// Its size.
         bytes: usize,
-        /// How many there can be.
+        /// The maximum.
         limit: usize,
     },
     /// An image that this write cannot return.
@@ -184,23 +184,23 @@ pub enum Invalid {
         /// Its bytes.
         bytes: usize,
     },
-    /// A feed has no such part.
+    /// The feed has no such shard.
     Shard {
-        /// The name asked for.
+        /// The requested name.
         shard: ShardId,
     },
     /// An update with too many operators.
     UpdateTooLarge {
-        /// How many it has.
+        /// The number of operators.
         operators: usize,
-        /// How many there can be.
+        /// The maximum.
         limit: usize,
     },
     /// A condition with too many operators.
     ConditionTooLarge {
-        /// How many it has.
+        /// The number of operators.
         operators: usize,
-        /// How many there can be.
+        /// The maximum.
         limit: usize,
     },
 }
@@ -216,71 +216,71 @@ impl fmt::Display for Invalid {
 }
 
 impl Invalid {
-    /// What is wrong, and where.
+    /// Writes what is wrong, and where.
     #[rustfmt::skip] // A table: one rule, one line.
     fn what(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use Invalid::*;
         match self {
-            Name { name } => write!(f, "`{name}` is no name of a table or index."),
-            KeySchema { of, why } => write!(f, "The key of `{of}` cannot be: {why}."),
-            IndexTwice { index } => write!(f, "There are two indexes named `{index}`."),
+            Name { name } => write!(f, "Invalid table or index name: `{name}`."),
+            KeySchema { of, why } => write!(f, "Invalid key of `{of}`: {why}."),
+            IndexTwice { index } => write!(f, "Two indexes are named `{index}`."),
             KeyTypeConflict { attribute } => write!(f, "`{attribute}` has two types in the keys of one table."),
-            TooManyIndexes { scope, limit } => write!(f, "A table has {limit} {scope} indexes at most."),
-            LocalIndexFixed { index } => write!(f, "`{index}` is a local index; these are fixed when the table is made."),
+            TooManyIndexes { scope, limit } => write!(f, "A table can have at most {limit} {scope} indexes."),
+            LocalIndexFixed { index } => write!(f, "`{index}` is a local index, and these are fixed when the table is created."),
             KeyMissing { attribute } => write!(f, "The key attribute `{attribute}` is missing."),
-            KeyType { attribute, expected, found } => write!(f, "The key attribute `{attribute}` is of type {expected}, not {found}."),
+            KeyType { attribute, expected, found } => write!(f, "The key attribute `{attribute}` must have type {expected}, not {found}."),
             KeyEmpty { attribute } => write!(f, "The key attribute `{attribute}` cannot be empty."),
-            KeyTooLong { attribute, bytes, limit } => write!(f, "The key attribute `{attribute}` has {bytes} bytes; it can have {limit} at most."),
+            KeyTooLong { attribute, bytes, limit } => write!(f, "The key attribute `{attribute}` has {bytes} bytes; the maximum is {limit}."),
             KeyExtra { attribute } => write!(f, "`{attribute}` is not part of the key."),
-            ItemTooLarge { bytes, limit } => write!(f, "The item has {bytes} bytes, names included; it can have {limit} at most."),
+            ItemTooLarge { bytes, limit } => write!(f, "The item has {bytes} bytes, including names; the maximum is {limit}."),
             TooDeep { limit } => write!(f, "The item is nested more than {limit} levels deep."),
             EmptySet { attribute } => write!(f, "A set in `{attribute}` has no members."),
             AttributeName { name } if name.is_empty() => write!(f, "An attribute has no name."),
-            AttributeName { name } => write!(f, "The name of an attribute has {} bytes, which is too long.", name.len()),
+            AttributeName { name } => write!(f, "The attribute name is too long: {} bytes.", name.len()),
             UpdatesKey { attribute } => write!(f, "An update cannot write the key attribute `{attribute}`."),
-            NotAddable { attribute } => write!(f, "Nothing can be added to what the attribute `{attribute}` holds."),
+            NotAddable { attribute } => write!(f, "Cannot add to the attribute `{attribute}`: it is not a number, or the sum is out of range."),
             Update(error) => write!(f, "The update cannot be applied: {error}."),
-            KeyCondition { attribute, why } => write!(f, "The key condition on `{attribute}` cannot be answered: {why}."),
+            KeyCondition { attribute, why } => write!(f, "Invalid key condition on `{attribute}`: {why}."),
             StartKey { why } => write!(f, "The start key did not come from this query or scan: {why}."),
             LimitZero => write!(f, "The limit is zero."),
             FilterOnKey { attribute } => write!(f, "The filter is on the key attribute `{attribute}`."),
-            FilterNotProjected { index, attributes } => write!(f, "The index `{index}` does not keep what the filter is on: {}.", listed(attributes)),
-            NotProjected { index } => write!(f, "The index `{index}` does not keep all the attributes asked for."),
-            Segment { number, of } => write!(f, "There is no segment {number} of {of}."),
-            NoActions => write!(f, "The request asks for nothing."),
-            TooManyActions { count, limit } => write!(f, "The request has {count} actions; it can have {limit} at most."),
-            ItemTwice { table, key } => write!(f, "The request names the item {key} of the table `{table}` twice."),
-            TransactionTooLarge { bytes, limit } => write!(f, "The items of the transaction have {bytes} bytes; they can have {limit} at most."),
-            Returns { write } => write!(f, "A {write} cannot return the image asked for."),
-            SetName { bytes } => write!(f, "The name of a set has {bytes} bytes; it can have 1 to {}.", crate::SetName::BYTES_MAX),
+            FilterNotProjected { index, attributes } => write!(f, "The filter uses attributes that the index `{index}` does not project: {}.", listed(attributes)),
+            NotProjected { index } => write!(f, "The index `{index}` does not project all of the requested attributes."),
+            Segment { number, of } => write!(f, "Invalid segment {number} of {of}."),
+            NoActions => write!(f, "The request has no actions."),
+            TooManyActions { count, limit } => write!(f, "The request has {count} actions; the maximum is {limit}."),
+            ItemTwice { table, key } => write!(f, "The request names the item {key} of table `{table}` twice."),
+            TransactionTooLarge { bytes, limit } => write!(f, "The items of the transaction have {bytes} bytes; the maximum is {limit}."),
+            Returns { write } => write!(f, "A {write} cannot return the requested image."),
+            SetName { bytes } => write!(f, "The set name has {bytes} bytes; it must have 1 to {}.", crate::SetName::BYTES_MAX),
             Token => write!(f, "The token is empty or too long."),
             Shard { shard } => write!(f, "The feed has no shard `{shard}`."),
-            UpdateTooLarge { operators, limit } => write!(f, "The update has {operators} operators; it can have {limit} at most."),
-            ConditionTooLarge { operators, limit } => write!(f, "The condition has {operators} operators; it can have {limit} at most."),
+            UpdateTooLarge { operators, limit } => write!(f, "The update has {operators} operators; the maximum is {limit}."),
+            ConditionTooLarge { operators, limit } => write!(f, "The condition has {operators} operators; the maximum is {limit}."),
         }
     }
 
-    /// What to do, where the rule itself does not say it.
+    /// Returns how to fix it, if the message alone does not say so.
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
-            Invalid::Name { .. } => {
-                "It has 3 to 255 characters of A-Z, a-z, 0-9, `_`, `.` and `-`."
-            }
+            Invalid::Name { .. } => "Use 3 to 255 characters of A-Z, a-z, 0-9, `_`, `.` and `-`.",
             Invalid::IndexTwice { .. } => "Rename or drop one.",
-            Invalid::KeyTypeConflict { .. } => "Give it the same type in all of them.",
+            Invalid::KeyTypeConflict { .. } => "Use the same type in all of them.",
             Invalid::LocalIndexFixed { .. } => "Use a global index.",
-            Invalid::KeyExtra { .. } => "Give the key attributes and no others.",
-            Invalid::EmptySet { .. } => "Leave the set out instead.",
-            Invalid::UpdatesKey { .. } => "Delete the item and put another.",
-            Invalid::StartKey { .. } => "Start with the last key of the page before.",
-            Invalid::LimitZero => "Ask for at least one item.",
-            Invalid::FilterOnKey { .. } => "Put it into the key condition.",
-            Invalid::FilterNotProjected { .. } => "Let the index keep it, or scan.",
-            Invalid::NotProjected { .. } => "Ask for fewer, or read the table.",
-            Invalid::Segment { .. } => "Segments count from zero; there are 1 to 1000000 of them.",
-            Invalid::ItemTwice { .. } => "Merge the two, or send two requests.",
-            Invalid::Token => "It has 1 to 36 characters.",
-            Invalid::Shard { .. } => "Ask for the shards of the table.",
+            Invalid::KeyExtra { .. } => "Specify only the key attributes.",
+            Invalid::EmptySet { .. } => "Omit the set instead.",
+            Invalid::UpdatesKey { .. } => "Delete the item and put a new one.",
+            Invalid::StartKey { .. } => "Use the last key of the previous page.",
+            Invalid::LimitZero => "Request at least one item.",
+            Invalid::FilterOnKey { .. } => "Use the key condition instead.",
+            Invalid::FilterNotProjected { .. } => "Project them, or scan.",
+            Invalid::NotProjected { .. } => "Request fewer, or read the table.",
+            Invalid::Segment { .. } => {
+                "Segments are numbered from 0, and there can be 1 to 1000000."
+            }
+            Invalid::ItemTwice { .. } => "Merge the two actions, or send two requests.",
+            Invalid::Token => "Use 1 to 36 characters.",
+            Invalid::Shard { .. } => "List the shards of the table.",
             Invalid::KeySchema { .. }
             | Invalid::TooManyIndexes { .. }
             | Invalid::KeyMissing { .. }

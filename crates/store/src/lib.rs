@@ -1,20 +1,20 @@
 //! Tables of items with DynamoDB's semantics.
 //!
-//! A [`Store`] keeps tables of [`Item`](keyloom_value::Item)s and their secondary indexes, writes
-//! with conditions and in transactions, answers queries in pages, and tells what changed. There
-//! are two here:
+//! A [`Store`] holds tables of [`Item`](keyloom_value::Item)s and their secondary indexes, supports
+//! conditional writes and transactions, answers queries in pages, and has a change feed. This crate
+//! has two:
 //!
-//! - [`Engine`] keeps a directory: a write-ahead log for durability, a tree for reading. A write is
-//!   answered when it is safe on disk; a reader sees one moment and never waits for a writer.
-//! - [`MemoryStore`] keeps everything in memory and looks at every item for every answer. It is
-//!   obviously right: what others are compared with, and good enough for tests.
+//! - [`Engine`] stores them in a directory: a write-ahead log for durability, a tree for reading. A
+//!   write is acknowledged when it is durable; a reader has a snapshot and never waits for a writer.
+//! - [`MemoryStore`] stores them in memory and scans every item for every answer. It is obviously
+//!   correct: the reference for comparisons, and good enough for tests.
 //!
-//! Beside its items a table can have [`Sets`] of ordinals, which are changed in the same
-//! transactions, and columns ([`ColumnSpec`]) that put ordinals into an order. Not every store has
-//! them: [`Read::sets`] says so.
+//! Besides items, a table can have [`Sets`] of ordinals, which are changed in the same
+//! transactions, and columns ([`ColumnSpec`]) that sort ordinals. Not every store has them: see
+//! [`Read::sets`].
 //!
-//! Requests are plain data ([`Put`], [`Query`], [`TransactWrite`], …), and so is what a table is
-//! ([`TableSpec`]). A request that breaks a rule is refused with the [`Invalid`] that says which.
+//! Requests are plain data ([`Put`], [`Query`], [`TransactWrite`], …), and so are table definitions
+//! ([`TableSpec`]). An invalid request is refused with an [`Invalid`] that names the rule.
 //!
 //! ```
 //! use keyloom_store::{Engine, KeySchema, KeyType, Options, Put, Query, Read, Store};
@@ -42,24 +42,26 @@
 //!
 //! # What it costs
 //!
-//! A get is one descent of the tree, a page of a query one descent and a walk. A write costs its
-//! share of a sync: many writers are much faster than one. Indexes are written with their items,
-//! in the same commit, and an index that keeps all attributes keeps a second copy of them. A
-//! snapshot keeps the pages of its moment on disk for as long as it is held, and makes writes
-//! slower while a checkpoint passes under it.
+//! A get is one descent of the tree; a page of a query is one descent and a scan. A write costs its
+//! share of a sync: many concurrent writers are much faster than one. Indexes are written with
+//! their items, in the same commit, and an index that projects all attributes stores a second copy
+//! of them. A snapshot keeps its pages on disk while it is held, and slows down writes during a
+//! checkpoint.
 //!
-//! An [`Engine`] reads on the calling thread. Whoever has few threads for many readers polls them in
-//! time slices ([`Slice`]): every call begins with a [`yield_point`], and none parks while it looks
-//! at a moment, so nobody who waits for a turn keeps old pages.
+//! An [`Engine`] reads on the calling thread. A caller with few threads for many readers can poll
+//! them in time slices ([`Slice`]): every call begins with a [`yield_point`], and none parks while
+//! it holds a view, so waiting for a turn does not keep old pages alive.
 //!
-//! This crate knows no entities and parses no expression text. Time and the disk are parameters:
-//! nothing here asks the machine for either on its own.
+//! This crate knows no entities and parses no expressions. Clock and disk are parameters: nothing
+//! here accesses the system's own.
 
+mod answer;
 mod change;
 mod check;
 mod clock;
 mod column;
 mod decide;
+mod direction;
 mod directory_error;
 mod disk;
 mod engine;
@@ -69,6 +71,7 @@ mod invalid;
 mod limits;
 mod members;
 mod memory;
+mod names;
 mod numbers;
 mod real_disk;
 mod request;
@@ -81,10 +84,11 @@ mod table;
 mod ttl;
 mod validate;
 
-pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo, ShardId};
-pub use check::Specs;
+pub use answer::Answer;
+pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo};
 pub use clock::{Clock, SystemClock, Time};
 pub use column::{Cell, ColumnPart, ColumnSpec, ColumnValue, ReadColumn};
+pub use direction::Direction;
 pub use directory_error::DirectoryError;
 pub use disk::{Disk, DiskFile, OpenMode};
 pub use engine::{
@@ -95,16 +99,17 @@ pub use error::{CancelReason, Damage, Error, Failure, Refusal};
 pub use invalid::Invalid;
 pub use members::Members;
 pub use memory::MemoryStore;
+pub use names::{IndexName, SetName, ShardId, TableName};
 pub use real_disk::RealDisk;
 pub use request::{
-    AddNumber, BatchAction, BatchGet, BatchGot, BatchWrite, Check, Consistency, Delete, Direction,
-    Get, OnFailure, Page, Put, Query, Rank, Returns, Scan, Segment, Select, TransactAction,
-    TransactGet, TransactWrite, UpdateItem,
+    AddNumber, BatchAction, BatchGet, BatchGot, BatchWrite, Check, Consistency, Delete, Get,
+    OnFailure, Page, Put, Query, Rank, Returns, Scan, Segment, Select, TransactAction, TransactGet,
+    TransactWrite, UpdateItem,
 };
-pub use set::{ListSets, Membership, ReadSet, SetChange, SetName, SetPart, SetSize, Sets};
+pub use set::{ListSets, Membership, ReadSet, SetChange, SetPart, SetSize, Sets};
 pub use slice::{Slice, SlicePoll, yield_point};
-pub use store::{Answer, Read, Store};
+pub use store::{Read, Store};
 pub use table::{
-    Alteration, Feed, IndexDescription, IndexName, IndexProjection, IndexScope, IndexSpec,
-    IndexState, KeyAttribute, KeySchema, KeyType, TableDescription, TableName, TableSpec,
+    Alteration, Feed, IndexDescription, IndexProjection, IndexScope, IndexSpec, IndexState,
+    KeyAttribute, KeySchema, KeyType, Specs, TableDescription, TableSpec,
 };

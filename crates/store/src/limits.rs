@@ -1,10 +1,11 @@
-//! DynamoDB's limits, as documented in December 2025. The one place that states them as numbers.
+//! DynamoDB's limits, as documented in December 2025. The only place that states them as numbers.
 
 /// Bytes of an item, names included.
 pub(crate) const ITEM_BYTES_MAX: usize = 400 * 1024;
-/// Lists and maps around a value. The service speaks of 32 levels: the innermost value is one, too.
+/// Lists and maps around a value. The service allows 32 levels, and counts the innermost value as
+/// one.
 pub(crate) const NESTING_MAX: usize = 31;
-/// Bytes of the name of an attribute that is no key.
+/// Bytes of the name of an attribute that is not a key.
 pub(crate) const ATTRIBUTE_NAME_BYTES_MAX: usize = 64 * 1024 - 1;
 /// Bytes of the name of a key attribute, and of the time-to-live attribute.
 pub(crate) const KEY_NAME_BYTES_MAX: usize = 255;
@@ -21,7 +22,7 @@ pub(crate) const LOCAL_INDEXES_MAX: usize = 5;
 /// Partition attributes of a global index, and as many sort attributes again.
 pub(crate) const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 
-/// Bytes that one page of a query or scan looks at.
+/// Bytes that one page of a query or scan reads.
 pub(crate) const PAGE_BYTES_MAX: usize = 1024 * 1024;
 /// Parts that a scan can be split into.
 pub(crate) const SEGMENTS_MAX: u32 = 1_000_000;
@@ -44,9 +45,9 @@ pub(crate) const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Characters of a transaction's token.
 pub(crate) const TOKEN_CHARS_MAX: usize = 36;
 /// How long the token of a transaction is remembered.
-pub(crate) const TOKEN_KEPT_MS: u64 = 10 * 60 * 1000;
+pub(crate) const TOKEN_TTL_MS: u64 = 10 * 60 * 1000;
 
-/// How long ago an item may have expired: an older second is taken for a mistake and ignored.
+/// How long ago an item may have expired: an older time is considered a mistake and ignored.
 pub(crate) const TTL_AGE_SECS_MAX: i64 = 5 * 365 * 24 * 60 * 60;
 
 const _: () = assert!(

@@ -1,5 +1,5 @@
-//! The store in memory, written to be obviously right: no tree, no index rows, no key bytes.
-//! Every read looks at every item. What the engine answers is compared with what this answers.
+//! The store in memory, written to be obviously correct: no tree, no index rows, no key bytes.
+//! Every read scans every item. Tests compare the engine with it.
 
 mod column;
 mod page;

@@ -1,5 +1,4 @@
-//! What adding to numbers makes of the items that hold them. The reference and the engine decide it
-//! with the same function.
+//! Additions to items that hold numbers: one function for the memory store and the engine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +18,10 @@ pub(crate) struct Added {
 /// Reads an item by its key.
 pub(crate) type ItemAt<'a> = &'a dyn Fn(&TableName, &Item) -> Result<Option<Arc<Item>>, Error>;
 
-/// The steps to which scores add: those of one partition and sort key hold one number.
+/// Prefix counts that scores add to: each partition and sort key holds one number.
 type Steps = BTreeMap<(TableName, Vec<u8>, Vec<u8>), (Name, i64)>;
 
-/// Every item that changes: those of the numbers, then the steps of their scores.
+/// Returns every item that changes: those of the numbers, then the prefix counts of their scores.
 pub(crate) fn added(
     numbers: Vec<AddNumber>,
     spec_of: &dyn Fn(&TableName) -> Result<Arc<TableSpec>, Error>,
@@ -59,7 +58,7 @@ pub(crate) fn added(
     Ok(all)
 }
 
-/// An item that holds a number, and what is added to it.
+/// An item that holds a number, and what to add to it.
 struct Holder<'h> {
     attribute: &'h Name,
     change: i64,
@@ -67,17 +66,17 @@ struct Holder<'h> {
 }
 
 impl Holder<'_> {
-    /// The number that an item holds; one that is not there holds 0.
+    /// Returns the number that an item holds; a missing item holds 0.
     fn number(&self, key: &Item, item: Option<&Item>) -> Result<i64, Invalid> {
         let Some(item) = item else { return Ok(0) };
-        let places = if self.rank.is_some() { 2 } else { 0 };
+        let rank_attributes = if self.rank.is_some() { 2 } else { 0 };
         let number = item.get(self.attribute.as_str()).and_then(Value::as_n);
-        // It holds nothing else, so nothing else is lost.
-        let number = number.filter(|_| item.len() == key.len() + 1 + places);
+        // It has no other attributes, so replacing it loses nothing.
+        let number = number.filter(|_| item.len() == key.len() + 1 + rank_attributes);
         number.and_then(Number::to_i64).ok_or_else(|| self.not_addable())
     }
 
-    /// The item if this is the number; none holds 0.
+    /// Returns the item that holds a number; 0 is represented by no item.
     fn item(&self, key: &Item, number: i64) -> Option<Item> {
         if number == 0 {
             return None;
@@ -85,10 +84,10 @@ impl Holder<'_> {
         let mut item = key.clone();
         item.insert(self.attribute, number);
         if let Some(Rank { partition, sort, .. }) = self.rank {
-            let mut place = Score::new(&Number::from(number)).into_key().into_vec();
-            place.extend_from_slice(&sort.1);
+            let mut sort_key = Score::new(&Number::from(number)).into_key().into_vec();
+            sort_key.extend_from_slice(&sort.1);
             item.insert(&partition.0, Value::B(partition.1.clone()));
-            item.insert(&sort.0, Value::B(place));
+            item.insert(&sort.0, Value::B(sort_key));
         }
         Some(item)
     }
@@ -103,7 +102,7 @@ fn add_steps(
     (table, attribute, rank): (&TableName, &Name, &Rank),
     (score, by): (i64, i64),
 ) {
-    // Nothing is not ranked.
+    // A missing item is not ranked.
     if score == 0 {
         return;
     }

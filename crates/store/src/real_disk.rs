@@ -1,5 +1,5 @@
-//! The machine's file system as a [`Disk`]. It adds no caching and no retries: an error of the
-//! system reaches the caller with its kind, because the engine decides what a failed sync means.
+//! The system's file system as a [`Disk`]. It adds no caching and no retries: errors reach the
+//! caller with their kind, because the engine decides what a failed sync means.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, DiskFile, OpenMode};
 
-/// The machine's file system.
+/// The system's file system.
 ///
-/// A sync is `fdatasync`, which also keeps a changed length. On Windows names need no sync of
-/// their directory, and there is no call for one.
+/// A sync is `fdatasync`, which also makes a changed length durable. On Windows, names need no sync
+/// of their directory, and there is no call for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 
@@ -51,7 +51,7 @@ impl Disk for RealDisk {
         };
         self.create_directory(parent)?;
         match create_private_directory(directory) {
-            // Somebody else made it meanwhile, which is as good; but only if it is a directory.
+            // Another process created it meanwhile, which is fine if it is a directory.
             Err(error) if error.kind() == ErrorKind::AlreadyExists && directory.is_dir() => {}
             other => other?,
         }
@@ -82,7 +82,7 @@ impl Disk for RealDisk {
     #[cfg(unix)]
     fn free_bytes(&self, directory: &Path) -> io::Result<Option<u64>> {
         let found = file_system(directory)?;
-        // What is kept back for the administrator is not free.
+        // Space reserved for the administrator is not free.
         Ok(Some(found.f_bavail.saturating_mul(found.f_frsize)))
     }
 
@@ -104,14 +104,14 @@ fn open_to_lock(directory: &Path) -> io::Result<File> {
     File::open(directory)
 }
 
-/// There, directories cannot be opened like files.
+/// On Windows, directories cannot be opened like files.
 #[cfg(windows)]
 fn open_to_lock(directory: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).open(directory.join("lock"))
 }
 
-/// Nobody but the user may read what is created.
+/// Restricts access to the current user.
 fn make_private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -147,7 +147,7 @@ impl DiskFile for RealFile {
 
     #[cfg(unix)]
     fn allocated_bytes(&self) -> io::Result<u64> {
-        // In units of 512 bytes, whatever the blocks of the file system are.
+        // In units of 512 bytes, whatever the block size of the file system.
         Ok(std::os::unix::fs::MetadataExt::blocks(&self.0.metadata()?) * 512)
     }
 
@@ -182,7 +182,7 @@ fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// There, an open file is neither moved nor removed.
+/// On Windows, an open file can be neither moved nor removed.
 #[cfg(windows)]
 fn is_same(_one: &fs::Metadata, _other: &fs::Metadata) -> bool {
     true

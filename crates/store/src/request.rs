@@ -1,16 +1,16 @@
-//! What can be asked of a store, as plain data.
+//! Requests to a store, as plain data.
 
 use keyloom_value::{Condition, Item, KeyCondition, Name, Projection, Update};
 
-use crate::{IndexName, KeySchema, SetChange, TableName};
+use crate::{Direction, IndexName, KeySchema, SetChange, TableName};
 
-/// How fresh a read must be. The embedded engine always answers strongly.
+/// How fresh a read must be. The embedded engine always reads strongly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Consistency {
-    /// Every write acknowledged before is seen.
+    /// Sees every write acknowledged before.
     #[default]
     Strong,
-    /// May lag; half the price where reads are paid for.
+    /// May lag; half the price on services that charge for reads.
     Eventual,
 }
 
@@ -21,9 +21,9 @@ pub struct Get {
     pub table: TableName,
     /// Exactly the key attributes.
     pub key: Item,
-    /// What to return of the item; all if none.
+    /// What to return of the item; all of it by default.
     pub projection: Option<Projection>,
-    /// How fresh.
+    /// How fresh the read must be.
     pub consistency: Consistency,
 }
 
@@ -33,23 +33,23 @@ pub enum Returns {
     /// None.
     #[default]
     Nothing,
-    /// The whole item as it was.
+    /// The whole item before the write.
     AllOld,
-    /// What the update touched, as it was. Updates only.
+    /// The updated attributes before the write. Updates only.
     UpdatedOld,
-    /// The whole item as it is now. Updates only.
+    /// The whole item after the write. Updates only.
     AllNew,
-    /// What the update touched, as it is now. Updates only.
+    /// The updated attributes after the write. Updates only.
     UpdatedNew,
 }
 
-/// Whether a failed condition carries the item that failed it.
+/// Whether a failed condition returns the item that failed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnFailure {
-    /// It carries nothing.
+    /// It returns nothing.
     #[default]
     Nothing,
-    /// It carries the item.
+    /// It returns the item.
     ReturnItem,
 }
 
@@ -60,15 +60,15 @@ pub struct Put {
     pub table: TableName,
     /// The whole item.
     pub item: Item,
-    /// What must hold of the item that is there.
+    /// The condition on the stored item.
     pub condition: Option<Condition>,
     /// `Nothing` or `AllOld`.
     pub returns: Returns,
-    /// What a failed condition carries.
+    /// What a failed condition returns.
     pub on_failure: OnFailure,
 }
 
-/// Changes parts of one item; creates it if it is not there.
+/// Changes parts of one item; creates it if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateItem {
     /// The table.
@@ -77,26 +77,26 @@ pub struct UpdateItem {
     pub key: Item,
     /// The changes.
     pub update: Update,
-    /// What must hold of the item that is there.
+    /// The condition on the stored item.
     pub condition: Option<Condition>,
     /// Which image to return.
     pub returns: Returns,
-    /// What a failed condition carries.
+    /// What a failed condition returns.
     pub on_failure: OnFailure,
 }
 
-/// Deletes one item; deleting what is not there is no error.
+/// Deletes one item; succeeds if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delete {
     /// The table.
     pub table: TableName,
     /// Exactly the key attributes.
     pub key: Item,
-    /// What must hold of the item that is there.
+    /// The condition on the stored item.
     pub condition: Option<Condition>,
     /// `Nothing` or `AllOld`.
     pub returns: Returns,
-    /// What a failed condition carries.
+    /// What a failed condition returns.
     pub on_failure: OnFailure,
 }
 
@@ -107,33 +107,23 @@ pub struct Check {
     pub table: TableName,
     /// Exactly the key attributes.
     pub key: Item,
-    /// What must hold.
+    /// The condition.
     pub condition: Condition,
-    /// What a failed condition carries.
+    /// What a failed condition returns.
     pub on_failure: OnFailure,
-}
-
-/// Which way a query walks the sort key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// Ascending.
-    #[default]
-    Forward,
-    /// Descending.
-    Backward,
 }
 
 /// What a query or scan returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Select {
-    /// Everything the table or index keeps of an item.
+    /// Everything that the table or index projects.
     #[default]
     All,
-    /// Everything the table keeps; on a local index this reads the table for what the index lacks.
+    /// All attributes; on a local index this reads the table for those that are not projected.
     AllOfTable,
     /// These parts.
     Parts(Projection),
-    /// Only how many.
+    /// Only the number of items.
     Count,
 }
 
@@ -146,78 +136,78 @@ pub struct Query {
     pub index: Option<IndexName>,
     /// The partition and the range in it.
     pub key: KeyCondition,
-    /// What to drop of what was read. Saves no reads.
+    /// Which of the items read to return. Saves no reads.
     pub filter: Option<Condition>,
     /// What to return.
     pub select: Select,
-    /// Which way.
+    /// The order of the sort key.
     pub direction: Direction,
-    /// How many items to look at, at most.
+    /// Maximum number of items to read.
     pub limit: Option<u32>,
-    /// The last key of the page before.
+    /// The last key of the previous page.
     pub start: Option<Item>,
-    /// How fresh.
+    /// How fresh the read must be.
     pub consistency: Consistency,
 }
 
-/// One of several scans that share the work.
+/// One of several parallel scans that share the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Segment {
-    /// Which, from 0.
+    /// Its number, from 0.
     pub number: u32,
-    /// Of how many, 1 to 1,000,000.
+    /// The number of segments, 1 to 1,000,000.
     pub of: u32,
 }
 
-/// Reads a whole table or index, in an order of the store's choosing.
+/// Reads a whole table or index, in an order chosen by the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
     /// The table.
     pub table: TableName,
     /// The index, or the table itself.
     pub index: Option<IndexName>,
-    /// What to drop of what was read. Saves no reads.
+    /// Which of the items read to return. Saves no reads.
     pub filter: Option<Condition>,
     /// What to return.
     pub select: Select,
-    /// How many items to look at, at most.
+    /// Maximum number of items to read.
     pub limit: Option<u32>,
-    /// The last key of the page before.
+    /// The last key of the previous page.
     pub start: Option<Item>,
-    /// The share of the work, or all of it.
+    /// The segment to scan; everything by default.
     pub segment: Option<Segment>,
-    /// How fresh.
+    /// How fresh the read must be.
     pub consistency: Consistency,
 }
 
 /// One page of a query or scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// What passed the filter; empty when only counting.
+    /// The items that passed the filter; empty when only counting.
     pub items: Vec<Item>,
-    /// How many passed the filter.
+    /// The number of items that passed the filter.
     pub count: u64,
-    /// How many were looked at.
+    /// The number of items read.
     pub scanned: u64,
-    /// Bytes of what was looked at, as DynamoDB counts them.
+    /// Size of the items read, as DynamoDB counts it.
     pub scanned_bytes: u64,
-    /// Where the next page starts; none when nothing is left for sure.
+    /// Where the next page starts; `None` if certainly nothing is left.
     pub last_key: Option<Item>,
 }
 
-/// Reads up to 100 items, of any tables, in no stated order.
+/// Reads up to 100 items of any tables, in no particular order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchGet {
-    /// What to read; no item twice.
+    /// The items to read; none twice.
     pub gets: Vec<Get>,
 }
 
-/// What a batch read found.
+/// The result of a batch read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchGot {
     /// The items that exist, each with its table.
     pub items: Vec<(TableName, Item)>,
-    /// What did not fit into 16 MB: ask again for these.
+    /// What did not fit into 16 MB: request these again.
     pub unprocessed: Vec<Get>,
 }
 
@@ -230,7 +220,7 @@ pub enum BatchAction {
     Delete(TableName, Item),
 }
 
-/// Writes up to 25 items, of any tables. Not a transaction: a reader may see some of them first.
+/// Writes up to 25 items of any tables. Not a transaction: a reader may see some of them first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchWrite {
     /// The writes; no item twice.
@@ -250,9 +240,9 @@ pub enum TransactAction {
     Check(Check),
 }
 
-/// Adds to a number that an item holds, whatever it is by then: nobody who adds to the same number
-/// is in anybody's way. The item holds nothing else; it comes when its number is not 0 any more, and
-/// goes when it is. Feeds do not have such changes.
+/// Adds to a number that an item holds, whatever its value by then: concurrent additions do not
+/// conflict. The item has no other attributes; it is created when its number becomes nonzero, and
+/// deleted when it becomes 0. Feeds do not include such changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddNumber {
     /// The table.
@@ -261,41 +251,42 @@ pub struct AddNumber {
     pub key: Item,
     /// The attribute that holds the number.
     pub attribute: Name,
-    /// What is added.
+    /// What to add.
     pub change: i64,
-    /// Where the item is ranked by its number, if it is.
+    /// How the item is ranked by its number, if it is.
     pub rank: Option<Rank>,
 }
 
-/// Where an item is ranked by a number: the greatest first, in an index, and in steps ([`Score`]).
+/// How an item is ranked by a number: in an index, greatest first, and in prefix counts
+/// ([`Score`]).
 ///
 /// [`Score`]: keyloom_value::Score
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// The attribute that is the partition key of the index, and what it holds.
+    /// The partition key attribute of the index, and its value.
     pub partition: (Name, Vec<u8>),
-    /// The attribute that is its sort key, and what it holds after the score.
+    /// The sort key attribute of the index, and its value after the score.
     pub sort: (Name, Vec<u8>),
-    /// The partition key of the steps, which are items of the table: they hold their numbers in the
-    /// same attribute.
+    /// The partition key of the prefix counts, which are items of the table: they hold their
+    /// numbers in the same attribute.
     pub steps: Vec<u8>,
 }
 
-/// Up to 100 writes that happen together or not at all.
+/// Up to 100 writes that are applied atomically.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransactWrite {
     /// The actions; no item twice.
     pub actions: Vec<TransactAction>,
-    /// What is added to numbers, in items that no action is about; nothing, if the store does not
-    /// add ([`Store::adds_numbers`](crate::Store::adds_numbers)).
+    /// Additions to numbers, in items that no action targets; empty if the store does not support
+    /// them ([`Store::adds_numbers`](crate::Store::adds_numbers)).
     pub numbers: Vec<AddNumber>,
-    /// Who joins and leaves sets, in this order; nobody, if the store has none.
+    /// Set changes, in order; empty if the store has no sets.
     pub sets: Vec<SetChange>,
-    /// Remembered for ten minutes: the same transaction sent again with it does nothing.
+    /// Remembered for ten minutes: sending the same transaction with it again does nothing.
     pub token: Option<String>,
 }
 
-/// Up to 100 reads of one moment.
+/// Up to 100 reads at one point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransactGet {
     /// The reads.
@@ -310,7 +301,7 @@ impl Get {
 }
 
 impl Put {
-    /// Writes the item whatever is there.
+    /// Writes the item unconditionally.
     pub fn new(table: &TableName, item: Item) -> Put {
         Put {
             table: table.clone(),
@@ -321,7 +312,7 @@ impl Put {
         }
     }
 
-    /// Only if the condition holds.
+    /// Adds a condition.
     pub fn when(mut self, condition: Condition) -> Put {
         self.condition = Some(condition);
         self
@@ -329,7 +320,7 @@ impl Put {
 }
 
 impl UpdateItem {
-    /// Updates the item with this key, whatever is there.
+    /// Updates the item with this key unconditionally.
     pub fn new(table: &TableName, key: Item, update: Update) -> UpdateItem {
         UpdateItem {
             table: table.clone(),
@@ -341,13 +332,13 @@ impl UpdateItem {
         }
     }
 
-    /// Only if the condition holds.
+    /// Adds a condition.
     pub fn when(mut self, condition: Condition) -> UpdateItem {
         self.condition = Some(condition);
         self
     }
 
-    /// Returns this image.
+    /// Sets which image to return.
     pub fn returning(mut self, returns: Returns) -> UpdateItem {
         self.returns = returns;
         self
@@ -355,7 +346,7 @@ impl UpdateItem {
 }
 
 impl Delete {
-    /// Deletes the item with this key, whatever it is.
+    /// Deletes the item with this key unconditionally.
     pub fn new(table: &TableName, key: Item) -> Delete {
         Delete {
             table: table.clone(),
@@ -366,7 +357,7 @@ impl Delete {
         }
     }
 
-    /// Only if the condition holds.
+    /// Adds a condition.
     pub fn when(mut self, condition: Condition) -> Delete {
         self.condition = Some(condition);
         self
@@ -374,14 +365,14 @@ impl Delete {
 }
 
 impl TransactWrite {
-    /// These actions, and nothing to remember them by.
+    /// Creates a transaction of these actions, without a token.
     pub fn new(actions: Vec<TransactAction>) -> TransactWrite {
         TransactWrite { actions, ..TransactWrite::default() }
     }
 }
 
 impl TransactAction {
-    /// The table it is about.
+    /// Returns the table of its item.
     pub fn table(&self) -> &TableName {
         match self {
             TransactAction::Put(put) => &put.table,
@@ -391,7 +382,7 @@ impl TransactAction {
         }
     }
 
-    /// An item that has the key attributes of the item it is about.
+    /// Returns an item with the key attributes of its target.
     pub(crate) fn image(&self) -> &Item {
         match self {
             TransactAction::Put(put) => &put.item,
@@ -401,14 +392,14 @@ impl TransactAction {
         }
     }
 
-    /// The key of the item it is about, given the key of its table.
+    /// Returns the key of its target, given the key schema of its table.
     pub(crate) fn key(&self, schema: &KeySchema) -> Item {
         schema.of(self.image())
     }
 }
 
 impl Query {
-    /// Reads the table's rows that meet the key condition, ascending.
+    /// Reads the table's rows that satisfy the key condition, ascending.
     pub fn new(table: &TableName, key: KeyCondition) -> Query {
         Query {
             table: table.clone(),

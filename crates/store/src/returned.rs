@@ -1,11 +1,11 @@
-//! Which image a write returns.
+//! The image that a write returns.
 
 use keyloom_value::{Item, Projection, Update};
 
 use crate::Returns;
 
 impl Returns {
-    /// The image that a put or delete returns.
+    /// Returns the image for a put or delete.
     pub(crate) fn of_replacing(self, old: Option<&Item>) -> Option<Item> {
         match self {
             Returns::AllOld => old.cloned(),
@@ -13,9 +13,8 @@ impl Returns {
         }
     }
 
-    /// The image that an update returns. What it touched are the paths it wrote or removed; none of
-    /// them being there is the same as nothing to return. The update has passed its check, so its
-    /// paths do not overlap.
+    /// Returns the image for an update. The updated attributes are the paths it wrote or removed;
+    /// `None` if none of them exists. The update has passed its check, so its paths do not overlap.
     pub fn of_update(self, update: &Update, old: Option<&Item>, new: &Item) -> Option<Item> {
         let touched = |image: &Item| {
             let projection = Projection::new(update.paths().cloned().collect()).ok()?;

@@ -1,20 +1,20 @@
-//! Which segment of a parallel scan an item is in.
+//! The segment of an item in a parallel scan.
 
 use keyloom_value::{Item, KeyBytes};
 use twox_hash::XxHash3_64;
 
 use crate::KeySchema;
 
-/// The segment, below `of`, of the partition with these encoded key values.
+/// Returns the segment, below `of`, of the partition with these encoded key values.
 ///
-/// Every item of a partition is in one segment, and the function never changes: a scan may go on
-/// with a key that it was given by an older version.
+/// All items of a partition are in one segment, and the function never changes: a scan may continue
+/// from a key that an older version returned.
 pub(crate) fn segment_of(partition: &[u8], of: u32) -> u32 {
     let hash = XxHash3_64::oneshot_with_seed(0, partition);
     u32::try_from(hash % u64::from(of.max(1))).unwrap_or(u32::MAX)
 }
 
-/// The partition values of an item, encoded one after another in the schema's order.
+/// Encodes the partition values of an item, in the schema's order.
 pub(crate) fn partition_bytes(schema: &KeySchema, item: &Item) -> KeyBytes {
     let mut bytes = KeyBytes::default();
     for attribute in &schema.partition {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use crate::KeyType;
 
-    /// Frozen: a start key that an older version gave out must be in its segment for ever.
+    /// Frozen: a start key that an older version returned must stay in its segment.
     #[test]
     fn the_segment_of_a_key_never_changes() {
         let schema = KeySchema::partition("pk", KeyType::S).and_partition("n", KeyType::N);

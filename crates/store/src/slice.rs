@@ -1,8 +1,8 @@
-//! Time slices: how long a computation may keep a thread before it lets others have it.
+//! Time slices: how long a computation may keep a thread before it yields.
 //!
-//! Whoever runs many computations on few threads polls each within a [`Slice`]; computations reach a
-//! [`yield_point`] wherever they may stop. Outside of a slice a yield point does nothing. What time
-//! it is, the runner knows: this file asks a function whether the slice is over.
+//! A runner of many computations on few threads polls each within a [`Slice`]; computations reach a
+//! [`yield_point`] wherever they may stop. Outside of a slice a yield point does nothing. This file
+//! reads no clock: a function of the runner says whether the slice is over.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -20,12 +20,12 @@ pub struct Slice {
     calls: Calls,
 }
 
-/// What came of a slice.
+/// The result of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlicePoll<T> {
-    /// The computation has ended.
+    /// The computation has finished.
     Ready(T),
-    /// It could go on, but its slice is over.
+    /// It could continue, but its slice is over.
     Yielded,
     /// It waits for something else.
     Waiting,
@@ -34,13 +34,13 @@ pub enum SlicePoll<T> {
 /// What the end of a slice means for a long read of an [`Engine`](crate::Engine).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Calls {
-    /// It is finished first.
+    /// The read is finished first.
     Finished,
-    /// It is given up, and made again in a later slice.
+    /// The read is abandoned, and restarted in a later slice.
     Interrupted,
 }
 
-/// The slice that this thread is in.
+/// The slice of this thread.
 #[derive(Clone, Copy)]
 struct Current {
     slice: Slice,
@@ -48,20 +48,20 @@ struct Current {
 }
 
 impl Slice {
-    /// A slice that ends at the first yield point at which `is_over` says so. Once it has said so, it
-    /// must say so until the slice has ended.
+    /// Creates a slice that ends at the first yield point at which `is_over` returns true. From
+    /// then on it must return true until the slice has ended.
     pub fn new(is_over: fn() -> bool) -> Slice {
         Slice { is_over, calls: Calls::Finished }
     }
 
-    /// The same for a thread that must not be kept: a long read of an engine is given up when the
-    /// slice is over, and starts again in the next one. So the next one must not be such a slice,
-    /// or the read may never end.
+    /// Creates a slice for a thread that must not be blocked: a long read of an engine is abandoned
+    /// when the slice is over, and restarts in the next one. So the next one must not be such a
+    /// slice, or the read may never finish.
     pub fn interrupting(is_over: fn() -> bool) -> Slice {
         Slice { is_over, calls: Calls::Interrupted }
     }
 
-    /// Polls a future within this slice. One that yields has woken its waker.
+    /// Polls a future within this slice. If it yields, it has woken its waker.
     pub fn poll<F: Future + ?Sized>(
         self,
         future: Pin<&mut F>,
@@ -79,7 +79,7 @@ impl Slice {
     }
 }
 
-/// Puts the slice back that a thread was in before, also when a computation panics.
+/// Restores the thread's previous slice, even if a computation panics.
 struct Restore(Option<Current>);
 
 impl Drop for Restore {
@@ -88,10 +88,10 @@ impl Drop for Restore {
     }
 }
 
-/// Lets others have the thread if the slice that it is in is over; else goes on.
+/// Yields the thread if its current slice is over.
 ///
-/// To be reached in every loop whose length others decide, and never while a snapshot is held that
-/// would otherwise be let go soon: a parked computation comes back when others have had their turn.
+/// Call it in every loop whose length a client decides, but never while holding a snapshot that
+/// would otherwise be dropped soon: a parked computation waits until others have had their turn.
 pub fn yield_point() -> impl Future<Output = ()> + Send {
     let mut has_yielded = false;
     poll_fn(move |context| {
@@ -104,7 +104,7 @@ pub fn yield_point() -> impl Future<Output = ()> + Send {
     })
 }
 
-/// Leaves a slice that must not keep its thread: what follows is long and has no yield points.
+/// Leaves an interrupting slice: what follows is long and has no yield points.
 pub(crate) fn leave_interrupting() -> impl Future<Output = ()> + Send {
     let mut has_left = false;
     poll_fn(move |context| {
@@ -117,7 +117,7 @@ pub(crate) fn leave_interrupting() -> impl Future<Output = ()> + Send {
     })
 }
 
-/// Makes a read that gives up when its interrupt fires. It is made again, later, until it did not.
+/// Runs a read that gives up when its interrupt fires, again and again until it does not fire.
 pub(crate) async fn interruptible<T>(read: impl Fn(&Interrupt) -> T) -> T {
     loop {
         yield_point().await;
@@ -129,7 +129,7 @@ pub(crate) async fn interruptible<T>(read: impl Fn(&Interrupt) -> T) -> T {
     }
 }
 
-/// Tells a read to give up. What it returns then is thrown away.
+/// Tells a read to give up. Its result is then discarded.
 pub(crate) struct Interrupt {
     is_over: Option<fn() -> bool>,
     checks: Cell<u32>,
@@ -137,7 +137,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Asking what time it is costs as much as a small row.
+    /// Rows between two calls of `is_over`: reading the clock costs as much as a small row.
     const EVERY: u32 = 8;
 
     pub(crate) fn never() -> Interrupt {
@@ -150,7 +150,7 @@ impl Interrupt {
         Interrupt { is_over: slice.map(|slice| slice.is_over), ..Interrupt::never() }
     }
 
-    /// To be asked before every row.
+    /// Whether to give up. Called before every row.
     pub(crate) fn fires(&self) -> bool {
         let Some(is_over) = self.is_over else { return false };
         self.checks.update(|checks| checks.wrapping_add(1));
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// What slices one after the other make of a future, and how often it woke its waker.
+    /// Polls a future in consecutive slices; returns the results, and how often it woke its waker.
     fn polls<T>(slices: &[Slice], future: impl Future<Output = T>) -> (Vec<SlicePoll<T>>, u32) {
         let wakes = Arc::new(Wakes::default());
         let waker = Waker::from(Arc::clone(&wakes));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_read_is_made_again_and_only_what_is_whole_is_returned() {
+    fn an_interrupted_read_is_restarted_and_only_a_complete_result_is_returned() {
         let attempts = Cell::new(0);
         let read = |interrupt: &Interrupt| {
             attempts.set(attempts.get() + 1);
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(seen, [SlicePoll::Ready(100)], "other slices interrupt nothing");
     }
 
-    /// Not at the yield point before the read, and ever after.
+    /// Returns false at the yield point before the read, and true from then on.
     fn attempts_are_over() -> bool {
         thread_local! {
             static ASKED: Cell<u32> = const { Cell::new(0) };
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_leaves_a_slice_that_must_not_keep_its_thread() {
+    fn a_long_operation_leaves_an_interrupting_slice() {
         let slices = [Slice::interrupting(|| false), Slice::new(|| false)];
         let (seen, wakes) = polls(&slices, leave_interrupting());
         assert_eq!((&seen[..], wakes), (&[SlicePoll::Yielded, SlicePoll::Ready(())][..], 1));

@@ -1,21 +1,16 @@
-//! The traits every store implements.
+//! The traits that every store implements.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use keyloom_value::Item;
 
 use crate::{
-    Alteration, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put, Query,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
     ReadChanges, Scan, Sets, ShardId, TableDescription, TableName, TableSpec, TransactGet,
     TransactWrite, UpdateItem,
 };
 
-/// What a store's methods return: a future, boxed so that a store can be a `dyn Store`.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
-
-/// Reading: a store at each call's own moment, or a snapshot at one moment.
+/// Reading: a store, each call at its own point in time, or a snapshot.
 ///
 /// Implementors MUST
 /// - refuse an invalid request before reading anything, with the [`Invalid`](crate::Invalid) that
@@ -25,25 +20,25 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 
 ///   `last_key` whenever they stopped for one of these;
 /// - accept any `last_key` they returned as `start`, also when its item has gone since.
 pub trait Read: Send + Sync {
-    /// The names of all tables, in order.
+    /// Lists all tables, sorted by name.
     fn list_tables(&self) -> Answer<'_, Vec<TableName>>;
-    /// A table as it is now.
+    /// Describes the current state of a table.
     fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription>;
-    /// One item, if it exists.
+    /// Returns one item, if it exists.
     fn get(&self, get: Get) -> Answer<'_, Option<Item>>;
-    /// One page of a partition.
+    /// Returns one page of a partition.
     fn query(&self, query: Query) -> Answer<'_, Page>;
-    /// One page of a whole table or index.
+    /// Returns one page of a whole table or index.
     fn scan(&self, scan: Scan) -> Answer<'_, Page>;
-    /// Many items.
+    /// Returns many items.
     fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot>;
-    /// Many items of one moment, in the order of the request.
+    /// Returns many items at one point in time, in the order of the request.
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>>;
-    /// The sets beside its items, if this store keeps any.
+    /// Returns the sets of the store, if it supports them.
     fn sets(&self) -> Option<&dyn Sets> {
         None
     }
-    /// Whether all calls see one moment, so that what several of them return fits together.
+    /// Whether all calls read the same point in time, so that their results are consistent.
     fn is_snapshot(&self) -> bool {
         false
     }
@@ -54,39 +49,40 @@ pub trait Read: Send + Sync {
 /// Implementors MUST
 /// - make each write, and each transaction, visible whole or not at all, and linearizable;
 /// - answer a write only when a crash cannot undo it (unless their user chose otherwise);
-/// - keep every index equal to what its table's items imply, at every moment a reader can see;
+/// - keep every index consistent with its table's items, at every point in time that a reader can see;
 /// - have each change of a table with a feed in it once, in commit order.
 ///
 /// A dropped future does not undo a write that has begun.
 pub trait Store: Read {
-    /// Makes a table; it can be used when this returns.
+    /// Creates a table; it is usable when this returns.
     fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription>;
-    /// Changes a table in use.
+    /// Alters a table in use.
     fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription>;
-    /// Drops a table with everything in it; returns what it was.
+    /// Drops a table with everything in it; returns its last description.
     fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription>;
-    /// Creates or replaces an item; returns the image asked for.
+    /// Creates or replaces an item; returns the requested image.
     fn put(&self, put: Put) -> Answer<'_, Option<Item>>;
-    /// Updates an item; returns the image asked for.
+    /// Updates an item; returns the requested image.
     fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>>;
-    /// Deletes an item; returns the image asked for.
+    /// Deletes an item; returns the requested image.
     fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>>;
     /// Writes many items; returns what was not written and should be sent again.
     fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite>;
-    /// Writes many items together.
+    /// Writes many items atomically.
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()>;
-    /// The store at one moment, for reads of several steps. Stores that cannot hold a moment
-    /// return an error that says so.
+    /// Returns a snapshot, for consistent reads in several steps. Stores without snapshots return
+    /// an error.
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>>;
-    /// The parts of a table's feed.
+    /// Returns the shards of a table's feed.
     fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>>;
-    /// Changes of a table.
+    /// Returns changes of a table.
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage>;
-    /// A number for this opening of the store, if no other process can have it open: what earlier
-    /// openings have begun and not ended, nobody is at any more. None if processes share the store.
+    /// Returns a number that identifies this opening of the store, if no other process can have it
+    /// open: work that an earlier opening began and did not finish is then certainly abandoned.
+    /// `None` if processes share the store.
     ///
-    /// Implementors MUST NOT return a number again after a write that an earlier opening with that
-    /// number has made.
+    /// Implementors MUST NOT return a number again that an earlier opening which made a write has
+    /// returned.
     fn opening(&self) -> Option<u64> {
         None
     }

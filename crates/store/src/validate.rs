@@ -1,6 +1,6 @@
-//! The rules that requests must keep, as pure functions of a table's spec and a request. The
-//! reference and the engine call the same ones, so they refuse the same requests for the same
-//! reason. Nothing here reads an item that is stored.
+//! The rules of requests, as pure functions of a table's spec and a request. The memory store and
+//! the engine call the same functions, so they refuse the same requests for the same reasons.
+//! Nothing here reads a stored item.
 
 mod batch;
 mod condition;
@@ -23,7 +23,7 @@ pub(crate) use write::{delete, get, put, update};
 
 #[expect(
     unused_imports,
-    reason = "the reference filters by the condition itself; engines read ranges"
+    reason = "the memory store filters by the condition itself; engines read ranges"
 )]
 pub(crate) use {
     item::key,

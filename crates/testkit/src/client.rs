@@ -1,4 +1,4 @@
-//! A store whose calls block, with the steps that tests repeat.
+//! A store with blocking calls, and the steps that tests repeat.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use pollster::block_on;
 
 use crate::Subject;
 
-/// Pages that a walk may have before it counts as endless.
+/// Pages after which reading all pages counts as endless.
 const WALK_PAGES_MAX: usize = 100_000;
 
-/// A store whose calls block. Those named like the store's return its answer; the others panic
-/// when the store refuses.
+/// A store with blocking calls. Methods named like the store's return its result; the others panic
+/// on errors.
 #[derive(Clone)]
 pub struct Client {
     store: Arc<dyn Store>,
@@ -111,12 +111,12 @@ impl Client {
 }
 
 impl Client {
-    /// A client of the subject's store.
+    /// Creates a client of the subject's store.
     pub fn of(subject: &dyn Subject) -> Client {
         Client { store: subject.store() }
     }
 
-    /// Makes a table; returns its name.
+    /// Creates a table; returns its name.
     #[track_caller]
     pub fn make(&self, spec: TableSpec) -> TableName {
         let name = spec.name.clone();
@@ -132,7 +132,7 @@ impl Client {
         }
     }
 
-    /// The item with the key.
+    /// Returns the item with the key.
     #[track_caller]
     pub fn read(&self, table: &TableName, key: Item) -> Option<Item> {
         accepted(self.get(Get::new(table, key)))
@@ -144,37 +144,37 @@ impl Client {
         accepted(self.delete(Delete::new(table, key)));
     }
 
-    /// All pages of a query, from its start on.
+    /// Returns all pages of a query, from its start on.
     #[track_caller]
     pub fn walk_query(&self, query: &Query) -> Vec<Page> {
         walk(query.start.clone(), |start| self.query(Query { start, ..query.clone() }))
     }
 
-    /// All pages of a scan, from its start on.
+    /// Returns all pages of a scan, from its start on.
     #[track_caller]
     pub fn walk_scan(&self, scan: &Scan) -> Vec<Page> {
         walk(scan.start.clone(), |start| self.scan(Scan { start, ..scan.clone() }))
     }
 
-    /// All items of a query.
+    /// Returns all items of a query.
     #[track_caller]
     pub fn query_items(&self, query: &Query) -> Vec<Item> {
         self.walk_query(query).into_iter().flat_map(|page| page.items).collect()
     }
 
-    /// All items of a scan.
+    /// Returns all items of a scan.
     #[track_caller]
     pub fn scan_items(&self, scan: &Scan) -> Vec<Item> {
         self.walk_scan(scan).into_iter().flat_map(|page| page.items).collect()
     }
 
-    /// All changes of a table that the feed keeps, shard by shard, some at a time.
+    /// Returns all changes in a table's feed, shard by shard, in pages of `limit`.
     #[track_caller]
     pub fn feed(&self, table: &TableName, limit: usize) -> Vec<Change> {
         self.feed_from(table, FeedStart::Oldest, limit)
     }
 
-    /// All changes of a table from a place in the feed on.
+    /// Returns all changes of a table from a position in the feed on.
     #[track_caller]
     pub fn feed_from(&self, table: &TableName, start: FeedStart, limit: usize) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -196,7 +196,7 @@ impl Client {
     }
 }
 
-/// What a store returned; panics with its words if it refused.
+/// Returns the value; panics with the store's message if it refused.
 #[track_caller]
 pub(crate) fn accepted<T>(result: Result<T, Error>) -> T {
     result.unwrap_or_else(|error| panic!("the store refused: {error}"))
@@ -206,11 +206,11 @@ pub(crate) fn accepted<T>(result: Result<T, Error>) -> T {
 #[track_caller]
 pub(crate) fn refused<T: Debug>(result: Result<T, Error>, expected: impl Into<Error>) {
     let found = result.expect_err("the store accepted what it must refuse");
-    assert_eq!(words(&found), words(&expected.into()));
+    assert_eq!(debug_text(&found), debug_text(&expected.into()));
 }
 
-/// An error in a form that can be compared: with all its data, as for a programmer.
-pub(crate) fn words(error: &Error) -> String {
+/// Formats an error for comparison, with all its data.
+pub(crate) fn debug_text(error: &Error) -> String {
     format!("{error:?}")
 }
 
@@ -219,12 +219,15 @@ fn walk(mut start: Option<Item>, ask: impl Fn(Option<Item>) -> Result<Page, Erro
     let mut pages = Vec::new();
     loop {
         let page = accepted(ask(start.clone()));
-        assert!(page.last_key.is_none() || page.last_key != start, "a walk goes on: {start:?}");
+        assert!(
+            page.last_key.is_none() || page.last_key != start,
+            "pages make progress: {start:?}"
+        );
         start.clone_from(&page.last_key);
         pages.push(page);
         if start.is_none() {
             return pages;
         }
-        assert!(pages.len() < WALK_PAGES_MAX, "a walk ends");
+        assert!(pages.len() < WALK_PAGES_MAX, "paging ends");
     }
 }

@@ -1,7 +1,8 @@
-//! The suite that every store must pass: what the traits promise, what DynamoDB documents, and
-//! where its emulators have stumbled. One file for each concept.
+//! The conformance suite that every store must pass: what the traits promise, what DynamoDB
+//! documents, and common mistakes of its emulators. One file per concept.
 
 mod batches;
+mod case;
 mod concurrency;
 mod conditions;
 mod feed;
@@ -27,4 +28,5 @@ mod ttl;
 mod updates;
 mod validation;
 
-pub use suite::{Case, Failure, cases, failures, run_all};
+pub use case::Case;
+pub use suite::{Failure, cases, failures, run_all};

@@ -1,4 +1,4 @@
-//! A store in front of another: what it does not do in a way of its own, the one behind does.
+//! A decorator for stores: it overrides some calls and delegates the rest.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-/// What is in front of a store, as a store.
+/// Turns a [`Front`] into a store.
 #[derive(Clone, Debug)]
 pub struct InFront<F>(
-    /// What it does in a way of its own.
+    /// The overrides.
     pub F,
 );
 
 macro_rules! calls {
     (
-        read { $($read:ident($($asked:ident: $question:ty),*) -> $told:ty;)* }
-        write { $($write:ident($($given:ident: $order:ty),*) -> $done:ty;)* }
+        read { $($read:ident($($read_arg:ident: $read_type:ty),*) -> $read_result:ty;)* }
+        write { $($write:ident($($write_arg:ident: $write_type:ty),*) -> $write_result:ty;)* }
     ) => {
-        /// A part of a store that does some calls in a way of its own.
+        /// Overrides some calls of a store.
         #[allow(missing_docs, reason = "calls are those of `Read` and `Store`")]
         pub trait Front: Send + Sync {
-            /// Who does all other calls.
+            /// The store that all other calls are delegated to.
             fn behind(&self) -> &dyn Store;
 
-            /// Comes before every call.
+            /// Runs before every call.
             fn before(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
                 Box::pin(std::future::ready(()))
             }
@@ -45,12 +45,12 @@ macro_rules! calls {
                 self.behind().adds_numbers()
             }
 
-            $(fn $read(&self, $($asked: $question),*) -> Answer<'_, $told> {
-                self.behind().$read($($asked),*)
+            $(fn $read(&self, $($read_arg: $read_type),*) -> Answer<'_, $read_result> {
+                self.behind().$read($($read_arg),*)
             })*
 
-            $(fn $write(&self, $($given: $order),*) -> Answer<'_, $done> {
-                self.behind().$write($($given),*)
+            $(fn $write(&self, $($write_arg: $write_type),*) -> Answer<'_, $write_result> {
+                self.behind().$write($($write_arg),*)
             })*
         }
 
@@ -59,10 +59,10 @@ macro_rules! calls {
                 self.0.sets()
             }
 
-            $(fn $read(&self, $($asked: $question),*) -> Answer<'_, $told> {
+            $(fn $read(&self, $($read_arg: $read_type),*) -> Answer<'_, $read_result> {
                 Box::pin(async move {
                     self.0.before().await;
-                    self.0.$read($($asked),*).await
+                    self.0.$read($($read_arg),*).await
                 })
             })*
         }
@@ -76,10 +76,10 @@ macro_rules! calls {
                 self.0.adds_numbers()
             }
 
-            $(fn $write(&self, $($given: $order),*) -> Answer<'_, $done> {
+            $(fn $write(&self, $($write_arg: $write_type),*) -> Answer<'_, $write_result> {
                 Box::pin(async move {
                     self.0.before().await;
-                    self.0.$write($($given),*).await
+                    self.0.$write($($write_arg),*).await
                 })
             })*
         }

@@ -1,5 +1,5 @@
-//! Random histories: operations of every kind over a small world, where equal keys and refusals
-//! are common, played on two stores that must answer alike.
+//! Random histories: operations of every kind on a few tables and values, so that equal keys and
+//! refusals are common, played on two stores that must give the same answers.
 
 mod compare;
 mod expression;

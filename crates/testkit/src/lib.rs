@@ -1,14 +1,14 @@
-//! What tests of every layer share: a clock that stands still, a disk that loses what was not
-//! synced, the conformance suite that every store must pass, random histories that two stores must
-//! answer alike, a checker of concurrent histories, random models with documents and edits, a reader of
-//! READMEs that does what they say, and a check of the page that lists every access pattern.
+//! Test support for every layer: a manual clock, a disk that loses what was not synced, the
+//! conformance suite that every store must pass, random histories that two stores must answer
+//! alike, a linearizability checker, random models with documents and edits, a runner for the
+//! commands in READMEs, and a check of the page that lists every access pattern.
 //!
-//! A store under test is a [`Subject`]. [`conformance::run_all`] runs every case of the suite on
-//! a fresh one; [`history::compare`] plays one history on two.
+//! A store under test is a [`Subject`]. [`conformance::run_all`] runs every case of the suite on a
+//! fresh one; [`history::compare`] plays one history on two.
 //!
-//! Nothing here is part of the product, asks the machine for the time, or sleeps.
+//! Nothing here is part of the product, reads the system's clock, or sleeps.
 
-// Test support: a panic is the report.
+// Test support: panics are the reports.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod client;
@@ -16,17 +16,17 @@ mod clock;
 pub mod conformance;
 mod front;
 pub mod history;
-// A public module, so that `linearizable::check` says what it checks.
+// Public as a module, for call sites like `linearizable::check`.
 pub mod linearizable;
-// A public module, so that `model::draft` says what it drafts.
+// Public as a module, for call sites like `model::draft`.
 pub mod model;
-// A public module, so that `pausing::go_on` says what goes on.
+// Public as a module, for call sites like `pausing::go_on`.
 pub mod pausing;
 mod random;
-// A public module, so that `readme::run` says what it runs.
+// Public as a module, for call sites like `readme::run`.
 pub mod readme;
 mod sample;
-// A public module, so that `services::of` says what it is of.
+// Public as a module, for call sites like `services::of`.
 pub mod services;
 mod sets;
 mod sim_disk;
@@ -37,4 +37,4 @@ pub use clock::ManualClock;
 pub use front::{Front, InFront};
 pub use random::Random;
 pub use sim_disk::SimDisk;
-pub use subject::{ReferenceSubject, Subject};
+pub use subject::{MemorySubject, Subject};

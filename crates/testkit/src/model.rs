@@ -1,9 +1,9 @@
-//! Random models: small ones that use every feature of the language and that `check` accepts, the
-//! documents and patches of their entities, and edits of them that are known to be allowed or not.
+//! Random models: small ones that use every feature of the language and are valid, documents and
+//! patches of their entities, and edits of them that are known to be allowed or refused.
 //!
 //! A [`Draft`] is a model file as data: it can be changed and then written. Names come from a small
-//! pool, so that fields, entities and lists share theirs. Every entity of a draft can be filled one
-//! document after the other: a reference that must be there leads to an entity drafted before.
+//! pool, so that fields, entities and lists share them. Documents can be created for every entity
+//! of a draft in order: a required reference targets an entity drafted before.
 
 mod declaration;
 mod document;

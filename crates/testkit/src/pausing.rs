@@ -1,5 +1,5 @@
-//! A store that makes its caller wait once before every call: so that work can be stopped, or
-//! other work let in, between any two calls.
+//! A store that suspends its caller once before every call, so that a test can stop work, or run
+//! other work, between any two calls.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use keyloom_store::Store;
 
 use crate::front::{Front, InFront};
 
-/// The store, which makes its caller wait before every call.
+/// Wraps a store so that it suspends its caller before every call.
 pub fn pausing(store: Arc<dyn Store>) -> Arc<dyn Store> {
     Arc::new(InFront(Pausing(store)))
 }
@@ -26,7 +26,7 @@ impl Front for Pausing {
     }
 }
 
-/// Is not ready once.
+/// A future that is pending once.
 #[derive(Debug, Default)]
 pub struct Pause {
     is_over: bool,
@@ -44,7 +44,7 @@ impl Future for Pause {
     }
 }
 
-/// Lets work go on to its next pause; its answer if it is done.
+/// Runs work up to its next pause; returns its result if it is done.
 pub fn go_on<T>(work: Pin<&mut (dyn Future<Output = T> + '_)>) -> Option<T> {
     match work.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer),
@@ -52,13 +52,13 @@ pub fn go_on<T>(work: Pin<&mut (dyn Future<Output = T> + '_)>) -> Option<T> {
     }
 }
 
-/// Lets work go on so many times and then drops it; its answer if it was done before.
+/// Resumes work this many times and then drops it; returns its result if it was done before.
 pub fn stop_after<T>(pauses: u64, work: impl Future<Output = T>) -> Option<T> {
     let mut work = std::pin::pin!(work);
     (0..=pauses).find_map(|_| go_on(work.as_mut()))
 }
 
-/// Lets work go on to its end, with something between every two calls.
+/// Runs work to its end, calling `between` between every two calls.
 pub fn interleave<T>(work: impl Future<Output = T>, mut between: impl FnMut(usize)) -> T {
     let mut work = std::pin::pin!(work);
     let mut step = 0;

@@ -1,4 +1,4 @@
-//! Randomness as a parameter: a small generator whose numbers depend on the seed alone, on every
+//! Randomness as a parameter: a small generator whose numbers depend only on the seed, on every
 //! machine and in every version. Not for secrets.
 
 /// Splitmix64: fast, tiny, and good enough to choose test cases with any seed, zero included.
@@ -6,12 +6,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// A generator that always yields the same numbers for the same seed.
+    /// Creates a generator that always yields the same numbers for the same seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// The next number; all 64 bits are random.
+    /// Returns the next number; all 64 bits are random.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,36 +19,36 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `n - 1`, each as likely. `n` must not be zero.
+    /// Returns a number from 0 to `n - 1`, uniformly distributed. `n` must not be zero.
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "there is no number below zero");
         let wide = u128::from(self.next_u64()) * u128::from(n);
         u64::try_from(wide >> 64).expect("the high half of a product of two 64-bit numbers")
     }
 
-    /// True in `numerator` of `denominator` cases.
+    /// Returns true with a probability of `numerator / denominator`.
     pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
         self.below(denominator) < numerator
     }
 
-    /// Puts the elements into a random order.
+    /// Shuffles the elements.
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         for last in (1..elements.len()).rev() {
             elements.swap(last, self.index(last + 1));
         }
     }
 
-    /// A random position in something with `count` elements, which must not be zero.
+    /// Returns a random index below `count`, which must not be zero.
     pub fn index(&mut self, count: usize) -> usize {
         usize::try_from(self.below(count as u64)).expect("a position below a count fits")
     }
 
-    /// One of the choices, of which there must be one.
+    /// Returns one of the choices, which must not be empty.
     pub fn pick<'c, T>(&mut self, choices: &'c [T]) -> &'c T {
         &choices[self.index(choices.len())]
     }
 
-    /// Up to so many of the choices, each once, in a random order.
+    /// Returns up to `count_max` distinct choices, in random order.
     pub fn some_of<T: Clone>(&mut self, choices: &[T], count_max: usize) -> Vec<T> {
         let mut chosen = choices.to_vec();
         self.shuffle(&mut chosen);

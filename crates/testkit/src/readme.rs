@@ -1,12 +1,12 @@
-//! Runs what a README tells its readers to type, and compares what they are told they will see.
+//! Runs the commands in a README, and compares their output with what the README shows.
 //!
-//! Every fenced block marked `sh` is run, one after the other, in one shell: what one sets the next
-//! ones have. If a block marked `json` follows, its values are the last that were answered. In them,
-//! `"…"` stands for any value, and a member `"…": "…"` for any other members.
+//! Every fenced block marked `sh` is run, in order, in one shell: variables carry over. If a block
+//! marked `json` follows, it must match the last JSON values in the output. There, `"…"` matches
+//! any value, and a member `"…": "…"` any other members.
 //!
-//! [`run`] has one server for all requests and skips blocks that begin with `cargo`. [`walk`] skips
-//! nothing: it also starts and stops servers as the README says, in a folder with the project's
-//! files, and compares what a server prints with the block marked `text` that follows.
+//! [`run`] uses one server for all requests and skips blocks that begin with `cargo`. [`walk`]
+//! skips nothing: it also starts and stops servers as the README says, in a folder with the
+//! project's files, and compares what a server prints with the block marked `text` that follows.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,29 +15,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// The address under which a README reaches its server.
+/// The address of the server in a README.
 pub(crate) const ADDRESS: &str = "http://127.0.0.1:8080";
-/// Stands for what cannot be known before.
+/// Matches anything.
 const ANYTHING: &str = "…";
-/// Ends what one block printed.
+/// Ends the output of one block.
 const END: char = '\u{1e}';
 /// How many READMEs this process has run.
 static RUNS: AtomicUsize = AtomicUsize::new(0);
 
-/// A server as a process. It is killed when dropped.
+/// A server process. It is killed when dropped.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    /// Where it listens.
+    /// The address it listens on.
     pub url: String,
 }
 
 impl Process {
-    /// Starts a program that serves, on a free port, and waits until it says where.
+    /// Starts a server program on a free port, and waits until it prints its address.
     ///
     /// # Panics
     ///
-    /// If it cannot be started, or ends before it says where it listens.
+    /// If it cannot be started, or exits before it prints its address.
     pub fn serve(mut command: Command) -> Process {
         command.args(["--listen", "127.0.0.1:0", "--log", "failures"]);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
@@ -46,7 +46,7 @@ impl Process {
         let first = lines.next().expect("it says something").expect("it says it in UTF-8");
         let (_, url) = first.rsplit_once(" on ").expect("it says where it listens");
         let url = url.to_owned();
-        // It must not find its output closed.
+        // Keep its stdout open and drained.
         std::thread::spawn(move || lines.for_each(drop));
         Process { child, url }
     }
@@ -59,12 +59,12 @@ impl Drop for Process {
     }
 }
 
-/// A block to run, and what it answers.
+/// A block to run, and its expected output.
 #[derive(Debug)]
 struct Step {
     script: String,
     expected: Option<String>,
-    /// What a server that it starts prints.
+    /// The expected output of a server that it starts.
     printed: Option<String>,
 }
 
@@ -74,11 +74,11 @@ impl Step {
     }
 }
 
-/// Runs all requests of a README against a server, and says how many blocks were run.
+/// Runs all requests of a README against a server; returns how many blocks were run.
 ///
 /// # Panics
 ///
-/// If a command fails, or answers something else than the README says.
+/// If a command fails, or its output differs from what the README shows.
 pub fn run(readme: &str, server: &Process) -> usize {
     let mut steps = steps(readme);
     steps.retain(|step| !step.script.starts_with("cargo "));
@@ -87,7 +87,7 @@ pub fn run(readme: &str, server: &Process) -> usize {
         let commands = step.script.replace(ADDRESS, &server.url);
         script.push_str(&format!("{commands}\nprintf '{END}'\n"));
     }
-    // Of its own: other tests of this process run READMEs at the same time.
+    // A folder of its own: other tests of this process run READMEs at the same time.
     let number = RUNS.fetch_add(1, Ordering::Relaxed);
     let folder = format!("keyloom-readme-{}-{number}", std::process::id());
     let folder = std::env::temp_dir().join(folder);
@@ -97,8 +97,8 @@ pub fn run(readme: &str, server: &Process) -> usize {
     steps.len()
 }
 
-/// What `cargo` is while a README is walked through: the binary that the test has built. A server
-/// listens on the test's port, and what it prints goes to a file.
+/// The stand-in for `cargo` while a whole README is run: the binary that the test has built. A
+/// server listens on the test's port, and its output goes to a file.
 const CARGO: &str = r#"#!/usr/bin/env bash
 set -euo pipefail
 [ "$1 $2 $3 $4 $5" = "run --release -p keyloom-cli --" ] || { echo "unexpected: cargo $*" >&2; exit 64; }
@@ -110,13 +110,13 @@ case "$1 $*" in
 esac
 "#;
 
-/// Does everything that a README says, top to bottom, in one shell, in an empty folder to which the
-/// applications of the project at `root` are linked. `cargo run --release -p keyloom-cli --` is
-/// `binary`. Says how many blocks were run.
+/// Runs everything in a README, top to bottom, in one shell, in an empty folder with a link to the
+/// applications of the project at `root`. `cargo run --release -p keyloom-cli --` is replaced by
+/// `binary`. Returns how many blocks were run.
 ///
 /// # Panics
 ///
-/// If a command fails, or prints something else than the README says.
+/// If a command fails, or its output differs from what the README shows.
 pub fn walk(readme: &str, binary: &Path, root: &Path, folder: &Path) -> usize {
     let steps = steps(readme);
     let port = free_port().to_string();
@@ -136,13 +136,13 @@ pub fn walk(readme: &str, binary: &Path, root: &Path, folder: &Path) -> usize {
         }
         script.push_str(&format!("\nprintf '{END}'\n"));
     }
-    // A server that a failed step leaves behind must not outlive the test.
+    // A server that a failed step leaves running must not outlive the test.
     script.insert_str(0, "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n");
     check(&steps, &script, Command::new("bash"), folder);
     steps.len()
 }
 
-/// Waits until a server answers, as a reader waits for what it prints; then shows that.
+/// Waits until a server answers, then prints its output.
 const WAIT: &str = r"
 for _ in $(seq 1200); do curl -o /dev/null http://127.0.0.1:PORT/healthz 2>/dev/null && break; sleep 0.05; done
 cat server.txt";
@@ -152,9 +152,9 @@ fn free_port() -> u16 {
     listener.local_addr().expect("it has an address").port()
 }
 
-/// Runs a script whose steps are set apart, and compares what each prints.
+/// Runs a script whose steps end with [`END`], and compares the output of each.
 fn check(steps: &[Step], script: &str, mut bash: Command, folder: &Path) {
-    // Readers see how far curl is; a test does not want to. And it ends, whatever happens.
+    // Readers see curl's progress; tests do not want it. The timeout ends every request.
     let settings = "silent\nshow-error\nmax-time = 60\n";
     std::fs::write(folder.join(".curlrc"), settings).expect("a file is written");
     bash.arg("-c").arg(script).current_dir(folder).env("CURL_HOME", folder);
@@ -171,7 +171,12 @@ fn check(steps: &[Step], script: &str, mut bash: Command, folder: &Path) {
     }
     let failed = steps.get(printed.matches(END).count());
     let failed = failed.map_or("", |step| step.script.as_str());
-    assert!(output.status.success(), "This fails:\n{failed}\n{errors}");
+    assert!(
+        output.status.success(),
+        "Failed:
+    {failed}
+    {errors}"
+    );
 }
 
 fn steps(readme: &str) -> Vec<Step> {
@@ -180,7 +185,10 @@ fn steps(readme: &str) -> Vec<Step> {
         match (kind, steps.last_mut()) {
             ("sh", _) => steps.push(Step { script: block, expected: None, printed: None }),
             ("json", Some(step)) if step.expected.is_none() => step.expected = Some(block),
-            ("json", _) => panic!("This answer follows no request:\n{block}"),
+            ("json", _) => panic!(
+                "This answer has no request before it:
+            {block}"
+            ),
             ("text", Some(step)) if step.starts_server() && step.printed.is_none() => {
                 step.printed = Some(block);
             }
@@ -190,12 +198,12 @@ fn steps(readme: &str) -> Vec<Step> {
     steps
 }
 
-/// The fenced blocks of one kind.
+/// Returns the fenced blocks of one kind.
 pub(crate) fn blocks(text: &str, kind: &str) -> Vec<String> {
     fenced(text).filter(|(other, _)| *other == kind).map(|(_, block)| block).collect()
 }
 
-/// All fenced blocks, each with its kind.
+/// Returns all fenced blocks, each with its kind.
 fn fenced(text: &str) -> impl Iterator<Item = (&str, String)> {
     let mut lines = text.lines();
     std::iter::from_fn(move || {
@@ -205,7 +213,7 @@ fn fenced(text: &str) -> impl Iterator<Item = (&str, String)> {
     })
 }
 
-/// What a server prints, whatever its port.
+/// Compares the output of a server, ignoring its port.
 fn compare_text(script: &str, expected: &str, found: &str) {
     let without_port = |text: &str| -> String {
         let mut parts = text.trim().split("127.0.0.1:");

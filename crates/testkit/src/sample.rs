@@ -1,4 +1,4 @@
-//! Short spellings of what tests are made of.
+//! Shorthands for test data.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Item, Path, Value};
 
-/// An item: `item! { id: "a", count: 1 }`.
+/// Creates an item: `item! { id: "a", count: 1 }`.
 macro_rules! item {
     ($($name:ident : $value:expr),* $(,)?) => {
         keyloom_value::Item::from_iter([
@@ -58,7 +58,7 @@ pub(crate) fn path(attribute: &str) -> Path {
     Path::from(attribute)
 }
 
-/// Text of so many bytes.
+/// Text of this many bytes.
 pub(crate) fn text_of(bytes: usize) -> String {
     "x".repeat(bytes)
 }
@@ -80,7 +80,7 @@ pub(crate) fn id_table(table: &str) -> TableSpec {
     TableSpec { feed: Feed::Images, ..TableSpec::new(name(table), key) }
 }
 
-/// A global index that keeps everything.
+/// A global index that projects all attributes.
 pub(crate) fn global(index: &str, key: KeySchema) -> IndexSpec {
     IndexSpec {
         name: index_name(index),
@@ -90,7 +90,7 @@ pub(crate) fn global(index: &str, key: KeySchema) -> IndexSpec {
     }
 }
 
-/// A local index, of a table keyed by the text `pk`, that keeps everything.
+/// A local index that projects all attributes, of a table keyed by the text `pk`.
 pub(crate) fn local(index: &str, sort: &str, key_type: KeyType) -> IndexSpec {
     let key = KeySchema::partition("pk", KeyType::S).and_sort(sort, key_type);
     IndexSpec { scope: IndexScope::Local, ..global(index, key) }
@@ -101,13 +101,13 @@ pub(crate) fn index_name(text: &str) -> IndexName {
     name(text)
 }
 
-/// The values of one attribute, item by item.
+/// Returns the values of one attribute, item by item.
 pub(crate) fn values<'a>(items: impl IntoIterator<Item = &'a Item>, attribute: &str) -> Vec<Value> {
     let value = |item: &Item| item.get(attribute).expect("the item has the attribute").clone();
     items.into_iter().map(value).collect()
 }
 
-/// Items in an order that depends on nothing but them.
+/// Sorts items independently of the store's order.
 pub(crate) fn sorted(mut items: Vec<Item>) -> Vec<Item> {
     items.sort_by_cached_key(ToString::to_string);
     items

@@ -1,19 +1,19 @@
 //! Checks `docs/services.md`, the page that maps every access pattern of a service to its request,
-//! the lines of the model that declare it and the tests that show it.
+//! the lines of the model that declare it and the tests that cover it.
 //!
-//! The part of a service begins with a heading of the second level and links to
-//! `apps/NAME/model.toml`. It has one table of patterns, quotes of the model in blocks marked `toml`,
-//! a numbered list of tests, and the requests in blocks marked `sh`, which [`readme::run`] runs.
+//! The section of a service begins with a second-level heading and links to `apps/NAME/model.toml`.
+//! It has one table of patterns, quotes of the model in blocks marked `toml`, a numbered list of
+//! tests, and the requests in blocks marked `sh`, which [`readme::run`] runs.
 //!
 //! It knows no service and starts none: tests do, because each program belongs to another package.
 
 use crate::readme::{self, ADDRESS, Process};
 
-/// The first row of a table of patterns.
+/// The header row of a table of patterns.
 const HEADER: &str = "| Pattern | Request | Model | Tests |";
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/// The part of the page that is about one service.
+/// The section of the page about one service.
 #[derive(Debug)]
 pub struct Service<'a> {
     /// The name of its folder in `apps`.
@@ -24,7 +24,7 @@ pub struct Service<'a> {
 /// One row of a table of patterns.
 #[derive(Debug)]
 pub struct Pattern<'a> {
-    /// What it is, in words; its published label, if it has one, comes first.
+    /// Its description, beginning with its published label if it has one.
     pub name: &'a str,
     requests: Vec<&'a str>,
     tables: Vec<&'a str>,
@@ -40,20 +40,20 @@ struct Test<'a> {
     line: &'a str,
 }
 
-/// The services of a page, in its order.
+/// Returns the services of a page, in order.
 pub fn all(page: &str) -> Vec<Service<'_>> {
     let parts = page.split("\n## ").skip(1);
     parts.filter_map(|text| Some(Service { app: app(text)?, text })).collect()
 }
 
-/// The part about one service.
+/// Returns the section about one service.
 ///
 /// # Panics
 ///
 /// If the page has none.
 pub fn of<'a>(page: &'a str, app: &str) -> Service<'a> {
     let found = all(page).into_iter().find(|service| service.app == app);
-    found.unwrap_or_else(|| panic!("the page has no part that links to apps/{app}/model.toml"))
+    found.unwrap_or_else(|| panic!("the page has no section that links to apps/{app}/model.toml"))
 }
 
 fn app(text: &str) -> Option<&str> {
@@ -66,19 +66,19 @@ impl<'a> Service<'a> {
     ///
     /// # Panics
     ///
-    /// If a request fails, or its answer is not the one that the page prints.
+    /// If a request fails, or its answer differs from the one on the page.
     pub fn run(&self, server: &Process) {
         let count = readme::run(self.text, server);
         assert!(count > 0, "{}: no requests", self.app);
     }
 
-    /// The rows of its table.
+    /// Returns the rows of its table.
     pub fn patterns(&self) -> Vec<Pattern<'a>> {
         let lines = self.text.lines().skip_while(|line| *line != HEADER).skip(2);
         lines.take_while(|line| line.starts_with('|')).map(pattern).collect()
     }
 
-    /// Everything on the page that is not true, with `read` for files of the project.
+    /// Returns everything wrong on the page; `read` reads files of the project.
     pub fn faults(&self, read: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
         let (patterns, tests) = (self.patterns(), self.tests());
         let mut faults = vec![];
@@ -133,8 +133,8 @@ impl<'a> Service<'a> {
         self.text.lines().filter_map(test).collect()
     }
 
-    /// Quoted lines that are not in the table of the model under which they are quoted. A comment
-    /// at the end of a line of the model may be left out.
+    /// Finds quoted lines that are missing from the table of the model under which they are quoted.
+    /// A trailing comment in the model may be omitted.
     fn faults_of_quotes(&self, model: &str) -> Vec<String> {
         let mut faults = vec![];
         for quote in readme::blocks(self.text, "toml") {
@@ -184,7 +184,7 @@ fn pattern(row: &str) -> Pattern<'_> {
     }
 }
 
-/// What stands between backticks.
+/// Returns the parts between backticks.
 fn code(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -199,7 +199,7 @@ fn is_sent(request: &str, commands: &str) -> bool {
     commands.lines().any(|line| has_url(line) && method_of(line) == method)
 }
 
-/// What curl sends.
+/// Returns the HTTP method that curl uses.
 fn method_of(line: &str) -> &str {
     match line.split_once("-X ") {
         Some((_, rest)) => rest.split(' ').next().unwrap_or_default(),
@@ -208,7 +208,7 @@ fn method_of(line: &str) -> &str {
     }
 }
 
-/// The lines of a table of a model, its header first.
+/// Returns the lines of a table of a model, its header first.
 fn table_of<'m>(model: &'m str, header: &str) -> impl Iterator<Item = &'m str> {
     let lines = model.lines().skip_while(move |line| !is_line(header, line));
     let mut seen = 0;

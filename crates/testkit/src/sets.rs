@@ -1,14 +1,14 @@
-//! Walks over the sets of a store, which must go on and end.
+//! Reads all sets of a store in parts, asserting that this makes progress and ends.
 
 use keyloom_store::{
     Direction, Error, ListSets, Members, ReadSet, SetName, SetSize, Sets, TableName,
 };
 use pollster::block_on;
 
-/// Parts that a walk may have before it counts as endless.
+/// Parts after which reading a set counts as endless.
 const PARTS_MAX: usize = 100_000;
 
-/// All sets of a table with their members from an ordinal on, and up to it.
+/// Returns all sets of a table, each with its members from an ordinal on, and up to it.
 pub(crate) fn walk_sets(
     sets: &dyn Sets,
     table: &TableName,
@@ -28,7 +28,7 @@ pub(crate) fn walk_sets(
     Ok(found)
 }
 
-/// The names and sizes of all sets of a table.
+/// Returns the names and sizes of all sets of a table.
 fn find_sets(sets: &dyn Sets, table: &TableName, limit: u32) -> Result<Vec<SetSize>, Error> {
     let mut found: Vec<SetSize> = vec![];
     loop {
@@ -44,12 +44,12 @@ fn find_sets(sets: &dyn Sets, table: &TableName, limit: u32) -> Result<Vec<SetSi
     }
 }
 
-/// All members of a set from where a read begins.
+/// Returns all members of a set from the start of a read on.
 pub(crate) fn members(sets: &dyn Sets, mut read: ReadSet) -> Result<Members, Error> {
     let mut all = Members::default();
     for _ in 0..PARTS_MAX {
         let part = block_on(sets.read_set(read.clone()))?;
-        assert!(part.chunks <= read.chunks, "a part keeps to its limit: {part:?}");
+        assert!(part.chunks <= read.chunks, "a part respects its limit: {part:?}");
         all.or(&part.members);
         let is_within = |member| match read.direction {
             Direction::Forward => member >= read.from && part.through.is_none_or(|to| member <= to),
@@ -62,11 +62,11 @@ pub(crate) fn members(sets: &dyn Sets, mut read: ReadSet) -> Result<Members, Err
             Direction::Forward => through.checked_add(1),
             Direction::Backward => through.checked_sub(1),
         });
-        assert!(next.is_none() || !part.members.is_empty(), "a part that is not the last has some");
+        assert!(next.is_none() || !part.members.is_empty(), "only the last part can be empty");
         match next {
             Some(next) => read.from = next,
             None => return Ok(all),
         }
     }
-    panic!("a walk over a set ends");
+    panic!("reading a set in parts ends");
 }

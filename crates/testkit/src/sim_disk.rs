@@ -1,6 +1,6 @@
-//! A disk in memory that does what real disks do wrong: it loses, tears and reorders what was not
-//! synced when the power goes, fails syncs and writes, and fills up. Deterministic: the same seed
-//! and the same calls give the same bytes. It refuses to be fast at the price of being kind.
+//! A disk in memory with the faults of real disks: on a power failure it loses, tears and reorders
+//! what was not synced; it fails syncs and writes, and fills up. Deterministic: the same seed and
+//! the same calls give the same bytes.
 
 mod content;
 mod names;
@@ -21,17 +21,16 @@ use state::{Fate, Power, State, error, file_len, split};
 
 /// A simulated disk; a clone is another handle to the same one.
 ///
-/// What it assumes of a medium, and nothing more: a sector of 512 bytes is written whole or not at
-/// all; a rename is one step; a sync that succeeded keeps its promise. Reads see every write at
-/// once. Before a sync
+/// It assumes only this of a medium: a sector of 512 bytes is written atomically; a rename is
+/// atomic; a successful sync is durable. Reads see every write at once. Before a sync
 ///
-/// - of a file, a crash keeps none, all, the first of its writes with the last of them torn, or any
-///   sectors of any of them, and the same of its length; holes read as zeros;
-/// - of a directory, a crash keeps none, all, the first, or any of the changes of its names, those
-///   of one name in order. A synced file without a name is gone.
+/// - of a file, a crash keeps none, all, a prefix of its writes with the last of them torn, or any
+///   sectors of any of them, and likewise its length; holes read as zeros;
+/// - of a directory, a crash keeps none, all, a prefix, or any of the changes of its names, those
+///   of one name in order. A synced file without a name is lost.
 ///
-/// The directories `""` and `/` always exist. A directory survives once it is made; making one
-/// counts as a sync.
+/// The directories `""` and `/` always exist. Creating a directory counts as a sync, and is
+/// durable.
 ///
 /// Cost: memory is twice the files plus what is not synced; an operation costs what it writes, a
 /// crash a copy of the disk.
@@ -41,101 +40,100 @@ pub struct SimDisk {
 }
 
 impl SimDisk {
-    /// An empty disk; the seed decides what injected faults destroy.
+    /// Creates an empty disk; the seed decides what injected faults destroy.
     pub fn new(seed: u64) -> SimDisk {
         SimDisk { state: Arc::new(Mutex::new(State::new(seed))) }
     }
 
-    /// The power goes at the `k`-th sync from now, of a file or a directory: it does not happen,
+    /// Cuts the power at the `k`-th sync from now, of a file or a directory: it does not happen,
     /// and it and every later operation returns an error. `k` counts from 1.
     pub fn crash_at_sync(&self, k: u64) {
         let mut state = self.state();
         state.crash_at_sync = Some(state.syncs + at_least_one(k));
     }
 
-    /// The power goes now.
+    /// Cuts the power now.
     pub fn crash_now(&self) {
         self.state().power = Power::Off;
     }
 
-    /// Whether the power is gone.
+    /// Whether the power is off.
     pub fn crashed(&self) -> bool {
         self.state().power == Power::Off
     }
 
-    /// A new disk with what survived, as this seed has it; no faults, no locks. While the power is
-    /// on, this is what would survive if it went now, and this disk goes on.
+    /// Returns a new disk with what survived, depending on the seed; no faults, no locks. While the
+    /// power is on, it has what would survive if the power were cut now, and this disk continues.
     pub fn after_crash(&self, seed: u64) -> SimDisk {
         SimDisk { state: Arc::new(Mutex::new(self.state().after_crash(seed))) }
     }
 
-    /// How many syncs of files and directories were asked for.
+    /// Returns how many syncs of files and directories were requested.
     pub fn sync_count(&self) -> u64 {
         self.state().syncs
     }
 
-    /// How many changes of a file's bytes or length were asked for.
+    /// Returns how many changes of a file's bytes or length were requested.
     pub fn write_count(&self) -> u64 {
         self.state().writes
     }
 
-    /// The `k`-th sync from now, counted from 1, returns an error. What it should have made durable
-    /// is then partly lost for good, though reads go on seeing it: later syncs succeed and do not
-    /// bring it back. That is what Linux does.
+    /// Fails the `k`-th sync from now, counted from 1. What it should have made durable is then
+    /// partly lost for good, though reads still see it: later syncs succeed and do not bring it
+    /// back. Linux does that.
     pub fn fail_sync_at(&self, k: u64) {
         let mut state = self.state();
         state.fail_sync_at = Some(state.syncs + at_least_one(k));
     }
 
-    /// The `k`-th write or change of a length from now, counted from 1, returns an error. The first
-    /// bytes of the write may be there.
+    /// Fails the `k`-th write or change of a length from now, counted from 1. A prefix of the write
+    /// may be written.
     pub fn fail_writes_at(&self, k: u64) {
         let mut state = self.state();
         state.fail_write_at = Some(state.writes + at_least_one(k));
     }
 
-    /// Whether reads of files return an error.
+    /// Sets whether reads of files fail.
     pub fn set_unreadable(&self, unreadable: bool) {
         self.state().unreadable = unreadable;
     }
 
-    /// All files together cannot have more bytes than this: what would need more returns
-    /// `StorageFull`, and the first bytes of a write may be there.
+    /// Limits the size of all files together: what needs more fails with `StorageFull`, and a
+    /// prefix of a write may be written.
     pub fn set_capacity(&self, bytes: u64) {
         self.state().capacity_bytes = Some(bytes);
     }
 
-    /// What the system says where there is no more room, as an error number: that the disk is full, or
-    /// that a quota is used up.
+    /// Sets the error number when there is no more space: a full disk, or an exceeded quota.
     pub fn set_full_error(&self, raw_os_error: i32) {
         self.state().full_error = Some(raw_os_error);
     }
 
-    /// What the file system says it has room for. It need not be true.
+    /// Sets the space that the file system reports. It need not be true.
     pub fn set_space(&self, free_bytes: u64, total_bytes: u64) {
         self.state().space = Some((free_bytes, total_bytes));
     }
 
-    /// Whether everything that changes something returns `ReadOnlyFilesystem`. Locks can be taken.
+    /// Sets whether everything that changes something fails with `ReadOnlyFilesystem`. Locks still
+    /// work.
     pub fn set_read_only(&self, read_only: bool) {
         self.state().read_only = read_only;
     }
 
-    /// Changes the bytes of a file from an offset on behind everybody's back. What was written
-    /// before is durable then: damage is of what is on the medium. Panics if there is no such file
-    /// or offset.
+    /// Corrupts the bytes of a file from an offset on. What was written before becomes durable: the
+    /// damage is on the medium. Panics if there is no such file or offset.
     pub fn corrupt(&self, path: impl AsRef<Path>, offset: u64, damage: impl FnOnce(&mut [u8])) {
         let inode = self.inode(path.as_ref()).expect("there is a file to damage");
         let offset = usize::try_from(offset).expect("an offset in a file in memory");
         inode.content().damage(damage, offset);
     }
 
-    /// What a reader of the file would see, also when the power is gone.
+    /// Returns what a reader of the file would see, even without power.
     pub fn file_bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         Some(self.inode(path.as_ref())?.content().live().to_vec())
     }
 
-    /// Every file there is, in order, also when the power is gone.
+    /// Returns every file, sorted, even without power.
     pub fn files(&self) -> Vec<PathBuf> {
         let state = self.state();
         let directories = state.directories.iter();
@@ -214,7 +212,10 @@ impl Disk for SimDisk {
         let (from_directory, from_name) = split(from)?;
         let (to_directory, to_name) = split(to)?;
         if from_directory != to_directory {
-            return Err(error(ErrorKind::CrossesDevices, "a rename stays in its directory"));
+            return Err(error(
+                ErrorKind::CrossesDevices,
+                "a file can only be renamed within its directory",
+            ));
         }
         state.names(from_directory)?.rename(from_name, to_name, inode);
         Ok(())
@@ -267,7 +268,7 @@ impl fmt::Debug for SimDisk {
 fn create(state: &mut State, path: &Path) -> io::Result<Arc<Inode>> {
     let (directory, name) = split(path)?;
     if state.names(directory)?.live().contains_key(name) {
-        return Err(error(ErrorKind::AlreadyExists, "there is a file of this name"));
+        return Err(error(ErrorKind::AlreadyExists, "the file already exists"));
     }
     state.check_writable()?;
     if state.room_bytes() == 0 {
@@ -282,7 +283,7 @@ fn failed_sync() -> io::Error {
     io::Error::other("the sync failed")
 }
 
-/// A lock in use; gives itself back.
+/// A held lock; released on drop.
 struct SimLock {
     disk: SimDisk,
     directory: PathBuf,
@@ -304,13 +305,13 @@ impl SimFile {
     fn check_mode(&self) -> io::Result<()> {
         match self.mode {
             OpenMode::Read => {
-                Err(error(ErrorKind::PermissionDenied, "the file was opened to be read only"))
+                Err(error(ErrorKind::PermissionDenied, "the file was opened for reading only"))
             }
             OpenMode::ReadWrite | OpenMode::Create => Ok(()),
         }
     }
 
-    /// Writes some first bytes of a write that fails, half of the time.
+    /// Writes a prefix of a failing write, half of the time.
     fn write_partly(&self, state: &mut State, offset: usize, bytes: &[u8]) {
         if state.random.chance(1, 2) {
             let count = state.random.index(bytes.len() + 1);
@@ -344,7 +345,7 @@ impl DiskFile for SimFile {
         let tail = usize::try_from(offset).ok().and_then(|offset| content.live().get(offset..));
         match tail.and_then(|tail| tail.get(..buffer.len())) {
             Some(bytes) => buffer.copy_from_slice(bytes),
-            // Nothing can be read anywhere, as on a real disk.
+            // An empty read succeeds anywhere, as on a real disk.
             None if buffer.is_empty() => {}
             None => return Err(error(ErrorKind::UnexpectedEof, "the file ends before")),
         }

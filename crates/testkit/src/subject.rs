@@ -1,4 +1,4 @@
-//! What is under test.
+//! Stores under test.
 
 use std::sync::Arc;
 
@@ -6,40 +6,40 @@ use keyloom_store::{MemoryStore, Store};
 
 use crate::ManualClock;
 
-/// A store under test, with what a test needs to rule.
+/// A store under test, with its clock and its background work under the test's control.
 ///
 /// Implementors MUST start without tables, at [`ManualClock::START`], and delete expired items no
 /// sooner than their clock says and no later than `settle` returns.
 pub trait Subject: Send + Sync {
     /// The store.
     fn store(&self) -> Arc<dyn Store>;
-    /// The clock that the store goes by.
+    /// The store's clock.
     fn clock(&self) -> &ManualClock;
-    /// Lets all work in the background finish: indexes are filled, what has expired is deleted.
+    /// Completes all background work: builds indexes, deletes expired items.
     fn settle(&self);
 }
 
-/// The reference as a subject.
-pub struct ReferenceSubject {
+/// The memory store as a subject.
+pub struct MemorySubject {
     store: Arc<MemoryStore>,
     clock: ManualClock,
 }
 
-impl ReferenceSubject {
-    /// One without tables.
-    pub fn new() -> ReferenceSubject {
+impl MemorySubject {
+    /// Creates one without tables.
+    pub fn new() -> MemorySubject {
         let clock = ManualClock::new();
-        ReferenceSubject { store: Arc::new(MemoryStore::new(Arc::new(clock.clone()))), clock }
+        MemorySubject { store: Arc::new(MemoryStore::new(Arc::new(clock.clone()))), clock }
     }
 }
 
-impl Default for ReferenceSubject {
-    fn default() -> ReferenceSubject {
-        ReferenceSubject::new()
+impl Default for MemorySubject {
+    fn default() -> MemorySubject {
+        MemorySubject::new()
     }
 }
 
-impl Subject for ReferenceSubject {
+impl Subject for MemorySubject {
     fn store(&self) -> Arc<dyn Store> {
         self.store.clone()
     }

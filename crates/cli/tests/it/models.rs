@@ -81,7 +81,7 @@ fn a_table_in_dynamodb_is_verified_and_repaired() {
     assert!(success && out.contains("1 repaired, 0 left"), "{out}{err}");
     let missing = ["verify", &model, "--dynamodb", "nothing", "--endpoint-url", &served.url];
     let (success, _, err) = output(&missing);
-    assert!(!success && err.contains("There is no table `nothing`."), "{err}");
+    assert!(!success && err.contains("Table `nothing` not found."), "{err}");
 }
 
 /// Creates a kitchen with one category, and deletes the guard of its name.

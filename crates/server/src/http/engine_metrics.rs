@@ -104,7 +104,11 @@ fn space(status: &Status) -> Figures<Option<u64>, 2> {
 fn counters(status: &Status) -> Figures<u64, 6> {
     [
         ("engine_commits", "Commits", status.commits),
-        ("engine_commit_groups", "Groups of commits, each logged with one sync", status.groups),
+        (
+            "engine_commit_groups",
+            "Groups of commits, each logged with one sync",
+            status.commit_batches,
+        ),
         ("engine_syncs", "Syncs of the log", status.syncs),
         (
             "engine_scrubbed_blocks",

@@ -1,4 +1,4 @@
-//! Making and altering tables: what their records become.
+//! The records of tables that are created or altered.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::{Alteration, IndexSpec, TableSpec, Time};
 use super::catalog::Catalog;
 use super::format::{BuildState, CommitNo, Derived, DerivedKind, SpaceId, TableId, TableRecord};
 
-/// The record of a new table.
+/// Returns the record of a new table.
 pub(crate) fn created(catalog: &Catalog, spec: TableSpec, now: Time) -> TableRecord {
     let mut ids = catalog.next_id()..;
     let mut next = || ids.next().unwrap_or(u32::MAX);
@@ -24,7 +24,7 @@ pub(crate) fn created(catalog: &Catalog, spec: TableSpec, now: Time) -> TableRec
     TableRecord { id, spec, created: now, feed_since, space, derived }
 }
 
-/// The record of a table after a change that has passed validation and is made by `commit`.
+/// Returns the record of a table after a validated change that is made by `commit`.
 pub(crate) fn altered(
     catalog: &Catalog,
     table: &TableRecord,
@@ -45,8 +45,8 @@ pub(crate) fn altered(
             Arc::make_mut(&mut record.spec).columns.push(column);
         }
         Alteration::DropColumn(name) => {
-            let is_it = |kind: &DerivedKind| matches!(kind, DerivedKind::Column(column) if column.name == name);
-            record.derived.retain(|derived| !is_it(&derived.kind));
+            let is_dropped = |kind: &DerivedKind| matches!(kind, DerivedKind::Column(column) if column.name == name);
+            record.derived.retain(|derived| !is_dropped(&derived.kind));
             Arc::make_mut(&mut record.spec).columns.retain(|column| column.name != name);
         }
         Alteration::SetTtl(attribute) if attribute == record.spec.ttl => {}
@@ -73,7 +73,7 @@ fn add_index(record: &mut TableRecord, index: IndexSpec, space: SpaceId) {
     Arc::make_mut(&mut record.spec).indexes.push(index);
 }
 
-/// The record of a table that gets a place for its sets.
+/// Returns the record of a table with a space for its sets.
 pub(crate) fn with_sets(table: &TableRecord, space: SpaceId) -> TableRecord {
     let mut record = table.clone();
     record.derived.push(Derived { kind: DerivedKind::Sets, space, build: BuildState::Complete });

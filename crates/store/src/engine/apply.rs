@@ -1,4 +1,4 @@
-//! Bringing commits into the tree: the same code for a commit just made and for one replayed.
+//! Applying commits to the tree: the same code for new commits and for replayed ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,15 +13,15 @@ use super::column_apply::ColumnChanges;
 use super::derive::{DerivedRow, derived_row};
 use super::format::{
     Applied, BuildState, Commit, CommitNo, Derived, DerivedKind, Effect, Malformed, NameCache,
-    NextNumber, RowEffect, SpaceId, Stats, SystemKey, TableId, TableRecord, TokenRecord,
-    decode_item, item_size,
+    NextId, RowEffect, SpaceId, Stats, SystemKey, TableId, TableRecord, TokenRecord, decode_item,
+    item_size,
 };
 use super::rows_mut::RowsMut;
 use super::set_apply::SetChanges;
 use super::tree::failed;
 use super::{damaged, malformed_row};
 
-/// An item before and after a write, when the writer has them at hand.
+/// An item before and after a write, if the writer has read them.
 #[derive(Clone, Debug)]
 pub(crate) struct Images {
     pub(crate) old: Option<Arc<Item>>,
@@ -31,7 +31,7 @@ pub(crate) struct Images {
 /// An item's key and the item, both encoded.
 type EncodedItem = (Vec<u8>, Vec<u8>);
 
-/// Brings commits into the tree, one after the other.
+/// Applies commits to the tree, one after the other.
 pub(crate) struct Apply<'a, 'txn> {
     rows: &'a mut RowsMut<'txn>,
     catalog: &'a mut Arc<Catalog>,
@@ -53,15 +53,16 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         Apply { rows, catalog, path, stats, sets, columns, rows_written: 0 }
     }
 
-    /// Applies a commit. `images` has an entry for each effect, or is empty when none are known.
+    /// Applies a commit. `images` has an entry for each row effect, or is empty if none are known.
     pub(crate) fn commit(
         &mut self,
         commit: &Commit,
         images: &[Option<Images>],
     ) -> Result<(), Error> {
-        for (place, effect) in commit.effects.iter().enumerate() {
+        debug_assert!(images.len() <= commit.effects.len(), "images belong to effects");
+        for (index, effect) in commit.effects.iter().enumerate() {
             match effect {
-                Effect::Row(row) => self.row(row, images.get(place).and_then(Option::as_ref))?,
+                Effect::Row(row) => self.row(row, images.get(index).and_then(Option::as_ref))?,
                 Effect::SetTable(record) => self.set_table(record)?,
                 Effect::DropTable(id) => self.drop_table(*id)?,
                 Effect::Fill { table, space, items, bytes } => {
@@ -83,8 +84,8 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         Ok(())
     }
 
-    /// Writes down how far the tree has come. Nothing may be applied after this. Returns how many
-    /// rows were written.
+    /// Records how far the tree has come. Nothing may be applied after this. Returns how many rows
+    /// were written.
     pub(crate) fn finish(mut self, applied: CommitNo, at: Time) -> Result<u64, Error> {
         self.rows_written += std::mem::take(&mut self.sets).flush(self.rows, self.path)?;
         self.rows_written += std::mem::take(&mut self.columns).flush(self.rows, self.path)?;
@@ -105,7 +106,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         Ok(self.rows_written)
     }
 
-    /// The last commit that the tree had before.
+    /// Returns the last commit in the tree before this write.
     fn was_applied(&self) -> Result<CommitNo, Error> {
         let row = self.rows.get(SystemKey::Applied.row().as_slice());
         let row = row.map_err(|error| failed(self.path, error))?;
@@ -147,7 +148,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         self.replace(table.space, &row, effect.new.as_deref())
     }
 
-    /// What is at a row now, and what it is to become.
+    /// Reads the images of a row: the stored item, and the one that replaces it.
     fn images(&self, row: &[u8], new: Option<&[u8]>) -> Result<Images, Error> {
         let decode = |bytes: &[u8]| {
             let item = decode_item(bytes, &mut NameCache::default());
@@ -185,12 +186,12 @@ impl<'a, 'txn> Apply<'a, 'txn> {
             (DerivedKind::Index(_), value) => self.replace(derived.space, row, value),
             (DerivedKind::Expiry, Some(value)) => self.insert(row, value),
             (DerivedKind::Expiry, None) => self.remove(row),
-            // Nothing of a set follows from an item, and no row of a column from one alone.
+            // Set rows do not derive from items, and a column row derives from many.
             (DerivedKind::Sets | DerivedKind::Column(_), _) => Ok(()),
         }
     }
 
-    /// Writes or removes a row that holds an item, and counts it.
+    /// Writes or removes a row that holds an item, and updates the statistics of its space.
     fn replace(&mut self, space: SpaceId, row: &[u8], new: Option<&[u8]>) -> Result<(), Error> {
         let old = match new {
             Some(new) => self.rows.insert(row, new),
@@ -218,7 +219,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         }
         Arc::make_mut(self.catalog).set(record.clone());
         self.insert(&SystemKey::Table(record.id.0).row(), &record.encode())?;
-        let next = NextNumber(self.catalog.next_id());
+        let next = NextId(self.catalog.next_id());
         self.insert(&SystemKey::NextId.row(), &next.encode())
     }
 
@@ -232,7 +233,8 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         self.remove(&SystemKey::Table(id.0).row())
     }
 
-    /// Looks at the next items of a table and writes the rows they have in one space.
+    /// Runs one step of building derived rows: reads the table's next items and writes their rows
+    /// in one space.
     fn fill(&mut self, id: TableId, space: SpaceId, limits: (u32, u32)) -> Result<(), Error> {
         let table = self.table(id)?;
         let mut record = (*table).clone();
@@ -260,7 +262,7 @@ impl<'a, 'txn> Apply<'a, 'txn> {
         self.set_table(&record)
     }
 
-    /// Keys and encoded items of a space that come after a key.
+    /// Returns keys and encoded items of a space after a key.
     fn items_after(
         &self,
         space: SpaceId,

@@ -1,24 +1,34 @@
-//! The scrub that never ends: it verifies the blocks of the tree and the closed segments of the log,
-//! a little at a time, all of them once a day. It holds no view and no lock that others wait for.
+//! The background scrub: verifies the blocks of the tree and the closed segments of the log, a
+//! little at a time, all of them once a day. It holds no view and no lock that others wait for.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Damage, Error, Time};
 
+use super::checked_file::RUN_BLOCKS;
 use super::files::Files;
-use super::format::BLOCK;
-use super::format::CommitNo;
-use super::found_damages::FoundDamages;
+use super::format::{BLOCK, CommitNo};
+use super::found_damage::FoundDamage;
 use super::log::{FrameScan, Segment};
-use super::scrub::{RUN_BLOCKS, damage_of, is_kept};
-use super::shared::Shared;
+use super::tree_damage::damage_of;
 
-/// How long a pass takes, unless there is too much for the rate.
+/// How long a pass takes, unless the rate limit makes it longer.
 const PASS_MILLIS: u64 = 24 * 60 * 60 * 1000;
-/// What is read in one round of the background thread, of which there are 20 a second: 5 MiB/s.
+/// Bytes read in one round of the background thread, which runs 20 rounds a second: 5 MiB/s.
 pub(crate) const ROUND_BYTES: u64 = 256 << 10;
-/// The scrub of a store. What it finds goes to the [`FoundDamages`] of the store.
+/// What a round verifies, and where it reports damage.
+#[derive(Clone, Copy)]
+pub(crate) struct ScrubTarget<'a> {
+    pub(crate) files: &'a Files,
+    /// The path of the tree, for reports.
+    pub(crate) tree: &'a Path,
+    pub(crate) found: &'a FoundDamage,
+    pub(crate) now: Time,
+}
+
+/// The background scrub of a store. Reports what it finds to the store's [`FoundDamage`].
 #[derive(Debug, Default)]
 pub(crate) struct BackgroundScrub {
     pass: Mutex<Option<Pass>>,
@@ -34,24 +44,23 @@ struct Pass {
     at: At,
 }
 
-/// Where a pass has come to.
+/// The position of a pass.
 #[derive(Debug)]
 enum At {
     /// At this block of the tree.
     Tree(u64),
     /// Before the first closed segment that begins with this commit or a later one.
     Log(CommitNo),
-    /// In a segment.
+    /// Inside a segment.
     Segment(FrameScan),
     /// At the end, until the next pass begins.
     End,
 }
 
 impl BackgroundScrub {
-    /// Verifies what is due now, about so many bytes at most.
-    pub(crate) fn round(&self, shared: &Shared, bytes_max: u64) {
-        let now = shared.options.clock.now();
-        let files = shared.files();
+    /// Verifies what is due now, about `bytes_max` bytes at most.
+    pub(crate) fn round(&self, target: ScrubTarget<'_>, bytes_max: u64) {
+        let ScrubTarget { files, now, .. } = target;
         let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
         let pass = pass.get_or_insert_with(|| Pass::starting(now));
         let elapsed = now.0.saturating_sub(pass.started.0);
@@ -61,10 +70,10 @@ impl BackgroundScrub {
             }
             return;
         }
-        let due_bytes = pass.due_bytes(&files, elapsed);
+        let due_bytes = pass.due_bytes(files, elapsed);
         let mut read_bytes = 0;
         while read_bytes < bytes_max && pass.done_bytes < due_bytes {
-            let Some(bytes) = self.step(pass, &files, shared) else {
+            let Some(bytes) = self.step(pass, target) else {
                 pass.at = At::End;
                 self.completed_at.store(now.0.max(1), Ordering::Relaxed);
                 return;
@@ -74,50 +83,51 @@ impl BackgroundScrub {
         }
     }
 
-    /// Verifies some more; returns how much it read, or none at the end.
-    fn step(&self, pass: &mut Pass, files: &Files, shared: &Shared) -> Option<u64> {
+    /// Verifies the next part; returns how many bytes it read, or `None` at the end.
+    fn step(&self, pass: &mut Pass, target: ScrubTarget<'_>) -> Option<u64> {
+        let ScrubTarget { files, found, .. } = target;
         let at = std::mem::replace(&mut pass.at, At::End);
         let (at, bytes) = match at {
-            At::Tree(number) => self.step_tree(number, files, shared),
-            At::Log(first) => (At::Segment(open_segment(first, files, &shared.found_damages)?), 0),
-            At::Segment(scan) => step_segment(scan, files, &shared.found_damages),
+            At::Tree(number) => self.step_tree(number, target),
+            At::Log(first) => (At::Segment(open_segment(first, files, found)?), 0),
+            At::Segment(scan) => step_segment(scan, files, found),
             At::End => return None,
         };
         pass.at = at;
         Some(bytes)
     }
 
-    fn step_tree(&self, number: u64, files: &Files, shared: &Shared) -> (At, u64) {
-        let (file, path) = (files.tree.file().checked(), shared.data_directory().tree());
+    fn step_tree(&self, number: u64, target: ScrubTarget<'_>) -> (At, u64) {
+        let (file, path) = (target.files.tree.file().checked(), target.tree);
         if number == 0
             && let Err(why) = file.verify_header()
         {
-            shared.found_damages.note(damage_of(&path, 0, &why));
+            target.found.note(damage_of(path, 0, &why));
         }
         match file.verify(number, RUN_BLOCKS) {
             Ok(verified) if verified.blocks > 0 => {
                 for (offset, why) in &verified.damaged {
-                    shared.found_damages.note(damage_of(&path, *offset, why));
+                    target.found.note(damage_of(path, *offset, why));
                 }
                 self.blocks.fetch_add(verified.blocks, Ordering::Relaxed);
                 (At::Tree(number + verified.blocks), verified.blocks * BLOCK)
             }
-            // A file that cannot even be measured is noticed by those who read it.
+            // A file whose length cannot even be read is noticed by its readers.
             Ok(_) | Err(_) => (At::Log(CommitNo::NONE), 0),
         }
     }
 
-    /// The tree was replaced by another one: a pass begins anew.
+    /// Starts a new pass, because the tree was replaced by another one.
     pub(crate) fn start_again(&self) {
         *self.pass.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Blocks of the tree verified since the store was opened.
+    /// Returns how many tree blocks were verified since the store was opened.
     pub(crate) fn blocks(&self) -> u64 {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// When the last complete pass ended.
+    /// Returns when the last complete pass ended.
     pub(crate) fn completed_at(&self) -> Option<Time> {
         let at = self.completed_at.load(Ordering::Relaxed);
         (at > 0).then_some(Time(at))
@@ -129,7 +139,7 @@ impl Pass {
         Pass { started, done_bytes: 0, at: At::Tree(0) }
     }
 
-    /// How many bytes should have been verified by now, so that all of them are in time.
+    /// Returns how many bytes should have been verified by now to complete the pass in time.
     fn due_bytes(&self, files: &Files, elapsed_millis: u64) -> u64 {
         if elapsed_millis >= PASS_MILLIS {
             return u64::MAX;
@@ -137,23 +147,23 @@ impl Pass {
         let log_bytes = files.log.bytes().unwrap_or(0);
         let total = u128::from(files.tree.file().bytes() + log_bytes);
         let due = total * u128::from(elapsed_millis) / u128::from(PASS_MILLIS);
-        // Whole runs: a disk is woken up for something.
+        // Whole runs only: each wake-up of the disk should be worth it.
         u64::try_from(due).unwrap_or(u64::MAX) / (RUN_BLOCKS * BLOCK) * (RUN_BLOCKS * BLOCK)
     }
 }
 
-/// The first closed segment from a commit on that can be read.
-fn open_segment(first: CommitNo, files: &Files, found: &FoundDamages) -> Option<FrameScan> {
+/// Opens the first readable closed segment at or after a commit.
+fn open_segment(first: CommitNo, files: &Files, found: &FoundDamage) -> Option<FrameScan> {
     let segments = files.log.segments();
     let (_, closed) = segments.split_last()?;
     let mut closed = closed.iter().filter(|segment| segment.first >= first);
     closed.find_map(|segment| {
         let opened = segment.verify_header().and_then(|()| FrameScan::new(segment));
-        opened.map_err(|error| note_of_log(error, segment, files, found)).ok()
+        opened.map_err(|error| record_log_damage(error, segment, files, found)).ok()
     })
 }
 
-fn step_segment(mut scan: FrameScan, files: &Files, found: &FoundDamages) -> (At, u64) {
+fn step_segment(mut scan: FrameScan, files: &Files, found: &FoundDamage) -> (At, u64) {
     let segment = Arc::clone(scan.segment());
     let before = scan.offset();
     let next = At::Log(segment.first.next());
@@ -163,7 +173,7 @@ fn step_segment(mut scan: FrameScan, files: &Files, found: &FoundDamages) -> (At
             match frame.commits() {
                 Ok(_) => (At::Segment(scan), bytes),
                 Err(error) => {
-                    note_of_log(error, &segment, files, found);
+                    record_log_damage(error, &segment, files, found);
                     (next, bytes)
                 }
             }
@@ -172,26 +182,26 @@ fn step_segment(mut scan: FrameScan, files: &Files, found: &FoundDamages) -> (At
             let follower =
                 files.log.segments().into_iter().find(|other| other.first > segment.first);
             if follower.is_some_and(|follower| follower.first != scan.expected()) {
-                note_of_log(scan.hole(), &segment, files, found);
+                record_log_damage(scan.hole(), &segment, files, found);
             }
             (next, 0)
         }
         Err(error) => {
-            note_of_log(error, &segment, files, found);
+            record_log_damage(error, &segment, files, found);
             (next, 0)
         }
     }
 }
 
-/// Notes what is wrong with a segment, unless it has been trimmed meanwhile.
-fn note_of_log(error: Error, segment: &Arc<Segment>, files: &Files, found: &FoundDamages) {
-    if !is_kept(&files.log, segment) {
+/// Records what is wrong with a segment, unless it has been trimmed meanwhile.
+fn record_log_damage(error: Error, segment: &Arc<Segment>, files: &Files, found: &FoundDamage) {
+    if !files.log.has(segment) {
         return;
     }
     found.note(match error {
         Error::Damaged(damage) => (*damage).clone(),
         other => {
-            let what = format!("a segment of the log cannot be read ({other})");
+            let what = format!("a log segment cannot be read ({other})");
             Damage { file: segment.path.clone(), offset: 0, what }
         }
     });

@@ -1,4 +1,4 @@
-//! The tables there are, as every reader of one moment sees them.
+//! The catalog of tables at one point in time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use crate::{Error, IndexName, TableName, TableSpec};
 
 use super::format::{BuildState, Derived, DerivedKind, SetRows, TableId, TableRecord};
 
-/// The tables there are, by name and by number.
+/// All tables, by name and by id.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalog {
     names: BTreeMap<TableName, TableId>,
     tables: BTreeMap<TableId, Arc<TableRecord>>,
-    /// The next number for a table or a space.
+    /// The next id for a table or a space.
     next_id: u32,
 }
 
@@ -62,7 +62,7 @@ impl Catalog {
 
     pub(crate) fn remove(&mut self, id: TableId) -> Option<Arc<TableRecord>> {
         let record = self.tables.remove(&id)?;
-        // A table made later may have the name by now.
+        // A table created later may have the name by now.
         if self.names.get(&record.spec.name) == Some(&id) {
             self.names.remove(&record.spec.name);
         }
@@ -85,18 +85,18 @@ impl TableRecord {
         )
     }
 
-    /// The derived rows that serve the time to live.
+    /// The derived rows that drive the time to live.
     pub(crate) fn expiry_rows(&self) -> Option<&Derived> {
         self.derived.iter().find(|derived| derived.kind == DerivedKind::Expiry)
     }
 
-    /// The rows that its sets are in, once it has any.
+    /// The rows of the table's sets, once it has any.
     pub(crate) fn set_rows(&self) -> Option<SetRows> {
         let sets = self.derived.iter().find(|derived| derived.kind == DerivedKind::Sets);
         sets.map(|derived| SetRows(derived.space))
     }
 
-    /// Whether rows follow from its items.
+    /// Whether rows derive from its items.
     pub(crate) fn has_derived_rows(&self) -> bool {
         self.derived.iter().any(|derived| derived.kind != DerivedKind::Sets)
     }

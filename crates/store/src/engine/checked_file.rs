@@ -1,13 +1,11 @@
-//! The tree's file on disk: blocks, and a checksum of every one of them.
+//! The tree's file on disk: blocks, each with a checksum. `format/tree_block.rs` shows the layout.
 //!
-//! `format/tree_block.rs` draws where they are.
+//! redb writes a block only while nothing on disk refers to it, so a crash can tear only blocks
+//! that nothing reads. Block 0 is the only one written in place. It therefore has two copies; the
+//! one synced last is never overwritten, and the other one is updated after it.
 //!
-//! redb writes a block only while nothing on disk refers to it, so a crash can tear blocks only where
-//! nobody reads. Block 0 alone is written in place. It therefore has two copies; the one that was
-//! synced last is never overwritten, and the other one follows it.
-//!
-//! A torn block must not look damaged to a scrub, which reads every block. So each is announced
-//! before it is written: its checksum says that it is being written until it is on disk.
+//! A torn block must not look damaged to a scrub, which reads every block. So each block is
+//! announced before it is written: until it is on disk, a mark replaces its checksum.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -21,10 +19,12 @@ use super::format::{
     decode_checksums, encode_checksums, file_blocks, group_position, tree_blocks,
 };
 
-/// Longest run of blocks written with one call.
+/// Blocks read at once.
+pub(crate) const RUN_BLOCKS: u64 = 64;
+/// Maximum bytes of consecutive blocks written with one call.
 const RUN_BYTES_MAX: usize = 1 << 20;
 
-/// A file of blocks with checksums. Many threads may read; one writes.
+/// A file of blocks with checksums. Many threads can read it; one writes.
 #[derive(Debug)]
 pub(crate) struct CheckedFile {
     file: Arc<dyn DiskFile>,
@@ -32,22 +32,22 @@ pub(crate) struct CheckedFile {
     state: Mutex<State>,
 }
 
-/// The checksums of a group. That of a block is not changed while somebody may read the block, so
-/// nothing else needs to be ordered with it.
+/// The checksums of a group. A block's checksum does not change while the block can be read, so
+/// relaxed ordering is enough.
 type Checksums = Arc<[AtomicU64]>;
 
 #[derive(Debug, Default)]
 struct State {
-    /// Checksums of groups, read when they are first needed: two thousandths of what is in use.
+    /// Checksums of groups, loaded on demand: 0.2 % of the size of the blocks in use.
     groups: HashMap<u64, Checksums>,
-    /// Groups whose checksums were changed and not written yet.
+    /// Groups whose checksums have changed and are not written yet.
     dirty: HashSet<u64>,
     header: Header,
 }
 
 #[derive(Debug, Default)]
 struct Header {
-    /// The content of block 0, once there is one.
+    /// The content of block 0, once it was written.
     content: Option<Vec<u8>>,
     /// How often it was written.
     sequence: u64,
@@ -57,20 +57,20 @@ struct Header {
     is_written: bool,
 }
 
-/// What verifying blocks found.
+/// The result of verifying blocks.
 #[derive(Debug)]
 pub(crate) struct Verified {
     pub(crate) blocks: u64,
-    /// By the offset in the file.
+    /// Offsets in the file of damaged blocks.
     pub(crate) damaged: Vec<(u64, Unreadable)>,
 }
 
 /// Why a block cannot be read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// The disk says so.
+    /// The disk reported an error.
     Io(io::Error),
-    /// It is not what was written. The offset in the file is that of the block.
+    /// It differs from what was written; `offset` is the block's offset in the file.
     Damaged { offset: u64 },
 }
 
@@ -81,7 +81,7 @@ impl From<io::Error> for Unreadable {
 }
 
 impl CheckedFile {
-    /// A file that is empty, or was written as this one of the same store.
+    /// Opens a file that is empty, or was written by this type for the same store.
     pub(crate) fn open(file: Arc<dyn DiskFile>, store: u64) -> Result<CheckedFile, Unreadable> {
         let mut state = State::default();
         if file.len()? > 0 {
@@ -90,7 +90,7 @@ impl CheckedFile {
         Ok(CheckedFile { file, store, state: Mutex::new(state) })
     }
 
-    /// A file that is only verified: its header may be damaged too.
+    /// Opens a file for verification only: its header may be damaged too.
     pub(crate) fn to_verify(file: Arc<dyn DiskFile>, store: u64) -> CheckedFile {
         CheckedFile { file, store, state: Mutex::default() }
     }
@@ -99,12 +99,12 @@ impl CheckedFile {
         &*self.file
     }
 
-    /// How many bytes of the tree the file has room for.
+    /// Returns how many bytes of the tree the file has room for.
     pub(crate) fn len(&self) -> io::Result<u64> {
         Ok(tree_blocks(self.file.len()? / BLOCK) * BLOCK)
     }
 
-    /// Gives the file room for so many bytes of the tree.
+    /// Gives the file room for this many bytes of the tree.
     pub(crate) fn set_len(&self, len: u64) -> io::Result<()> {
         let (blocks_before, blocks) = (self.len()? / BLOCK, len.div_ceil(BLOCK));
         self.forget_from(blocks_before.min(blocks));
@@ -114,14 +114,16 @@ impl CheckedFile {
         self.file.set_len(file_blocks(blocks) * BLOCK)
     }
 
-    /// Forgets the checksums of groups that begin at a block or after it: the file has them no more.
+    /// Drops the cached checksums of groups that begin at or after a block: they are no longer in
+    /// the file.
     fn forget_from(&self, number: u64) {
         let mut state = self.lock();
         state.groups.retain(|group, _| group * GROUP < number);
         state.dirty.retain(|group| group * GROUP < number);
     }
 
-    /// Blocks from here on, up to the end of the group, were cut off and come back as zeros.
+    /// Clears the checksums from a block to the end of its group: these blocks were cut off and
+    /// come back as zeros.
     fn clear_checksums(&self, from: u64) -> io::Result<()> {
         if from.is_multiple_of(GROUP) {
             return Ok(());
@@ -130,12 +132,12 @@ impl CheckedFile {
         self.mark(cut)
     }
 
-    /// Says which blocks are about to be written, and makes that safe.
+    /// Durably marks the blocks that are about to be written.
     pub(crate) fn announce(&self, blocks: impl Iterator<Item = u64>) -> io::Result<()> {
         self.mark(blocks.filter(|number| *number > 0).map(|number| (number, BEING_WRITTEN)))
     }
 
-    /// Puts marks in the place of checksums, and makes them safe.
+    /// Durably replaces checksums with marks.
     fn mark(&self, marks: impl Iterator<Item = (u64, u64)>) -> io::Result<()> {
         let (mut changed, is_synced) = (false, self.lock().dirty.is_empty());
         for (number, mark) in marks {
@@ -157,7 +159,7 @@ impl CheckedFile {
         }
     }
 
-    /// Reads whole blocks that follow each other.
+    /// Reads consecutive whole blocks.
     pub(crate) fn read(&self, first: u64, out: &mut [u8]) -> Result<(), Unreadable> {
         let mut number = first;
         let mut rest = out;
@@ -172,7 +174,7 @@ impl CheckedFile {
 
     fn read_in_group(&self, first: u64, run: &mut [u8]) -> Result<(), Unreadable> {
         if first == 0 {
-            // Before it is first written, redb asks whether it is there.
+            // Before its first write, redb reads it to see whether the file is new.
             let state = self.lock();
             run.copy_from_slice(state.header.content.as_deref().unwrap_or(&[0; BLOCK as usize]));
             return Ok(());
@@ -189,13 +191,13 @@ impl CheckedFile {
         Ok(())
     }
 
-    /// Whether the disk has a copy of the header that is whole.
+    /// Fails if the disk has no intact copy of the header.
     pub(crate) fn verify_header(&self) -> Result<(), Unreadable> {
         read_header(&*self.file, self.store).map(drop)
     }
 
-    /// Reads blocks from the disk, up to the end of their group at most, while others may be written.
-    /// Returns how many it read, and what is damaged, by the offset in the file.
+    /// Reads blocks from the disk, up to the end of their group at most, while others may be
+    /// written. Returns how many it read, and the offsets of damaged ones.
     pub(crate) fn verify(&self, first: u64, count: u64) -> io::Result<Verified> {
         let end = (first + count).min((first / GROUP + 1) * GROUP).min(self.len()? / BLOCK);
         let mut verified = Verified { blocks: end.saturating_sub(first), damaged: vec![] };
@@ -203,9 +205,9 @@ impl CheckedFile {
             return Ok(verified);
         }
         let group = first / GROUP;
-        // Once for the group, however it is divided.
+        // Once per group, however it is divided.
         if first.is_multiple_of(GROUP)
-            && let Err(why) = try_thrice(|| self.verify_checksums(group))
+            && let Err(why) = with_retries(|| self.verify_checksums(group))
         {
             verified.damaged.push((group_position(group) * BLOCK, why));
         }
@@ -213,18 +215,19 @@ impl CheckedFile {
         let mut run = vec![0; (verified.blocks * BLOCK) as usize];
         let is_read = self.file.read_at(block_position(first) * BLOCK, &mut run).is_ok();
         for (number, block) in (first..end).zip(run.chunks(BLOCK as usize)) {
-            // The header has a place of its own.
+            // The header is stored elsewhere.
             if number == 0 || is_read && self.is_as_written(number, block, &checksums) {
                 continue;
             }
-            if let Err(why) = try_thrice(|| self.verify_block(number)) {
+            if let Err(why) = with_retries(|| self.verify_block(number)) {
                 verified.damaged.push((block_position(number) * BLOCK, why));
             }
         }
         Ok(verified)
     }
 
-    /// Whether the checksums on disk are those in memory, unless they are about to be written.
+    /// Fails if the checksums on disk differ from those in memory, unless they are about to be
+    /// written.
     fn verify_checksums(&self, group: u64) -> Result<(), Unreadable> {
         let on_disk = self.read_checksums(group)?;
         let state = self.lock();
@@ -248,7 +251,7 @@ impl CheckedFile {
         }
     }
 
-    /// Whether a block is what its checksum says, or nothing is known about it.
+    /// Whether a block matches its checksum, or has none.
     fn is_as_written(&self, number: u64, block: &[u8], checksums: &Checksums) -> bool {
         match checksums[(number % GROUP) as usize].load(Ordering::Relaxed) {
             BEING_WRITTEN => true,
@@ -257,13 +260,14 @@ impl CheckedFile {
         }
     }
 
-    /// The checksums of a group, which are not kept: a scrub reads those of the whole file.
+    /// Returns the checksums of a group without caching them: a scrub reads those of the whole
+    /// file.
     fn checksums_now(&self, group: u64) -> io::Result<Checksums> {
         let known = self.lock().groups.get(&group).cloned();
         known.map_or_else(|| Ok(decode(&self.read_checksums(group)?)), Ok)
     }
 
-    /// Writes blocks that follow each other. They are safe after [`CheckedFile::sync`].
+    /// Writes consecutive blocks. They are durable after [`CheckedFile::sync`].
     pub(crate) fn write_run(&self, first: u64, bytes: &[u8]) -> io::Result<()> {
         let mut number = first;
         let mut rest = bytes;
@@ -303,19 +307,19 @@ impl CheckedFile {
         self.file.write_at(copy * 2 * BLOCK, &bytes)
     }
 
-    /// Makes everything written safe, apart from its checksums.
+    /// Makes everything written durable, except for its checksums.
     pub(crate) fn sync_blocks(&self) -> io::Result<()> {
         self.file.sync()
     }
 
-    /// Makes everything written safe, then its checksums: one that is on disk has its block there.
+    /// Syncs the blocks, then their checksums: a checksum on disk always has its block there.
     fn sync_checksums(&self) -> io::Result<()> {
         self.file.sync()?;
         self.write_checksums()?;
         self.file.sync()
     }
 
-    /// Makes everything written safe, together with its checksums.
+    /// Makes everything written durable, together with its checksums.
     pub(crate) fn sync(&self) -> io::Result<()> {
         let has_checksums = !self.lock().dirty.is_empty();
         match has_checksums {
@@ -331,13 +335,13 @@ impl CheckedFile {
         header.synced_copy = 1 - older;
         let bytes = header.sealed(self.store);
         drop(state);
-        // If one copy is damaged from now on, the other must not be an older one: what that refers
-        // to may be overwritten.
+        // If one copy gets damaged from now on, the other must not be an older one: what that
+        // refers to may be overwritten.
         self.file.write_at(older * 2 * BLOCK, &bytes)
     }
 
-    /// Writes the checksums of all blocks written so far. Who reads a block needs them on disk only
-    /// after a sync: until then they are in memory.
+    /// Writes the checksums of all blocks written so far. Readers use those in memory; the file
+    /// needs them only at a sync.
     fn write_checksums(&self) -> io::Result<()> {
         let dirty: Vec<u64> = self.lock().dirty.iter().copied().collect();
         for group in dirty {
@@ -348,20 +352,20 @@ impl CheckedFile {
         Ok(())
     }
 
-    /// The checksums of a group.
+    /// Returns the checksums of a group.
     fn group(&self, group: u64) -> io::Result<Checksums> {
         if let Some(checksums) = self.lock().groups.get(&group) {
             return Ok(Arc::clone(checksums));
         }
         let bytes = self.read_checksums(group)?;
-        // Another reader may have been faster, and the writer has changed them since.
+        // Another reader may have been faster, and the writer may have changed them since.
         Ok(Arc::clone(self.lock().groups.entry(group).or_insert_with(|| decode(&bytes))))
     }
 
     fn read_checksums(&self, group: u64) -> io::Result<[u8; BLOCK as usize]> {
         let mut bytes = [0; BLOCK as usize];
         match self.file.read_at(group_position(group) * BLOCK, &mut bytes) {
-            // Nothing of this group was ever written.
+            // No block of this group was ever written.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
             read => read?,
         }
@@ -383,8 +387,8 @@ impl Header {
     }
 }
 
-/// Writes blocks in runs, those that follow each other with one call. Calls `between` after each
-/// run with the bytes it had.
+/// Writes blocks, consecutive ones with one call. Calls `between` after each run with its length in
+/// bytes.
 pub(crate) fn write_runs<'a>(
     file: &CheckedFile,
     blocks: impl Iterator<Item = (u64, &'a [u8])>,
@@ -407,19 +411,20 @@ pub(crate) fn write_runs<'a>(
     file.write_run(first, &run)
 }
 
-/// A block that is being written looks damaged for a moment, and a disk may do better the next time.
-fn try_thrice(verify: impl Fn() -> Result<(), Unreadable>) -> Result<(), Unreadable> {
+/// Retries, because a block that is being written looks damaged for a short time, and read errors
+/// can be transient.
+fn with_retries(verify: impl Fn() -> Result<(), Unreadable>) -> Result<(), Unreadable> {
     verify().or_else(|_| verify()).or_else(|_| verify())
 }
 
-/// How many bytes can be read or written at once: block 0 by itself, others up to the next block of
-/// checksums.
+/// Returns how many bytes can be read or written at once: block 0 by itself, others up to the next
+/// block of checksums.
 fn run_bytes(first: u64, len: usize) -> usize {
     let until = if first == 0 { 1 } else { (first / GROUP + 1) * GROUP };
     len.min(((until - first) * BLOCK) as usize)
 }
 
-/// Whether these are whole blocks of one group, so that they follow each other in the file too.
+/// Whether these are whole blocks of one group, so that they are consecutive in the file too.
 fn is_run(first: u64, len: usize) -> bool {
     let last = first + (len as u64).div_ceil(BLOCK).saturating_sub(1);
     (len as u64).is_multiple_of(BLOCK) && first / GROUP == last / GROUP
@@ -433,7 +438,7 @@ fn decode(bytes: &[u8; BLOCK as usize]) -> Checksums {
     decode_checksums(bytes).map(AtomicU64::new).collect()
 }
 
-/// The newer one of the copies that are whole.
+/// Returns the newer of the intact copies.
 fn read_header(file: &dyn DiskFile, store: u64) -> Result<Header, Unreadable> {
     let first = read_copy(file, store, 0)?;
     let second = read_copy(file, store, 1)?;

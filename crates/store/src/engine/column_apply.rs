@@ -1,5 +1,5 @@
-//! Bringing changes of columns into the tree: those of a commit batch together, so that a block is
-//! written once for all of them.
+//! Applying column changes to the tree: those of a whole commit batch together, so that each block
+//! is written once.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,12 +14,12 @@ use super::malformed_row;
 use super::rows_mut::RowsMut;
 use super::tree::failed;
 
-/// Changes that wait: of each block, what becomes of its ordinals, in the order in which it happened.
+/// Pending changes of each block: the new values of its ordinals, in the order they were made.
 #[derive(Debug, Default)]
 pub(crate) struct ColumnChanges(BTreeMap<Vec<u8>, Vec<(u8, Option<ColumnValue>)>>);
 
 impl ColumnChanges {
-    /// An item becomes another.
+    /// Adds the change of an item.
     pub(crate) fn add(
         &mut self,
         (space, spec): (SpaceId, &ColumnSpec),
@@ -40,7 +40,7 @@ impl ColumnChanges {
         }
     }
 
-    /// Brings all of them into the tree; returns how many rows were written.
+    /// Applies all of them to the tree; returns how many rows were written.
     pub(crate) fn flush(self, rows: &mut RowsMut<'_>, path: &Path) -> Result<u64, Error> {
         let mut written = 0;
         for (row, changes) in self.0 {

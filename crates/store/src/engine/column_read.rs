@@ -1,4 +1,4 @@
-//! Reading columns at one moment.
+//! Reading columns of a snapshot.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,8 @@ use crate::{Cell, ColumnPart, ColumnValue, Direction, Error, ReadColumn, validat
 use super::format::{Block, BuildState, ColumnRows, block_of};
 use super::view::View;
 
-/// Blocks are read one after the other if one in so many is asked for, and else one by one.
+/// If at least one block in this many is requested, all blocks are scanned; otherwise they are read
+/// one by one.
 const DENSE: usize = 8;
 
 impl View {
@@ -30,7 +31,7 @@ impl View {
         let ordinals: Vec<u64> = read.among.iter().collect();
         let blocks: Vec<&[u64]> =
             ordinals.chunk_by(|left, right| block_of(*left).0 == block_of(*right).0).collect();
-        let mut first = First::new(read);
+        let mut first = FirstCells::new(read);
         let block = |ordinal: Option<u64>| ordinal.map(|ordinal| block_of(ordinal).0);
         let ends = (block(read.among.first()), block(read.among.last()));
         let (Some(low), Some(high)) = ends else { return Ok(first.into_part()) };
@@ -47,12 +48,12 @@ impl View {
         Ok(first.into_part())
     }
 
-    /// Reads all blocks from one to another, and takes what is asked for.
+    /// Scans a range of blocks and uses the requested ones.
     fn scan_blocks(
         &self,
         partition: &[u8],
         (low, high): (u64, u64),
-        (blocks, first, interrupt): (&[&[u64]], &mut First, &Interrupt),
+        (blocks, first, interrupt): (&[&[u64]], &mut FirstCells, &Interrupt),
     ) -> Result<(), Error> {
         let mut end = ColumnRows::block(partition, high);
         end.push(0);
@@ -69,7 +70,12 @@ impl View {
         Ok(())
     }
 
-    fn take_block(&self, bytes: &[u8], ordinals: &[u64], first: &mut First) -> Result<(), Error> {
+    fn take_block(
+        &self,
+        bytes: &[u8],
+        ordinals: &[u64],
+        first: &mut FirstCells,
+    ) -> Result<(), Error> {
         let block = Block::decode(bytes).map_err(|why| self.malformed(why))?;
         if block.greatest() < first.least.value || block.least() > first.greatest.value {
             first.bytes += (2 * ColumnValue::BYTES) as u64;
@@ -88,24 +94,24 @@ impl View {
     }
 }
 
-/// The first cells so far. What can no longer be among them is outside of `least` and `greatest`.
-struct First {
+/// The first cells so far. Cells outside of `least` and `greatest` can no longer be among them.
+struct FirstCells {
     direction: Direction,
     count: usize,
     least: Cell,
     greatest: Cell,
     cells: Vec<Cell>,
-    /// With so many cells, those that are not needed are dropped.
+    /// With this many cells, those that are not needed are dropped.
     cells_max: usize,
-    /// The value of which there were too many cells.
+    /// The last value, if there were too many cells with it.
     tied_at: Option<ColumnValue>,
     bytes: u64,
 }
 
-impl First {
-    fn new(read: &ReadColumn) -> First {
+impl FirstCells {
+    fn new(read: &ReadColumn) -> FirstCells {
         let count = read.count as usize;
-        First {
+        FirstCells {
             direction: read.direction,
             count,
             least: read.least,
@@ -117,7 +123,7 @@ impl First {
         }
     }
 
-    /// Takes a cell; whether less counts now.
+    /// Offers a cell; returns whether the bounds have narrowed.
     fn offer(&mut self, cell: Cell) -> bool {
         if cell < self.least || cell > self.greatest {
             return false;
@@ -130,7 +136,7 @@ impl First {
         is_full
     }
 
-    /// Keeps the first ones, and those that are not told apart from the last of them.
+    /// Keeps the first cells, and those whose value ties with the last of them.
     fn prune(&mut self) {
         if self.cells.len() <= self.count {
             return;

@@ -1,5 +1,5 @@
-//! The one thread that writes: it takes all writes that wait, decides them in order, logs them
-//! with one sync, brings them into the tree, lets readers see them, and only then answers.
+//! The single writer thread: takes all waiting writes, decides them in order, logs them with one
+//! sync, applies them to the tree, publishes them to readers, and only then answers.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -10,36 +10,36 @@ use crate::{Error, Failure, TableName, Time, validate};
 
 use super::alter::{altered, created};
 use super::apply::Apply;
-use super::compact::Candidate;
+use super::candidate::Candidate;
+use super::commit_batch::{CommitBatch, Planned};
 use super::format::{BuildState, Commit, CommitNo, Effect, SpaceId, SystemKey, TableId};
-use super::group::{Group, Planned};
 use super::log::LogWriter;
 use super::options::{Background, CHECKPOINT_LOG_BYTES, Durability};
-use super::queue::{Done, Job, Reply, Task, Work, Write};
+use super::queue::{Operation, Outcome, Reply, Submission, Work, Write};
 use super::resume;
 use super::rows_mut::RowsMut;
 use super::shared::Shared;
 use super::tree::failed;
 use super::view::View;
 
-/// A group takes no more writes once its items have so many bytes.
-const GROUP_BYTES_MAX: usize = 4 << 20;
-/// Items that one step of filling an index looks at, and their bytes.
+/// A batch takes no more writes once its items have this many bytes.
+const BATCH_BYTES_MAX: usize = 4 << 20;
+/// Items that one step of building an index reads, and their bytes.
 const FILL_ITEMS: u32 = 256;
 const FILL_BYTES: u32 = 1 << 20;
-/// A group of so many bytes is brought into the tree while the log is synced: a thread for that costs
-/// less than the wait.
+/// A batch of this many bytes is applied to the tree while the log is being synced: starting a
+/// thread costs less than the wait.
 const BESIDE_SYNC_BYTES: u64 = 64 << 10;
-/// Rows that one step of cleaning removes.
+/// Rows that one step of cleanup removes.
 const PURGE_ROWS: usize = 1000;
 
 pub(crate) struct Committer {
     shared: Arc<Shared>,
     log: LogWriter,
-    /// When the last commit happened. Times of commits never go back.
+    /// When the last commit happened. Commit times never decrease.
     last_at: Time,
     since_checkpoint: SinceCheckpoint,
-    /// Rows after which a checkpoint is due: as many as make half of what may be unwritten.
+    /// Rows after which a checkpoint is due: about as many as make `Options::checkpoint_bytes`.
     checkpoint_rows: u64,
 }
 
@@ -57,48 +57,48 @@ impl Committer {
         Committer { shared, log, last_at, since_checkpoint, checkpoint_rows }
     }
 
-    /// Works until the queue is closed and empty, then brings the tree to the disk.
+    /// Works until the queue is closed and empty, then checkpoints the tree.
     pub(crate) fn run(mut self) {
-        // Should this thread ever panic, callers must not wait for it.
+        // If this thread panics, callers must not wait for it forever.
         let _abandon = AbandonOnDrop(Arc::clone(&self.shared));
-        while let Some(jobs) = self.shared.queue.take() {
-            self.serve(jobs);
+        while let Some(submissions) = self.shared.queue.take() {
+            self.serve(submissions);
         }
         if self.shared.check().is_ok() {
-            // The log has everything; a tree that is behind only makes the next open slower.
+            // The log has everything; a stale tree only makes the next open slower.
             let _ = self.checkpoint();
         }
     }
 
-    fn serve(&mut self, jobs: Vec<Job>) {
-        let mut grouped = Vec::new();
-        for Job { work, reply } in jobs {
+    fn serve(&mut self, submissions: Vec<Submission>) {
+        let mut writes = Vec::new();
+        for Submission { work, reply } in submissions {
             match work {
-                Work::Grouped(write) => grouped.push((write, reply)),
-                Work::Alone(task) => {
-                    self.serve_grouped(std::mem::take(&mut grouped));
-                    reply.send(self.serve_alone(task));
+                Work::Batched(write) => writes.push((write, reply)),
+                Work::Exclusive(operation) => {
+                    self.serve_writes(std::mem::take(&mut writes));
+                    reply.send(self.serve_exclusive(operation));
                     self.checkpoint_if_due();
                 }
             }
         }
-        self.serve_grouped(grouped);
+        self.serve_writes(writes);
     }
 
-    fn serve_grouped(&mut self, writes: Vec<(Write, Reply)>) {
+    fn serve_writes(&mut self, writes: Vec<(Write, Reply)>) {
         let mut writes = writes.into_iter().peekable();
         while writes.peek().is_some() {
             let view = self.shared.view();
-            let mut group = Group::new(&view, self.now());
+            let mut batch = CommitBatch::new(&view, self.now());
             let mut answers = Vec::new();
-            while group.bytes() < GROUP_BYTES_MAX
+            while batch.bytes() < BATCH_BYTES_MAX
                 && let Some((write, reply)) = writes.next()
             {
-                answers.push((reply, decide(&mut group, write)));
+                answers.push((reply, decide(&mut batch, write)));
             }
-            let planned = group.into_planned();
-            // A reader of the moment before would make redb keep a list of freed pages after the
-            // checkpoint and go through it with every commit; so nobody here is one.
+            let planned = batch.into_planned();
+            // A reader of the previous view would make redb keep a list of freed pages after the
+            // checkpoint and walk it with every commit, so the committer must not hold one.
             drop(view);
             let committed = self.commit(planned);
             for (reply, outcome) in answers {
@@ -108,15 +108,17 @@ impl Committer {
         }
     }
 
-    fn serve_alone(&mut self, task: Task) -> Result<Done, Error> {
-        if let Task::Resume = task {
-            return self.resume().map(|()| Done::Nothing);
+    fn serve_exclusive(&mut self, operation: Operation) -> Result<Outcome, Error> {
+        if let Operation::Resume = operation {
+            return self.resume().map(|()| Outcome::Nothing);
         }
         self.shared.check()?;
-        match task {
-            Task::Resume => Ok(Done::Nothing),
-            Task::ReplaceTree(candidate) => self.replace_tree(*candidate).map(|()| Done::Nothing),
-            Task::CreateTable(spec) => {
+        match operation {
+            Operation::Resume => Ok(Outcome::Nothing),
+            Operation::ReplaceTree(candidate) => {
+                self.replace_tree(*candidate).map(|()| Outcome::Nothing)
+            }
+            Operation::CreateTable(spec) => {
                 validate::table_spec(&spec)?;
                 let view = self.shared.view();
                 if view.catalog.table(&spec.name).is_ok() {
@@ -127,7 +129,7 @@ impl Committer {
                 self.commit_effect(Effect::SetTable(record))?;
                 self.described(&name)
             }
-            Task::AlterTable(name, change) => {
+            Operation::AlterTable(name, change) => {
                 let view = self.shared.view();
                 let table = view.catalog.table(&name)?;
                 validate::alteration(&table.spec, &change)?;
@@ -138,34 +140,34 @@ impl Committer {
                 self.fill_if_empty(id, &spaces)?;
                 self.described(&name)
             }
-            Task::DropTable(name) => {
+            Operation::DropTable(name) => {
                 let view = self.shared.view();
                 let id = view.catalog.table(&name)?.id;
                 let description = view.describe(&name)?;
                 self.commit_effect(Effect::DropTable(id))?;
-                Ok(Done::Table(Box::new(description)))
+                Ok(Outcome::Table(Box::new(description)))
             }
-            Task::Fill(table, space) => self.fill(table, space).map(|()| Done::Nothing),
-            Task::Purge(space) => {
-                self.clean(|rows, path| purge(rows, path, space)).map(|()| Done::Nothing)
+            Operation::Fill(table, space) => self.fill(table, space).map(|()| Outcome::Nothing),
+            Operation::Purge(space) => {
+                self.clean(|rows, path| purge(rows, path, space)).map(|()| Outcome::Nothing)
             }
-            Task::ForgetTokens => {
+            Operation::ForgetTokens => {
                 let now = self.now();
-                self.clean(|rows, path| forget_tokens(rows, path, now)).map(|()| Done::Nothing)
+                self.clean(|rows, path| forget_tokens(rows, path, now)).map(|()| Outcome::Nothing)
             }
-            Task::Checkpoint => {
+            Operation::Checkpoint => {
                 self.checkpoint()?;
                 self.shared.files().tree.file().drain().map_err(Error::WritesRefused)?;
-                Ok(Done::Nothing)
+                Ok(Outcome::Nothing)
             }
         }
     }
 
-    fn described(&self, name: &TableName) -> Result<Done, Error> {
-        Ok(Done::Table(Box::new(self.shared.view().describe(name)?)))
+    fn described(&self, name: &TableName) -> Result<Outcome, Error> {
+        Ok(Outcome::Table(Box::new(self.shared.view().describe(name)?)))
     }
 
-    /// Opens the files again after a fault, and goes on with them.
+    /// Reopens the files after a fault and continues with them.
     fn resume(&mut self) -> Result<(), Error> {
         let writer = resume::open_again(&self.shared)?;
         self.log = writer;
@@ -174,7 +176,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Goes on with a compacted tree.
+    /// Continues with a compacted tree.
     fn replace_tree(&mut self, candidate: Candidate) -> Result<(), Error> {
         self.log.sync().map_err(|error| self.shared.fail(error))?;
         candidate.replace(&self.shared, self.log.active())?;
@@ -182,7 +184,7 @@ impl Committer {
         Ok(())
     }
 
-    /// One step of filling derived rows, if they are still there to be filled.
+    /// Runs one step of building derived rows, if they still need it.
     fn fill(&mut self, table: TableId, space: SpaceId) -> Result<(), Error> {
         let view = self.shared.view();
         let derived = view.catalog.by_id(table).map(|table| incomplete(&table.derived));
@@ -197,7 +199,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Derived rows of a table without items are complete at once.
+    /// Completes derived rows of a table without items at once.
     fn fill_if_empty(&mut self, table: TableId, spaces: &[SpaceId]) -> Result<(), Error> {
         let view = self.shared.view();
         let Some(record) = view.catalog.by_id(table) else { return Ok(()) };
@@ -214,8 +216,8 @@ impl Committer {
         self.commit(vec![Planned { commit, images: Vec::new() }])
     }
 
-    /// Logs commits, brings them into the tree and lets readers see them. After an error it is
-    /// not known which of them survive, so no more writes are taken.
+    /// Logs commits, applies them to the tree and publishes them to readers. After an error it is
+    /// unknown which of them survive, so no more writes are accepted.
     fn commit(&mut self, planned: Vec<Planned>) -> Result<(), Error> {
         self.shared.check()?;
         if planned.is_empty() {
@@ -228,14 +230,14 @@ impl Committer {
                 || self.log.is_synced(view.applied),
             "readers see a commit before it is synced"
         );
-        self.shared.meters.count_group();
+        self.shared.metrics.count_batch();
         self.shared.publish(view);
         self.since_checkpoint.rows += rows;
         Ok(())
     }
 
-    /// Returns how many rows were written, and the moment at which readers see them. Nobody may
-    /// before the log is synced, but much is brought into the tree meanwhile.
+    /// Returns how many rows were written, and the view to publish. No reader may see it before the
+    /// log is synced, but a large batch is applied to the tree meanwhile.
     fn log_and_apply(&mut self, planned: &[Planned]) -> Result<(u64, View), Error> {
         let (last, bytes) = self.append(planned)?;
         if bytes < BESIDE_SYNC_BYTES {
@@ -253,15 +255,16 @@ impl Committer {
             let applied = self.apply(planned, last);
             match syncing {
                 Some(syncing) => syncing.join().unwrap_or_else(|panic| resume_unwind(panic))?,
-                // Nobody does it beside.
+                // No thread syncs concurrently.
                 None => self.sync()?,
             }
             applied
         })
     }
 
-    /// Returns the last commit, and how many bytes all are in the log.
+    /// Returns the last commit, and how many bytes were appended to the log.
     fn append(&mut self, planned: &[Planned]) -> Result<(CommitNo, u64), Error> {
+        debug_assert!(!planned.is_empty(), "a frame has commits");
         let first = self.log.next();
         let last = CommitNo(first.0 + planned.len() as u64 - 1);
         let mut frame = self.log.frame();
@@ -276,7 +279,7 @@ impl Committer {
 
     fn sync(&self) -> Result<(), Error> {
         match self.shared.options.durability {
-            Durability::Sync => self.shared.meters.sync(|| self.log.sync()),
+            Durability::Sync => self.shared.metrics.sync(|| self.log.sync()),
             Durability::Relaxed => {
                 self.shared.files().set_written(self.log.active());
                 Ok(())
@@ -299,8 +302,8 @@ impl Committer {
         Ok((rows, View { tree: tree.view()?, catalog, applied, applied_at }))
     }
 
-    /// Removes rows that no reader can reach. Nothing of it is logged: replaying the log brings
-    /// such rows back, and they are removed again.
+    /// Removes rows that no reader can reach. This is not logged: replaying the log brings such
+    /// rows back, and they are removed again.
     fn clean(
         &mut self,
         change: impl FnOnce(&mut RowsMut<'_>, &Path) -> Result<(), Error>,
@@ -321,13 +324,13 @@ impl Committer {
         let since = &self.since_checkpoint;
         let due = since.rows >= self.checkpoint_rows || since.log_bytes >= CHECKPOINT_LOG_BYTES;
         if due && self.shared.check().is_ok() {
-            // A failure stops the next write; the writes before it are safe in the log.
+            // A failure refuses the next write; the writes before it are durable in the log.
             let _ = self.checkpoint();
         }
     }
 
-    /// Starts bringing the tree to the disk. The log goes first, so that the tree on disk never
-    /// has a commit that the log lacks.
+    /// Starts a checkpoint. The log is synced first, so that the tree on disk never has a commit
+    /// that the log lacks.
     fn checkpoint(&mut self) -> Result<(), Error> {
         let files = self.shared.files();
         let outcome = self.log.sync().and_then(|()| {
@@ -353,14 +356,16 @@ impl Committer {
     }
 }
 
-fn decide(group: &mut Group<'_>, write: Write) -> Result<Done, Error> {
+fn decide(commit_batch: &mut CommitBatch<'_>, write: Write) -> Result<Outcome, Error> {
     match write {
-        Write::Put(put) => group.put(put).map(Done::Image),
-        Write::Update(update) => group.update(update).map(Done::Image),
-        Write::Delete(delete) => group.delete(delete).map(Done::Image),
-        Write::Batch(batch) => group.batch_write(batch).map(Done::Leftover),
-        Write::Transaction(prepared) => group.transact_write(*prepared).map(|()| Done::Nothing),
-        Write::Expire => group.expire().map(|()| Done::Nothing),
+        Write::Put(put) => commit_batch.put(put).map(Outcome::Image),
+        Write::Update(update) => commit_batch.update(update).map(Outcome::Image),
+        Write::Delete(delete) => commit_batch.delete(delete).map(Outcome::Image),
+        Write::Batch(batch) => commit_batch.batch_write(batch).map(Outcome::Unprocessed),
+        Write::Transaction(prepared) => {
+            commit_batch.transact_write(*prepared).map(|()| Outcome::Nothing)
+        }
+        Write::Expire => commit_batch.expire().map(|()| Outcome::Nothing),
     }
 }
 
@@ -369,7 +374,7 @@ fn incomplete(derived: &[super::format::Derived]) -> Vec<SpaceId> {
     open.map(|derived| derived.space).collect()
 }
 
-/// Removes some rows of a dead space; when none are left, the note that it is dead.
+/// Removes some rows of a dead space; when none are left, the record that it is dead.
 fn purge(rows: &mut RowsMut<'_>, path: &Path, space: SpaceId) -> Result<(), Error> {
     let some = first_rows(rows, path, &(space.start(), space.end()))?;
     for row in &some {
@@ -387,11 +392,11 @@ fn forget_tokens(rows: &mut RowsMut<'_>, path: &Path, now: Time) -> Result<(), E
     for row in first_rows(rows, path, &SystemKey::tokens_before(now.0))? {
         let token = SystemKey::expiring_token(&row);
         let token = token.map_err(|why| super::damaged(path, 0, why.0))?;
-        // The token may have been used again since; then a later row stands for it.
+        // The token may have been used again since; then a later row records its expiry.
         let token = SystemKey::Token(token).row();
         let expired = {
             let known = rows.get(token.as_slice()).map_err(|error| failed(path, error))?;
-            known.is_some_and(|known| super::group::token_expired(known.value(), now))
+            known.is_some_and(|known| super::commit_batch::token_expired(known.value(), now))
         };
         if expired {
             rows.remove(token.as_slice()).map_err(|error| failed(path, error))?;
@@ -411,7 +416,7 @@ fn first_rows(
     keys.collect::<Result<_, _>>().map_err(|error| failed(path, error))
 }
 
-/// Tells waiting callers when the committer is gone.
+/// Fails waiting callers when the committer ends.
 struct AbandonOnDrop(Arc<Shared>);
 
 impl Drop for AbandonOnDrop {
@@ -420,7 +425,7 @@ impl Drop for AbandonOnDrop {
             // The tree may have what the log lacks.
             let (doing, path) = ("writing", self.0.directory.clone());
             let kind = std::io::ErrorKind::InvalidData;
-            let cause = std::io::Error::new(kind, "the committer has panicked");
+            let cause = std::io::Error::new(kind, "the committer thread panicked");
             self.0.fail(Error::WritesRefused(Arc::new(Failure { doing, path, cause })));
         }
         self.0.queue.abandon();

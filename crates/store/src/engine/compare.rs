@@ -1,9 +1,10 @@
-//! Comparing a store, row by row, with a tree that is built from the log, or from a backup and the
-//! log. It refuses to say which of the two is right: the log is the truth, whatever differs is told.
+//! Compares a store, row by row, with a tree built from the log, or from a backup and the log. It
+//! does not decide which of the two is right: the log is the source of truth, and every difference
+//! is reported.
 //!
-//! Not everything that differs is wrong. Rows that no reader can reach and tokens that have expired
-//! are removed in the background without being logged. How the members of a set are split into rows
-//! depends on how writes came together. So sets are compared by their members.
+//! Not every difference is an error. Background work removes unreachable rows and expired tokens
+//! without logging it. How the members of a set are split into rows depends on how writes were
+//! batched, so sets are compared by their members.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -14,24 +15,25 @@ use crate::{
     Damage, Direction, DirectoryError, Error, ListSets, Members, ReadSet, SetName, TableName, Time,
 };
 
-use super::backup::{CopyProgress, Moment, OnProgress, replay_until};
+use super::backup::{CopyProgress, OnProgress};
+use super::commit_batch::token_expired;
 use super::directory::DataDirectory;
 use super::format::{CommitNo, DerivedKind, RowKind, SpaceId, SystemKey, TableRecord};
-use super::group::token_expired;
 use super::log_pins::LogPin;
-use super::open::{Replay, load};
 use super::rebuild::Sources;
-use super::scrub::{OnScrub, Scrubbed};
+use super::replay::{Replay, load};
+use super::restore::{Moment, replay_until};
+use super::scrub_report::{OnScrub, Scrubbed};
 use super::shared::Shared;
 use super::tree::{Rows, Tree};
 use super::view::View;
-use super::{go_on, io_error};
+use super::{check_continue, io_error};
 
-/// The tree to compare with.
+/// The file of the tree to compare with.
 const SCRATCH: &str = "scrub.redb";
-/// Rows between two reports of progress.
+/// Rows between two progress reports.
 const REPORT_ROWS: u64 = 1000;
-/// Names of sets read at once, and chunks of one.
+/// Set names read at once, and chunks of one set.
 const SETS: u32 = 1000;
 const CHUNKS: u32 = 64;
 /// Bytes of a key that a finding shows.
@@ -42,11 +44,11 @@ pub(crate) struct Rebuild<'a> {
     pub(crate) backup: Option<&'a Path>,
     /// A directory for the tree.
     pub(crate) scratch: &'a Path,
-    /// Keeps the log.
+    /// Retains the log.
     pub(crate) pin: LogPin<'a>,
 }
 
-/// Compares every row of a store that is open with what the log says.
+/// Compares every row of an open store with what the log says.
 pub(crate) fn compare(
     shared: &Shared,
     with: &Rebuild<'_>,
@@ -61,7 +63,7 @@ pub(crate) fn compare(
         return Err(DirectoryError::Foreign { directory: scratch.to_owned(), found }.into());
     }
     let path = scratch.join(SCRATCH);
-    let compared = directory.write_tree(&path, shared.names.store, |tree| {
+    let compared = directory.write_tree(&path, shared.ids.store, |tree| {
         let built = build(shared, with, tree, &mut |_| on_progress(found));
         let (store, built) = built.map_err(|error| match (&error, with.pin.has_lapsed()) {
             (Error::Stopped, _) | (_, false) => error,
@@ -73,8 +75,8 @@ pub(crate) fn compare(
     compared.and(removed)
 }
 
-/// Builds a tree of the store as it is now, and returns both moments. That of the store is taken last,
-/// because holding it is a burden on those who write.
+/// Builds a tree of the current store, and returns the views of both. The store's view is taken
+/// last, because holding it is costly for writers.
 fn build(
     shared: &Shared,
     with: &Rebuild<'_>,
@@ -86,7 +88,7 @@ fn build(
     let sources = Sources::find(&shared.options.disk, log, with.backup)?;
     let mut progress = CopyProgress::default();
     let mut on_progress = |progress: CopyProgress| {
-        // What the new tree has is not needed any more.
+        // The log is no longer needed up to what the new tree has.
         with.pin.advance(CommitNo(progress.commit));
         on_progress(progress)
     };
@@ -104,10 +106,10 @@ fn build(
     Ok((view, View { tree: tree.view()?, catalog, applied, applied_at }))
 }
 
-/// Why there is nothing to compare with.
+/// Returns the error for a log that was trimmed during the comparison.
 fn trimmed(shared: &Shared) -> Error {
-    let cause = "the log was trimmed meanwhile, because it had grown to twice the size that is kept or \
-                 the disk was nearly full; try again with a backup made since, or when less is written";
+    let cause = "the log was trimmed during the comparison because it grew to twice its retention size or \
+       the disk was nearly full; retry with a newer backup, or while fewer writes run";
     io_error("comparing rows with the log", &shared.data_directory().log())(std::io::Error::other(
         cause,
     ))
@@ -139,7 +141,7 @@ impl<'a> Comparison<'a> {
             self.space(*space, found, on_progress)?;
         }
         for table in self.store.catalog.names() {
-            // A table that only one of them has is a row that differs.
+            // A table that only one of them has is reported as a differing row.
             if self.built.catalog.table(table).is_ok() {
                 self.sets(table, found, on_progress)?;
             }
@@ -167,9 +169,10 @@ impl<'a> Comparison<'a> {
             let differs = match order {
                 Ordering::Less => left.as_ref().map(|row| (row, "is not in the log")),
                 Ordering::Greater => right.as_ref().map(|row| (row, "is missing")),
-                Ordering::Equal => {
-                    left.as_ref().filter(|_| left != right).map(|row| (row, "has another value"))
-                }
+                Ordering::Equal => left
+                    .as_ref()
+                    .filter(|_| left != right)
+                    .map(|row| (row, "has a different value")),
             };
             if let Some(((key, value), what)) = differs
                 && !self.may_differ(key, value)
@@ -180,7 +183,7 @@ impl<'a> Comparison<'a> {
                 left = next(&mut store)?;
                 found.rows += 1;
                 if found.rows.is_multiple_of(REPORT_ROWS) {
-                    go_on(on_progress(found))?;
+                    check_continue(on_progress(found))?;
                 }
             }
             if order != Ordering::Less {
@@ -189,7 +192,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether a row is one that background work removes without logging it, or a sum over such rows.
+    /// Whether background work removes such rows without logging it, or it is a sum over such rows.
     fn may_differ(&self, key: &[u8], value: &[u8]) -> bool {
         match SystemKey::kind(key) {
             Some(RowKind::Dead | RowKind::LiveBytes) => true,
@@ -211,7 +214,7 @@ impl<'a> Comparison<'a> {
             self.store.catalog.table(table)?.set_rows().map_or(SpaceId::SYSTEM, |rows| rows.0);
         let mut after = None;
         loop {
-            // Of both, so that a set is found that only one of them has.
+            // From both, to find sets that only one of them has.
             let mut names = set_names(self.store, table, after.clone())?;
             names.extend(set_names(self.built, table, after)?);
             // Beyond the last name of a full page, the other may have names that were not read.
@@ -219,10 +222,10 @@ impl<'a> Comparison<'a> {
             for name in &names {
                 found.rows += 1;
                 if members(self.store, table, name)? != members(self.built, table, name)? {
-                    found.add(self.finding(space, name.as_bytes(), "has other members"));
+                    found.add(self.finding(space, name.as_bytes(), "has different members"));
                 }
             }
-            go_on(on_progress(found))?;
+            check_continue(on_progress(found))?;
             after = names.into_iter().next_back();
             if after.is_none() {
                 return Ok(());
@@ -262,7 +265,7 @@ fn set_names(
     Ok(view.find_sets(&list)?.into_iter().map(|set| set.set).collect())
 }
 
-/// All members of a set.
+/// Returns all members of a set.
 fn members(view: &View, table: &TableName, set: &SetName) -> Result<Members, Error> {
     let (mut all, mut from) = (Members::default(), Some(0));
     while let Some(start) = from {

@@ -1,4 +1,4 @@
-//! Which rows follow from an item: the one function behind writes, filling and checks.
+//! Which rows derive from an item: the one function behind writes, index builds and checks.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use crate::{Error, IndexProjection, IndexSpec, Time};
 use super::format::{Derived, DerivedKind, SpaceId, TableRecord, encode_item, encode_size};
 use super::tree::RowRange;
 
-/// A row that follows from an item.
+/// A row that derives from an item.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DerivedRow<'a> {
     pub(crate) row: Vec<u8>,
     pub(crate) value: Cow<'a, [u8]>,
 }
 
-/// The row that an item has in an index or in the time-to-live list, if any. `key` is the item's
-/// own key, `encoded` the item itself.
+/// Returns the row of an item in an index or in the time-to-live list, if it has one. `key` is the
+/// item's own key, `encoded` the item itself.
 pub(crate) fn derived_row<'a>(
     table: &TableRecord,
     derived: &Derived,
@@ -29,7 +29,7 @@ pub(crate) fn derived_row<'a>(
     encoded: &'a [u8],
 ) -> Result<Option<DerivedRow<'a>>, Error> {
     match &derived.kind {
-        // The cells of many items are one row.
+        // One row holds the cells of many items.
         DerivedKind::Sets | DerivedKind::Column(_) => Ok(None),
         DerivedKind::Expiry => Ok(expiry_row(table, derived.space, item, key)),
         DerivedKind::Index(name) => {
@@ -53,7 +53,7 @@ pub(crate) fn derived_row<'a>(
     }
 }
 
-/// The size of an item that has nothing but what is in the keys of its table and of an index.
+/// Returns the size of an item reduced to the keys of its table and of an index.
 fn key_size(table: &TableRecord, index: &IndexSpec, item: &Item) -> usize {
     let own = table.spec.key.attributes();
     let others = index.key.attributes().filter(|attribute| !table.spec.key.has(&attribute.name));
@@ -73,15 +73,15 @@ fn expiry_row<'a>(
     Some(DerivedRow { row, value: Cow::Borrowed(&[]) })
 }
 
-/// The rows of the time-to-live list whose items have expired by now, and not so long ago that it
-/// must be a mistake.
+/// Returns the rows of the time-to-live list whose items have expired, but not so long ago that the
+/// time must be a mistake.
 pub(crate) fn expired_rows(space: SpaceId, now: Time) -> RowRange {
     let now_secs = i64::try_from(now.secs()).unwrap_or(i64::MAX);
     let oldest = now_secs.saturating_sub(TTL_AGE_SECS_MAX);
     (expiry_bound(space, oldest), expiry_bound(space, now_secs))
 }
 
-/// Every item that expires earlier has its row in the time-to-live list before this.
+/// Returns the bound before which the rows of all items are that expire earlier.
 fn expiry_bound(space: SpaceId, secs: i64) -> Vec<u8> {
     let mut time = KeyBytes::new();
     let pushed = time.push(&Value::N(secs.into()));

@@ -1,21 +1,21 @@
 //! A data directory: its files, how one is created, and what proves that it is ours.
 //!
 //! ```text
-//! format               text: what this is, the version of the format, the number of the store, and
-//!                      of its history if that is another
+//! format               text: what this is, the format version, the store's id, and the id of its
+//!                      history if that differs
 //! tree.redb            the tree
-//! tree.new             only while a tree is being made that will replace it
+//! tree.new             only while a replacement tree is being built
 //! log/                 the log's segments
-//! socket               only while a server has it open: of the server, not of the engine
-//! keyloom-unfinished   only while the directory is being created: the number of the store
+//! socket               only while a server has it open: belongs to the server, not to the engine
+//! keyloom-unfinished   only while the directory is being created: the store's id
 //! ```
 //!
 //! Creating a store writes the unfinished file first and the format file last. So a directory with
-//! the first and without the second holds no data and may be cleared; any other directory without a
-//! format file belongs to somebody else, or has lost a file, and is never touched.
+//! the first and without the second holds no data and can be cleared; any other directory without a
+//! format file is not ours, or has lost a file, and is never touched.
 //!
-//! A new tree takes the name of the old one when it is complete and on disk. A crash before that leaves
-//! a `tree.new`, which the next opening removes.
+//! A new tree gets the name of the old one when it is complete and on disk. A crash before that
+//! leaves a `tree.new`, which the next open removes.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -42,15 +42,24 @@ const TREE_NEW: &str = "tree.new";
 /// Memory for creating a directory.
 const MAKING_BYTES: usize = 64 << 20;
 
-/// What a directory holds, as far as can be told without writing.
+/// What a directory holds, as far as can be determined without writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// Nothing, or it does not exist: a store can be created here.
-    Nothing,
+    Empty,
     /// A store whose creation was interrupted. It holds no data.
     Unfinished,
-    /// The store with this number.
+    /// The store with this id.
     Store(u64),
+}
+
+/// The ids of a store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreIds {
+    /// Marks its files.
+    pub(crate) store: u64,
+    /// Distinguishes its commits from those of a copy.
+    pub(crate) history: u64,
 }
 
 /// The paths in a data directory.
@@ -73,12 +82,12 @@ impl DataDirectory {
         self.path.join(TREE)
     }
 
-    /// Where a tree is made that will replace the tree.
+    /// The path of a tree that is being built to replace the current one.
     pub(crate) fn new_tree(&self) -> PathBuf {
         self.path.join(TREE_NEW)
     }
 
-    /// Creates the file of a tree that will replace the tree.
+    /// Creates the file of a replacement tree.
     pub(crate) fn create_new_tree(&self) -> Result<Arc<dyn DiskFile>, Error> {
         self.remove_new_tree()?;
         let path = self.new_tree();
@@ -86,7 +95,7 @@ impl DataDirectory {
         file.map_err(io_error("creating a new tree", &path))
     }
 
-    /// Removes the file of a tree that did not replace the tree.
+    /// Removes an unfinished replacement tree.
     pub(crate) fn remove_new_tree(&self) -> Result<(), Error> {
         let path = self.new_tree();
         match self.disk.remove(&path) {
@@ -97,31 +106,31 @@ impl DataDirectory {
         }
     }
 
-    /// Puts the new tree in the place of the tree. Not safe before the names are synced.
+    /// Renames the replacement tree to the tree. Not durable until the directory is synced.
     pub(crate) fn install_new_tree(&self) -> Result<(), Error> {
         let renamed = self.disk.rename(&self.new_tree(), &self.tree());
-        renamed.map_err(io_error("putting a new tree in its place", &self.new_tree()))
+        renamed.map_err(io_error("installing a new tree", &self.new_tree()))
     }
 
-    /// Makes the names in the directory safe.
+    /// Makes the file names in the directory durable.
     pub(crate) fn sync_own_names(&self) -> Result<(), Error> {
         self.sync_names(&self.path)
     }
 
-    /// Removes what an earlier process left unfinished, and makes safe what it has renamed: it may have
-    /// ended before it came to that.
-    pub(crate) fn settle_names(&self) -> Result<(), Error> {
+    /// Removes what an earlier process left unfinished, and makes its renames durable: it may have
+    /// ended before it synced them.
+    pub(crate) fn complete_renames(&self) -> Result<(), Error> {
         self.remove_mark()?;
         self.remove_new_tree()?;
         self.sync_own_names()
     }
 
-    /// Locks the directory for this process, creating it if need be, and says what it holds.
-    /// A directory that is not ours is refused before anything is written to it.
+    /// Locks the directory for this process, creating it if needed, and returns what it holds. A
+    /// directory that is not ours is refused before anything is written to it.
     pub(crate) fn lock(&self) -> Result<(Box<dyn Send + Sync>, Contents), Error> {
         self.contents()?;
         let made = self.disk.create_directory(&self.path);
-        // A directory that cannot be made may be one that can be read.
+        // A directory that cannot be created may exist on a read-only file system.
         let made = made.or_else(|error| self.disk.list(&self.path).map(drop).map_err(|_| error));
         made.map_err(io_error("creating the data directory", &self.path))?;
         let lock = self.disk.lock(&self.path);
@@ -131,23 +140,23 @@ impl DataDirectory {
         Ok((lock, self.contents()?))
     }
 
-    /// What the directory holds. An error if it is not empty and not provably ours.
+    /// Returns what the directory holds. Fails if it is neither empty nor provably ours.
     pub(crate) fn contents(&self) -> Result<Contents, Error> {
         let names = match self.disk.list(&self.path) {
             Ok(names) => names,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::Nothing),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::Empty),
             Err(error) => return Err(io_error("listing the data directory", &self.path)(error)),
         };
         if names.iter().any(|name| name == FORMAT) {
             return Ok(Contents::Store(self.identity()?.store));
         }
         let mut others: Vec<&str> = names.iter().map(String::as_str).collect();
-        // On Windows it is what is locked, and may be there before anything else.
+        // On Windows, this file is what is locked, and may exist before anything else.
         if others.contains(&LOCK) && self.is_empty_file(LOCK)? {
             others.retain(|name| *name != LOCK);
         }
         if others.is_empty() {
-            return Ok(Contents::Nothing);
+            return Ok(Contents::Empty);
         }
         match self.is_unfinished(&others)? {
             true => Ok(Contents::Unfinished),
@@ -155,23 +164,23 @@ impl DataDirectory {
         }
     }
 
-    /// The number of a store's history.
+    /// Returns the id of a store's history.
     pub(crate) fn history(&self) -> Result<History, Error> {
         Ok(self.identity()?.history)
     }
 
-    /// Gives a backup that is going to be written to a history of its own.
+    /// Gives a backup that is about to be written a history of its own.
     pub(crate) fn begin_history(&self, number: u64) -> Result<(), Error> {
         let identity = self.identity()?;
         match identity.history {
             History::Ended => {
-                self.write_format(Identity { history: History::Number(number), ..identity })
+                self.write_format(Identity { history: History::Id(number), ..identity })
             }
-            History::Number(_) => Ok(()),
+            History::Id(_) => Ok(()),
         }
     }
 
-    /// What the format file says.
+    /// Reads the format file.
     fn identity(&self) -> Result<Identity, Error> {
         let text = self.text(FORMAT)?;
         let unknown = || DirectoryError::Format {
@@ -182,7 +191,7 @@ impl DataDirectory {
         Ok(Identity::decode(&text).ok_or_else(unknown)?)
     }
 
-    /// Whether the creation of a store was interrupted here: the mark is there, and everything else
+    /// Whether the creation of a store was interrupted here: the mark exists, and everything else
     /// is what creating that store writes.
     fn is_unfinished(&self, names: &[&str]) -> Result<bool, Error> {
         if !names.contains(&UNFINISHED) {
@@ -190,7 +199,7 @@ impl DataDirectory {
         }
         let text = self.text(UNFINISHED)?;
         let Some(Unfinished { store }) = Unfinished::decode(&text) else {
-            // Its name can survive a crash that its text does not; then nothing came after it.
+            // Its name can survive a crash that its content does not; then nothing came after it.
             return Ok(names.len() == 1 && text.bytes().all(|byte| byte == 0));
         };
         let ours = [UNFINISHED, FORMAT_NEW, TREE, LOG];
@@ -206,10 +215,10 @@ impl DataDirectory {
             return DirectoryError::Foreign { directory, found };
         }
         let store = LogDirectory::store_of(&self.disk, &self.log());
-        // Whether it was a backup is not known: with a history of its own, no position of before is taken
-        // for one of this store.
+        // Whether it was a backup is unknown: with a history of its own, no earlier feed position
+        // is mistaken for one of this store.
         let format = store.map(|store| {
-            let history = History::Number(new_store(&self.path, Time(store)));
+            let history = History::Id(new_store_id(&self.path, Time(store)));
             Identity { store, history }.encode()
         });
         DirectoryError::FormatMissing { file: directory.join(FORMAT), format }
@@ -227,8 +236,8 @@ impl DataDirectory {
         text.map_err(io_error("reading a file of the data directory", &path))
     }
 
-    /// Creates a store in a directory that holds nothing, or whose creation was interrupted. `fill`
-    /// writes the first rows and says which commit they include.
+    /// Creates a store in a directory that is empty, or whose creation was interrupted. `fill`
+    /// writes the first rows and returns the commit that they include.
     pub(crate) fn create(
         &self,
         contents: Contents,
@@ -236,7 +245,7 @@ impl DataDirectory {
         fill: impl FnOnce(&Tree) -> Result<CommitNo, Error>,
     ) -> Result<(), Error> {
         match contents {
-            Contents::Nothing => {}
+            Contents::Empty => {}
             Contents::Unfinished => self.clear_unfinished()?,
             Contents::Store(_) => {
                 let (directory, found) = (self.path.clone(), FORMAT.to_owned());
@@ -267,7 +276,7 @@ impl DataDirectory {
         self.remove_mark()
     }
 
-    /// Writes a new tree, and makes it safe. Its name is not safe yet.
+    /// Writes a new tree and syncs it. Its name is not durable yet.
     pub(crate) fn write_tree<T>(
         &self,
         path: &Path,
@@ -283,8 +292,8 @@ impl DataDirectory {
         Ok(filled)
     }
 
-    /// Writes a new tree beside the one there is, and puts it in its place with one rename: whenever
-    /// the power goes, one of the two is there, and whole.
+    /// Writes a new tree beside the current one and replaces it with one rename: after a power
+    /// failure at any time, one of the two is there, complete.
     pub(crate) fn replace_tree<T>(
         &self,
         store: u64,
@@ -303,7 +312,7 @@ impl DataDirectory {
 
     fn write_format(&self, identity: Identity) -> Result<(), Error> {
         let _ = self.disk.remove(&self.path.join(FORMAT_NEW));
-        // The format file vouches for the others, so their names are safe before it has its own.
+        // The format file vouches for the others, so their names become durable before its own.
         self.write_text(FORMAT_NEW, &identity.encode())?;
         let path = self.path.join(FORMAT);
         let renamed = self.disk.rename(&self.path.join(FORMAT_NEW), &path);
@@ -311,7 +320,7 @@ impl DataDirectory {
         renamed.map_err(io_error("writing the format file", &path))
     }
 
-    /// Writes a new file, and makes it and all names in the directory safe.
+    /// Writes a new file, and makes it and all names in the directory durable.
     pub(crate) fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path.join(name);
         let write = || {
@@ -345,7 +354,7 @@ impl DataDirectory {
         self.remove_mark()
     }
 
-    /// Removes the mark of a creation that is finished, or of which nothing is left.
+    /// Removes the mark of a creation that is complete, or that left nothing else.
     pub(crate) fn remove_mark(&self) -> Result<(), Error> {
         let path = self.path.join(UNFINISHED);
         match self.disk.remove(&path) {
@@ -363,13 +372,13 @@ impl DataDirectory {
     }
 }
 
-/// A number for a new store: another for every place and time.
-pub(crate) fn new_store(path: &Path, now: Time) -> u64 {
+/// Returns an id for a new store: different for every path and time.
+pub(crate) fn new_store_id(path: &Path, now: Time) -> u64 {
     XxHash3_64::oneshot_with_seed(now.0, path.as_os_str().as_encoded_bytes())
 }
 
 fn read_text(file: &dyn DiskFile) -> std::io::Result<String> {
-    // A format file has a few lines; whatever is longer is not one.
+    // A format file has a few lines; anything longer is not one.
     let len = file.len()?.min(1024);
     let mut bytes = vec![0; len as usize];
     file.read_at(0, &mut bytes)?;

@@ -1,4 +1,4 @@
-//! The change feed: the log, read back.
+//! The change feed: a view of the log.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -8,38 +8,34 @@ use crate::{
     TableName,
 };
 
+use super::directory::StoreIds;
 use super::format::{Commit, CommitNo, Effect, Malformed, NameCache, RowEffect, TableRecord};
 use super::log::{LogDirectory, LogWalk, Segment};
-use super::open::StoreNames;
 use super::view::View;
 
 /// The low bits of a sequence number count the changes of one commit.
-const PLACE_BITS: u32 = 8;
-/// Bytes of log that one call looks at, at most.
+const CHANGE_BITS: u32 = 8;
+/// Bytes of log that one call reads, at most.
 const READ_BYTES_MAX: usize = 16 << 20;
 
-/// A feed has one shard. It has the number of the store's history: in a store that was restored, the
-/// sequence numbers of before mean other changes, or none yet.
-pub(crate) fn shards(
-    view: &View,
-    names: StoreNames,
-    name: &TableName,
-) -> Result<Vec<ShardId>, Error> {
+/// Returns the one shard of a feed. It is named after the store's history: in a restored store,
+/// earlier sequence numbers refer to other changes, or to none yet.
+pub(crate) fn shards(view: &View, ids: StoreIds, name: &TableName) -> Result<Vec<ShardId>, Error> {
     match view.catalog.table(name)?.spec.feed {
-        Feed::Images => Ok(vec![ShardId(format!("all-{:016x}", names.history))]),
+        Feed::Images => Ok(vec![ShardId(format!("all-{:016x}", ids.history))]),
         Feed::Off => Err(Error::NoFeed { table: name.clone() }),
     }
 }
 
-/// Changes that are safe on disk: up to `synced`, which a relaxed store reaches a little later
-/// than its readers do. What a crash could still take back must not be told.
+/// Returns durable changes: up to `synced`, which a relaxed store reaches a little later than its
+/// readers do. Changes that a crash could still take back must not be delivered.
 pub(crate) fn changes(
     view: &View,
-    names: StoreNames,
+    ids: StoreIds,
     (log, synced): (&LogDirectory, CommitNo),
     read: &ReadChanges,
 ) -> Result<ChangePage, Error> {
-    if !shards(view, names, &read.table)?.contains(&read.shard) {
+    if !shards(view, ids, &read.table)?.contains(&read.shard) {
         return Err(Invalid::Shard { shard: read.shard.clone() }.into());
     }
     if read.limit == 0 {
@@ -48,7 +44,7 @@ pub(crate) fn changes(
     let newest = view.applied.min(synced);
     let attempt = || changes_of(view, log, newest, read);
     match attempt() {
-        // The segment was trimmed since it was looked up: then other changes are the oldest.
+        // The segment was trimmed since it was looked up: the oldest change is another one now.
         Err(Error::Io(failure)) if failure.cause.kind() == ErrorKind::NotFound => attempt(),
         page => page,
     }
@@ -61,7 +57,7 @@ fn changes_of(
     read: &ReadChanges,
 ) -> Result<ChangePage, Error> {
     let table = view.catalog.table(&read.table)?;
-    // Looked at once: the log may be trimmed meanwhile.
+    // Read once: the log may be trimmed meanwhile.
     let segments = log.segments();
     let oldest = segments.first().map_or(newest.next(), |segment| segment.first);
     let after = match read.start {
@@ -94,7 +90,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn run(&mut self, segments: &[Arc<Segment>]) -> Result<(), Error> {
         let first = commit_of(self.after);
-        // The commit itself may be gone when all of it has been read.
+        // The commit itself may be trimmed when all of its changes were read.
         let first = first.max(segments.first().map_or(first, |segment| segment.first));
         if first > self.newest {
             return Ok(());
@@ -116,7 +112,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Adds a commit's changes of the table; false when the page is full.
+    /// Adds a commit's changes of the table; returns false when the page is full.
     fn commit(&mut self, number: CommitNo, commit: &Commit) -> Result<bool, Error> {
         if number > self.newest {
             return Ok(false);
@@ -126,8 +122,8 @@ impl Reading<'_> {
             _ => None,
         });
         let mut names = NameCache::default();
-        for (place, row) in rows.enumerate() {
-            let seq = seq_no(number, place);
+        for (index, row) in rows.enumerate() {
+            let seq = seq_no(number, index);
             if seq <= self.after || row.feed.is_none() {
                 continue;
             }
@@ -161,20 +157,20 @@ impl Reading<'_> {
     }
 }
 
-fn seq_no(commit: CommitNo, place: usize) -> SeqNo {
-    SeqNo(u128::from(commit.0) << PLACE_BITS | place as u128)
+fn seq_no(commit: CommitNo, index: usize) -> SeqNo {
+    SeqNo(u128::from(commit.0) << CHANGE_BITS | index as u128)
 }
 
-/// After every change of a commit.
+/// Returns the sequence number after every change of a commit.
 fn end_of(commit: CommitNo) -> SeqNo {
-    seq_no(commit, (1 << PLACE_BITS) - 1)
+    seq_no(commit, (1 << CHANGE_BITS) - 1)
 }
 
 fn commit_of(seq: SeqNo) -> CommitNo {
-    CommitNo(u64::try_from(seq.0 >> PLACE_BITS).unwrap_or(u64::MAX))
+    CommitNo(u64::try_from(seq.0 >> CHANGE_BITS).unwrap_or(u64::MAX))
 }
 
-/// Whether changes after this one may have been let go with the log.
+/// Whether changes after this one may have been trimmed.
 fn is_gone(seq: SeqNo, oldest: CommitNo) -> bool {
     let whole = CommitNo(oldest.0.saturating_sub(1));
     whole != CommitNo::NONE && seq < end_of(whole)

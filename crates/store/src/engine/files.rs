@@ -1,5 +1,5 @@
-//! The open files of a store: the log and the tree. After a fault that has passed they are opened
-//! again as a whole, while readers go on with what they have.
+//! The open files of a store: the log and the tree. After a transient fault they are reopened
+//! together, while readers continue with the old ones.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,25 +9,26 @@ use crate::{Error, Time};
 
 use super::format::CommitNo;
 use super::log::{LogDirectory, Retention, Segment};
-use super::meters::Meters;
+use super::metrics::Metrics;
 use super::tree::Tree;
 
 /// The open files of a store.
 pub(crate) struct Files {
     pub(crate) log: Arc<LogDirectory>,
     pub(crate) tree: Tree,
-    /// The last commit in the log that is safe on disk.
+    /// The last durable commit in the log.
     pub(crate) synced: Arc<AtomicU64>,
-    /// Where the log is being written, and the last commit in it: what a background sync syncs.
+    /// The segment being written and the last commit in it: what a background sync covers.
     written: Mutex<(Arc<Segment>, CommitNo)>,
-    /// Checkpoints on their way to the disk: after so many syncs of the tree's file, the tree on
-    /// disk has the commit.
+    /// Checkpoints on their way to disk: after this many syncs of the tree's file, the tree on disk
+    /// has the commit.
     checkpoints: Mutex<VecDeque<(u64, CommitNo)>>,
     in_tree: AtomicU64,
 }
 
 impl Files {
-    /// `written` is where the log is being written, `in_tree` the commit that the tree on disk has.
+    /// `written` is the segment being written and its last commit, `in_tree` the last commit in the
+    /// tree on disk.
     pub(crate) fn new(
         log: Arc<LogDirectory>,
         tree: Tree,
@@ -39,24 +40,30 @@ impl Files {
         Files { log, tree, synced, written: Mutex::new(written), checkpoints, in_tree }
     }
 
-    /// An error if a file that is written is no longer where the next process will look for it. To be
-    /// asked several times a second: with every commit it would cost a tenth of it.
+    /// Fails if a file that is being written is no longer at its path, where the next process will
+    /// look for it. Called several times a second: checking at every commit would make commits a
+    /// tenth slower.
     pub(crate) fn check_in_place(&self) -> Result<(), Error> {
         self.log.check_in_place()?;
         self.tree.file().check_in_place()
     }
 
-    /// Says what a background sync has to sync.
+    /// Sets what a background sync has to cover.
     pub(crate) fn set_written(&self, written: (Arc<Segment>, CommitNo)) {
         *self.written.lock().unwrap_or_else(PoisonError::into_inner) = written;
     }
 
     pub(crate) fn note_checkpoint(&self, syncs: u64, commit: CommitNo) {
         let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        // `Files::in_tree` takes them from the front.
+        debug_assert!(
+            checkpoints.back().is_none_or(|last| last.0 <= syncs && last.1 <= commit),
+            "checkpoints are in order"
+        );
         checkpoints.push_back((syncs, commit));
     }
 
-    /// The last commit that the tree on disk has.
+    /// Returns the last commit in the tree on disk.
     pub(crate) fn in_tree(&self) -> CommitNo {
         let done = self.tree.file().syncs_done();
         let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,8 +76,8 @@ impl Files {
         CommitNo(self.in_tree.load(Ordering::Acquire))
     }
 
-    /// Removes what of the log need not be kept: nothing after `needed_from`, nor what the tree on disk
-    /// lacks.
+    /// Removes log segments that need not be kept, but nothing after `needed_from` nor what the
+    /// tree on disk lacks.
     pub(crate) fn trim_log(
         &self,
         needed_from: CommitNo,
@@ -80,11 +87,11 @@ impl Files {
         self.log.trim(self.in_tree().min(needed_from), keep, now)
     }
 
-    /// Makes what the log has been given safe, from outside the committer.
-    pub(crate) fn sync_log(&self, meters: &Meters) -> Result<(), Error> {
+    /// Syncs the log, from outside the committer.
+    pub(crate) fn sync_log(&self, metrics: &Metrics) -> Result<(), Error> {
         let (segment, last) = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.synced.load(Ordering::Acquire) < last.0 {
-            meters.sync(|| segment.sync())?;
+            metrics.sync(|| segment.sync())?;
             self.synced.fetch_max(last.0, Ordering::AcqRel);
             self.log.note_synced(last);
         }

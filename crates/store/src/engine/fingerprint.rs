@@ -1,4 +1,4 @@
-//! Whether two transactions are the same: a number made of everything they ask for.
+//! Fingerprints of transactions: equal requests have equal fingerprints.
 
 use std::fmt::Write;
 
@@ -9,8 +9,8 @@ use crate::{
     AddNumber, Membership, OnFailure, SetChange, TableName, TransactAction, TransactWrite,
 };
 
-/// The same number for the same actions. It is made of their text, which tells any two apart and,
-/// unlike a derived hash, is the same in every build.
+/// Hashes the text of the actions, which is unambiguous and, unlike a derived hash, the same in
+/// every build.
 pub(crate) fn fingerprint(transaction: &TransactWrite) -> u128 {
     let mut text = String::new();
     for action in &transaction.actions {

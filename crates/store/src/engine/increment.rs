@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! log/        one segment with the frames since, as the store wrote them
-//! increment   text, written last: which store, after which commit, up to which one
+//! increment   text, written last: the store, after which commit it begins, and its last commit
 //! ```
 //!
-//! It is no store: it is replayed after the backup that it follows, as the log of the store itself
+//! It is not a store: it is replayed after the backup that it follows, just as the store's own log
 //! can be.
 
 use std::io::ErrorKind;
@@ -20,11 +20,11 @@ use super::format::{CommitNo, FrameHeader, Increment, SegmentHeader};
 use super::log::{LogDirectory, LogWalk, Segment};
 use super::rebuild::check_continues;
 use super::shared::Shared;
-use super::{damaged, go_on, io_error};
+use super::{check_continue, damaged, io_error};
 
 pub(crate) const INCREMENT: &str = "increment";
 
-/// What a directory says of itself if it is an incremental backup; none if it is something else.
+/// Reads the description of an incremental backup; `None` if the directory is something else.
 pub(crate) fn read_increment(directory: &DataDirectory) -> Result<Option<Increment>, Error> {
     let path = directory.path.join(INCREMENT);
     match directory.disk.open(&path, OpenMode::Read) {
@@ -32,13 +32,14 @@ pub(crate) fn read_increment(directory: &DataDirectory) -> Result<Option<Increme
         Err(error) => Err(io_error("opening an incremental backup", &path)(error)),
         Ok(_) => {
             let increment = Increment::decode(&directory.text(INCREMENT)?);
-            let unknown = "this is not what an incremental backup of this version says";
+            let unknown =
+                "the description of the incremental backup is malformed or from another version";
             increment.map(Some).ok_or_else(|| damaged(&path, 0, unknown))
         }
     }
 }
 
-/// Copies what a store has written since an earlier backup, whole or incremental, into an empty
+/// Copies what a store has written since an earlier backup, full or incremental, into an empty
 /// directory.
 pub(crate) fn increment(
     shared: &Shared,
@@ -54,24 +55,24 @@ pub(crate) fn increment(
     drop(view);
     // A backup must not have what a crash could still take from the log.
     shared.sync_log().map_err(|error| shared.fail(error))?;
-    let gone = "the changes since it was made are no longer kept; make a whole backup";
-    let segments = pinned(&files.log, after)?.ok_or_else(|| wrong(since, gone))?;
+    let gone = "the log no longer has all changes since it was made; make a full backup";
+    let segments = pinned(&files.log, after)?.ok_or_else(|| wrong_backup(since, gone))?;
     let target = DataDirectory::new(Arc::clone(disk), target);
     let (_lock, contents) = target.lock()?;
-    if contents != Contents::Nothing {
+    if contents != Contents::Empty {
         let (directory, found) = (target.path, "a data directory".to_owned());
         return Err(DirectoryError::Foreign { directory, found }.into());
     }
     let last = CommitNo(progress.commit);
     let frame = frame_of(&files.log, last)?;
-    let increment = Increment { store: shared.names.store, after, last, frame };
+    let increment = Increment { store: shared.ids.store, after, last, frame };
     let written = write(&target, increment, &segments, &mut progress, on_progress);
     written.inspect_err(|_| clear(&target))?;
     Ok(progress)
 }
 
-/// The last commit of a backup, whose history the log must go on with: a store that was copied, put
-/// back and written to has other commits with the same numbers.
+/// Returns the last commit of a backup whose history the log must continue: a store that was
+/// copied, put back and written to has other commits with the same numbers.
 fn last_of(disk: &Arc<dyn Disk>, path: &Path, log: &LogDirectory) -> Result<CommitNo, Error> {
     let directory = DataDirectory::new(Arc::clone(disk), path);
     let Some(increment) = read_increment(&directory)? else {
@@ -82,18 +83,18 @@ fn last_of(disk: &Arc<dyn Disk>, path: &Path, log: &LogDirectory) -> Result<Comm
     };
     let Increment { store, last, frame, .. } = increment;
     if store != log.store {
-        return Err(wrong(path, "it is of another store"));
+        return Err(wrong_backup(path, "it is a backup of another store"));
     }
-    // What the log does not have any more cannot be compared.
+    // What the log no longer has cannot be compared.
     let is_gone = log.oldest().is_some_and(|oldest| oldest > last);
     let is_same = frame.is_none() || is_gone || frame_of(log, last)? == frame;
     match is_same {
         true => Ok(last),
-        false => Err(wrong(path, "its last commit is not that of the log")),
+        false => Err(wrong_backup(path, "its last commit differs from the one in the log")),
     }
 }
 
-/// The checksum of the frame of the log that a commit is in; none if there is no such commit.
+/// Returns the checksum of the log frame that holds a commit; `None` if there is no such commit.
 fn frame_of(log: &LogDirectory, commit: CommitNo) -> Result<Option<u64>, Error> {
     let Some(mut walk) = LogWalk::from_commit(&log.segments(), commit)? else { return Ok(None) };
     while walk.position().expected() <= commit
@@ -106,12 +107,12 @@ fn frame_of(log: &LogDirectory, commit: CommitNo) -> Result<Option<u64>, Error> 
     Ok(None)
 }
 
-fn wrong(backup: &Path, why: &str) -> Error {
+fn wrong_backup(backup: &Path, why: &str) -> Error {
     Error::WrongBackup { backup: backup.to_owned(), why: why.to_owned() }
 }
 
-/// The segments with everything after a commit, opened so that trimming does not matter; none if it
-/// was trimmed already.
+/// Returns the segments with everything after a commit, opened so that trimming does not affect
+/// them; `None` if it was trimmed already.
 fn pinned(log: &LogDirectory, after: CommitNo) -> Result<Option<Vec<Arc<Segment>>>, Error> {
     let segments = log.segments();
     let first = segments.iter().rposition(|segment| segment.first <= after.next());
@@ -153,7 +154,7 @@ fn write(
             Some((segment, offset)) => (Arc::clone(segment), *offset),
             None => (log.add(frame.header.first)?, SegmentHeader::LEN as u64),
         };
-        // As it was written, checksums and all.
+        // Byte for byte as it was written, including checksums.
         let mut bytes = vec![0; FrameHeader::LEN + frame.payload.len()];
         let (from, into) = (frame.segment.file()?, segment.file()?);
         let read = from.read_at(frame.offset, &mut bytes);
@@ -162,7 +163,7 @@ fn write(
         to = Some((segment, offset + bytes.len() as u64));
         progress.rows +=
             frame.commits()?.map(|(_, commit)| commit.effects.len() as u64).sum::<u64>();
-        go_on(on_progress(*progress))?;
+        check_continue(on_progress(*progress))?;
     }
     if let Some((segment, _)) = &to {
         segment.sync()?;
@@ -172,7 +173,7 @@ fn write(
     target.write_text(INCREMENT, &increment.encode())
 }
 
-/// Removes what was copied. What cannot be removed stays, and is in nobody's way.
+/// Removes what was copied. Failures are ignored: the rest does no harm.
 fn clear(target: &DataDirectory) {
     let log = target.log();
     for name in target.disk.list(&log).unwrap_or_default() {

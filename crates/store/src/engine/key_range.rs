@@ -1,4 +1,4 @@
-//! Key conditions as ranges of rows.
+//! Key conditions as row ranges.
 
 use keyloom_value::{KeyBytes, KeyBytesError, KeyTest, Value};
 
@@ -7,8 +7,8 @@ use crate::validate::KeyRange;
 use super::format::SpaceId;
 use super::tree::RowRange;
 
-/// The rows of a space that a validated key condition means.
-pub(crate) fn rows_of(space: SpaceId, range: &KeyRange) -> Result<RowRange, KeyBytesError> {
+/// Returns the rows of a space that satisfy a validated key condition.
+pub(crate) fn row_range(space: SpaceId, range: &KeyRange) -> Result<RowRange, KeyBytesError> {
     let mut equal = KeyBytes::new();
     for value in range.partition.iter().chain(&range.equal) {
         equal.push(value)?;
@@ -42,8 +42,8 @@ pub(crate) fn rows_of(space: SpaceId, range: &KeyRange) -> Result<RowRange, KeyB
     })
 }
 
-/// The first row after every row that begins like this.
+/// Returns the first row after every row with this prefix.
 fn after(row: &[u8]) -> Vec<u8> {
-    // A row begins with the number of its space; only a space that is never given has no successor.
+    // A row begins with its space id; only an id that is never allocated has no successor.
     KeyBytes::after_prefix(row).unwrap_or_else(|| row.to_vec())
 }

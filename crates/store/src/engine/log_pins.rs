@@ -1,4 +1,4 @@
-//! What of the log is needed by work that is under way, although its time is over.
+//! Parts of the log that running work needs beyond their retention.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::format::CommitNo;
 
-/// The pins there are. A pin is a convenience for whoever has it: it gives way when the log would
-/// become too large.
+/// The active pins. A pin is best effort: it lapses when the log would become too large.
 #[derive(Debug, Default)]
 pub(crate) struct LogPins {
     pins: Mutex<BTreeMap<u64, Arc<Pinned>>>,
@@ -16,12 +15,12 @@ pub(crate) struct LogPins {
 
 #[derive(Debug)]
 struct Pinned {
-    /// What follows this commit is needed.
+    /// The log after this commit is needed.
     after: AtomicU64,
     has_lapsed: AtomicBool,
 }
 
-/// Keeps a part of the log for as long as it lives, unless it lapses.
+/// Retains a part of the log while it lives, unless it lapses.
 #[derive(Debug)]
 pub(crate) struct LogPin<'a> {
     pins: &'a LogPins,
@@ -30,7 +29,7 @@ pub(crate) struct LogPin<'a> {
 }
 
 impl LogPins {
-    /// Keeps what follows a commit.
+    /// Retains the log after a commit.
     pub(crate) fn pin(&self, after: CommitNo) -> LogPin<'_> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let pinned =
@@ -39,14 +38,14 @@ impl LogPins {
         LogPin { pins: self, number, pinned }
     }
 
-    /// The commit after which everything is needed.
+    /// Returns the commit after which the log is needed.
     pub(crate) fn needed_from(&self) -> CommitNo {
         let pins = self.lock();
         let oldest = pins.values().map(|pin| pin.after.load(Ordering::Acquire)).min();
         CommitNo(oldest.unwrap_or(u64::MAX))
     }
 
-    /// Lets everything go.
+    /// Ends all pins.
     pub(crate) fn lapse(&self) {
         for pinned in std::mem::take(&mut *self.lock()).into_values() {
             pinned.has_lapsed.store(true, Ordering::Release);
@@ -59,12 +58,12 @@ impl LogPins {
 }
 
 impl LogPin<'_> {
-    /// Needs only what follows a later commit from now on.
+    /// Releases the log up to a later commit.
     pub(crate) fn advance(&self, after: CommitNo) {
         self.pinned.after.fetch_max(after.0, Ordering::AcqRel);
     }
 
-    /// Whether the log may have been trimmed all the same.
+    /// Whether the pinned log may have been trimmed nevertheless.
     pub(crate) fn has_lapsed(&self) -> bool {
         self.pinned.has_lapsed.load(Ordering::Acquire)
     }

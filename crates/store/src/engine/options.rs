@@ -1,58 +1,57 @@
-//! How to open an engine.
+//! Options for opening an engine.
 
 use std::sync::Arc;
 
 use crate::{Clock, Disk, RealDisk, SystemClock};
 
-/// Log written since the last checkpoint that brings the next.
+/// Bytes of log after which a checkpoint is due.
 pub(crate) const CHECKPOINT_LOG_BYTES: u64 = 64 << 20;
 
-/// When a write is answered.
+/// When a write is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// When it is safe on disk. Nothing acknowledged is ever lost.
+    /// When it is durable. No acknowledged write is ever lost.
     #[default]
     Sync,
-    /// When it is handed to the operating system; it is synced within about a tenth of a second.
-    /// A crash of the process loses nothing, a crash of the machine may lose that tenth.
+    /// When it is handed to the operating system, which is synced within about 100 ms. A crash of
+    /// the process loses nothing; a crash of the machine can lose the last 100 ms.
     Relaxed,
 }
 
-/// Who does the work that no request waits for: filling indexes, expiry, trimming the log.
+/// What runs work that no request waits for: building indexes, expiry, trimming the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Background {
     /// Threads of the engine.
     #[default]
     Threads,
-    /// Whoever calls [`Engine::settle`](crate::Engine::settle): repeatable, for simulations.
+    /// The caller of [`Engine::settle`](crate::Engine::settle): deterministic, for simulations.
     Manual,
 }
 
-/// How to open an engine.
+/// Options for opening an engine.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// When a write is answered.
+    /// When a write is acknowledged.
     pub durability: Durability,
-    /// Memory for cached and unwritten pages of the tree. What requests carry comes on top.
+    /// Memory for cached and unwritten pages of the tree, in addition to the memory of requests.
     pub memory_bytes: usize,
-    /// Size of one file of the log. Smaller files are let go sooner, larger ones are fewer.
+    /// Size of one log segment. Smaller segments are removed sooner, larger ones are fewer.
     pub log_segment_bytes: u64,
-    /// How long a change stays in the log, for the feed and for restoring to a moment.
+    /// How long a change stays in the log, for the feed and for point-in-time restore.
     pub keep_log_secs: u64,
-    /// How large the log may grow, whatever its age. What the tree does not have yet is always
-    /// kept.
+    /// Maximum size of the log, regardless of age. What the tree on disk lacks is always kept.
     pub keep_log_bytes: u64,
-    /// A compaction starts by itself when at least half of the tree's file is unused, and so much more
-    /// than a tree in use needs anyway.
+    /// Compaction starts automatically when at least half of the tree's file is unused, and the
+    /// unused part exceeds what a tree in use needs by this many bytes.
     pub compact_from_bytes: u64,
-    /// Whether nothing in the directory is ever changed: what the tree lacks is replayed in memory, and
-    /// writes are refused. Needs no free space.
+    /// Whether to leave everything in the directory unchanged: what the tree lacks is replayed in
+    /// memory, and writes are refused. Needs no free space.
     pub read_only: bool,
-    /// Who works in the background.
+    /// What runs background work.
     pub background: Background,
-    /// Tells the time.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
-    /// Keeps the files.
+    /// The file system.
     pub disk: Arc<dyn Disk>,
 }
 
@@ -74,24 +73,24 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The part of the memory that redb keeps pages in.
+    /// The part of the memory that redb caches pages in.
     pub(crate) fn cache_bytes(&self) -> usize {
         self.memory_bytes / 4 * 3
     }
 
-    /// The part that holds pages on their way to the disk.
+    /// The part that holds pages on their way to disk.
     pub(crate) fn unwritten_bytes(&self) -> usize {
         (self.memory_bytes / 4).max(1 << 20)
     }
 
-    /// Rows after which a checkpoint is due, as long as none has told how many make
-    /// [`Options::checkpoint_bytes`]: every row is taken for one that dirties two pages.
+    /// Rows after which the first checkpoint is due, until one has shown how many rows make
+    /// [`Options::checkpoint_bytes`]: assumes that every row dirties two pages.
     pub(crate) fn checkpoint_rows(&self) -> u64 {
         (self.checkpoint_bytes() / 8192) as u64
     }
 
-    /// How much a checkpoint should bring to the disk. Writers wait while it is handed over, so
-    /// it is little; and two of them fit into what may be unwritten.
+    /// Target size of a checkpoint. Writers wait while it is handed over, so it is small; two of
+    /// them fit into the unwritten pages.
     pub(crate) fn checkpoint_bytes(&self) -> usize {
         (self.unwritten_bytes() / 2).min(16 << 20)
     }

@@ -1,5 +1,5 @@
-//! A transaction with what follows from it and the tables alone: checked, its keys and items encoded.
-//! Whoever sends it does that, so that the one thread that commits has less to do.
+//! A transaction with everything that follows from it and the tables alone: validated, its keys and
+//! items encoded. The calling thread prepares it, which leaves less work for the committer.
 
 use std::sync::Arc;
 
@@ -9,26 +9,26 @@ use super::catalog::Catalog;
 use super::fingerprint::fingerprint;
 use super::format::{TableRecord, encode_item};
 
-/// A transaction that keeps the rules of these tables.
+/// A transaction that is valid for these tables.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) transaction: TransactWrite,
-    /// The item that each action is about.
+    /// The target of each action.
     pub(crate) targets: Vec<Target>,
-    /// What it is known to leave behind. An update counts with its key.
+    /// The size that it is known to write. An update counts with its key.
     pub(crate) bytes: usize,
-    /// If it has a token.
+    /// Present if it has a token.
     pub(crate) fingerprint: Option<u128>,
     catalog: Arc<Catalog>,
 }
 
-/// The item that an action is about.
+/// The item that an action targets.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) table: Arc<TableRecord>,
     /// Its key, encoded.
     pub(crate) key: Vec<u8>,
-    /// What it becomes, encoded, if the action alone says that.
+    /// The new item, encoded, if the action alone determines it.
     pub(crate) new: Option<Vec<u8>>,
 }
 
@@ -44,7 +44,7 @@ impl Prepared {
         Ok(Prepared { transaction, targets, bytes, fingerprint, catalog: Arc::clone(catalog) })
     }
 
-    /// The same for the tables as they are now.
+    /// Prepares it again if the tables have changed.
     pub(crate) fn for_tables(self, catalog: &Arc<Catalog>) -> Result<Prepared, Error> {
         if Arc::ptr_eq(&self.catalog, catalog) {
             return Ok(self);

@@ -1,4 +1,4 @@
-//! Writes waiting for the committer.
+//! The queue of writes that wait for the committer.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -8,21 +8,21 @@ use crate::{
     Alteration, BatchWrite, Delete, Error, Put, TableDescription, TableName, TableSpec, UpdateItem,
 };
 
-use super::compact::Candidate;
+use super::candidate::Candidate;
 use super::format::{SpaceId, TableId};
 use super::prepared::Prepared;
 use super::reply::{self, Receiver, Sender};
 
-/// Something for the committer to do.
+/// Work for the committer.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// Only changes items, so that many can share a sync.
-    Grouped(Write),
-    /// Needs the committer for itself.
-    Alone(Task),
+    /// Changes only items, so many of them share a commit batch and its sync.
+    Batched(Write),
+    /// Runs alone, between two batches.
+    Exclusive(Operation),
 }
 
-/// A change of items.
+/// A change to items.
 #[derive(Debug)]
 pub(crate) enum Write {
     Put(Put),
@@ -34,46 +34,47 @@ pub(crate) enum Write {
     Expire,
 }
 
-/// A change of tables, or of what no reader sees.
+/// A change to tables, or to what no reader sees.
 #[derive(Debug)]
-pub(crate) enum Task {
+pub(crate) enum Operation {
     CreateTable(TableSpec),
     AlterTable(TableName, Alteration),
     DropTable(TableName),
-    /// Takes the filling of derived rows one step further.
+    /// Runs one step of building derived rows.
     Fill(TableId, SpaceId),
-    /// Removes some rows of a space that nothing refers to any more.
+    /// Removes some rows of a space that nothing refers to anymore.
     Purge(SpaceId),
-    /// Forgets some tokens whose time has passed.
+    /// Removes some expired tokens.
     ForgetTokens,
-    /// Brings the tree to the disk.
+    /// Writes the tree to disk.
     Checkpoint,
-    /// Opens the files again after a fault.
+    /// Reopens the files after a fault.
     Resume,
-    /// Puts a compacted tree in the place of the tree.
+    /// Replaces the tree with a compacted one.
     ReplaceTree(Box<Candidate>),
 }
 
-/// What came of it.
+/// The result of work.
 #[derive(Debug)]
-pub(crate) enum Done {
+pub(crate) enum Outcome {
     Image(Option<Item>),
-    Leftover(BatchWrite),
+    Unprocessed(BatchWrite),
     Table(Box<TableDescription>),
     Nothing,
 }
 
-/// Whom to tell what came of it.
-pub(crate) type Reply = Sender<Result<Done, Error>>;
+/// Delivers the result of work to its caller.
+pub(crate) type Reply = Sender<Result<Outcome, Error>>;
 
-/// Something to do, and whom to tell.
+/// Work, and where to send its result.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct Submission {
     pub(crate) work: Work,
     pub(crate) reply: Reply,
 }
 
-/// Writes waiting for the committer. Bounded by its callers: each waits for its answer.
+/// Work that waits for the committer. Its length is bounded by the number of callers: each waits
+/// for its answer.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -82,45 +83,45 @@ pub(crate) struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    jobs: Vec<Job>,
+    submissions: Vec<Submission>,
     closed: bool,
 }
 
 impl Queue {
-    pub(crate) fn submit(&self, work: Work) -> Receiver<Result<Done, Error>> {
+    pub(crate) fn submit(&self, work: Work) -> Receiver<Result<Outcome, Error>> {
         let (reply, receiver) = reply::channel();
         let mut state = self.lock();
         if !state.closed {
-            state.jobs.push(Job { work, reply });
+            state.submissions.push(Submission { work, reply });
             self.filled.notify_one();
         }
         receiver
     }
 
-    /// Everything that waits, as soon as something does; none once the queue is closed and empty.
-    pub(crate) fn take(&self) -> Option<Vec<Job>> {
+    /// Waits for work and returns all of it; `None` once the queue is closed and empty.
+    pub(crate) fn take(&self) -> Option<Vec<Submission>> {
         let mut state = self.lock();
-        while state.jobs.is_empty() {
+        while state.submissions.is_empty() {
             if state.closed {
                 return None;
             }
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        Some(std::mem::take(&mut state.jobs))
+        Some(std::mem::take(&mut state.submissions))
     }
 
-    /// Takes no more work.
+    /// Accepts no more work.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_all();
     }
 
-    /// Takes no more work and gives up what waits: its callers learn that the store is closed.
+    /// Accepts no more work and drops what waits: its callers get [`Error::Closed`].
     pub(crate) fn abandon(&self) {
         self.close();
-        // Dropping a job wakes its caller, who may come back at once: not under the lock.
-        let jobs = std::mem::take(&mut self.lock().jobs);
-        drop(jobs);
+        // Dropping a submission wakes its caller, who may submit again at once: not under the lock.
+        let submissions = std::mem::take(&mut self.lock().submissions);
+        drop(submissions);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -1,4 +1,4 @@
-//! Reading at one moment: gets, queries, scans.
+//! Reads of a snapshot: gets, queries, scans.
 
 use std::future::ready;
 
@@ -41,7 +41,7 @@ impl Read for View {
     }
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
-        Box::pin(ready(self.get_together(&transaction, &Interrupt::never())))
+        Box::pin(ready(self.get_transaction(&transaction, &Interrupt::never())))
     }
 
     fn sets(&self) -> Option<&dyn Sets> {
@@ -57,11 +57,11 @@ impl View {
     pub(crate) fn get_item(&self, get: &Get) -> Result<Option<Item>, Error> {
         let table = self.catalog.table(&get.table)?;
         validate::get(&table.spec, get)?;
-        let found = self.found(table, get, &mut NameCache::default())?;
-        Ok(found.map(|item| parts(get, item)))
+        let found = self.fetch(table, get, &mut NameCache::default())?;
+        Ok(found.map(|item| project(get, item)))
     }
 
-    /// Reads in the order of the request; what would bring the answer over 16 MB is left over.
+    /// Reads in the order of the request; returns what would exceed 16 MB as unprocessed.
     pub(crate) fn get_batch(
         &self,
         batch: &BatchGet,
@@ -70,20 +70,20 @@ impl View {
         validate::batch_get(batch, &|name| self.catalog.spec(name))?;
         let mut got = BatchGot::default();
         let (mut bytes, mut names) = (0, NameCache::default());
-        for (place, get) in batch.gets.iter().enumerate().take_while(|_| !interrupt.fires()) {
+        for (index, get) in batch.gets.iter().enumerate().take_while(|_| !interrupt.fires()) {
             let table = self.catalog.table(&get.table)?;
-            let Some(item) = self.found(table, get, &mut names)? else { continue };
+            let Some(item) = self.fetch(table, get, &mut names)? else { continue };
             bytes += item.size();
             if bytes > BATCH_GET_BYTES_MAX {
-                got.unprocessed = batch.gets[place..].to_vec();
+                got.unprocessed = batch.gets[index..].to_vec();
                 break;
             }
-            got.items.push((get.table.clone(), parts(get, item)));
+            got.items.push((get.table.clone(), project(get, item)));
         }
         Ok(got)
     }
 
-    pub(crate) fn get_together(
+    pub(crate) fn get_transaction(
         &self,
         transaction: &TransactGet,
         interrupt: &Interrupt,
@@ -92,9 +92,9 @@ impl View {
         let mut items = Vec::with_capacity(transaction.gets.len());
         let (mut bytes, mut names) = (0, NameCache::default());
         for get in transaction.gets.iter().take_while(|_| !interrupt.fires()) {
-            let item = self.found(self.catalog.table(&get.table)?, get, &mut names)?;
+            let item = self.fetch(self.catalog.table(&get.table)?, get, &mut names)?;
             bytes += item.as_ref().map_or(0, Item::size);
-            items.push(item.map(|item| parts(get, item)));
+            items.push(item.map(|item| project(get, item)));
         }
         validate::transaction_bytes(bytes)?;
         Ok(items)
@@ -130,18 +130,18 @@ impl View {
         Ok(stats.map_err(|why| self.malformed(why))?.unwrap_or_default())
     }
 
-    fn found(
+    fn fetch(
         &self,
         table: &TableRecord,
         get: &Get,
         names: &mut NameCache,
     ) -> Result<Option<Item>, Error> {
-        self.item_like(table.space, table.spec.key.encode(&get.key)?.as_bytes(), names)
+        self.item_with_names(table.space, table.spec.key.encode(&get.key)?.as_bytes(), names)
     }
 }
 
-/// What the request wants of an item.
-fn parts(get: &Get, item: Item) -> Item {
+/// Applies the projection of a request.
+fn project(get: &Get, item: Item) -> Item {
     match &get.projection {
         Some(projection) => projection.apply(&item),
         None => item,

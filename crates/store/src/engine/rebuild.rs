@@ -1,6 +1,6 @@
-//! Rebuilding a damaged tree: from the log alone if that reaches back to the first commit, otherwise
-//! from a backup and the log. Nothing is read of the tree that is there; it stays as it is until the
-//! new one is complete and takes its place.
+//! Rebuilding a damaged tree: from the log alone if that reaches back to the first commit,
+//! otherwise from a backup and the log. The damaged tree is not read; it stays in place until the
+//! new one is complete and replaces it.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use crate::{DirectoryError, Disk, Error, Failure, OpenMode};
 
 use super::backup::{CopyProgress, OnProgress, OpenBackup, copy_counted};
+use super::check_continue;
 use super::directory::{Contents, DataDirectory};
 use super::format::CommitNo;
-use super::go_on;
 use super::log::{LogDirectory, LogWalk};
-use super::open::{LogEnd, Replay, load};
 use super::options::Options;
+use super::replay::{LogEnd, Replay, load};
 use super::tree::Tree;
 
-/// Rebuilds the tree of a data directory that nobody has open.
+/// Rebuilds the tree of a data directory that no process has open.
 pub(crate) fn rebuild(
     path: &Path,
     backup: Option<&Path>,
@@ -43,16 +43,16 @@ pub(crate) fn rebuild(
         })
     };
     let rebuilt = match rebuild(sources.first()) {
-        // Older parts of the log may be damaged that a backup makes up for.
+        // A backup can make up for damage in older parts of the log.
         Err(Error::Damaged(_)) if sources.first() == Source::Log && sources.backup.is_some() => {
             rebuild(Source::Backup)
         }
         rebuilt => rebuilt,
     };
-    rebuilt.map_err(|error| say_space(error, &directory))
+    rebuilt.map_err(|error| explain_full_disk(error, &directory))
 }
 
-/// Where a tree comes from.
+/// The source of a rebuilt tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The log alone, which has every commit.
@@ -61,7 +61,7 @@ pub(crate) enum Source {
     Backup,
 }
 
-/// What a tree can be built from.
+/// What a tree can be rebuilt from.
 pub(crate) struct Sources<'a> {
     log: &'a LogDirectory,
     is_log_whole: bool,
@@ -69,7 +69,8 @@ pub(crate) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// An error if there are none. A backup that does not belong to the log is refused in any case.
+    /// Finds the sources; fails if there are none. A backup that does not belong to the log is
+    /// always refused.
     pub(crate) fn find(
         disk: &Arc<dyn Disk>,
         log: &'a LogDirectory,
@@ -88,7 +89,7 @@ impl<'a> Sources<'a> {
         Ok(Sources { log, is_log_whole, backup })
     }
 
-    /// The source that is trusted most: the log by itself, if it has every commit.
+    /// Returns the preferred source: the log by itself, if it has every commit.
     pub(crate) fn first(&self) -> Source {
         if self.is_log_whole { Source::Log } else { Source::Backup }
     }
@@ -123,7 +124,7 @@ impl<'a> Sources<'a> {
         let replay = Replay { tree, catalog: &mut catalog, applied, last_at };
         let end = replay.run(self.log, applied, &mut |applied, at| {
             *progress = CopyProgress { commit: applied.0, at, ..*progress };
-            go_on(on_progress(*progress))?;
+            check_continue(on_progress(*progress))?;
             tree.check_written()
         })?;
         (progress.commit, progress.at) = (end.applied.0, end.last_at);
@@ -131,7 +132,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// An error if the log does not continue the history that the backup is a moment of.
+/// Fails if the log does not continue the history of the backup.
 pub(crate) fn check_continues(backup: &OpenBackup, log: &LogDirectory) -> Result<(), Error> {
     let wrong =
         |why: String| Err(Error::WrongBackup { backup: backup.directory.path.clone(), why });
@@ -148,8 +149,8 @@ pub(crate) fn check_continues(backup: &OpenBackup, log: &LogDirectory) -> Result
     if oldest > backup.commit {
         return Ok(());
     }
-    // The log still has the backup's last commit. A store that was copied and written to has another
-    // commit of that number.
+    // The log still has the backup's last commit. A store that was copied and then written to has a
+    // different commit with that number.
     let Some(mut walk) = LogWalk::from_commit(&log.segments(), backup.commit)? else {
         return Ok(());
     };
@@ -158,15 +159,17 @@ pub(crate) fn check_continues(backup: &OpenBackup, log: &LogDirectory) -> Result
             if number == backup.commit {
                 return match commit.at == backup.at && backup.has_last(&commit)? {
                     true => Ok(()),
-                    false => wrong(format!("its commit {} is not that of the log", number.0)),
+                    false => {
+                        wrong(format!("its commit {} differs from the one in the log", number.0))
+                    }
                 };
             }
         }
     }
-    wrong(format!("it ends with commit {}, which the log does not have", backup.commit.0))
+    wrong(format!("it ends with commit {}, which the log lacks", backup.commit.0))
 }
 
-/// When the first commit of a log happened.
+/// Returns the time of the first commit in a log.
 fn first_time(log: &LogDirectory) -> Result<crate::Time, Error> {
     let Some(oldest) = log.oldest() else { return Ok(crate::Time(0)) };
     let Some(mut walk) = LogWalk::from_commit(&log.segments(), oldest)? else {
@@ -177,8 +180,8 @@ fn first_time(log: &LogDirectory) -> Result<crate::Time, Error> {
     Ok(first.map_or(crate::Time(0), |(_, commit)| commit.at))
 }
 
-/// Says how much space is needed where there was too little.
-pub(crate) fn say_space(error: Error, directory: &DataDirectory) -> Error {
+/// Adds how much space is needed to the error of a full disk.
+pub(crate) fn explain_full_disk(error: Error, directory: &DataDirectory) -> Error {
     let (Error::Io(failure) | Error::WritesRefused(failure)) = &error else { return error };
     let kind = failure.cause.kind();
     if !matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
@@ -188,7 +191,7 @@ pub(crate) fn say_space(error: Error, directory: &DataDirectory) -> Error {
     let len = directory.disk.open(&path, OpenMode::Read).and_then(|file| file.len());
     let bytes = len.unwrap_or(0);
     let why = format!(
-        "the disk is full: the new tree needs about as much free space as the old one has, \
+        "the disk is full: the new tree needs about as much free space as the old one occupies, \
          {bytes} bytes; nothing was changed"
     );
     let cause = std::io::Error::new(kind, why);

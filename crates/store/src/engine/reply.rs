@@ -1,11 +1,11 @@
-//! One answer from one thread to one future. Needs no async runtime.
+//! A one-shot channel from a thread to a future. Needs no async runtime.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Gives the answer. Dropped without one, the other side learns that none will come.
+/// Sends the answer. If it is dropped without sending, the receiver gets `None`.
 #[derive(Debug)]
 pub(crate) struct Sender<T>(Arc<Mutex<Slot<T>>>);
 
@@ -68,7 +68,7 @@ fn lock<T>(slot: &Mutex<Slot<T>>) -> MutexGuard<'_, Slot<T>> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for a future on this thread.
+/// Blocks this thread until a future completes.
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(std::thread::Thread);
     impl std::task::Wake for Unpark {

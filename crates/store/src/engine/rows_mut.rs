@@ -1,24 +1,25 @@
-//! The rows as a write sees them. Counts what they take, so that it is known at any time how much of
-//! the tree's file is in use: redb can only tell by reading all of it.
+//! The rows as a write sees them. Tracks their size, so that the used part of the tree's file is
+//! always known: redb can only compute it by reading the whole file.
 
 use std::ops::Range;
 
 use redb::{ReadableTable, StorageError};
 
-use super::tree::RowGuard;
+/// A row's bytes, borrowed from the tree.
+pub(crate) type RowGuard<'a> = redb::AccessGuard<'a, &'static [u8]>;
 
 type Table<'txn> = redb::Table<'txn, &'static [u8], &'static [u8]>;
 
-/// Bytes of a page of redb, and of those that a leaf does not give to rows.
+/// The page size of redb, and the bytes of a leaf that are not available to rows.
 const PAGE: u64 = 4096;
 const LEAF_HEADER: u64 = 4;
-/// Bytes that a leaf keeps for each row beside its key and value.
+/// Bytes that a leaf needs for each row besides its key and value.
 const ROW_OFFSETS: u64 = 8;
 
 /// The rows as a write sees them.
 pub(crate) struct RowsMut<'txn> {
     table: Table<'txn>,
-    /// By how much more the rows take than before the write.
+    /// By how many bytes the rows have grown since the write began.
     grown: i64,
 }
 
@@ -27,7 +28,7 @@ impl<'txn> RowsMut<'txn> {
         RowsMut { table, grown: 0 }
     }
 
-    /// By how many bytes the rows have grown; negative if they take less.
+    /// Returns by how many bytes the rows have grown; negative if they have shrunk.
     pub(crate) fn grown(&self) -> i64 {
         self.grown
     }
@@ -43,7 +44,7 @@ impl<'txn> RowsMut<'txn> {
         self.table.range::<&'a [u8]>(range)
     }
 
-    /// Writes a row; returns its value before.
+    /// Writes a row; returns its previous value.
     pub(crate) fn insert(
         &mut self,
         row: &[u8],
@@ -55,21 +56,21 @@ impl<'txn> RowsMut<'txn> {
         Ok(old)
     }
 
-    /// Removes a row; returns its value before.
+    /// Removes a row; returns its previous value.
     pub(crate) fn remove(&mut self, row: &[u8]) -> Result<Option<RowGuard<'_>>, StorageError> {
         let old = self.table.remove(row)?;
         self.grown -= old.as_ref().map_or(0, |old| row_bytes(row, old.value())) as i64;
         Ok(old)
     }
 
-    /// Writes a row that is not counted: what was counted.
+    /// Writes the row that holds the tracked size; it is not tracked itself.
     pub(crate) fn insert_count(&mut self, row: &[u8], value: &[u8]) -> Result<(), StorageError> {
         self.table.insert(row, value).map(drop)
     }
 }
 
-/// What a row takes in a tree whose pages are full: its part of a leaf, and a little of the branches
-/// above it. A row larger than a page has pages of its own, twice as many for each step in size.
+/// Estimates the size of a row in a tree whose pages are full: its share of a leaf, and a little of
+/// the branches above it. A row larger than a page has pages of its own, a power of two of them.
 pub(crate) fn row_bytes(row: &[u8], value: &[u8]) -> u64 {
     let pair = row.len() as u64 + value.len() as u64 + ROW_OFFSETS;
     let part = match (PAGE - LEAF_HEADER) / pair {

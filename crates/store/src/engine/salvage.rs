@@ -1,10 +1,10 @@
-//! Salvaging: a new tree out of what can still be read of a damaged one, for a store whose log and
-//! backups do not suffice to rebuild it. Rows in damaged pages are lost, and told. Nothing of a damaged
-//! page is used.
+//! Salvaging: builds a new tree from the readable parts of a damaged one, for a store whose log and
+//! backups do not suffice to rebuild it. Rows in damaged pages are lost, and reported. No part of a
+//! damaged page is used.
 //!
-//! Items are kept. What follows from items (indexes, columns, time-to-live lists, counts) is written
-//! anew by `Apply`, so that it fits the items that are left. The rows of a set depend on each other: sets
-//! are kept if nothing of their table's sets was lost, and dropped otherwise.
+//! Items are kept. What derives from items (indexes, columns, time-to-live lists, counts) is
+//! rebuilt by `Apply`, so that it matches the remaining items. The rows of a set depend on each
+//! other: sets are kept if no row of their table's sets was lost, and dropped otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,18 +17,19 @@ use super::backup::{COPY_BYTES, COPY_ROWS, CopyProgress, OnProgress};
 use super::catalog::Catalog;
 use super::directory::{Contents, DataDirectory};
 use super::format::{
-    Applied, Commit, CommitNo, Effect, Malformed, NameCache, NextNumber, RowEffect, RowKind,
-    SpaceId, Stats, SystemKey, TableId, TableRecord, decode_item,
+    Applied, Commit, CommitNo, Effect, Malformed, NameCache, NextId, RowEffect, RowKind, SpaceId,
+    Stats, SystemKey, TableId, TableRecord, decode_item,
 };
 use super::log::LogDirectory;
-use super::open::{Replay, open_to_salvage};
+use super::open::open_to_salvage;
 use super::options::Options;
-use super::rebuild::say_space;
+use super::rebuild::explain_full_disk;
+use super::replay::Replay;
 use super::tree::{Tree, TreeView, failed};
 use super::tree_file::is_lost_page;
-use super::{damaged, go_on};
+use super::{check_continue, damaged};
 
-/// What salvaging a store has kept and lost.
+/// What was kept and lost when salvaging a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Salvaged {
@@ -36,16 +37,16 @@ pub struct Salvaged {
     pub items: u64,
     /// Key ranges that could not be read.
     pub lost_ranges: u64,
-    /// How many items each table has lost; none where that is unknown. Tables that have lost none are
-    /// not there.
+    /// How many items each table has lost; `None` if that is unknown. Tables that lost none are
+    /// absent.
     pub lost_items: BTreeMap<TableName, Option<u64>>,
-    /// Tables whose sets were dropped: they must be filled again from the items.
+    /// Tables whose sets were dropped: fill them again from the items.
     pub without_sets: Vec<TableName>,
-    /// The last commit that was replayed.
+    /// The last replayed commit.
     pub commit: u64,
 }
 
-/// Puts a tree with everything that can be read in the place of a damaged one. Nobody has the directory
+/// Replaces a damaged tree with everything that can be read of it. No process has the directory
 /// open.
 pub(crate) fn salvage(
     path: &Path,
@@ -74,17 +75,17 @@ pub(crate) fn salvage(
         salvaged.commit = end.applied.0;
         Ok(salvaged)
     });
-    salvaged.map_err(|error| say_space(error, &directory))
+    salvaged.map_err(|error| explain_full_disk(error, &directory))
 }
 
-/// What a look at all rows tells: the catalog, and where rows are lost.
+/// The result of a first pass over all rows: the catalog, and where rows are lost.
 struct Survey {
     catalog: Arc<Catalog>,
     applied: CommitNo,
     at: Time,
-    /// Items that each space had, as it was counted.
+    /// Recorded item counts of each space.
     counted: BTreeMap<SpaceId, u64>,
-    /// The first and the last space that a lost range can have had rows of.
+    /// The first and last space that a lost range can have contained rows of.
     lost: Vec<(SpaceId, SpaceId)>,
 }
 
@@ -108,7 +109,8 @@ impl Survey {
         };
         let catalog = Catalog::new(next_id, system.tables);
         let known = owned_spaces(&catalog);
-        // Rows or counts that nobody owns were those of a table whose record is lost, or wait to be purged.
+        // Rows or counts without an owner belong to a table whose record is lost, or wait to be
+        // purged.
         let seen: BTreeSet<SpaceId> =
             spaces.union(&counted.keys().copied().collect()).copied().collect();
         let mut unknown = seen.difference(&known).filter(|space| !system.dead.contains(space));
@@ -119,15 +121,15 @@ impl Survey {
     }
 
     /// Whether rows of a space may be lost.
-    fn may_lack(&self, space: SpaceId) -> bool {
+    fn may_have_lost(&self, space: SpaceId) -> bool {
         self.lost.iter().any(|(first, last)| (*first..=*last).contains(&space))
     }
 }
 
-/// Without the records of the tables, nobody knows what the rows are.
+/// Without the records of the tables, the rows cannot be interpreted.
 fn no_catalog(tree: &Path) -> Error {
-    let what = "the records of the tables cannot be read, so nothing can be salvaged: restore from a \
-                backup";
+    let what =
+        "the table records cannot be read, so nothing can be salvaged: restore from a backup";
     damaged(tree, 0, what)
 }
 
@@ -138,7 +140,7 @@ fn owned_spaces(catalog: &Catalog) -> BTreeSet<SpaceId> {
     spaces.chain([SpaceId::SYSTEM]).collect()
 }
 
-/// The rows of the engine itself that count.
+/// The relevant rows of the engine itself.
 #[derive(Default)]
 struct System {
     applied: Option<(CommitNo, Time)>,
@@ -152,7 +154,7 @@ struct Seen {
     system: System,
     counted: BTreeMap<SpaceId, u64>,
     lost: Vec<(SpaceId, SpaceId)>,
-    /// Whether a lost range can have had records of tables.
+    /// Whether a lost range can have contained table records.
     is_catalog_lost: bool,
     spaces: BTreeSet<SpaceId>,
     /// The last row that was read.
@@ -194,7 +196,7 @@ impl Seen {
             let Applied { commit, at } = Applied::decode(value)?;
             self.system.applied = Some((commit, at));
         } else if row == SystemKey::NextId.row() {
-            self.system.next_id = Some(NextNumber::decode(value)?.0);
+            self.system.next_id = Some(NextId::decode(value)?.0);
         } else if row >= tables.0.as_slice() && row < tables.1.as_slice() {
             self.system.tables.push(TableRecord::decode(value)?);
         } else if SystemKey::kind(row) == Some(RowKind::Dead) {
@@ -206,12 +208,12 @@ impl Seen {
     }
 }
 
-/// What becomes of the rows of a space.
+/// How the rows of a space are salvaged.
 #[derive(Clone, Copy)]
 enum Fate {
     /// They are items.
     Items(TableId),
-    /// They are kept as they are.
+    /// They are copied unchanged.
     Copied,
 }
 
@@ -233,7 +235,7 @@ impl<'a> Copying<'a> {
         let mut fates = BTreeMap::new();
         for table in survey.catalog.tables() {
             fates.insert(table.space, Fate::Items(table.id));
-            if let Some(sets) = table.set_rows().filter(|sets| !survey.may_lack(sets.0)) {
+            if let Some(sets) = table.set_rows().filter(|sets| !survey.may_have_lost(sets.0)) {
                 fates.insert(sets.0, Fate::Copied);
             }
         }
@@ -260,7 +262,7 @@ impl<'a> Copying<'a> {
             if self.copied.len() + self.effects.len() >= COPY_ROWS || self.bytes >= COPY_BYTES {
                 self.write()?;
                 progress.rows = self.kept.values().sum();
-                go_on(on_progress(progress))?;
+                check_continue(on_progress(progress))?;
             }
         }
         self.write()?;
@@ -272,7 +274,7 @@ impl<'a> Copying<'a> {
         let is_token =
             matches!(SystemKey::kind(row), Some(RowKind::Token | RowKind::TokenExpiry(_)));
         match self.fates.get(&space) {
-            // The block is as it was written; if the item is not one, it is of no use.
+            // The block matches its checksum; an undecodable item in it is of no use.
             Some(Fate::Items(table)) if decode_item(value, &mut NameCache::default()).is_ok() => {
                 let (key, new) = (key.to_vec(), Some(value.to_vec()));
                 let (table, cause) = (*table, Cause::Request);
@@ -300,7 +302,7 @@ impl<'a> Copying<'a> {
             apply.finish(survey.applied, survey.at)
         })?;
         self.bytes = 0;
-        // What cannot be written stays in memory; there is no point in more of it.
+        // What cannot be written stays in memory; do not add more to it.
         self.tree.check_written()
     }
 
@@ -313,12 +315,12 @@ impl<'a> Copying<'a> {
             salvaged.items += kept;
             let counted = survey.counted.get(&table.space).copied();
             let lost = counted.map(|counted| counted.saturating_sub(kept));
-            // Where the count is lost too, nobody knows.
-            let may_lack = survey.may_lack(table.space) && lost != Some(0);
-            if may_lack || lost.is_some_and(|lost| lost > 0) {
+            // If the count is lost too, the number is unknown.
+            let may_have_lost = survey.may_have_lost(table.space) && lost != Some(0);
+            if may_have_lost || lost.is_some_and(|lost| lost > 0) {
                 salvaged.lost_items.insert(table.spec.name.clone(), lost);
             }
-            if table.set_rows().is_some_and(|sets| survey.may_lack(sets.0)) {
+            if table.set_rows().is_some_and(|sets| survey.may_have_lost(sets.0)) {
                 salvaged.without_sets.push(table.spec.name.clone());
             }
         }

@@ -1,28 +1,26 @@
-//! Verifying what is on disk: every block of the tree, every frame of the log, and at the deepest
-//! level every row against a tree that is built from a backup and the log. The store may be open and
-//! written to meanwhile. Nothing is repaired here.
+//! Verifies what is on disk: every block of the tree, every frame of the log, and at the deepest
+//! level every row against a tree built from a backup and the log. The store can be open and
+//! written to meanwhile. Repairs nothing.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::{Damage, DirectoryError, Error, OpenMode};
 
-use super::checked_file::{CheckedFile, Unreadable, Verified};
+use super::checked_file::{CheckedFile, RUN_BLOCKS, Verified};
 use super::compare::{self, Rebuild};
 use super::directory::{Contents, DataDirectory};
 use super::format::{BLOCK, CommitNo};
 use super::log::{FrameScan, LogDirectory, Segment};
-use super::open::{load, open_tree};
+use super::open::open_tree;
 use super::options::Options;
+use super::replay::load;
+use super::scrub_report::{OnScrub, Scrubbed};
 use super::shared::Shared;
-use super::{go_on, io_error};
+use super::tree_damage::damage_of;
+use super::{check_continue, io_error};
 
-/// Blocks read at once.
-pub(crate) const RUN_BLOCKS: u64 = 64;
-/// Findings that are kept: enough to see how bad it is.
-const FINDINGS_MAX: usize = 1000;
-/// How often the tree is read again because its file was replaced.
+/// How many times the tree is read again because its file was replaced.
 const ATTEMPTS: usize = 5;
 
 /// What to verify.
@@ -30,12 +28,12 @@ const ATTEMPTS: usize = 5;
 pub enum Scrub {
     /// The checksum of every block of the tree.
     Tree,
-    /// The same, and every frame of the log.
+    /// Like [`Scrub::Tree`], and every frame of the log.
     Files,
-    /// The same, and every row: it is compared with a tree that is built from the log, or from a
+    /// Like [`Scrub::Files`], and every row, compared with a tree built from the log, or from a
     /// backup and the log.
     Rows {
-        /// A backup of the store. Needed if the log does not reach back to the first commit.
+        /// A backup of the store. Required if the log does not reach back to the first commit.
         backup: Option<PathBuf>,
         /// A directory to build the tree in. It must be empty or not exist, and needs as much space
         /// as the tree.
@@ -43,37 +41,14 @@ pub enum Scrub {
     },
 }
 
-/// How far a scrub has come, or what it found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Scrubbed {
-    /// Blocks of the tree verified.
-    pub blocks: u64,
-    /// Blocks that it has.
-    pub blocks_total: u64,
-    /// Frames of the log verified.
-    pub frames: u64,
-    /// Rows compared.
-    pub rows: u64,
-    /// How many blocks of the tree are damaged, or its header.
-    pub tree_damages: u64,
-    /// How many places or rows are not what was written.
-    pub findings: u64,
-    /// The first 1,000 of them. Rows that differ are at offset 0 of the tree.
-    pub damages: Vec<Damage>,
-}
-
-/// Is told how far a scrub has come, every few blocks, frames or rows, and says whether it goes on.
-pub(crate) type OnScrub<'a> = &'a mut dyn FnMut(&Scrubbed) -> ControlFlow<()>;
-
-/// Verifies a store that is open.
+/// Verifies an open store.
 pub(crate) fn scrub_open(
     shared: &Shared,
     scrub: &Scrub,
     on_progress: OnScrub<'_>,
 ) -> Result<Scrubbed, Error> {
     let tree = shared.data_directory().tree();
-    // Verifying the files takes its time, and rows are compared with what the log has now.
+    // Verifying the files takes time, and rows are compared with what the log has now.
     let pin = matches!(scrub, Scrub::Rows { .. }).then(|| shared.pin_log());
     let (mut found, mut files) = (Scrubbed::default(), shared.files());
     for _ in 0..ATTEMPTS {
@@ -82,14 +57,14 @@ pub(crate) fn scrub_open(
         if Arc::ptr_eq(&files, &now) {
             break;
         }
-        // The file was opened again and written to by others, or replaced: what was found means nothing.
+        // The file was reopened and written to, or replaced: the findings mean nothing.
         (found, files) = (Scrubbed::default(), now);
     }
     if *scrub != Scrub::Tree {
         let synced = CommitNo(files.synced.load(std::sync::atomic::Ordering::Acquire));
         scrub_log(&files.log, End::AtLeast(synced), &mut found, on_progress)?;
     }
-    // Files that are damaged cannot be compared, and it is known already.
+    // Damaged files cannot be compared, and the damage is already reported.
     if let (Scrub::Rows { backup, scratch }, Some(pin), 0) = (scrub, pin, found.findings) {
         let with = Rebuild { backup: backup.as_deref(), scratch, pin };
         compare::compare(shared, &with, &mut found, on_progress)?;
@@ -116,7 +91,7 @@ pub(crate) fn scrub_closed(
         Ok(file) => {
             scrub_tree(&CheckedFile::to_verify(file, store), &tree, &mut found, on_progress)?;
             if found.findings == 0 {
-                in_tree = find_last(&directory, store, options, &mut found)?;
+                in_tree = last_commit(&directory, store, options, &mut found)?;
             }
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -155,22 +130,22 @@ fn scrub_tree(
         found.blocks += blocks;
         found.tree_damages += damaged.len() as u64;
         damaged.iter().for_each(|(offset, why)| found.add(damage_of(path, *offset, why)));
-        go_on(on_progress(found))?;
+        check_continue(on_progress(found))?;
         if blocks == 0 {
             break;
         }
     }
     if found.blocks == 0 && found.findings == 0 {
         found.tree_damages += 1;
-        let what = "the tree was cut off behind its header".to_owned();
+        let what = "the tree is cut off after its header".to_owned();
         found.add(Damage { file: path.to_owned(), offset: 4 * BLOCK, what });
     }
     Ok(())
 }
 
-/// The last commit that a tree has. Blocks that were cut off have no checksums either, but without them
-/// it does not open.
-fn find_last(
+/// Returns the last commit in a tree. Blocks that were cut off have no checksums either, but the
+/// tree does not open without them.
+fn last_commit(
     directory: &DataDirectory,
     store: u64,
     options: &Options,
@@ -191,9 +166,9 @@ fn find_last(
 /// Where a log must end.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// At this commit or later: somebody is writing.
+    /// At this commit or later: the log is being written.
     AtLeast(CommitNo),
-    /// The same, and at nothing that was ever synced.
+    /// Like [`End::AtLeast`], and nothing after its end was ever synced.
     After(CommitNo),
 }
 
@@ -209,11 +184,11 @@ fn scrub_log(
         let what = "the log has no segments".to_owned();
         found.add(Damage { file: log.path.clone(), offset: 0, what });
     }
-    for (place, segment) in segments.iter().enumerate() {
-        let next = segments.get(place + 1).map(|next| next.first);
+    for (index, segment) in segments.iter().enumerate() {
+        let next = segments.get(index + 1).map(|next| next.first);
         let outcome = scrub_segment(segment, next.unwrap_or(last.next()), &mut || {
             found.frames += 1;
-            go_on(on_progress(found))
+            check_continue(on_progress(found))
         });
         let outcome = outcome.and_then(|scan| match (next, end) {
             (None, End::After(_)) => {
@@ -224,7 +199,7 @@ fn scrub_log(
         match outcome {
             Ok(()) => {}
             Err(Error::Stopped) => return Err(Error::Stopped),
-            Err(_) if !is_kept(log, segment) => {}
+            Err(_) if !log.has(segment) => {}
             Err(Error::Damaged(damage)) => found.add((*damage).clone()),
             Err(Error::Io(failure)) => {
                 let what = format!("the log cannot be read: {}", failure.cause);
@@ -236,12 +211,7 @@ fn scrub_log(
     Ok(())
 }
 
-/// Whether the segment has not been trimmed meanwhile.
-pub(crate) fn is_kept(log: &LogDirectory, segment: &Arc<Segment>) -> bool {
-    log.segments().iter().any(|kept| kept.first == segment.first)
-}
-
-/// Reads the frames of a segment. An error if they do not reach a commit.
+/// Reads the frames of a segment. Fails if they end before a commit.
 fn scrub_segment(
     segment: &Arc<Segment>,
     until: CommitNo,
@@ -255,24 +225,4 @@ fn scrub_segment(
         on_frame()?;
     }
     if scan.expected() < until { Err(scan.hole()) } else { Ok(scan) }
-}
-
-impl Scrubbed {
-    pub(crate) fn add(&mut self, damage: Damage) {
-        self.findings += 1;
-        if self.damages.len() < FINDINGS_MAX {
-            self.damages.push(damage);
-        }
-    }
-}
-
-pub(crate) fn damage_of(path: &Path, offset: u64, why: &Unreadable) -> Damage {
-    let what = match why {
-        Unreadable::Io(error) => format!("a block cannot be read ({error})"),
-        Unreadable::Damaged { offset: 0 } => {
-            "the tree's header is damaged, or it is of another store".to_owned()
-        }
-        Unreadable::Damaged { .. } => "a block does not match its checksum".to_owned(),
-    };
-    Damage { file: path.to_owned(), offset, what }
 }

@@ -1,5 +1,5 @@
-//! Bringing changes of sets into the tree: those of a whole group together, so that a chunk is
-//! written once for all of them.
+//! Applying set changes to the tree: those of a whole commit batch together, so that each chunk is
+//! written once.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,32 +7,32 @@ use std::path::Path;
 use crate::{Error, Membership};
 
 use super::format::{
-    Chunk, ChunkNo, Delta, Malformed, NextNumber, SMALL_MAX, SetEffect, SetId, SetRecord, SetRows,
+    Chunk, ChunkNo, Delta, Malformed, NextId, SMALL_MAX, SetEffect, SetId, SetRecord, SetRows,
     SpaceId,
 };
 use super::malformed_row;
 use super::rows_mut::RowsMut;
 use super::tree::failed;
 
-/// Changes that wait, of each set of each space.
+/// Pending changes of each set of each space.
 #[derive(Debug, Default)]
 pub(crate) struct SetChanges(BTreeMap<(SpaceId, Vec<u8>), Vec<Change>>);
 
-/// What becomes of an ordinal.
+/// An ordinal and whether it becomes a member.
 type Change = (u64, Membership);
 
 impl SetChanges {
-    /// Later changes of an ordinal come after earlier ones.
+    /// Adds changes. Later changes of an ordinal come after earlier ones.
     pub(crate) fn add(&mut self, space: SpaceId, effect: &SetEffect) {
         let changes = self.0.entry((space, effect.set.clone())).or_default();
         changes.extend(effect.ordinals.iter().map(|ordinal| (*ordinal, effect.becomes)));
     }
 
-    /// Brings all of them into the tree; returns how many rows were written.
+    /// Applies all of them to the tree; returns how many rows were written.
     pub(crate) fn flush(self, rows: &mut RowsMut<'_>, path: &Path) -> Result<u64, Error> {
         let mut writer = SetWriter { rows, path, written: 0 };
         for ((space, name), mut changes) in self.0 {
-            // Those of one ordinal stay in their order.
+            // The sort is stable: changes of one ordinal keep their order.
             changes.sort_by_key(|(ordinal, _)| *ordinal);
             writer.change(SetRows(space), &name, changes)?;
         }
@@ -47,7 +47,7 @@ struct SetWriter<'a, 'txn> {
 }
 
 impl SetWriter<'_, '_> {
-    /// Makes these changes, in the order of their ordinals.
+    /// Applies changes that are sorted by ordinal.
     fn change(&mut self, set: SetRows, name: &[u8], changes: Vec<Change>) -> Result<(), Error> {
         let row = set.name(name);
         let before = self.read(&row, SetRecord::decode)?;
@@ -84,7 +84,7 @@ impl SetWriter<'_, '_> {
         Ok(())
     }
 
-    /// Changes members of a large set; returns how many more it has.
+    /// Changes members of a large set; returns by how many it grows.
     fn change_chunks(&mut self, set: SetRows, id: SetId, changes: &[Change]) -> Result<i64, Error> {
         let chunk = |change: &Change| ChunkNo::of(change.0);
         let mut more = 0;
@@ -130,8 +130,8 @@ impl SetWriter<'_, '_> {
     }
 
     fn next_id(&mut self, set: SetRows) -> Result<SetId, Error> {
-        let id = self.read(&set.next(), NextNumber::decode)?.map_or(0, |next| next.0);
-        self.write(&set.next(), Some(&NextNumber(id.saturating_add(1)).encode()))?;
+        let id = self.read(&set.next(), NextId::decode)?.map_or(0, |next| next.0);
+        self.write(&set.next(), Some(&NextId(id.saturating_add(1)).encode()))?;
         Ok(SetId(id))
     }
 
@@ -156,7 +156,7 @@ impl SetWriter<'_, '_> {
 }
 
 impl Delta {
-    /// Notes what becomes of an ordinal of a chunk; returns how many more members there are.
+    /// Records the new membership of an ordinal; returns by how many members the set grows.
     fn change(&mut self, chunk: &Chunk, low: u16, becomes: Membership) -> i64 {
         let in_chunk = chunk.contains(low);
         let was_in = if in_chunk { !self.left.contains(&low) } else { self.joined.contains(&low) };

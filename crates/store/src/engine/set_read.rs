@@ -1,4 +1,4 @@
-//! Reading sets at one moment.
+//! Reading sets of a snapshot.
 
 use std::future::ready;
 
@@ -115,13 +115,13 @@ impl View {
         if let Some(last) = pending {
             part.add(last);
         }
-        // Everything was read.
+        // The end of the set was reached.
         part.part.through = None;
         Ok(())
     }
 }
 
-/// A part that is being read.
+/// A part of a set that is being read.
 struct Part<'r> {
     read: &'r ReadSet,
     part: SetPart,
@@ -168,7 +168,7 @@ impl Part<'_> {
         self.part.chunks == self.read.chunks
     }
 
-    /// Takes a chunk, as far as it is asked for.
+    /// Adds the requested members of a chunk.
     fn add(&mut self, pending: Pending) {
         let Pending { number, mut members, delta, bytes } = pending;
         self.part.bytes += bytes;

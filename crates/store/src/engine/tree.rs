@@ -1,4 +1,4 @@
-//! The tree: redb, seen as one ordered map of rows.
+//! The tree: redb as one ordered map of rows.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -12,59 +12,56 @@ use redb::{
 
 use crate::{Damage, Error, Failure};
 
-use super::damages::Damages;
 use super::format::{LiveBytes, SystemKey};
-use super::rows_mut::{RowsMut, row_bytes};
+use super::rows_mut::{RowGuard, RowsMut, row_bytes};
+use super::tree_damage::TreeDamage;
 use super::tree_file::TreeFile;
 
 const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
 
-/// A row's bytes, borrowed from the tree.
-pub(crate) type RowGuard<'a> = redb::AccessGuard<'a, &'static [u8]>;
-
 /// A row: its key and its value.
 pub(crate) type Row<'a> = (RowGuard<'a>, RowGuard<'a>);
 
-/// A range of row keys: from the first, included, to the second, not included.
+/// A range of row keys: the start is inclusive, the end exclusive.
 pub(crate) type RowRange = (Vec<u8>, Vec<u8>);
 
 /// The tree and the file below it. There is one writer at a time.
 pub(crate) struct Tree {
-    /// None only while it is being dropped: redb writes a last time then, which comes before the
-    /// file goes.
+    /// `None` only while it is being dropped: redb then writes a last time, before the file is
+    /// closed.
     database: Option<Database>,
     file: TreeFile,
-    /// What the rows take, as the last write left them.
+    /// Size of the rows after the last write.
     live_bytes: AtomicU64,
-    /// Every view has one.
+    /// Shared with every view, to count them.
     viewed: Arc<()>,
 }
 
-/// The tree at one moment.
+/// A snapshot of the tree.
 pub(crate) struct TreeView {
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
-    damages: Arc<Damages>,
+    damage: Arc<TreeDamage>,
     _viewing: Arc<()>,
 }
 
 /// Rows in the order of their keys.
 pub(crate) struct Rows<'a> {
     range: redb::Range<'a, &'static [u8], &'static [u8]>,
-    damages: &'a Damages,
+    damage: &'a TreeDamage,
 }
 
 impl Tree {
-    /// Opens the tree in a file, or makes one if the file is empty.
+    /// Opens the tree in a file, or creates one if the file is empty.
     pub(crate) fn open(file: TreeFile, cache_bytes: usize) -> Result<Tree, Error> {
         let tree = Tree::open_database(file, cache_bytes)?;
-        // Reading a table that was never made is an error; an empty one is not.
+        // redb fails to open a table for reading that was never created.
         tree.write(|_| Ok(()))?;
         tree.live_bytes.store(tree.count_live_bytes()?, Ordering::Relaxed);
         Ok(tree)
     }
 
-    /// Opens a damaged tree to be read. From now on a page that cannot be read is one with a single row,
-    /// which says so. What redb itself needs to open the file must be whole.
+    /// Opens a damaged tree for reading. From then on, an unreadable page appears as one with a
+    /// single marker row. What redb itself needs to open the file must be intact.
     pub(crate) fn open_to_salvage(file: TreeFile, cache_bytes: usize) -> Result<Tree, Error> {
         let tree = Tree::open_database(file, cache_bytes)?;
         tree.file.replace_lost_pages();
@@ -72,19 +69,19 @@ impl Tree {
     }
 
     fn open_database(file: TreeFile, cache_bytes: usize) -> Result<Tree, Error> {
-        let damages = Arc::clone(file.damages());
-        let database = damages.guard(|| {
+        let damage = Arc::clone(file.damage());
+        let database = damage.guard(|| {
             let mut builder = Database::builder();
             builder.set_cache_size(cache_bytes);
             let made = builder.create_with_backend(file.backend());
-            made.map_err(|error| failed(damages.path(), error))
+            made.map_err(|error| failed(damage.path(), error))
         })?;
         let (live_bytes, viewed) = (AtomicU64::new(0), Arc::new(()));
         Ok(Tree { database: Some(database), file, live_bytes, viewed })
     }
 
-    /// What the rows take, as it was counted with every write. Trees that were written before that
-    /// are counted once, unless they are only read.
+    /// Returns the size of the rows, which is recorded with every write. For trees without that
+    /// record it is computed once, unless they are read-only.
     fn count_live_bytes(&self) -> Result<u64, Error> {
         let view = self.view()?;
         if let Some(row) = view.get(&SystemKey::LiveBytes.row())?
@@ -103,12 +100,12 @@ impl Tree {
         Ok(counted)
     }
 
-    /// Whether anybody has a view of it.
+    /// Whether there are views of it.
     pub(crate) fn is_viewed(&self) -> bool {
         Arc::strong_count(&self.viewed) > 1
     }
 
-    /// Bytes that the rows would take in a tree without gaps, about.
+    /// Returns the approximate size of the rows in a tree without free space.
     pub(crate) fn live_bytes(&self) -> u64 {
         self.live_bytes.load(Ordering::Relaxed)
     }
@@ -118,14 +115,14 @@ impl Tree {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.damages().path()
+        self.damage().path()
     }
 
-    fn damages(&self) -> &Damages {
-        self.file.damages()
+    fn damage(&self) -> &TreeDamage {
+        self.file.damage()
     }
 
-    /// Changes rows, all or none. Not on disk before the next checkpoint.
+    /// Changes rows atomically. Not on disk before the next checkpoint.
     pub(crate) fn write<T>(
         &self,
         change: impl FnOnce(&mut RowsMut<'_>) -> Result<T, Error>,
@@ -148,22 +145,22 @@ impl Tree {
         Ok(outcome)
     }
 
-    /// Starts bringing everything written so far to the disk. Returns the number of syncs of the
-    /// file after which it is there.
+    /// Starts writing everything so far to disk. Returns the number of syncs of the file after
+    /// which it is there.
     pub(crate) fn checkpoint(&self) -> Result<u64, Error> {
         self.transact(|transaction| {
             // Costs a little now and saves reading the whole tree after a crash.
             transaction.set_quick_repair(true);
             Ok(())
         })?;
-        Ok(self.file.syncs_asked())
+        Ok(self.file.syncs_requested())
     }
 
     fn transact<T>(
         &self,
         change: impl FnOnce(&mut WriteTransaction) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.damages().guard(|| {
+        self.damage().guard(|| {
             let begun = self.database.as_ref().ok_or(Error::Closed)?.begin_write();
             let mut transaction = begun.map_err(|error| failed(self.path(), error))?;
             let outcome = change(&mut transaction)?;
@@ -172,13 +169,13 @@ impl Tree {
         })
     }
 
-    /// An error if the file cannot be written. Rows then stay in memory, which may be too little for
+    /// Fails if the file cannot be written. Rows then stay in memory, which may be too small for
     /// many of them.
     pub(crate) fn check_written(&self) -> Result<(), Error> {
         self.file.failure().map_or(Ok(()), |failure| Err(Error::Io(failure)))
     }
 
-    /// Brings everything to the disk and closes the file.
+    /// Writes everything to disk and closes the file.
     pub(crate) fn close(mut self) -> Result<(), Error> {
         self.checkpoint()?;
         self.drop_database()?;
@@ -187,19 +184,19 @@ impl Tree {
 
     fn drop_database(&mut self) -> Result<(), Error> {
         let database = self.database.take();
-        self.file.damages().guard(|| {
+        self.file.damage().guard(|| {
             drop(database);
             Ok(())
         })
     }
 
     pub(crate) fn view(&self) -> Result<TreeView, Error> {
-        self.damages().guard(|| {
+        self.damage().guard(|| {
             let begun = self.database.as_ref().ok_or(Error::Closed)?.begin_read();
             let transaction = begun.map_err(|error| failed(self.path(), error))?;
             let rows = transaction.open_table(ROWS).map_err(|error| failed(self.path(), error))?;
-            let damages = Arc::clone(self.file.damages());
-            Ok(TreeView { rows, damages, _viewing: Arc::clone(&self.viewed) })
+            let damage = Arc::clone(self.file.damage());
+            Ok(TreeView { rows, damage, _viewing: Arc::clone(&self.viewed) })
         })
     }
 }
@@ -213,39 +210,39 @@ impl Drop for Tree {
 
 impl TreeView {
     pub(crate) fn path(&self) -> &Path {
-        self.damages.path()
+        self.damage.path()
     }
 
-    pub(crate) fn damages(&self) -> &Damages {
-        &self.damages
+    pub(crate) fn damage(&self) -> &TreeDamage {
+        &self.damage
     }
 
     pub(crate) fn get(&self, row: &[u8]) -> Result<Option<RowGuard<'_>>, Error> {
-        self.damages.guard(|| {
+        self.damage.guard(|| {
             ReadableTable::get(&self.rows, row).map_err(|error| failed(self.path(), error))
         })
     }
 
     pub(crate) fn range(&self, (from, to): &RowRange) -> Result<Rows<'_>, Error> {
         let (from, to) = (from.as_slice(), to.as_slice());
-        // redb refuses an inverted range; for us it is one without rows.
+        // redb refuses an inverted range; here it is an empty one.
         let to = to.max(from);
         let bounds = (Bound::Included(from), Bound::Excluded(to));
-        self.damages.guard(|| {
+        self.damage.guard(|| {
             let range = ReadableTable::range::<&[u8]>(&self.rows, bounds);
             let range = range.map_err(|error| failed(self.path(), error))?;
-            Ok(Rows { range, damages: &self.damages })
+            Ok(Rows { range, damage: &self.damage })
         })
     }
 }
 
 impl TreeView {
-    /// All rows, those that stand for lost pages too.
+    /// Returns all rows, including the markers of lost pages.
     pub(crate) fn all(&self) -> Result<Rows<'_>, Error> {
-        self.damages.guard(|| {
+        self.damage.guard(|| {
             let range = ReadableTable::range::<&[u8]>(&self.rows, ..);
             let range = range.map_err(|error| failed(self.path(), error))?;
-            Ok(Rows { range, damages: &self.damages })
+            Ok(Rows { range, damage: &self.damage })
         })
     }
 }
@@ -257,9 +254,9 @@ impl<'a> Rows<'a> {
             &mut redb::Range<'a, &'static [u8], &'static [u8]>,
         ) -> Option<Result<Row<'a>, redb::StorageError>>,
     ) -> Option<Result<Row<'a>, Error>> {
-        let Rows { range, damages } = self;
-        let row = damages
-            .guard(|| step(range).transpose().map_err(|error| failed(damages.path(), error)));
+        let Rows { range, damage } = self;
+        let row =
+            damage.guard(|| step(range).transpose().map_err(|error| failed(damage.path(), error)));
         row.transpose()
     }
 }
@@ -278,12 +275,12 @@ impl DoubleEndedIterator for Rows<'_> {
     }
 }
 
-/// The range of all rows.
+/// Returns the range of all rows.
 pub(crate) fn everything() -> RowRange {
     (Vec::new(), vec![0xff; 5])
 }
 
-/// What an error of redb means.
+/// Converts an error of redb.
 pub(crate) fn failed(path: &Path, error: impl Into<redb::Error>) -> Error {
     match error.into() {
         redb::Error::Io(cause) => Error::Io(Arc::new(Failure {
@@ -295,7 +292,7 @@ pub(crate) fn failed(path: &Path, error: impl Into<redb::Error>) -> Error {
         redb::Error::PreviousIo => Error::Io(Arc::new(Failure {
             doing: "reading the tree after an earlier read failed",
             path: path.to_owned(),
-            cause: std::io::Error::other("the file must be opened again"),
+            cause: std::io::Error::other("the file must be reopened"),
         })),
         error => Error::Damaged(Arc::new(Damage {
             file: path.to_owned(),

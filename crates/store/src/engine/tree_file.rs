@@ -1,19 +1,17 @@
-//! The tree's file, written behind: redb's writes and syncs return at once, a flusher brings them
-//! to the disk in order.
+//! The tree's file with write-behind: redb's writes and syncs return at once, and a flusher writes
+//! them to disk in order.
 //!
-//! redb asks for a sync and believes its commit durable. Here a sync only closes an epoch; the
-//! flusher writes an epoch whole and syncs it before it touches the next. What is on disk is
-//! therefore always some moment that redb itself prepared for a crash, only an older one, and the
-//! log has everything since. That keeps checkpoints out of the writers' way: nobody waits for the
-//! disk but the flusher.
+//! When redb syncs, it believes that its commit is durable. Here a sync only closes an epoch; the
+//! flusher writes a whole epoch and syncs it before it starts the next. So the disk always has a
+//! state that redb itself prepared for a crash, only an older one, and the log has everything
+//! since. That keeps checkpoints out of the writers' way: only the flusher waits for the disk.
 //!
-//! After a failure nothing more reaches the disk. What redb writes stays in memory, so reads go
-//! on; the engine sees the failure and takes no more writes.
+//! After a failure nothing more is written to disk. What redb writes stays in memory, so reads
+//! continue; the engine sees the failure and refuses writes.
 //!
-//! A block that is not what was written must not reach a reader. redb keeps what it has read, and
-//! after an error of a read it refuses everything until it is opened again; so it is given a page
-//! that is none, on which it panics whenever it comes across. `Tree` catches that and reports the
-//! damage that is noted here.
+//! A damaged block must not reach a reader. redb caches what it has read, and after a read error it
+//! refuses everything until it is reopened; so instead of an error it gets an invalid page, on
+//! which it panics when it uses it. `Tree` catches that and reports the damage recorded here.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -25,39 +23,39 @@ use std::thread::{self, JoinHandle};
 use crate::{DiskFile, Error, Failure};
 
 use super::checked_file::{CheckedFile, Unreadable, write_runs};
-use super::damages::Damages;
 use super::format::BLOCK;
+use super::tree_damage::TreeDamage;
 use super::{check_in_place, io_error};
 
-/// The first byte of a page of redb is 1 or 2: this makes one that is neither.
-const NO_PAGE: u8 = 0xff;
-/// The one row of a page that stands for one that is lost. No space has this number.
+/// A redb page begins with 1 or 2: a page of these bytes is invalid.
+const INVALID_PAGE_BYTE: u8 = 0xff;
+/// The only row of a page that replaces a lost one. No space has this id.
 const LOST_ROW: &[u8] = b"\xff\xff\xff\xffa page of the tree is lost";
-/// How often a read is tried.
+/// How many times a read is tried.
 const READS_MAX: usize = 3;
 
-/// Bytes after which the flusher syncs in the middle of an epoch. A sync of the log waits behind
-/// whatever the disk has been given, so it is not given much at a time: that halves the p99 of
-/// writes while a checkpoint runs.
+/// Bytes after which the flusher syncs within an epoch. A sync of the log waits behind whatever the
+/// disk has been given, so it is given little at a time: that halves the p99 of writes during a
+/// checkpoint.
 const SYNC_EVERY_BYTES: usize = 1 << 20;
 
-/// Who brings epochs to the disk.
+/// What writes epochs to disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlushBy {
-    /// A thread of its own.
+    /// A separate thread.
     Thread,
-    /// The caller of sync, before it returns: repeatable, for simulations.
+    /// The caller of sync, before it returns: deterministic, for simulations.
     Caller,
 }
 
-/// The engine's handle on the tree's file.
+/// The engine's handle to the tree's file.
 #[derive(Debug)]
 pub(crate) struct TreeFile {
     inner: Arc<Inner>,
     flusher: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What redb sees of it.
+/// redb's handle to the tree's file.
 #[derive(Debug)]
 pub(crate) struct TreeBackend(Arc<Inner>);
 
@@ -65,11 +63,11 @@ pub(crate) struct TreeBackend(Arc<Inner>);
 struct Inner {
     file: CheckedFile,
     path: PathBuf,
-    damages: Arc<Damages>,
-    /// Whether pages that cannot be read are replaced.
+    damage: Arc<TreeDamage>,
+    /// Whether unreadable pages are replaced by marker pages.
     replaces_lost: AtomicBool,
     flush_by: FlushBy,
-    /// Bytes that may wait before writers wait too.
+    /// Unwritten bytes above which writers wait.
     limit_bytes: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -79,14 +77,14 @@ struct Inner {
 struct State {
     /// The length that redb sees.
     len: u64,
-    /// The length that the file has.
+    /// The length of the file.
     file_len: u64,
     /// The newest content of every block that is not in the file yet.
     newest: HashMap<u64, Block>,
-    /// What waits, oldest first. The last one is open: writes go there.
+    /// Unwritten epochs, oldest first. The last one is open: writes go there.
     epochs: VecDeque<Epoch>,
     waiting_bytes: usize,
-    /// The shortest and the last length that the file is being given right now.
+    /// The shortest and the final length that the file is being set to right now.
     flushing: Option<(u64, u64)>,
     /// Epochs closed so far, and how many of them are on disk.
     closed: u64,
@@ -100,13 +98,13 @@ type Block = Arc<[u8]>;
 #[derive(Debug, Default)]
 struct Epoch {
     blocks: BTreeMap<u64, Block>,
-    /// The shortest and the last length that the file was given in this epoch.
+    /// The shortest and the final length that the file was set to in this epoch.
     lengths: Option<(u64, u64)>,
     closed: bool,
 }
 
 impl TreeFile {
-    /// A file that is written behind. `failure` set means: never write to it at all.
+    /// Opens a file with write-behind. If `failure` is set, it is never written to.
     pub(crate) fn new(
         file: Arc<dyn DiskFile>,
         (path, store): (&Path, u64),
@@ -114,11 +112,11 @@ impl TreeFile {
         limit_bytes: usize,
         failure: Option<Arc<Failure>>,
     ) -> Result<TreeFile, Error> {
-        let damages = Arc::new(Damages::new(path));
+        let damage = Arc::new(TreeDamage::new(path));
         let opened = CheckedFile::open(file, store).and_then(|file| Ok((file.len()?, file)));
         let (len, file) = opened.map_err(|why| {
-            damages.note(0, why);
-            damages.error()
+            damage.note(0, why);
+            damage.error()
         })?;
         let state = State {
             len,
@@ -130,7 +128,7 @@ impl TreeFile {
         let inner = Arc::new(Inner {
             file,
             path: path.to_owned(),
-            damages,
+            damage,
             replaces_lost: AtomicBool::new(false),
             flush_by,
             limit_bytes,
@@ -153,29 +151,29 @@ impl TreeFile {
         TreeBackend(Arc::clone(&self.inner))
     }
 
-    /// How many syncs redb asked for so far.
-    pub(crate) fn syncs_asked(&self) -> u64 {
+    /// Returns how many syncs redb has requested.
+    pub(crate) fn syncs_requested(&self) -> u64 {
         self.inner.lock().closed
     }
 
-    /// How many of them are on disk.
+    /// Returns how many of these syncs are on disk.
     pub(crate) fn syncs_done(&self) -> u64 {
         self.inner.lock().flushed
     }
 
-    /// Bytes that the file takes on the disk. redb makes it longer ahead of time; what was never
-    /// written takes no room.
+    /// Returns the disk space of the file. redb extends it ahead of time; what was never written
+    /// takes no space.
     pub(crate) fn bytes(&self) -> u64 {
         let allocated = self.inner.file.disk_file().allocated_bytes();
         allocated.unwrap_or_else(|_| self.inner.lock().len)
     }
 
-    /// Bytes that wait for the flusher.
+    /// Returns how many bytes wait for the flusher.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.inner.lock().waiting_bytes
     }
 
-    /// Writes nothing more, and returns when nothing is being written.
+    /// Stops writing, and waits until a write in progress ends.
     pub(crate) fn freeze(&self, failure: &Arc<Failure>) {
         self.refuse(failure);
         self.join_flusher();
@@ -184,12 +182,12 @@ impl TreeFile {
     fn join_flusher(&self) {
         let flusher = self.flusher.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(flusher) = flusher {
-            // A flusher that panicked has left its failure behind; there is nothing to add.
+            // A flusher that panicked has recorded its failure.
             let _ = flusher.join();
         }
     }
 
-    /// Writes nothing more.
+    /// Stops writing.
     pub(crate) fn refuse(&self, failure: &Arc<Failure>) {
         self.inner.lock().failure.get_or_insert_with(|| Arc::clone(failure));
         self.inner.changed.notify_all();
@@ -199,36 +197,36 @@ impl TreeFile {
         self.inner.lock().failure.clone()
     }
 
-    /// An error if the file is no longer where the next process will look for it.
+    /// Fails if the file is no longer at its path, where the next process will look for it.
     pub(crate) fn check_in_place(&self) -> Result<(), Error> {
         check_in_place(self.inner.file.disk_file(), &self.inner.path)
     }
 
-    /// Whether blocks can be read now that the disk could not read before. redb does not ask for them
-    /// again.
+    /// Whether blocks are readable now that the disk could not read before. redb does not retry
+    /// them.
     pub(crate) fn can_read_again(&self) -> bool {
         let mut block = [0; BLOCK as usize];
-        let unread = self.inner.damages.unread();
+        let unread = self.inner.damage.unread();
         unread.into_iter().any(|number| self.inner.file.read(number, &mut block).is_ok())
     }
 
-    /// The file on disk, to be verified.
+    /// Returns the file on disk, for verification.
     pub(crate) fn checked(&self) -> &CheckedFile {
         &self.inner.file
     }
 
-    /// From now on, gives redb a page with the one row that [`is_lost_page`] knows for every page that
-    /// cannot be read, so that whoever reads all rows comes across what is around it.
+    /// From now on, replaces every unreadable page with one that has a single row, recognized by
+    /// [`is_lost_page`], so that a scan of all rows continues around it.
     pub(crate) fn replace_lost_pages(&self) {
         self.inner.replaces_lost.store(true, Ordering::Release);
     }
 
-    /// What could not be read.
-    pub(crate) fn damages(&self) -> &Arc<Damages> {
-        &self.inner.damages
+    /// Returns what could not be read.
+    pub(crate) fn damage(&self) -> &Arc<TreeDamage> {
+        &self.inner.damage
     }
 
-    /// Waits until every sync asked for is on disk, or something has failed.
+    /// Waits until every requested sync is on disk, or something has failed.
     pub(crate) fn drain(&self) -> Result<(), Arc<Failure>> {
         let mut state = self.inner.lock();
         loop {
@@ -301,7 +299,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Reads whole blocks: what is pending from memory, the rest from the file.
+    /// Reads whole blocks: pending ones from memory, the rest from the file.
     fn read_blocks(&self, first: u64, out: &mut [u8]) {
         let (pending, file_end) = {
             let state = self.lock();
@@ -311,33 +309,33 @@ impl Inner {
                 .collect();
             (pending, state.file_end())
         };
-        // What was not pending a moment ago is in the file, and stays as it is there: redb never
-        // rewrites a page that it may still read.
+        // What was not pending is in the file, and does not change there: redb never rewrites a
+        // page that it may still read.
         let in_file =
-            |place: usize| pending[place].is_none() && (first + place as u64) * BLOCK < file_end;
-        let mut place = 0;
-        while place < pending.len() {
-            let run = (place..pending.len()).take_while(|place| in_file(*place)).count();
-            let start = place * BLOCK as usize;
+            |index: usize| pending[index].is_none() && (first + index as u64) * BLOCK < file_end;
+        let mut index = 0;
+        while index < pending.len() {
+            let run = (index..pending.len()).take_while(|index| in_file(*index)).count();
+            let start = index * BLOCK as usize;
             if run > 0 {
                 let blocks = &mut out[start..start + run * BLOCK as usize];
-                if let Err(why) = self.read_file(first + place as u64, blocks) {
-                    self.damages.note(first + place as u64, why);
+                if let Err(why) = self.read_file(first + index as u64, blocks) {
+                    self.damage.note(first + index as u64, why);
                     match self.replaces_lost.load(Ordering::Acquire) {
                         true => fill_lost_page(out),
-                        false => out.fill(NO_PAGE),
+                        false => out.fill(INVALID_PAGE_BYTE),
                     }
                     return;
                 }
-                place += run;
+                index += run;
                 continue;
             }
             let block = &mut out[start..start + BLOCK as usize];
-            match &pending[place] {
+            match &pending[index] {
                 Some(content) => block.copy_from_slice(content),
                 None => block.fill(0),
             }
-            place += 1;
+            index += 1;
         }
     }
 
@@ -347,7 +345,7 @@ impl Inner {
             if outcome.is_ok() {
                 break;
             }
-            // A disk or a cable may do better the next time.
+            // Read errors of a disk or a cable can be transient.
             outcome = self.file.read(first, out);
         }
         outcome
@@ -373,7 +371,7 @@ impl Inner {
         Ok(())
     }
 
-    /// A block with a part of it replaced.
+    /// Returns a block with a part of it replaced.
     fn patched(&self, number: u64, skip: usize, part: &[u8]) -> io::Result<Block> {
         let mut block = vec![0; BLOCK as usize];
         let start = number * BLOCK;
@@ -400,7 +398,7 @@ impl Inner {
         }
     }
 
-    /// Waits, or works, until what waits is within its limit.
+    /// Waits, or flushes, until the unwritten bytes are within the limit.
     fn make_room(&self) {
         let mut state = self.lock();
         while state.waiting_bytes > self.limit_bytes && state.failure.is_none() && !state.stop {
@@ -433,7 +431,7 @@ impl Inner {
         }
     }
 
-    /// Brings the oldest epoch to the disk, as far as it goes; false if there is nothing to do.
+    /// Writes the oldest epoch to disk, as far as it goes; returns false if there is nothing to do.
     fn flush_one(&self) -> bool {
         let (blocks, lengths, closed) = {
             let mut state = self.lock();
@@ -443,7 +441,7 @@ impl Inner {
             let Some(oldest) = state.epochs.front_mut() else { return false };
             let blocks: Vec<(u64, Block)> =
                 oldest.blocks.iter().map(|(number, block)| (*number, Arc::clone(block))).collect();
-            // Lengths given from now on are for the next time.
+            // Lengths set from now on are for the next time.
             let (lengths, closed) = (oldest.lengths.take(), oldest.closed);
             state.flushing = lengths;
             (blocks, lengths, closed)
@@ -474,7 +472,7 @@ impl Inner {
         let (header, others): (Vec<_>, Vec<_>) = runs.partition(|(number, _)| *number == 0);
         self.write_blocks(&others).map_err(fail("writing the tree"))?;
         let has_header = !header.is_empty();
-        // The header refers to blocks only once they can be read.
+        // The header may refer to blocks only once they are durable.
         if !others.is_empty() && (sync || has_header) {
             self.file.sync().map_err(fail("syncing the tree"))?;
         }
@@ -500,7 +498,7 @@ impl Inner {
 }
 
 impl State {
-    /// Up to here, what is not pending is in the file; beyond it reads as zeros.
+    /// Returns the end of what is in the file if not pending; beyond it, reads return zeros.
     fn file_end(&self) -> u64 {
         let lengths = self.epochs.iter().filter_map(|epoch| epoch.lengths).chain(self.flushing);
         let shortest = lengths.map(|(shortest, _)| shortest).min();
@@ -539,13 +537,13 @@ impl State {
         self.len = len;
     }
 
-    /// Forgets what is on disk now.
+    /// Drops what is on disk now.
     fn flushed(&mut self, blocks: &[(u64, Block)], closed: bool, file_len: u64) {
         self.file_len = file_len;
         self.flushing = None;
         let Some(oldest) = self.epochs.front_mut() else { return };
         for (number, block) in blocks {
-            // Written again meanwhile: that content still waits.
+            // If it was written again meanwhile, the new content still waits.
             if oldest.blocks.get(number).is_some_and(|now| Arc::ptr_eq(now, block)) {
                 oldest.blocks.remove(number);
                 self.waiting_bytes -= block.len();
@@ -561,13 +559,13 @@ impl State {
     }
 }
 
-/// Whether a row stands for a page that is lost.
+/// Whether a row marks a lost page.
 pub(crate) fn is_lost_page(row: &[u8]) -> bool {
     row == LOST_ROW
 }
 
-/// A leaf as redb writes them, with one row: its type, a byte of padding, how many rows there are, where
-/// each key ends, where each value ends, the keys and the values.
+/// Fills in a redb leaf with one row: its type, a byte of padding, the number of rows, the end of
+/// each key, the end of each value, the keys and the values.
 fn fill_lost_page(page: &mut [u8]) {
     const HEAD: usize = 12;
     let end = HEAD + LOST_ROW.len();
@@ -579,13 +577,13 @@ fn fill_lost_page(page: &mut [u8]) {
     page[HEAD..end].copy_from_slice(LOST_ROW);
 }
 
-/// Tells everybody who waits for the flusher that it is gone.
+/// Fails everyone who waits for the flusher if it panics.
 struct ReportPanic<'a>(&'a Inner);
 
 impl Drop for ReportPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            let cause = io::Error::new(io::ErrorKind::InvalidData, "the flusher has panicked");
+            let cause = io::Error::new(io::ErrorKind::InvalidData, "the flusher thread panicked");
             let failure = Failure { doing: "writing the tree", path: self.0.path.clone(), cause };
             self.0.lock().failure.get_or_insert(Arc::new(failure));
             self.0.changed.notify_all();
@@ -593,7 +591,7 @@ impl Drop for ReportPanic<'_> {
     }
 }
 
-/// Copies what a block at `start` and a buffer at `offset` have in common into the buffer.
+/// Copies the overlap of a block at `start` and a buffer at `offset` into the buffer.
 fn copy_overlap(start: u64, block: &[u8], offset: u64, out: &mut [u8]) {
     let from = start.max(offset);
     let to = (start + block.len() as u64).min(offset + out.len() as u64);

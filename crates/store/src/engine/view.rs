@@ -1,4 +1,4 @@
-//! The store at one moment: rows and the catalog that explains them.
+//! A snapshot of the store: rows and the catalog that describes them.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use super::format::{CommitNo, Malformed, NameCache, SpaceId, decode_item};
 use super::malformed_row;
 use super::tree::TreeView;
 
-/// The store at one moment. Cheap to share; holding one keeps its moment's rows on disk.
+/// A snapshot of the store. Cheap to share; while one is held, its rows stay on disk.
 pub(crate) struct View {
     pub(crate) tree: TreeView,
     pub(crate) catalog: Arc<Catalog>,
-    /// The last commit that can be seen.
+    /// The last visible commit.
     pub(crate) applied: CommitNo,
     /// When it happened.
     pub(crate) applied_at: Time,
 }
 
 impl View {
-    /// The item at a key of a space.
+    /// Returns the item at a key of a space.
     pub(crate) fn item(&self, space: SpaceId, key: &[u8]) -> Result<Option<Item>, Error> {
-        self.item_like(space, key, &mut NameCache::default())
+        self.item_with_names(space, key, &mut NameCache::default())
     }
 
-    /// The same for one of several items, which mostly have the same names.
-    pub(crate) fn item_like(
+    /// Like [`View::item`], for one of several items, which mostly share their attribute names.
+    pub(crate) fn item_with_names(
         &self,
         space: SpaceId,
         key: &[u8],
@@ -42,10 +42,10 @@ impl View {
         decode_item(bytes, names).map_err(|why| self.malformed(why))
     }
 
-    /// The error for a row that no writer wrote.
+    /// Returns the error for a row that no writer can have written, and records it.
     pub(crate) fn malformed(&self, why: Malformed) -> Error {
         let error = malformed_row(self.tree.path(), why);
-        self.tree.damages().note_malformed(&error);
+        self.tree.damage().note_malformed(&error);
         error
     }
 }

@@ -1,4 +1,4 @@
-//! Queries and scans: one page of a walk over the rows of a table or index.
+//! Queries and scans: one page of the rows of a table or index.
 
 use keyloom_value::{Condition, Item, KeyBytes};
 
@@ -14,12 +14,13 @@ use crate::{
 use super::format::{
     BuildState, Malformed, NameCache, SpaceId, TableRecord, is_size_alone, item_size,
 };
-use super::key_range::rows_of;
-use super::tree::{RowGuard, RowRange};
+use super::key_range::row_range;
+use super::rows_mut::RowGuard;
+use super::tree::RowRange;
 use super::view::View;
 
-/// Most rows of other segments that one page passes over: a page of a scan is bounded however
-/// many segments there are.
+/// Most rows of other segments that one page skips: it bounds a page of a scan, however many
+/// segments there are.
 const SKIPPED_ROWS_MAX: u64 = 100_000;
 
 pub(crate) fn query(view: &View, query: &Query, interrupt: &Interrupt) -> Result<Page, Error> {
@@ -27,7 +28,7 @@ pub(crate) fn query(view: &View, query: &Query, interrupt: &Interrupt) -> Result
     let (key_range, index) = validate::query(&table.spec, query)?;
     let source = Source::of(view, table, index)?;
     let malformed = |_| view.malformed(Malformed("a key has a part that no key can have"));
-    let range = rows_of(source.space, &key_range).map_err(malformed)?;
+    let range = row_range(source.space, &key_range).map_err(malformed)?;
     let walk = Walk {
         source,
         start: query.start.as_ref(),
@@ -57,7 +58,7 @@ pub(crate) fn scan(view: &View, scan: &Scan, interrupt: &Interrupt) -> Result<Pa
     walk.page(range, interrupt)
 }
 
-/// The table or index that is walked.
+/// The table or index that is read.
 struct Source<'a> {
     view: &'a View,
     table: &'a TableRecord,
@@ -77,7 +78,7 @@ struct Walk<'a> {
 
 impl<'a> Source<'a> {
     fn of(view: &'a View, table: &'a TableRecord, index: Option<usize>) -> Result<Self, Error> {
-        let Some(index) = index.and_then(|place| table.spec.indexes.get(place)) else {
+        let Some(index) = index.and_then(|index| table.spec.indexes.get(index)) else {
             return Ok(Source { view, table, index: None, space: table.space });
         };
         let rows = table.index_rows(&index.name).filter(|r| r.build == BuildState::Complete);
@@ -94,7 +95,7 @@ impl<'a> Source<'a> {
         self.index.map_or(&self.table.spec.key, |index| &index.key)
     }
 
-    /// The row that an item with these key attributes has.
+    /// Returns the row of an item with these key attributes.
     fn row(&self, item: &Item) -> Result<Vec<u8>, Error> {
         let mut row = self.space.row(self.schema().encode(item)?.as_bytes());
         if self.index.is_some() {
@@ -103,9 +104,9 @@ impl<'a> Source<'a> {
         Ok(row)
     }
 
-    /// The key attributes that a row stands for.
+    /// Returns the key attributes of a row.
     fn key(&self, row: &[u8]) -> Result<Item, Error> {
-        let malformed = || self.view.malformed(Malformed("a row has a wrong key"));
+        let malformed = || self.view.malformed(Malformed("a row has a malformed key"));
         let (_, key) = SpaceId::split(row).map_err(|_| malformed())?;
         let values = KeyBytes::decode(key).map_err(|_| malformed())?;
         let table_key = self.index.map(|_| self.table.spec.key.attributes()).into_iter().flatten();
@@ -113,8 +114,9 @@ impl<'a> Source<'a> {
         Ok(attributes.map(|attribute| attribute.name.clone()).zip(values).collect())
     }
 
-    /// What a row keeps of its item. What an index has nothing of but the keys is in its row's key.
-    fn kept(&self, row: &[u8], value: &[u8], names: &mut NameCache) -> Result<Item, Error> {
+    /// Returns the part of the item that a row holds. In an index that projects only keys, that is
+    /// the row's key.
+    fn projected(&self, row: &[u8], value: &[u8], names: &mut NameCache) -> Result<Item, Error> {
         let keeps_keys = |index: &IndexSpec| index.projection == IndexProjection::Keys;
         match self.index.is_some_and(keeps_keys) && is_size_alone(value) {
             true => self.key(row),
@@ -122,7 +124,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The item of the table that a row of the index was made from.
+    /// Returns the table's item for a row of the index.
     fn table_item(&self, row: &[u8]) -> Result<Item, Error> {
         let malformed = || self.view.malformed(Malformed("a row of an index has no item"));
         let (_, mut key) = SpaceId::split(row).map_err(|_| malformed())?;
@@ -132,9 +134,9 @@ impl<'a> Source<'a> {
         self.view.item(self.table.space, key)?.ok_or_else(malformed)
     }
 
-    /// The segment that a row belongs to.
+    /// Returns the segment of a row.
     fn segment(&self, row: &[u8], of: u32) -> Result<u32, Error> {
-        let malformed = || self.view.malformed(Malformed("a row has a wrong key"));
+        let malformed = || self.view.malformed(Malformed("a row has a malformed key"));
         let (_, key) = SpaceId::split(row).map_err(|_| malformed())?;
         let mut rest = key;
         for _ in &self.schema().partition {
@@ -144,15 +146,15 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What came of a row.
+/// The outcome of a row.
 enum Step {
-    /// It is part of the page; go on.
+    /// It is part of the page; continue.
     Taken,
-    /// It belongs to another segment; go on.
+    /// It belongs to another segment; continue.
     Skipped,
     /// It is part of the page, which is full now.
     Last,
-    /// It does not fit into the page any more.
+    /// It no longer fits into the page.
     Full,
 }
 
@@ -184,7 +186,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The part of the range that comes after the start key.
+    /// Returns the part of the range after the start key.
     fn resume(&self, (from, to): RowRange) -> Result<RowRange, Error> {
         let Some(start) = self.start else { return Ok((from, to)) };
         let mut row = self.source.row(start)?;
@@ -198,7 +200,7 @@ impl Walk<'_> {
     }
 }
 
-/// A page being made.
+/// A page being built.
 struct Building<'a> {
     walk: &'a Walk<'a>,
     page: Page,
@@ -212,7 +214,7 @@ impl<'a> Building<'a> {
         let spec = &walk.source.table.spec;
         let reads_table =
             walk.source.index.is_some_and(|index| reads_table(spec, index, walk.select));
-        // A page that will be full is allocated once.
+        // Allocate a full page once.
         let expected = match walk.select {
             Select::Count => 0,
             Select::All | Select::AllOfTable | Select::Parts(_) => walk.limit.unwrap_or(0).min(128),
@@ -248,16 +250,16 @@ impl<'a> Building<'a> {
         Ok(if limit == Some(self.page.scanned) { Step::Last } else { Step::Taken })
     }
 
-    /// Adds a row to the page if the filter lets it.
+    /// Adds a row to the page if it passes the filter.
     fn take(&mut self, row: &[u8], value: &[u8], table_item: Option<Item>) -> Result<(), Error> {
         let source = &self.walk.source;
-        // Counting without a filter needs no item at all.
+        // Counting without a filter needs no item.
         if *self.walk.select == Select::Count && self.walk.filter.is_none() {
             self.page.count += 1;
             return Ok(());
         }
-        // A filter sees what an index keeps, even where more is returned.
-        let kept = source.kept(row, value, &mut self.names)?;
+        // A filter sees what an index projects, even if more is returned.
+        let kept = source.projected(row, value, &mut self.names)?;
         if self.walk.filter.is_some_and(|filter| !filter.holds(Some(&kept))) {
             return Ok(());
         }

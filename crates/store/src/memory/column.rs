@@ -1,4 +1,4 @@
-//! Columns, looked up in the items.
+//! Columns, computed from the items.
 
 use super::table::Table;
 use crate::column::cell_of;

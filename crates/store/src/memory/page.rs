@@ -1,4 +1,4 @@
-//! Queries and scans: filter all items, sort them, cut out a page.
+//! Queries and scans: filter all items, sort them, return a page.
 
 use std::cmp::Ordering;
 
@@ -43,12 +43,12 @@ pub(super) fn scan(table: &Table, scan: &Scan) -> Result<Page, Error> {
         }
         None => true,
     };
-    // Only what is in the index has partition values to hash.
+    // Only items in the index have partition values to hash.
     let rows = table.items.iter().filter(|item| walk.reaches(item));
     Ok(walk.page(rows.filter(in_segment).collect()))
 }
 
-/// A walk over a table or index in key order.
+/// A scan of a table or index in key order.
 struct Walk<'a> {
     spec: &'a TableSpec,
     index: Option<&'a IndexSpec>,
@@ -69,14 +69,14 @@ impl Walk<'_> {
         self.index.is_none_or(|index| in_index(index, item))
     }
 
-    /// The next page, of these items.
+    /// Returns the next page of these items.
     fn page(&self, mut items: Vec<&Item>) -> Page {
         items.retain(|item| self.reaches(item) && self.is_after_start(item));
         items.sort_by(|left, right| self.order(left, right));
         let mut page = Page::default();
         let mut last = None;
         for item in items {
-            let kept = self.kept(item);
+            let kept = self.projected(item);
             let bytes = if self.reads_table() { item.size() } else { kept.size() } as u64;
             if page.scanned > 0 && page.scanned_bytes + bytes > PAGE_BYTES_MAX as u64 {
                 page.last_key = last;
@@ -97,7 +97,7 @@ impl Walk<'_> {
         page
     }
 
-    /// The order of the walk: by the key of the index, then by the key of the table.
+    /// Compares by the key of the index, then by the key of the table.
     fn order(&self, left: &Item, right: &Item) -> Ordering {
         let by_table_key = || self.spec.key.order(left, right);
         let ascending = self.schema().order(left, right).then_with(by_table_key);
@@ -111,8 +111,8 @@ impl Walk<'_> {
         self.start.is_none_or(|start| self.order(start, item) == Ordering::Less)
     }
 
-    /// What the table or index keeps of an item, which is what a filter sees.
-    fn kept(&self, item: &Item) -> Item {
+    /// Returns the part of an item that the table or index projects, which is what a filter sees.
+    fn projected(&self, item: &Item) -> Item {
         self.index.map_or_else(|| item.clone(), |index| projected(self.spec, index, item))
     }
 
@@ -123,13 +123,13 @@ impl Walk<'_> {
     fn selected(&self, item: &Item) -> Option<Item> {
         match (self.select, self.index) {
             (Select::Count, _) => None,
-            (Select::All, _) => Some(self.kept(item)),
+            (Select::All, _) => Some(self.projected(item)),
             (Select::AllOfTable, _) => Some(item.clone()),
             (Select::Parts(projection), _) => Some(projection.apply(item)),
         }
     }
 
-    /// The attributes of both keys.
+    /// Returns the attributes of both keys.
     fn key_of(&self, item: &Item) -> Item {
         let mut key = self.spec.key.of(item);
         for (name, value) in self.schema().of(item).iter() {

@@ -1,4 +1,4 @@
-//! Sets, as sets.
+//! Sets as `BTreeSet`s.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use crate::{
     Direction, ListSets, Membership, ReadSet, SetChange, SetName, SetPart, SetSize, validate,
 };
 
-/// The sets of a table that have members.
+/// The nonempty sets of a table.
 pub(super) type TableSets = BTreeMap<SetName, BTreeSet<u64>>;
 
 pub(super) fn change(sets: &mut TableSets, change: SetChange) {

@@ -1,4 +1,4 @@
-//! All tables at one moment, and what each call does to them.
+//! The state of all tables, and the effect of each call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use keyloom_value::Item;
 use super::set;
 use super::table::{Stamp, Table};
 use crate::decide::decide;
-use crate::limits::{BATCH_GET_BYTES_MAX, TOKEN_KEPT_MS};
+use crate::limits::{BATCH_GET_BYTES_MAX, TOKEN_TTL_MS};
 use crate::numbers::{Added, added};
 use crate::{
     AddNumber, Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, Cause, ChangePage, Delete,
@@ -16,32 +16,32 @@ use crate::{
     TableName, TableSpec, Time, TransactAction, TransactGet, TransactWrite, UpdateItem, validate,
 };
 
-/// All tables at one moment. Cloning it is what a snapshot is.
+/// The state of all tables. A snapshot is a clone of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) tables: BTreeMap<TableName, Table>,
-    /// How many commits have changed an item.
+    /// How many commits have changed items.
     commits: u128,
-    tokens: Vec<Remembered>,
+    tokens: Vec<CommittedToken>,
 }
 
-/// A transaction that happened, for when it is sent again.
+/// A committed transaction, to recognize a retry.
 #[derive(Clone, Debug)]
-struct Remembered {
+struct CommittedToken {
     token: String,
     transaction: TransactWrite,
     at: Time,
 }
 
-/// The item with this key shall be `new`.
+/// Sets the item with this key to `new`.
 struct Write {
     table: TableName,
     key: Item,
     new: Option<Item>,
-    is_fed: bool,
+    in_feed: bool,
 }
 
-/// A feed has one shard.
+/// The only shard of a feed.
 const SHARD: &str = "all";
 
 impl State {
@@ -89,11 +89,11 @@ impl State {
     pub(super) fn get(&self, get: &Get) -> Result<Option<Item>, Error> {
         let table = self.table(&get.table)?;
         validate::get(&table.spec, get)?;
-        Ok(table.item(&get.key).map(|item| parts(get, item)))
+        Ok(table.item(&get.key).map(|item| project(get, item)))
     }
 
-    /// Reads in the order of the request. An item that would bring the answer over 16 MB is left
-    /// for the next request, with all that follow.
+    /// Reads in the order of the request. An item that would exceed 16 MB is returned as
+    /// unprocessed, with all that follow.
     pub(super) fn batch_get(&self, batch: &BatchGet) -> Result<BatchGot, Error> {
         validate::batch_get(batch, &|name| self.spec(name))?;
         let mut got = BatchGot::default();
@@ -105,7 +105,7 @@ impl State {
                 got.unprocessed = batch.gets[position..].to_vec();
                 break;
             }
-            got.items.push((get.table.clone(), parts(get, item)));
+            got.items.push((get.table.clone(), project(get, item)));
         }
         Ok(got)
     }
@@ -120,7 +120,7 @@ impl State {
         for get in &transaction.gets {
             let item = self.table(&get.table)?.item(&get.key);
             bytes += item.map_or(0, Item::size);
-            items.push(item.map(|item| parts(get, item)));
+            items.push(item.map(|item| project(get, item)));
         }
         validate::transaction_bytes(bytes)?;
         Ok(items)
@@ -147,7 +147,7 @@ impl State {
         Ok(returns.of_replacing(old.as_ref()))
     }
 
-    /// Nothing is ever left over: the greatest batch is below 16 MB.
+    /// Returns an empty batch: the largest one is below 16 MB, so everything is processed.
     pub(super) fn batch_write(
         &mut self,
         batch: &BatchWrite,
@@ -160,9 +160,9 @@ impl State {
                     key: self.spec(&table)?.key.of(&item),
                     table,
                     new: Some(item),
-                    is_fed: true,
+                    in_feed: true,
                 },
-                BatchAction::Delete(table, key) => Write { table, key, new: None, is_fed: true },
+                BatchAction::Delete(table, key) => Write { table, key, new: None, in_feed: true },
             };
             self.commit(vec![write], now, Cause::Request)?;
         }
@@ -185,16 +185,16 @@ impl State {
             set::change(&mut self.table_mut(&change.table)?.sets, change.clone());
         }
         if let Some(token) = transaction.token.clone() {
-            self.tokens.push(Remembered { token, transaction, at: now });
+            self.tokens.push(CommittedToken { token, transaction, at: now });
         }
         Ok(())
     }
 
-    /// Deletes what has expired; returns how many items that were.
+    /// Deletes expired items; returns how many.
     pub(super) fn expire(&mut self, now: Time) -> Result<usize, Error> {
         let expired = self.tables.iter().flat_map(|(name, table)| {
             let keys = table.expired(now).into_iter();
-            keys.map(|key| Write { table: name.clone(), key, new: None, is_fed: true })
+            keys.map(|key| Write { table: name.clone(), key, new: None, in_feed: true })
         });
         let writes: Vec<Write> = expired.collect();
         let count = writes.len();
@@ -232,12 +232,12 @@ impl State {
         Ok(ChangePage { changes, next })
     }
 
-    /// After every change so far.
+    /// Returns the sequence number after every change so far.
     fn newest(&self) -> SeqNo {
         seq_no(self.commits, u8::MAX.into())
     }
 
-    /// One write that is not part of a transaction: the item before and after.
+    /// Runs one write outside of a transaction; returns the item before and after.
     fn write_one(
         &mut self,
         action: &TransactAction,
@@ -247,12 +247,12 @@ impl State {
         let key = action.key(&table.spec.key);
         let old = table.item(&key).cloned();
         let new = decide(&table.spec, old.as_ref(), action.clone())?;
-        let write = Write { table: action.table().clone(), key, new: new.clone(), is_fed: true };
+        let write = Write { table: action.table().clone(), key, new: new.clone(), in_feed: true };
         self.commit(vec![write], now, Cause::Request)?;
         Ok((old, new))
     }
 
-    /// What the actions would do, each on its own item, or every reason why they cannot.
+    /// Returns the writes of all actions, or every reason why they fail.
     fn decide_all(&self, transaction: &TransactWrite) -> Result<Vec<Write>, Error> {
         let mut writes = Vec::new();
         let mut reasons = Vec::new();
@@ -264,7 +264,7 @@ impl State {
                 Ok(new) => {
                     bytes += bytes_of(action, &key, new.as_ref());
                     let table = action.table().clone();
-                    writes.push(Write { table, key, new, is_fed: true });
+                    writes.push(Write { table, key, new, in_feed: true });
                     reasons.push(None);
                 }
                 Err(reason) => reasons.push(Some(reason)),
@@ -277,24 +277,24 @@ impl State {
         Ok(writes)
     }
 
-    /// What becomes of items that hold numbers.
+    /// Decides the additions to items that hold numbers.
     fn decide_numbers(&self, numbers: Vec<AddNumber>) -> Result<Vec<Write>, Error> {
         let item_at =
             |table: &TableName, key: &Item| Ok(self.table(table)?.item(key).cloned().map(Arc::new));
         let all = added(numbers, &|name| self.spec(name), &item_at)?.into_iter();
-        let write = |Added { table, key, new, .. }| Write { table, key, new, is_fed: false };
+        let write = |Added { table, key, new, .. }| Write { table, key, new, in_feed: false };
         Ok(all.map(write).collect())
     }
 
-    /// The one place where items change. A write that changes nothing leaves no trace.
+    /// The only function that changes items. A write without effect is not recorded.
     fn commit(&mut self, writes: Vec<Write>, at: Time, cause: Cause) -> Result<(), Error> {
         let mut position = 0;
-        for Write { table, key, new, is_fed } in writes {
+        for Write { table, key, new, in_feed } in writes {
             let commit = self.commits + 1;
             let table = self.table_mut(&table)?;
             if table.item(&key) != new.as_ref() {
                 let stamp = Stamp { seq: seq_no(commit, position), at, cause };
-                table.replace(key, new, is_fed.then_some(stamp));
+                table.replace(key, new, in_feed.then_some(stamp));
                 position += 1;
             }
         }
@@ -302,10 +302,10 @@ impl State {
         Ok(())
     }
 
-    /// Whether this very transaction happened less than ten minutes ago.
+    /// Whether the same transaction was committed less than ten minutes ago.
     fn is_repeated(&self, transaction: &TransactWrite, now: Time) -> Result<bool, Error> {
         let Some(token) = &transaction.token else { return Ok(false) };
-        let kept = |at: Time| now.0 < at.0.saturating_add(TOKEN_KEPT_MS);
+        let kept = |at: Time| now.0 < at.0.saturating_add(TOKEN_TTL_MS);
         match self.tokens.iter().find(|known| known.token == *token && kept(known.at)) {
             Some(known) if known.transaction == *transaction => Ok(true),
             Some(_) => Err(Error::TokenReused { token: token.clone() }),
@@ -314,15 +314,15 @@ impl State {
     }
 }
 
-/// What the request wants of an item.
-fn parts(get: &Get, item: &Item) -> Item {
+/// Applies the projection of a request.
+fn project(get: &Get, item: &Item) -> Item {
     match &get.projection {
         Some(projection) => projection.apply(item),
         None => item.clone(),
     }
 }
 
-/// What an action counts for in the size of its transaction.
+/// Returns what an action adds to the size of its transaction.
 fn bytes_of(action: &TransactAction, key: &Item, new: Option<&Item>) -> usize {
     match action {
         TransactAction::Put(_) | TransactAction::Update(_) => new.map_or(0, Item::size),
@@ -330,7 +330,7 @@ fn bytes_of(action: &TransactAction, key: &Item, new: Option<&Item>) -> usize {
     }
 }
 
-/// Changes of one commit follow each other; a commit has at most 100.
+/// Changes of one commit are consecutive; a commit has at most 100.
 fn seq_no(commit: u128, position: u128) -> SeqNo {
     SeqNo(commit << 8 | position)
 }

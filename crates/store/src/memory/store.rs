@@ -1,4 +1,4 @@
-//! The reference as a [`Store`].
+//! The memory store as a [`Store`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,29 +13,29 @@ use crate::{
     TransactWrite, UpdateItem,
 };
 
-/// A store in memory that is obviously right.
+/// A store in memory that is obviously correct.
 ///
-/// Every call takes one lock and looks at every item of its table: O(n) a call, O(n log n) a page.
-/// Nothing survives the process. Items that have expired stay until [`MemoryStore::expire`], and the
-/// change feed is kept for ever.
+/// Every call takes one lock and scans every item of its table: O(n) per call, O(n log n) per page.
+/// Nothing survives the process. Expired items stay until [`MemoryStore::expire`], and the change
+/// feed is never trimmed.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
 }
 
 impl MemoryStore {
-    /// A store without tables.
+    /// Creates a store without tables.
     pub fn new(clock: Arc<dyn Clock>) -> MemoryStore {
         MemoryStore { clock, state: Mutex::default() }
     }
 
-    /// Deletes the items whose time to live has ended; returns how many that were.
+    /// Deletes the items whose time to live has ended; returns how many.
     pub fn expire(&self) -> usize {
-        // Only tables that exist are looked at, so there is nothing to refuse.
+        // Only existing tables are visited, so this cannot fail.
         self.state().expire(self.clock.now()).unwrap_or_default()
     }
 
-    /// A call that panicked has not changed anything yet, or has finished: the state is whole.
+    /// Ignores poisoning: a call that panicked has either changed nothing yet or finished.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

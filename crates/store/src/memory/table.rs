@@ -1,4 +1,4 @@
-//! One table: its items in no order, and what happened to them.
+//! One table: its items, unordered, and its changes.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::{
     TableDescription, TableSpec, Time, ttl,
 };
 
-/// The table and everything in it.
+/// A table and everything in it.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) spec: Arc<TableSpec>,
     created: Time,
-    /// No two of them have the same key.
+    /// Unordered; keys are unique.
     pub(super) items: Vec<Item>,
-    /// Every change since the feed was turned on, oldest first.
+    /// Every change since the feed was enabled, oldest first.
     pub(super) changes: Vec<Change>,
     pub(super) sets: TableSets,
 }
 
-/// When and why something is written.
+/// The feed position, time and cause of a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     pub(super) seq: SeqNo,
@@ -41,7 +41,7 @@ impl Table {
         self.items.iter().find(|item| self.spec.key.of(item) == *key)
     }
 
-    /// Makes the item with this key be `new`, and says so in the feed if it has a stamp.
+    /// Sets the item with this key to `new`, and records the change in the feed if it has a stamp.
     pub(super) fn replace(&mut self, key: Item, new: Option<Item>, stamp: Option<Stamp>) {
         let spec = Arc::clone(&self.spec);
         let position = self.items.iter().position(|item| spec.key.of(item) == key);
@@ -67,8 +67,7 @@ impl Table {
         }
     }
 
-    /// The keys of the items whose time to live has ended: what ended first comes first, and of
-    /// what ended together the lesser key.
+    /// Returns the keys of expired items, ordered by time of expiry, then by key.
     pub(super) fn expired(&self, now: Time) -> Vec<Item> {
         let Some(name) = &self.spec.ttl else { return vec![] };
         let ended = |item| {

@@ -9,7 +9,7 @@ use super::write::get;
 use crate::limits::{BATCH_GETS_MAX, BATCH_WRITES_MAX};
 use crate::{BatchAction, BatchGet, BatchWrite, Error, Invalid, Specs, TableName, TableSpec};
 
-/// Whether the items can be asked for together.
+/// Checks a batch of reads.
 pub(crate) fn batch_get(batch: &BatchGet, specs: Specs<'_>) -> Result<(), Error> {
     action_count(batch.gets.len(), BATCH_GETS_MAX)?;
     let mut seen = Seen::default();
@@ -21,8 +21,8 @@ pub(crate) fn batch_get(batch: &BatchGet, specs: Specs<'_>) -> Result<(), Error>
     Ok(())
 }
 
-/// Whether the items can be written by one request. Their bytes need no check: 25 items of the
-/// greatest size are below the limit of 16 MB.
+/// Checks a batch of writes. Its size needs no check: 25 items of the maximum size are below the
+/// limit of 16 MB.
 pub(crate) fn batch_write(batch: &BatchWrite, specs: Specs<'_>) -> Result<(), Error> {
     action_count(batch.actions.len(), BATCH_WRITES_MAX)?;
     let mut seen = Seen::default();
@@ -51,13 +51,13 @@ pub(super) fn action_count(count: usize, limit: usize) -> Result<(), Invalid> {
     }
 }
 
-/// The items that a request has named so far. Encoded keys tell one from the other: `1` and `1.0` are
-/// one key.
+/// The items that a request has named so far. They are compared by their encoded keys: `1` and
+/// `1.0` are one key.
 #[derive(Default)]
 pub(super) struct Seen<'a>(HashSet<(&'a TableName, KeyBytes)>);
 
 impl<'a> Seen<'a> {
-    /// Notes an item that has a key, or is one.
+    /// Adds an item, or a key alone; fails if it was named before.
     pub(super) fn first_time(
         &mut self,
         (table, spec): (&'a TableName, &TableSpec),

@@ -1,12 +1,12 @@
-//! How large a condition can be, and what it mentions.
+//! Limits of conditions, and the attributes they mention.
 
 use keyloom_value::{Condition, Name, Operand, Path, Value};
 
 use crate::Invalid;
 use crate::limits::{CONDITION_OPERATORS_MAX, NESTING_MAX};
 
-/// Whether a condition or filter is small enough. Nesting counts as much as operators: a
-/// condition that joins only one other has none, and is followed with the call stack all the same.
+/// Checks that a condition or filter is small enough. Nesting counts like operators: a condition
+/// that joins only one other has no operator, but still takes a stack frame.
 pub(super) fn condition(condition: Option<&Condition>) -> Result<(), Invalid> {
     let Some(condition) = condition else { return Ok(()) };
     let operators = condition.operators().max(condition.depth());
@@ -21,14 +21,14 @@ pub(super) fn condition(condition: Option<&Condition>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The attributes that a condition mentions, in its order, with repeats.
+/// Returns the attributes that a condition mentions, in order, with repeats.
 pub(crate) fn condition_names(condition: &Condition) -> Vec<&Name> {
     let mut mentions = Mentions::default();
     mentions.collect(condition);
     mentions.paths.into_iter().map(Path::root).collect()
 }
 
-/// What a condition is about.
+/// The paths and constants in a condition.
 #[derive(Default)]
 struct Mentions<'a> {
     paths: Vec<&'a Path>,

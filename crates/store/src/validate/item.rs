@@ -1,4 +1,4 @@
-//! What an item, and a key, can be.
+//! Rules for items and keys.
 
 use keyloom_value::{Item, Name, Value};
 
@@ -8,7 +8,7 @@ use crate::limits::{
 };
 use crate::{Invalid, KeyAttribute, KeySchema, TableSpec};
 
-/// Whether these are exactly the key attributes of the table, with values a key can have.
+/// Checks that these are exactly the key attributes of the table, with valid values.
 pub(crate) fn key(spec: &TableSpec, key: &Item) -> Result<(), Invalid> {
     all_present(&spec.key, key)?;
     if let Some(extra) = key.names().find(|name| !spec.key.has(name)) {
@@ -17,7 +17,7 @@ pub(crate) fn key(spec: &TableSpec, key: &Item) -> Result<(), Invalid> {
     key_values(&spec.key, key)
 }
 
-/// Whether the item can be in the table.
+/// Checks whether the item can be in the table.
 pub(crate) fn item(spec: &TableSpec, item: &Item) -> Result<(), Invalid> {
     item.iter().try_for_each(|(name, value)| part(name, value))?;
     let bytes = item.size();
@@ -29,8 +29,8 @@ pub(crate) fn item(spec: &TableSpec, item: &Item) -> Result<(), Invalid> {
     spec.indexes.iter().try_for_each(|index| key_values(&index.key, item))
 }
 
-/// Whether the value can be an attribute of an item, or part of one. Nesting comes first, because
-/// the rest follows it with the call stack.
+/// Checks whether the value can be an attribute of an item, or part of one. Nesting is checked
+/// first, because the rest recurses.
 pub(super) fn part(attribute: &Name, value: &Value) -> Result<(), Invalid> {
     if value.depth() > NESTING_MAX {
         return Err(Invalid::TooDeep { limit: NESTING_MAX });
@@ -38,8 +38,8 @@ pub(super) fn part(attribute: &Name, value: &Value) -> Result<(), Invalid> {
     content(attribute, attribute, value)
 }
 
-/// No nameless attribute and no empty set, at any depth. `attribute` is the one at the top, that
-/// an error names.
+/// Rejects empty names and empty sets at any depth. `attribute` is the top-level one, which errors
+/// name.
 fn content(attribute: &Name, name: &Name, value: &Value) -> Result<(), Invalid> {
     if !(1..=ATTRIBUTE_NAME_BYTES_MAX).contains(&name.as_str().len()) {
         return Err(Invalid::AttributeName { name: name.as_str().to_owned() });
@@ -62,13 +62,13 @@ fn content(attribute: &Name, name: &Name, value: &Value) -> Result<(), Invalid> 
     Ok(())
 }
 
-/// The attributes of a key, each with how many bytes it can have.
+/// Returns the attributes of a key, each with its maximum size.
 pub(crate) fn key_parts(schema: &KeySchema) -> impl Iterator<Item = (&KeyAttribute, usize)> {
     let partition = schema.partition.iter().map(|part| (part, PARTITION_KEY_BYTES_MAX));
     partition.chain(schema.sort.iter().map(|part| (part, SORT_KEY_BYTES_MAX)))
 }
 
-/// Whether a key attribute can have this value.
+/// Checks whether a key attribute can have this value.
 pub(crate) fn key_value(
     attribute: &KeyAttribute,
     bytes_max: usize,
@@ -84,7 +84,7 @@ pub(crate) fn key_value(
     let bytes = match value {
         Value::S(text) => text.len(),
         Value::B(bytes) => bytes.len(),
-        // Any number fits, and the other types are no keys.
+        // Any number fits, and the other types cannot be keys.
         _ => return Ok(()),
     };
     let name = || attribute.name.clone();
@@ -104,7 +104,7 @@ fn all_present(schema: &KeySchema, item: &Item) -> Result<(), Invalid> {
     }
 }
 
-/// The key attributes that are present have values a key can have.
+/// Checks that the key attributes that are present have valid values.
 fn key_values(schema: &KeySchema, item: &Item) -> Result<(), Invalid> {
     for (attribute, bytes_max) in key_parts(schema) {
         if let Some(value) = item.get(attribute.name.as_str()) {

@@ -1,4 +1,4 @@
-//! Which part of a table or index a key condition means.
+//! The range of a table or index that a key condition selects.
 
 use std::cmp::Ordering;
 
@@ -19,8 +19,9 @@ pub(crate) struct KeyRange {
     pub(crate) test: Option<KeyTest>,
 }
 
-/// The range that the condition means, if it means one: every partition attribute by equality, then
-/// sort attributes from left to right, all by equality except the last one named.
+/// Returns the range that the condition selects, if it is one: every partition attribute by
+/// equality, then sort attributes from left to right, all by equality except for the last one
+/// named.
 pub(crate) fn key_range(schema: &KeySchema, condition: &KeyCondition) -> Result<KeyRange, Invalid> {
     only_keys_once(schema, condition)?;
     let partition = partition_values(schema, condition)?;
@@ -80,8 +81,8 @@ fn partition_values(schema: &KeySchema, condition: &KeyCondition) -> Result<Vec<
                 | KeyTest::GreaterOrEqual(_)
                 | KeyTest::Between(..)
                 | KeyTest::BeginsWith(_),
-            ) => return refuse(attribute, "a partition attribute is tested by equality"),
-            None => return refuse(attribute, "a query tests every partition attribute"),
+            ) => return refuse(attribute, "a partition attribute must be tested by equality"),
+            None => return refuse(attribute, "a query must test every partition attribute"),
         }
     }
     Ok(values)
@@ -91,7 +92,8 @@ fn test_of<'a>(condition: &'a KeyCondition, attribute: &KeyAttribute) -> Option<
     condition.tests.iter().find(|(name, _)| *name == attribute.name).map(|(_, test)| test)
 }
 
-/// The values of a test can be values of the attribute, and the test makes sense for its type.
+/// Checks that the values of a test are valid for the attribute, and that the test applies to its
+/// type.
 fn test_values(attribute: &KeyAttribute, bytes_max: usize, test: &KeyTest) -> Result<(), Invalid> {
     match test {
         KeyTest::Equal(value)
@@ -110,7 +112,7 @@ fn test_values(attribute: &KeyAttribute, bytes_max: usize, test: &KeyTest) -> Re
             }
         }
         KeyTest::BeginsWith(prefix) => match prefix {
-            Value::N(_) => refuse(attribute, "a number begins with nothing"),
+            Value::N(_) => refuse(attribute, "a number has no prefix"),
             _ => key_value(attribute, bytes_max, prefix),
         },
     }

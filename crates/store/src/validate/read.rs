@@ -5,15 +5,14 @@ use keyloom_value::{Condition, Name};
 use super::condition::{condition, condition_names};
 use super::key_range::{KeyRange, key_range};
 use super::start_key;
-use crate::index::keeps;
+use crate::index::projects;
 use crate::limits::SEGMENTS_MAX;
 use crate::{
     Error, IndexName, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema, Query, Scan,
     Segment, Select, TableSpec,
 };
 
-/// Whether the query can be answered: the range it reads, and the position in `spec.indexes` of
-/// the index it reads.
+/// Checks a query; returns the range it reads, and the position of its index in `spec.indexes`.
 pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<(KeyRange, Option<usize>), Error> {
     limit(query.limit)?;
     condition(query.filter.as_ref())?;
@@ -22,7 +21,7 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<(KeyRange, Option
     let schema = index.map_or(&spec.key, |index| &index.key);
     let range = key_range(schema, &query.key)?;
     filter_not_on_key(schema, query.filter.as_ref())?;
-    filter_on_kept(spec, index, query.filter.as_ref())?;
+    filter_on_projected(spec, index, query.filter.as_ref())?;
     select(spec, index, &query.select)?;
     if let Some(start) = &query.start {
         start_key::shape(spec, index, start)?;
@@ -31,7 +30,7 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<(KeyRange, Option
     Ok((range, position))
 }
 
-/// Whether the scan can be answered: the position in `spec.indexes` of the index it reads.
+/// Checks a scan; returns the position of its index in `spec.indexes`.
 pub(crate) fn scan(spec: &TableSpec, scan: &Scan) -> Result<Option<usize>, Error> {
     limit(scan.limit)?;
     scan.segment.map_or(Ok(()), segment)?;
@@ -41,7 +40,7 @@ pub(crate) fn scan(spec: &TableSpec, scan: &Scan) -> Result<Option<usize>, Error
     select(spec, index, &scan.select)?;
     if let Some(start) = &scan.start {
         start_key::shape(spec, index, start)?;
-        // Of any segment: a page may end after rows of others, which it has only passed over.
+        // It can be in any segment: a page may end after rows of others, which it has skipped.
     }
     Ok(position)
 }
@@ -63,7 +62,7 @@ fn index_position(spec: &TableSpec, name: Option<&IndexName>) -> Result<Option<u
     }
 }
 
-/// A filter on a key attribute belongs into the key condition, where it saves reads.
+/// A filter on a key attribute belongs in the key condition, where it saves reads.
 fn filter_not_on_key(schema: &KeySchema, filter: Option<&Condition>) -> Result<(), Invalid> {
     let names = filter.map(condition_names).unwrap_or_default();
     match names.into_iter().find(|name| schema.has(name)) {
@@ -72,16 +71,16 @@ fn filter_not_on_key(schema: &KeySchema, filter: Option<&Condition>) -> Result<(
     }
 }
 
-/// An index of either scope is filtered by what it keeps. A scan may ask for more; to its filter the
-/// rest is missing.
-fn filter_on_kept(
+/// An index of either scope is filtered by what it projects. A scan may name more; its filter sees
+/// the rest as missing.
+fn filter_on_projected(
     spec: &TableSpec,
     index: Option<&IndexSpec>,
     filter: Option<&Condition>,
 ) -> Result<(), Invalid> {
     let (Some(index), Some(filter)) = (index, filter) else { return Ok(()) };
     let mut attributes: Vec<Name> = condition_names(filter).into_iter().cloned().collect();
-    attributes.retain(|name| !keeps(spec, index, name));
+    attributes.retain(|name| !projects(spec, index, name));
     attributes.sort();
     attributes.dedup();
     if attributes.is_empty() {
@@ -90,7 +89,7 @@ fn filter_on_kept(
     Err(Invalid::FilterNotProjected { index: index.name.clone(), attributes })
 }
 
-/// A global index returns nothing that it does not keep; a local one reads the table for it.
+/// A global index returns only what it projects; a local one reads the table for the rest.
 fn select(spec: &TableSpec, index: Option<&IndexSpec>, select: &Select) -> Result<(), Invalid> {
     let Some(index) = index.filter(|index| index.scope == IndexScope::Global) else {
         return Ok(());
@@ -99,7 +98,7 @@ fn select(spec: &TableSpec, index: Option<&IndexSpec>, select: &Select) -> Resul
         Select::All | Select::Count => true,
         Select::AllOfTable => index.projection == IndexProjection::All,
         Select::Parts(projection) => {
-            projection.paths().iter().all(|path| keeps(spec, index, path.root()))
+            projection.paths().iter().all(|path| projects(spec, index, path.root()))
         }
     };
     if kept { Ok(()) } else { Err(Invalid::NotProjected { index: index.name.clone() }) }

@@ -1,12 +1,12 @@
-//! Where a query or scan may go on.
+//! Rules for the start keys of queries and scans.
 
 use keyloom_value::{Item, KeyCondition, KeyTest};
 
 use super::item::{key_parts, key_value};
 use crate::{IndexSpec, Invalid, KeySchema, TableSpec};
 
-/// Whether the key has the shape of a last key of the table or index: exactly the attributes of
-/// both keys, with values that keys can have. There need not be such an item any more.
+/// Checks that the key has the shape of a last key of the table or index: exactly the attributes of
+/// both keys, with valid values. The item itself may be deleted.
 pub(super) fn shape(
     spec: &TableSpec,
     index: Option<&IndexSpec>,
@@ -19,7 +19,7 @@ pub(super) fn shape(
             return refuse("it lacks an attribute of the key");
         };
         if key_value(attribute, bytes_max, value).is_err() {
-            return refuse("an attribute of the key has a value that keys do not have");
+            return refuse("an attribute of the key has an invalid value");
         }
     }
     if start.names().any(|name| !schemas().any(|schema| schema.has(name))) {
@@ -28,7 +28,7 @@ pub(super) fn shape(
     Ok(())
 }
 
-/// Whether the query could have returned the key as its last one.
+/// Checks that the query could have returned the key as its last one.
 pub(super) fn in_range(
     schema: &KeySchema,
     condition: &KeyCondition,
@@ -41,7 +41,7 @@ pub(super) fn in_range(
         _ => true,
     });
     if !in_partition {
-        return refuse("it is of another partition than the query");
+        return refuse("it belongs to another partition than the query");
     }
     if !condition.matches(start) {
         return refuse("it is outside the range of the query");

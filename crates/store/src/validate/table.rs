@@ -1,4 +1,4 @@
-//! What a table can be, and how it can change.
+//! Rules for tables and their alterations.
 
 use keyloom_value::Name;
 
@@ -10,7 +10,7 @@ use crate::{
     TableSpec,
 };
 
-/// Whether there can be such a table.
+/// Checks whether such a table can exist.
 pub(crate) fn table_spec(spec: &TableSpec) -> Result<(), Invalid> {
     table_key(spec)?;
     for (position, index) in spec.indexes.iter().enumerate() {
@@ -32,7 +32,7 @@ pub(crate) fn table_spec(spec: &TableSpec) -> Result<(), Invalid> {
     spec.ttl.iter().try_for_each(short_name)
 }
 
-/// Whether the table can be changed so.
+/// Checks whether the table can be altered like this.
 pub(crate) fn alteration(spec: &TableSpec, change: &Alteration) -> Result<(), Error> {
     match change {
         Alteration::AddIndex(index) => {
@@ -84,10 +84,10 @@ fn refuse_local(index: &IndexSpec) -> Result<(), Invalid> {
 fn table_key(spec: &TableSpec) -> Result<(), Invalid> {
     let refuse = |why| Err(Invalid::KeySchema { of: spec.name.to_string(), why });
     if spec.key.partition.len() != 1 {
-        return refuse("a table has one partition attribute");
+        return refuse("a table must have one partition attribute");
     }
     if spec.key.sort.len() > 1 {
-        return refuse("a table has one sort attribute at most");
+        return refuse("a table can have at most one sort attribute");
     }
     attributes(spec.name.as_str(), &spec.key)
 }
@@ -95,13 +95,13 @@ fn table_key(spec: &TableSpec) -> Result<(), Invalid> {
 fn global_key(index: &IndexSpec) -> Result<(), Invalid> {
     let refuse = |why| Err(Invalid::KeySchema { of: index.name.to_string(), why });
     if index.key.partition.is_empty() {
-        return refuse("an index has at least one partition attribute");
+        return refuse("an index must have at least one partition attribute");
     }
     if index.key.partition.len() > INDEX_KEY_ATTRIBUTES_MAX {
-        return refuse("a global index has four partition attributes at most");
+        return refuse("a global index can have at most four partition attributes");
     }
     if index.key.sort.len() > INDEX_KEY_ATTRIBUTES_MAX {
-        return refuse("a global index has four sort attributes at most");
+        return refuse("a global index can have at most four sort attributes");
     }
     attributes(index.name.as_str(), &index.key)
 }
@@ -109,18 +109,18 @@ fn global_key(index: &IndexSpec) -> Result<(), Invalid> {
 fn local_key(spec: &TableSpec, index: &IndexSpec) -> Result<(), Invalid> {
     let refuse = |why| Err(Invalid::KeySchema { of: index.name.to_string(), why });
     if spec.key.sort.is_empty() {
-        return refuse("a table has local indexes only if it has a sort attribute");
+        return refuse("local indexes require a table with a sort attribute");
     }
     if index.key.partition != spec.key.partition {
-        return refuse("a local index has the table's partition attribute");
+        return refuse("a local index must have the table's partition attribute");
     }
     if index.key.sort.len() != 1 {
-        return refuse("a local index has one sort attribute");
+        return refuse("a local index must have one sort attribute");
     }
     attributes(index.name.as_str(), &index.key)
 }
 
-/// Every attribute has a name of its own.
+/// Checks that attribute names are unique.
 fn attributes(of: &str, key: &KeySchema) -> Result<(), Invalid> {
     for (position, attribute) in key.attributes().enumerate() {
         short_name(&attribute.name)?;
@@ -151,7 +151,7 @@ fn index_count(spec: &TableSpec, scope: IndexScope) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// An attribute has one type in all keys it is part of.
+/// Checks that an attribute has the same type in all keys.
 fn key_types(spec: &TableSpec) -> Result<(), Invalid> {
     let schemas = || std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
     for attribute in schemas().flat_map(KeySchema::attributes) {

@@ -9,7 +9,7 @@ use crate::{
     Error, Invalid, Returns, Specs, TableSpec, TransactAction, TransactGet, TransactWrite,
 };
 
-/// Whether the items can be asked for together.
+/// Checks a transaction of reads.
 pub(crate) fn transact_get(transaction: &TransactGet, specs: Specs<'_>) -> Result<(), Error> {
     action_count(transaction.gets.len(), TRANSACTION_ACTIONS_MAX)?;
     let mut seen = Seen::default();
@@ -21,12 +21,12 @@ pub(crate) fn transact_get(transaction: &TransactGet, specs: Specs<'_>) -> Resul
     Ok(())
 }
 
-/// Whether the transaction can be tried. Returns the bytes that it is known to leave behind.
+/// Checks a transaction of writes. Returns the size that it is known to write.
 pub(crate) fn transact_write(
     transaction: &TransactWrite,
     specs: Specs<'_>,
 ) -> Result<usize, Error> {
-    // A transaction can be about sets or numbers alone.
+    // A transaction can consist of sets or numbers alone.
     let has_others = !transaction.sets.is_empty() || !transaction.numbers.is_empty();
     if !has_others || !transaction.actions.is_empty() {
         action_count(transaction.actions.len(), TRANSACTION_ACTIONS_MAX)?;
@@ -53,9 +53,8 @@ pub(crate) fn transact_write(
     Ok(bytes)
 }
 
-/// Whether a transaction's items are small enough together. The items are those that it reads, or
-/// leaves behind; of a deleted or checked one only the key counts. To be called again once the results
-/// of the updates are known.
+/// Checks the total size of a transaction's items: those that it reads or writes; of a deleted or
+/// checked one only the key counts. Called again once the results of the updates are known.
 pub(crate) fn transaction_bytes(bytes: usize) -> Result<(), Invalid> {
     if bytes > TRANSACTION_BYTES_MAX {
         return Err(Invalid::TransactionTooLarge { bytes, limit: TRANSACTION_BYTES_MAX });
@@ -98,7 +97,7 @@ fn static_checks(spec: &TableSpec, action: &TransactAction) -> Result<(), Invali
     }
 }
 
-/// Those of what is put; of anything else, those of the key.
+/// Returns the size of what is put; of anything else, the size of the key.
 fn known_bytes(action: &TransactAction) -> usize {
     action.image().size()
 }

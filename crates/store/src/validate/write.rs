@@ -1,4 +1,4 @@
-//! Requests about one item.
+//! Requests about single items.
 
 use keyloom_value::{Name, SetValue, Update};
 
@@ -7,19 +7,19 @@ use super::item::{item, key, part};
 use crate::limits::UPDATE_OPERATORS_MAX;
 use crate::{Check, Delete, Get, Invalid, Put, Returns, TableSpec, UpdateItem};
 
-/// Whether the item can be asked for.
+/// Checks a get.
 pub(crate) fn get(spec: &TableSpec, get: &Get) -> Result<(), Invalid> {
     key(spec, &get.key)
 }
 
-/// Whether the item can be written, whatever is there.
+/// Checks a put, independent of the stored item.
 pub(crate) fn put(spec: &TableSpec, put: &Put) -> Result<(), Invalid> {
     condition(put.condition.as_ref())?;
     old_image_at_most(put.returns, "put")?;
     item(spec, &put.item)
 }
 
-/// Whether the update can be tried. Its result must be an [`item`] of the table too.
+/// Checks an update. Its result must be a valid [`item`] too.
 pub(crate) fn update(spec: &TableSpec, update: &UpdateItem) -> Result<(), Invalid> {
     let operators = update.update.operators();
     if operators > UPDATE_OPERATORS_MAX {
@@ -35,14 +35,14 @@ pub(crate) fn update(spec: &TableSpec, update: &UpdateItem) -> Result<(), Invali
     }
 }
 
-/// Whether the item can be deleted, whatever it is.
+/// Checks a delete, independent of the stored item.
 pub(crate) fn delete(spec: &TableSpec, delete: &Delete) -> Result<(), Invalid> {
     condition(delete.condition.as_ref())?;
     old_image_at_most(delete.returns, "delete")?;
     key(spec, &delete.key)
 }
 
-/// Whether the condition can be checked.
+/// Checks a condition check.
 pub(crate) fn check(spec: &TableSpec, check: &Check) -> Result<(), Invalid> {
     condition(Some(&check.condition))?;
     key(spec, &check.key)
@@ -57,8 +57,8 @@ fn old_image_at_most(returns: Returns, write: &'static str) -> Result<(), Invali
     }
 }
 
-/// The values that an update brings along can be part of an item. Said here and not only of the
-/// result, because it does not depend on the item.
+/// Checks the constants in an update. This is done here and not only for the result, because it
+/// does not depend on the stored item.
 fn constants(update: &Update) -> Result<(), Invalid> {
     for (path, value) in &update.set {
         set_constants(path.root(), value)?;

@@ -1,4 +1,4 @@
-//! The background scrub: everything once a day, at its rate, and each damage once.
+//! The background scrub: everything once a day, at a limited rate, and each damage counted once.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Rig {
             ..repeatable(&disk)
         };
         let engine = Engine::open(DIRECTORY, options).unwrap();
-        // Rows reach further than one read of the scrub.
+        // More rows than one read of the scrub covers.
         (400..1200).for_each(|id| write(&engine, id));
         engine.checkpoint().unwrap();
         engine.settle().unwrap();
@@ -52,7 +52,7 @@ impl Rig {
 }
 
 #[test]
-fn everything_is_verified_once_a_day_bit_by_bit() {
+fn everything_is_verified_once_a_day_step_by_step() {
     let rig = Rig::new();
     let start = rig.engine.status().unwrap();
     assert_eq!((start.scrubbed_blocks, start.scrubbed_at), (0, None));
@@ -78,7 +78,7 @@ fn everything_is_verified_once_a_day_bit_by_bit() {
 }
 
 #[test]
-fn damage_is_found_wherever_it_is_and_counted_once() {
+fn damage_is_found_anywhere_and_counted_once() {
     let rig = Rig::new();
     let tree = in_data("tree.redb");
     rig.disk.corrupt(&tree, 70 * BLOCK, |bytes| bytes[5] ^= 1);
@@ -88,18 +88,18 @@ fn damage_is_found_wherever_it_is_and_counted_once() {
     assert_eq!(status.damages, 2);
     assert_eq!(status.last_damage.unwrap().file, log);
     rig.after(0);
-    assert_eq!(rig.after(24).damages, 2, "the same places");
+    assert_eq!(rig.after(24).damages, 2, "the same positions");
     rig.disk.corrupt(&tree, 90 * BLOCK, |bytes| bytes[5] ^= 1);
     rig.after(0);
     let status = rig.after(24);
     assert_eq!(status.damages, 3);
     let last = status.last_damage.unwrap();
     assert_eq!((&last.file, last.offset), (&tree, 90 * BLOCK));
-    assert!(status.failure.is_none(), "what is whole can be read and written");
+    assert!(status.failure.is_none(), "intact data can be read and written");
 }
 
 #[test]
-fn what_is_trimmed_or_written_meanwhile_is_no_damage() {
+fn concurrent_trimming_and_writing_are_not_reported_as_damage() {
     let rig = Rig::keeping(5 * 3600);
     let segments = rig.log().len();
     for hour in 0..60 {

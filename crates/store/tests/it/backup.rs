@@ -1,5 +1,5 @@
-//! Backups: a copy is exactly one moment, made beside writers or with the power going, and is
-//! nothing or all of it, never a part.
+//! Backups: a copy is exactly one point in time, even with concurrent writers or a power failure,
+//! and is either complete or nothing.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,7 +13,7 @@ use keyloom_store::{
     Store, TableSpec, TransactAction, TransactWrite,
 };
 use keyloom_testkit::history::Player;
-use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
+use keyloom_testkit::{ManualClock, MemorySubject, SimDisk, Subject};
 use keyloom_value::{Item, Value};
 use pollster::FutureExt;
 
@@ -25,20 +25,20 @@ use crate::rig::{DIRECTORY, count, numbered, open, plain_table, put, repeatable,
 
 /// Histories with a backup in their middle.
 const HISTORIES: u32 = 24;
-/// Fates of what was not synced, tried for every crash.
+/// Seeds for what survives of unsynced writes, tried for every crash.
 const FATES: u64 = 6;
-/// Fates of names alone, which are looked at without opening anything.
+/// Seeds for names alone, which are checked without opening anything.
 const NAME_FATES: u64 = 64;
 
 #[test]
-fn a_backup_in_the_middle_of_a_history_is_that_moment_and_leaves_the_store_alone() {
+fn a_backup_in_the_middle_of_a_history_is_that_state_and_leaves_the_store_unchanged() {
     let histories = histories(HISTORIES);
     for number in 0..histories {
         let ops = random_history(number);
         let middle = ops.len() * (number as usize + 1) / histories as usize;
         let disk = SimDisk::new(number.into());
         let source = Life::open(&disk, DIRECTORY, ManualClock::START);
-        let reference = ReferenceSubject::new();
+        let reference = MemorySubject::new();
         let (mut right, mut left) = (Player::new(&reference), Player::new(&source));
         for op in &ops[..middle] {
             step(&mut left, &source.clock, op);
@@ -58,7 +58,7 @@ fn a_backup_in_the_middle_of_a_history_is_that_moment_and_leaves_the_store_alone
 }
 
 #[test]
-fn nothing_is_copied_over_what_is_there() {
+fn nothing_is_copied_over_existing_files() {
     let disk = disk_with_backup(3);
     let engine = open(&disk).unwrap();
     Disk::create_directory(&disk, "/mine".as_ref()).unwrap();
@@ -84,7 +84,7 @@ fn nothing_is_copied_over_what_is_there() {
     assert_eq!(count(&engine, &table("plain")), 6);
 }
 
-/// A store with so many rows that copying them takes several commits.
+/// Creates a store with so many rows that copying them takes several commits.
 fn large_store(disk: &SimDisk) -> (Engine, ManualClock) {
     let clock = ManualClock::new();
     let options = Options { clock: Arc::new(clock.clone()), ..repeatable(disk) };
@@ -142,8 +142,8 @@ fn copies_report_their_progress_ascending_up_to_what_they_made() {
     assert_eq!(described.items, 12_050);
 }
 
-/// Makes a copy with the power going at every sync, and with every fate of what was not synced:
-/// the target holds nothing or everything, and copying into it again makes it whole.
+/// Cuts the power at every sync of a copy, with different outcomes for unsynced writes: the target
+/// holds nothing or everything, and copying into it again completes it.
 fn check_every_crash(
     base: &SimDisk,
     target: &str,
@@ -156,7 +156,7 @@ fn check_every_crash(
         let outcome = act(&disk);
         if !disk.crashed() {
             outcome.unwrap();
-            assert!(k > 5, "a copy must meet the disk");
+            assert!(k > 5, "a copy must use the disk");
             return;
         }
         (0..NAME_FATES).for_each(|fate| check_names(&disk.after_crash(fate), target));
@@ -168,8 +168,8 @@ fn check_every_crash(
     }
 }
 
-/// The format file vouches for the others. Its name was once safe before the tree's was, and such
-/// a directory could neither be opened nor be made again.
+/// The format file vouches for the others. Its name once became durable before the tree's, and such
+/// a directory could neither be opened nor created again.
 fn check_names(disk: &SimDisk, target: &str) {
     let files = disk.files();
     let is_there = |name: &str| files.contains(&Path::new(target).join(name));
@@ -190,9 +190,9 @@ fn check_again(
     act: impl Fn(&SimDisk) -> Result<CopyProgress, Error>,
 ) {
     match act(disk) {
-        // The copy was finished just before the power went.
+        // The copy was finished just before the power was cut.
         Ok(_) | Err(Error::Directory(DirectoryError::Foreign { .. })) => {}
-        Err(error) => panic!("it cannot be copied again: {error}"),
+        Err(error) => panic!("cannot copy again: {error}"),
     }
     let engine = Engine::open(target, repeatable(disk)).unwrap();
     assert_eq!(count(&engine, &table("plain")), items);
@@ -210,7 +210,7 @@ fn a_crash_at_every_sync_of_a_restore_leaves_nothing_or_all_of_it() {
     check_every_crash(&base, BACK, 50, |disk| restore(disk, Moment::Commit(51), BACK));
 }
 
-/// A table of pairs: both halves of one are written together or not at all.
+/// A table of pairs: both halves of one are written atomically.
 fn pairs_table(engine: &Engine) {
     let key = KeySchema::partition("id", KeyType::N).and_sort("half", KeyType::S);
     let mut spec = TableSpec::new(table("pairs"), key);
@@ -234,7 +234,7 @@ fn write_pair(engine: &Engine, id: u64) {
     engine.transact_write(TransactWrite::new(actions)).block_on().unwrap();
 }
 
-/// Ids of the pairs in a copy, each of which must be whole, in the index too.
+/// Returns the number of pairs in a copy, each of which must be complete, in the index too.
 fn whole_pairs(disk: &SimDisk, directory: &str) -> usize {
     let engine = Engine::open(directory, repeatable(disk)).unwrap();
     let walk = |index| {
@@ -258,7 +258,7 @@ fn whole_pairs(disk: &SimDisk, directory: &str) -> usize {
     items.len() / 2
 }
 
-/// Copies and restores, with writers at work, until each was done a few times.
+/// Backs up and restores with concurrent writers, until each was done a few times.
 fn copy_beside_writers(disk: &SimDisk, engine: &Engine, written: &AtomicU64) {
     let at_least = |pairs| {
         while written.load(Ordering::Acquire) < pairs {
@@ -289,11 +289,11 @@ fn copy_beside_writers(disk: &SimDisk, engine: &Engine, written: &AtomicU64) {
 }
 
 #[test]
-fn copies_made_while_writers_write_are_moments_between_transactions() {
+fn copies_with_concurrent_writers_are_consistent() {
     let disk = SimDisk::new(8);
     let options = Options {
         background: Background::Threads,
-        // Segments end and begin while they are read.
+        // Segments are rotated while they are read.
         log_segment_bytes: 64 << 10,
         ..repeatable(&disk)
     };

@@ -1,4 +1,4 @@
-//! Stores that are wrong on purpose. The suite and the histories must find every one of them, or
+//! Stores that are wrong on purpose. The suite and the histories must detect every one of them, or
 //! they prove nothing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,38 +8,36 @@ use keyloom_store::{
     Answer, ChangePage, Delete, Error, Get, Membership, Page, Query, Read, ReadChanges, Returns,
     Scan, Store, TableName, TransactWrite,
 };
-use keyloom_testkit::{
-    Front, InFront, ManualClock, ReferenceSubject, Subject, conformance, history,
-};
+use keyloom_testkit::{Front, InFront, ManualClock, MemorySubject, Subject, conformance, history};
 use keyloom_value::Item;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::histories::STEPS;
 
-/// What is wrong with a store.
+/// A defect of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Defect {
-    /// A page that ends before the last item lacks its own last one.
+    /// A page that is not the last lacks its last item.
     PageLosesItsLast,
-    /// A page begins with the item that the page before ended with.
+    /// A page begins with the last item of the previous page.
     PageRepeatsTheBoundary,
-    /// The next page of an index passes over everything that shares the index key.
+    /// The next page of an index skips all items with the same index key.
     TiesAreSkipped,
     /// A page that reached its limit has no last key if nothing follows.
     LastKeyOnlyIfMoreFollows,
-    /// A scan of a segment gives all segments.
+    /// A scan of a segment returns all segments.
     SegmentsOverlap,
     /// Tokens are not remembered.
     TokensAreForgotten,
-    /// Reasons are in the wrong order.
+    /// Cancel reasons are in the wrong order.
     ReasonsAreReversed,
     /// A page of the feed lacks its last change.
     FeedLosesAChange,
-    /// A snapshot shows the present.
+    /// A snapshot shows the current state.
     SnapshotsMove,
     /// A delete does not return the old image.
     DeletesReturnNothing,
-    /// Who leaves a set joins it.
+    /// Removing an ordinal from a set adds it.
     SetsOnlyGrow,
 }
 
@@ -77,22 +75,22 @@ fn histories_find_every_defect() {
         let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let result =
             TestRunner::new_with_rng(config, random).run(&history::history(STEPS), |ops| {
-                history::compare(&ReferenceSubject::new(), &Broken::new(defect), &ops);
+                history::compare(&MemorySubject::new(), &Broken::new(defect), &ops);
                 Ok(())
             });
         assert!(result.is_err(), "histories missed {defect:?}");
     }
 }
 
-/// A reference with a defect, as a subject.
+/// A memory store with a defect, as a subject.
 struct Broken {
-    inner: ReferenceSubject,
+    inner: MemorySubject,
     defect: Defect,
 }
 
 impl Broken {
     fn new(defect: Defect) -> Broken {
-        Broken { inner: ReferenceSubject::new(), defect }
+        Broken { inner: MemorySubject::new(), defect }
     }
 }
 
@@ -149,7 +147,7 @@ impl BrokenStore {
         Ok(page)
     }
 
-    /// The item of a last key, if it is there.
+    /// Returns the item of a last key, if it exists.
     async fn item_at(&self, table: &TableName, start: &Item) -> Result<Option<Item>, Error> {
         let key = self.inner.describe_table(table.clone()).await?.spec.key.of(start);
         self.inner.get(Get::new(table, key)).await

@@ -1,5 +1,5 @@
-//! Columns: what the engine finds in them is what a look at every item finds, whatever was written,
-//! closed, opened and filled in between.
+//! Columns: the engine returns what scanning every item returns, whatever was written, closed,
+//! opened and built in between.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn spec() -> TableSpec {
     spec
 }
 
-/// Every id has an ordinal of its own: dense ones, some far away.
+/// Every id has an ordinal of its own: most are dense, some far away.
 fn ordinal(id: u64) -> u64 {
     match id % 7 {
         0 => 1_000_000 + id * 50,
@@ -48,8 +48,8 @@ fn ordinal(id: u64) -> u64 {
     }
 }
 
-/// Values that are often equal in what is kept of them, partitions that are in the column or not,
-/// and items that have no cell.
+/// Values that often tie in their stored bytes, partitions inside and outside of the column, and
+/// items without a cell.
 fn item(id: u64, random: &mut Random) -> Item {
     let of: &[u8] = match random.below(10) {
         0 => b"kind b",
@@ -70,7 +70,7 @@ fn item(id: u64, random: &mut Random) -> Item {
     let mut value = KeyBytes::new();
     value.push_text(&text);
     value.push_descending(&Value::from(random.below(5))).unwrap();
-    // What comes after the parts that are kept does not matter.
+    // What comes after the stored parts does not matter.
     value.push(&Value::from(random.below(1 << 40))).unwrap();
     if random.chance(9, 10) {
         item.insert("value", Value::B(value.into_vec()));
@@ -116,12 +116,12 @@ fn question(name: &str, random: &mut Random) -> ReadColumn {
 
 fn read(store: &dyn Store, read: &ReadColumn) -> Result<ColumnPart, Error> {
     let part = store.sets().unwrap().read_column(read.clone()).block_on()?;
-    // The reference reads items.
+    // The memory store reads no column rows.
     Ok(ColumnPart { bytes: 0, ..part })
 }
 
 #[test]
-fn columns_stay_what_the_items_imply_through_replay_and_filling() {
+fn columns_match_the_items_through_replay_and_building() {
     let (disk, mut random) = (SimDisk::new(5), Random::new(12));
     let reference = MemoryStore::new(Arc::new(ManualClock::default()));
     let mut engine = open(&disk).unwrap();
@@ -149,11 +149,11 @@ fn columns_stay_what_the_items_imply_through_replay_and_filling() {
         assert_eq!(found, read(&reference, &question).unwrap(), "{number}: {question:?}");
         ties += u32::from(found.is_tied);
     }
-    assert!(ties > 0, "some questions are about more cells of one value than are returned");
+    assert!(ties > 0, "some reads have more ties than are returned");
 }
 
 #[test]
-fn a_column_is_not_read_before_it_is_whole() {
+fn a_column_is_not_read_before_it_is_complete() {
     let engine = open(&SimDisk::new(6)).unwrap();
     engine.create_table(spec()).block_on().unwrap();
     for _ in 0..50 {

@@ -1,5 +1,5 @@
-//! Compaction changes no answer and loses nothing, whatever happens meanwhile, and gives back what
-//! deletions have freed.
+//! Compaction changes no answer and loses nothing, whatever happens meanwhile, and returns the
+//! space that deletions have freed.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,7 +10,7 @@ use keyloom_store::{
     Compaction, Engine, Error, FeedStart, Options, Put, Read, ReadChanges, Scan, Store, TableName,
 };
 use keyloom_testkit::history::{self, Op, Player};
-use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
+use keyloom_testkit::{ManualClock, MemorySubject, SimDisk, Subject};
 use keyloom_value::{Item, Value};
 use pollster::FutureExt;
 use proptest::strategy::{Strategy, ValueTree};
@@ -19,7 +19,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::rig::{DIRECTORY, count, has, in_data, numbered, open, plain_table, put, repeatable};
 use crate::subjects::EngineSubject;
 
-/// Fates of what was not synced, tried for every crash.
+/// Seeds for what survives of unsynced writes, tried for every crash.
 const FATES: u64 = 3;
 
 fn compact(engine: &Engine) -> Result<Compaction, Error> {
@@ -37,7 +37,7 @@ fn large(id: i64) -> Item {
     item
 }
 
-/// Writes so many items of 2 KB each, and deletes all but every 50th.
+/// Writes items of 2 KB each, and deletes all but every 50th.
 fn churn(engine: &Engine, table: &TableName, ids: std::ops::Range<i64>) {
     for id in ids.clone() {
         engine.put(Put::new(table, large(id))).block_on().unwrap();
@@ -54,7 +54,7 @@ fn has_new_tree(disk: &SimDisk) -> bool {
 }
 
 #[test]
-fn space_that_deletions_freed_comes_back_while_the_store_is_open() {
+fn space_freed_by_deletions_is_returned_while_the_store_is_open() {
     let disk = SimDisk::new(1);
     let options = Options { compact_from_bytes: 1 << 20, ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -77,7 +77,7 @@ fn space_that_deletions_freed_comes_back_while_the_store_is_open() {
 }
 
 #[test]
-fn nothing_starts_by_itself_when_there_is_little_to_return() {
+fn no_compaction_starts_automatically_for_little_gain() {
     let disk = SimDisk::new(2);
     let engine = open(&disk).unwrap();
     let plain = plain_table(&engine);
@@ -86,10 +86,10 @@ fn nothing_starts_by_itself_when_there_is_little_to_return() {
     assert_eq!(engine.status().unwrap().compactions, 0);
 }
 
-/// redb doubles its file when it is full, on the disk only as far as it is written. Rows in random
+/// redb doubles its file when it is full, but the disk holds only what was written. Rows in random
 /// order leave pages two thirds full. Neither is worth a copy.
 #[test]
-fn a_store_that_only_grows_is_never_compacted_by_itself() {
+fn a_store_that_only_grows_is_never_compacted_automatically() {
     let directory = std::env::temp_dir().join(format!("keyloom-grows-{}", std::process::id()));
     let disk = Arc::new(keyloom_store::RealDisk);
     let durability = keyloom_store::Durability::Relaxed;
@@ -111,7 +111,7 @@ fn a_store_that_only_grows_is_never_compacted_by_itself() {
 }
 
 #[test]
-fn progress_and_result_tell_the_sizes() {
+fn progress_and_result_report_the_sizes() {
     let disk = SimDisk::new(3);
     let engine = open(&disk).unwrap();
     let plain = plain_table(&engine);
@@ -123,12 +123,12 @@ fn progress_and_result_tell_the_sizes() {
             ControlFlow::Continue(())
         })
         .unwrap();
-    assert_eq!((steps[0].rows, steps[0].copied_bytes), (0, 0), "the need is told beforehand");
+    assert_eq!((steps[0].rows, steps[0].copied_bytes), (0, 0), "the need is reported first");
     assert_eq!(steps[0].needed_bytes, done.needed_bytes);
     assert_eq!(*steps.last().unwrap(), done);
     assert!(steps.windows(2).all(|pair| pair[0].rows <= pair[1].rows));
     assert!(done.after_bytes < done.before_bytes / 2, "{done:?}");
-    // What was counted write by write is what the copy counts from nothing.
+    // The size tracked write by write equals the size computed by the copy.
     assert_eq!(done.copied_bytes, done.needed_bytes);
     let status = engine.status().unwrap();
     assert_eq!((status.tree_bytes, status.tree_live_bytes), (done.after_bytes, done.needed_bytes));
@@ -147,11 +147,11 @@ fn histories(count: u32, check: impl Fn(&[Op])) {
     }
 }
 
-/// Tables, indexes, sets, columns, the feed and snapshots: the histories have all of them.
+/// Histories cover tables, indexes, sets, columns, the feed and snapshots.
 #[test]
-fn histories_with_compactions_answer_like_the_reference() {
+fn histories_with_compactions_answer_like_the_memory_store() {
     histories(40, |ops| {
-        let reference = ReferenceSubject::new();
+        let reference = MemorySubject::new();
         let subject = EngineSubject::open(&SimDisk::new(0), ManualClock::new());
         let (mut left, mut right) = (Player::new(&reference), Player::new(&subject));
         for (place, op) in ops.iter().enumerate() {
@@ -168,7 +168,7 @@ fn histories_with_compactions_answer_like_the_reference() {
 }
 
 #[test]
-fn a_snapshot_outlives_the_tree_that_it_is_of() {
+fn a_snapshot_outlives_its_tree() {
     let disk = SimDisk::new(4);
     let clock = ManualClock::new();
     let options = Options { clock: Arc::new(clock.clone()), ..repeatable(&disk) };
@@ -182,8 +182,8 @@ fn a_snapshot_outlives_the_tree_that_it_is_of() {
         clock.advance_ms(10 * 60 * 1000);
         engine.settle().unwrap();
         let seen = snapshot.scan(Scan::new(&plain)).block_on().unwrap();
-        assert_eq!(seen.count, 20, "the moment of the snapshot");
-        // Only the tree that is read is kept, not every one since.
+        assert_eq!(seen.count, 20, "the state at the snapshot");
+        // Only the tree that is being read is kept, not every one since.
         let retired = engine.status().unwrap().retired_bytes;
         assert!(retired > 0 && retired < 12 << 20, "{retired}");
     }
@@ -211,7 +211,7 @@ fn values(read: &dyn Read, table: &TableName) -> Vec<i64> {
 }
 
 #[test]
-fn writers_and_readers_go_on_during_compactions() {
+fn writers_and_readers_continue_during_compactions() {
     const WRITERS: i64 = 3;
     let disk = SimDisk::new(5);
     let options = Options { memory_bytes: 8 << 20, disk: Arc::new(disk), ..Options::default() };
@@ -252,20 +252,20 @@ fn writers_and_readers_go_on_during_compactions() {
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     let expected: Vec<i64> = written.iter().flat_map(|value| [*value, *value]).collect();
-    assert_eq!(values(&engine, &plain), expected, "the last value that each writer was told of");
+    assert_eq!(values(&engine, &plain), expected, "the last acknowledged value of each writer");
     assert!(written.iter().all(|value| *value > 10), "writers must not starve: {written:?}");
     let status = engine.status().unwrap();
     assert!(status.compactions >= 6 && status.failure.is_none(), "{status:?}");
     engine.close().unwrap();
 }
 
-/// Opens a store whose log is let go as soon as it may be.
+/// Opens a store whose log is trimmed as soon as possible.
 fn open_tight(disk: &SimDisk) -> Result<Engine, Error> {
     let options = Options { log_segment_bytes: 4 << 10, keep_log_bytes: 0, ..repeatable(disk) };
     Engine::open(DIRECTORY, options)
 }
 
-/// A disk with a store that has much to return, a log that the tree is behind of, and a feed.
+/// Returns a disk with a store that has much free space, a tree that is behind its log, and a feed.
 fn churned() -> SimDisk {
     let disk = SimDisk::new(6);
     let engine = open_tight(&disk).unwrap();
@@ -277,7 +277,7 @@ fn churned() -> SimDisk {
     disk
 }
 
-/// Compacts while items are written; returns how many of them were acknowledged, and the outcome.
+/// Compacts while items are written; returns how many of them were acknowledged, and the result.
 fn compact_and_write(engine: &Engine, table: &TableName) -> (i64, Result<Compaction, Error>) {
     let mut next = 2000;
     let outcome = engine.compact(&mut |_| {
@@ -291,7 +291,7 @@ fn compact_and_write(engine: &Engine, table: &TableName) -> (i64, Result<Compact
     (next, outcome)
 }
 
-/// Everything acknowledged is there, and at most what was being written beside.
+/// Asserts that everything acknowledged is there, and at most the write in flight besides.
 #[track_caller]
 fn check_survivor(disk: &SimDisk, next: i64, what: &str) {
     let engine = match open_tight(disk) {
@@ -311,7 +311,7 @@ fn check_survivor(disk: &SimDisk, next: i64, what: &str) {
 }
 
 #[test]
-fn the_power_may_go_at_every_sync_of_a_compaction() {
+fn a_crash_at_every_sync_of_a_compaction_loses_nothing() {
     let prepared = churned();
     let mut crashes = 0;
     for k in 1.. {
@@ -369,7 +369,7 @@ fn a_sync_that_fails_anywhere_in_a_compaction_loses_nothing() {
     }
 }
 
-/// The store goes on without being opened again, and the disk has everything.
+/// Asserts that the store continues without being reopened, and that the disk has everything.
 fn check_after_fault(disk: &SimDisk, engine: Engine, next: i64, what: &str) {
     let plain = crate::rig::table("plain");
     engine.settle().unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -377,7 +377,7 @@ fn check_after_fault(disk: &SimDisk, engine: Engine, next: i64, what: &str) {
     (2000..next).for_each(|id| assert!(has(&engine, &plain, id), "{what}: {id} is lost"));
     assert!(has(&engine, &plain, 50));
     check_survivor(&disk.after_crash(1), next, what);
-    // The log goes as far as it may, also for a tree that a crash may bring back.
+    // The log is trimmed as far as possible, but not what a tree needs that a crash may bring back.
     engine.checkpoint().unwrap();
     engine.settle().unwrap();
     (2..8).for_each(|fate| check_survivor(&disk.after_crash(fate), next, what));
@@ -412,7 +412,7 @@ fn a_full_disk_in_the_middle_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_copy_that_would_not_fit_is_not_begun() {
+fn a_copy_that_would_not_fit_is_not_started() {
     let disk = churned().after_crash(1);
     let options = Options { log_segment_bytes: 4 << 10, ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -435,7 +435,7 @@ fn a_copy_that_would_not_fit_is_not_begun() {
 }
 
 #[test]
-fn after_a_failure_none_starts_by_itself_for_a_while() {
+fn after_a_failure_automatic_compaction_pauses() {
     let (disk, clock) = (SimDisk::new(8), ManualClock::new());
     let clocked = Arc::new(clock.clone());
     let options = Options { compact_from_bytes: 1 << 20, clock: clocked, ..repeatable(&disk) };
@@ -453,7 +453,7 @@ fn after_a_failure_none_starts_by_itself_for_a_while() {
         }
         clock.advance_ms(60_000);
     }
-    assert_eq!(tries, [0, 1, 3, 7, 15], "minutes in which it was tried");
+    assert_eq!(tries, [0, 1, 3, 7, 15], "minutes of the attempts");
     disk.set_capacity(u64::MAX);
     clock.advance_ms(60 * 60_000);
     engine.settle().unwrap();
@@ -488,7 +488,7 @@ fn the_log_keeps_what_a_compaction_needs() {
 }
 
 #[test]
-fn the_feed_goes_on_across_a_compaction() {
+fn the_feed_continues_across_a_compaction() {
     let disk = SimDisk::new(10);
     let engine = open(&disk).unwrap();
     let fed = crate::rig::table("fed");

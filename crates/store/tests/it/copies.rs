@@ -1,5 +1,5 @@
-//! What tests of backups and of restoring share: engines anywhere on a disk, random histories, and
-//! a store with a backup in its middle.
+//! Support for tests of backup and restore: engines anywhere on a disk, random histories, and a
+//! store with a backup in the middle of its history.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ pub(crate) const COPY: &str = "/copy";
 pub(crate) const BACK: &str = "/back";
 
 const STEPS: usize = 40;
-/// Between two steps, so that a time can fall between them.
+/// Time between two steps, so that a point in time can fall between them.
 pub(crate) const STEP_MS: u64 = 10;
 
-/// An engine somewhere on a disk.
+/// An engine in some directory of a disk.
 pub(crate) struct Life {
     pub(crate) engine: Arc<Engine>,
     pub(crate) clock: ManualClock,
@@ -30,14 +30,14 @@ impl Life {
         let clock = ManualClock::new();
         clock.set(now);
         let options = Options {
-            // So little that checkpoints and new segments come every few steps.
+            // Small enough for checkpoints and new segments every few steps.
             memory_bytes: 4 << 20,
             log_segment_bytes: 4 << 10,
             clock: Arc::new(clock.clone()),
             ..repeatable(disk)
         };
         let engine = Engine::open(directory, options);
-        let engine = engine.unwrap_or_else(|error| panic!("{directory} does not open: {error}"));
+        let engine = engine.unwrap_or_else(|error| panic!("cannot open {directory}: {error}"));
         Life { engine: Arc::new(engine), clock }
     }
 
@@ -60,7 +60,7 @@ impl Subject for Life {
     }
 }
 
-/// The same history for the same number.
+/// Returns the same history for the same number.
 pub(crate) fn random_history(number: u32) -> Vec<Op> {
     let mut seed = [11; 32];
     seed[..4].copy_from_slice(&number.to_le_bytes());
@@ -69,13 +69,13 @@ pub(crate) fn random_history(number: u32) -> Vec<Op> {
     history::history(STEPS).new_tree(&mut runner).unwrap().current()
 }
 
-/// Plays one step, some time after the one before.
+/// Plays one step, some time after the previous one.
 pub(crate) fn step(player: &mut Player<'_>, clock: &ManualClock, op: &Op) -> Outcome {
     clock.advance_ms(STEP_MS);
     player.step(op)
 }
 
-/// Tables, and items by every index: what a copy has of a store. Its feed begins anew.
+/// Returns what a copy has of a store: tables, and items by every index. Its feed starts over.
 pub(crate) fn contents(subject: &dyn Subject) -> Vec<(Op, Outcome)> {
     let all = Player::new(subject).contents().into_iter();
     all.filter(|(op, _)| !matches!(op, Op::Changes { .. })).collect()
@@ -100,7 +100,7 @@ pub(crate) fn restore(disk: &SimDisk, to: Moment, target: &str) -> Result<CopyPr
     restore_of(disk, COPY, to, target)
 }
 
-/// The same of a backup in another directory.
+/// Like [`restore`], of a backup in another directory.
 pub(crate) fn restore_of(
     disk: &SimDisk,
     backup: &str,
@@ -112,8 +112,8 @@ pub(crate) fn restore_of(
     Engine::restore(&restore, &repeatable(disk), &mut |_| ControlFlow::Continue(()))
 }
 
-/// A disk with a store, closed: a table and some items, a backup of it, and as many items since,
-/// one commit a second.
+/// Returns a disk with a closed store: a table and some items, a backup of it, and as many items
+/// since, one commit a second.
 pub(crate) fn disk_with_backup(items: i64) -> SimDisk {
     let disk = SimDisk::new(4);
     let clock = ManualClock::new();
@@ -134,7 +134,7 @@ pub(crate) fn disk_with_backup(items: i64) -> SimDisk {
     disk
 }
 
-/// More histories than in an ordinary run by `PROPTEST_CASES`.
+/// Returns how many histories to play: more with `PROPTEST_CASES`.
 pub(crate) fn histories(ordinary: u32) -> u32 {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     asked.map_or(ordinary, |cases: u32| cases / 40)

@@ -1,26 +1,26 @@
-//! The power goes at every sync of random histories. Whatever the disk then kept of what was not
-//! synced: everything acknowledged is there, nothing is half there, every index is what a rebuild
-//! would make it, and the feed has each commit once.
+//! The power is cut at every sync of random histories. Whatever the disk then kept of unsynced
+//! writes: everything acknowledged is there, nothing is partial, every index is what a rebuild
+//! would produce, and the feed has each commit once.
 
 use std::sync::Arc;
 
 use keyloom_store::{Background, Clock, Engine, Options, Store};
 use keyloom_testkit::history::{self, Op, Outcome, Player};
-use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
+use keyloom_testkit::{ManualClock, MemorySubject, SimDisk, Subject};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::rig::DIRECTORY;
 
-/// Histories in an ordinary run, and their steps after the tables are made and filled.
+/// Histories in a regular run, and their steps after the tables are created and filled.
 const HISTORIES: u32 = 16;
 const STEPS: usize = 30;
-/// Fates of what was not synced, tried for every crash.
+/// Seeds for what survives of unsynced writes, tried for every crash.
 const FATES: u64 = 2;
 /// How often a history is played to the end after a crash: the rest is like any history.
 const PLAY_ON_EVERY: u64 = 7;
 
-/// An engine that may lose its disk under way.
+/// An engine whose disk may lose power.
 struct Mortal {
     engine: Arc<Engine>,
     clock: ManualClock,
@@ -30,7 +30,7 @@ impl Mortal {
     fn open(disk: &SimDisk, clock: &ManualClock) -> Result<Mortal, keyloom_store::Error> {
         let options = Options {
             background: Background::Manual,
-            // So little that checkpoints and new segments come every few steps.
+            // Small enough for checkpoints and new segments every few steps.
             memory_bytes: 4 << 20,
             log_segment_bytes: 4 << 10,
             clock: Arc::new(clock.clone()),
@@ -52,19 +52,19 @@ impl Subject for Mortal {
     }
 
     fn settle(&self) {
-        // Without power this fails, and the test looks at the disk, not here.
+        // This fails without power; the test checks the disk instead.
         let _ = self.engine.settle();
     }
 }
 
-/// A history without what does not outlive a process.
+/// Returns a history without steps that do not survive a process.
 fn random_history(runner: &mut TestRunner) -> Vec<Op> {
     let history = history::history(STEPS).new_tree(runner).unwrap().current();
     let lasting = |op: &Op| !matches!(op, Op::TakeSnapshot | Op::ReadSnapshot(_) | Op::Repeat);
     history.into_iter().filter(lasting).collect()
 }
 
-/// Plays until the end or until the power goes; returns the step at which it went.
+/// Plays until the end or until the power is cut; returns the step at which it was cut.
 fn play(subject: &Mortal, disk: &SimDisk, ops: &[Op]) -> Option<usize> {
     let mut player = Player::new(subject);
     ops.iter().position(|op| {
@@ -76,16 +76,16 @@ fn play(subject: &Mortal, disk: &SimDisk, ops: &[Op]) -> Option<usize> {
     })
 }
 
-/// What the reference holds after these steps.
-fn expected(ops: &[Op]) -> (ReferenceSubject, Vec<(Op, Outcome)>) {
-    let reference = ReferenceSubject::new();
+/// Returns the contents of the memory store after these steps.
+fn expected(ops: &[Op]) -> (MemorySubject, Vec<(Op, Outcome)>) {
+    let reference = MemorySubject::new();
     let mut player = Player::new(&reference);
     ops.iter().for_each(|op| drop(player.step(op)));
     let contents = player.contents();
     (reference, contents)
 }
 
-/// One crash: at the k-th sync after opening. Returns false if there are no so many syncs.
+/// Crashes at the `k`-th sync after opening. Returns false if there are fewer syncs.
 fn crash_at(k: u64, ops: &[Op]) -> bool {
     let (disk, clock) = (SimDisk::new(k), ManualClock::new());
     let died = {
@@ -109,11 +109,11 @@ fn crash_at(k: u64, ops: &[Op]) -> bool {
     true
 }
 
-/// The store was being made when the power went: it is made again, and empty.
+/// The store was being created when the power was cut: it is created again, and empty.
 fn survives_the_making(disk: &SimDisk, clock: &ManualClock) -> bool {
     for fate in 0..8 {
         let survived = disk.after_crash(fate);
-        let subject = Mortal::open(&survived, clock).expect("it is made again");
+        let subject = Mortal::open(&survived, clock).expect("it is created again");
         assert_eq!(Player::new(&subject).contents().len(), 1, "there are no tables");
     }
     true
@@ -126,7 +126,7 @@ fn check_survivor(disk: &SimDisk, clock: &ManualClock, ops: &[Op], step: usize, 
     };
     subject.settle();
     let found = Player::new(&subject).contents();
-    // The step under way when the power went may have happened or not, but only as a whole.
+    // The step in progress when the power was cut may have happened or not, but only atomically.
     let (mut reference, mut contents) = expected(&ops[..=step]);
     if found != contents {
         (reference, contents) = expected(&ops[..step]);
@@ -148,7 +148,7 @@ fn check_survivor(disk: &SimDisk, clock: &ManualClock, ops: &[Op], step: usize, 
     }
 }
 
-/// More histories by `PROPTEST_CASES`.
+/// More histories with `PROPTEST_CASES`.
 fn histories() -> u32 {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     asked.map_or(HISTORIES, |cases: u32| cases / 40)
@@ -163,6 +163,6 @@ fn a_crash_at_every_sync_of_random_histories_loses_nothing_acknowledged() {
         let ops = random_history(&mut TestRunner::new_with_rng(Config::default(), rng));
         let crashes = (1..).take_while(|k| crash_at(*k, &ops)).count();
         println!("history {number}: {} steps, a crash at each of {crashes} syncs", ops.len());
-        assert!(crashes > ops.len() / 4, "a history must meet the disk");
+        assert!(crashes > ops.len() / 4, "a history must use the disk");
     }
 }

@@ -1,4 +1,4 @@
-//! Damage on disk is reported with its place and left alone; what a crash leaves is mended.
+//! Damage on disk is reported with its position and left alone; what a crash leaves is repaired.
 
 use keyloom_store::{DirectoryError, Engine, Error, Options};
 use keyloom_testkit::{Random, SimDisk};
@@ -7,7 +7,7 @@ use crate::rig::{
     DIRECTORY, count, has, in_data, numbered, open, plain_table, put, repeatable, segments, table,
 };
 
-/// A disk with a closed store of numbered items, and where each frame of the log begins.
+/// Returns a disk with a closed store of numbered items.
 fn disk_with_items(items: i64) -> SimDisk {
     let disk = SimDisk::new(1);
     let engine = open(&disk).unwrap();
@@ -20,7 +20,7 @@ fn disk_with_items(items: i64) -> SimDisk {
     disk.after_crash(0)
 }
 
-/// Where the frames of the first segment begin.
+/// Returns the offsets of the frames of the first segment.
 fn frames(disk: &SimDisk) -> Vec<u64> {
     let bytes = disk.file_bytes(&segments(disk)[0]).unwrap();
     let found = bytes.windows(4).enumerate().filter(|(_, window)| window == b"KLFR");
@@ -65,7 +65,7 @@ fn every_byte_of_every_synced_frame_but_the_last_is_guarded() {
 #[test]
 fn a_torn_tail_is_cut_and_everything_before_it_is_there() {
     let whole = disk_with_items(10);
-    // After a power failure, nothing may tell how far the log went.
+    // After a power failure, the end mark may be missing.
     keyloom_store::Disk::remove(&whole, &in_data("log/end")).unwrap();
     let path = &segments(&whole)[0];
     let last = *frames(&whole).last().unwrap();
@@ -162,7 +162,7 @@ fn another_format_version_is_refused_with_both_versions() {
 }
 
 #[test]
-fn a_directory_of_something_else_is_not_taken() {
+fn a_foreign_directory_is_refused() {
     let disk = SimDisk::new(0);
     keyloom_store::Disk::create_directory(&disk, std::path::Path::new(DIRECTORY)).unwrap();
     let mode = keyloom_store::OpenMode::Create;
@@ -181,7 +181,7 @@ fn two_engines_cannot_open_one_directory() {
     open(&disk).unwrap();
 }
 
-/// Any byte of any file changed, many times over: opening and reading either works or says what
+/// Changes any byte of any file, many times over: opening and reading either works or reports what
 /// is wrong. What the log still vouches for is never answered wrongly.
 #[test]
 fn random_damage_anywhere_never_panics() {

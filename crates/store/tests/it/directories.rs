@@ -1,5 +1,5 @@
-//! A directory is ours or it is left as it is. Commands once emptied directories that had lost their
-//! format file, and the `log` folder of any other program.
+//! A directory is ours or it is left unchanged. Commands once emptied directories that had lost
+//! their format file, and the `log` folder of any other program.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use keyloom_testkit::SimDisk;
 
 use crate::rig::{DIRECTORY, count, in_data, open, plain_table, put, repeatable, segments, table};
 
-/// Every file with its bytes.
+/// Returns every file with its bytes.
 fn snapshot(disk: &SimDisk) -> BTreeMap<PathBuf, Vec<u8>> {
     disk.files().into_iter().map(|path| (path.clone(), disk.file_bytes(&path).unwrap())).collect()
 }
@@ -33,7 +33,7 @@ fn disk_with_store() -> SimDisk {
     disk
 }
 
-/// Everything that opens or creates a store in [`DIRECTORY`].
+/// Runs everything that opens or creates a store in [`DIRECTORY`].
 fn attempts(disk: &SimDisk) -> Vec<Result<(), Error>> {
     let restore = |from: &str, to: &str| {
         let [backup, target] = [from, to].map(PathBuf::from);
@@ -84,7 +84,7 @@ fn a_directory_that_is_not_provably_ours_is_refused_and_left_as_it_is() {
 const UNFINISHED: &[u8] = b"keyloom data directory, unfinished\nstore 0000000000000001\n";
 
 #[test]
-fn a_store_without_its_format_file_keeps_its_data_and_the_message_says_how_to_mend_it() {
+fn a_store_without_its_format_file_keeps_its_data_and_the_error_says_how_to_repair_it() {
     let disk = disk_with_store();
     disk.remove(&in_data("format")).unwrap();
     let before = snapshot(&disk);
@@ -101,7 +101,7 @@ fn a_store_without_its_format_file_keeps_its_data_and_the_message_says_how_to_me
 }
 
 #[test]
-fn a_mark_of_an_unfinished_store_does_not_give_up_one_that_has_data() {
+fn a_mark_of_an_unfinished_store_does_not_clear_one_that_has_data() {
     let disk = disk_with_store();
     let format = String::from_utf8(disk.file_bytes(in_data("format")).unwrap()).unwrap();
     let store = format.lines().last().unwrap();
@@ -113,7 +113,7 @@ fn a_mark_of_an_unfinished_store_does_not_give_up_one_that_has_data() {
         outcome.expect_err("the log has frames");
         assert_eq!(snapshot(&disk), before);
     }
-    // With its format file the store is whole, and opening it removes the mark.
+    // With its format file the store is complete, and opening it removes the mark.
     write(&disk, &in_data("format"), format.as_bytes());
     assert_eq!(count(&open(&disk).unwrap(), &table("plain")), 3);
     assert!(disk.file_bytes(in_data("keyloom-unfinished")).is_none());
@@ -147,7 +147,7 @@ fn a_last_segment_that_is_not_blank_is_reported_and_stays() {
 }
 
 #[test]
-fn opening_what_exists_creates_nothing() {
+fn open_existing_creates_nothing() {
     let disk = SimDisk::new(0);
     for made in [false, true] {
         if made {
@@ -183,7 +183,7 @@ fn a_crash_at_every_sync_of_a_creation_leaves_what_opens_again() {
 
 /// A file of an open store is moved away, removed or replaced by another.
 #[test]
-fn writes_are_refused_once_a_file_of_the_store_is_no_longer_in_its_place() {
+fn writes_are_refused_once_a_file_of_the_store_is_no_longer_at_its_path() {
     let segment = |disk: &SimDisk| segments(disk)[0].clone();
     let tree = |_: &SimDisk| in_data("tree.redb");
     for victim in [segment as fn(&SimDisk) -> PathBuf, tree] {
@@ -200,7 +200,7 @@ fn writes_are_refused_once_a_file_of_the_store_is_no_longer_in_its_place() {
             let before = snapshot(&disk);
             let refused = put(&engine, &plain, 8).unwrap_err().to_string();
             assert!(refused.contains("moved, removed or replaced"), "{refused}");
-            assert_eq!(count(&engine, &plain), 4, "reads go on");
+            assert_eq!(count(&engine, &plain), 4, "reads continue");
             drop(engine);
             assert_eq!(snapshot(&disk), before, "nothing is written to what is not ours");
         }

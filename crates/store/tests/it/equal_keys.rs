@@ -1,5 +1,5 @@
-//! Thousands of items under equal index keys, walked in pages of every size there can be: every page
-//! has exactly the items that come next.
+//! Thousands of items with equal index keys, in pages of every possible size: every page has
+//! exactly the items that come next.
 
 use std::thread;
 
@@ -31,8 +31,8 @@ fn book(number: usize) -> Item {
     ])
 }
 
-/// Indexes that keep no more than their keys: one by the color, which all books share, and one by
-/// color and weight.
+/// Creates indexes that project only keys: one by color, which all books share, and one by color
+/// and weight.
 fn filled() -> Engine {
     let color = || KeySchema::partition("color", KeyType::S);
     let index = |name: &str, key: KeySchema| {
@@ -53,7 +53,7 @@ fn filled() -> Engine {
     engine
 }
 
-/// Walks the query in pages of a size, and compares each with what comes next.
+/// Reads the query in pages of a size, and compares each with what comes next.
 fn check(engine: &Engine, query: &Query, size: usize, numbers: &[Value]) {
     let what = format!("pages of {size} {:?} of {:?}", query.direction, query.index);
     let mut query = Query { limit: Some(size as u32), ..query.clone() };

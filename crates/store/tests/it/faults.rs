@@ -1,5 +1,5 @@
-//! A disk that fails while the store is open: writes are refused with the reason, reads go on, and
-//! nothing that was acknowledged is lost.
+//! A disk that fails while the store is open: writes are refused with the reason, reads continue,
+//! and nothing acknowledged is lost.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::rig::{
     DIRECTORY, count, has, in_data, numbered, open, plain_table, put, repeatable, table,
 };
 
-/// Writes until one is refused; returns how many were taken, and why the next was not.
+/// Writes until one is refused; returns how many were accepted, and why the next was not.
 fn write_until_refused(engine: &Engine, from: i64) -> (i64, Error) {
     let plain = table("plain");
     for id in from..100_000 {
@@ -26,7 +26,7 @@ fn used_bytes(disk: &SimDisk) -> u64 {
     disk.files().iter().map(|path| disk.file_bytes(path).unwrap().len() as u64).sum()
 }
 
-/// After a failure: no writes, all reads, and the store is whole when opened again.
+/// After a failure: no writes, all reads, and the store is intact when reopened.
 fn check_after_failure(disk: &SimDisk, engine: Engine, taken: i64, what: &str) {
     let plain = table("plain");
     for id in [taken + 1, taken + 2] {
@@ -44,23 +44,23 @@ fn check_after_failure(disk: &SimDisk, engine: Engine, taken: i64, what: &str) {
         let engine = open(&survived).unwrap();
         (0..taken).for_each(|id| assert!(has(&engine, &plain, id), "{id} is lost"));
         assert!(has(&engine, &plain, taken + 3), "a write after the failure is lost");
-        // The write that was refused may have survived; none after it was ever tried.
+        // The refused write may have survived; none after it was ever tried.
         assert!(count(&engine, &plain) <= taken as u64 + 2);
         put(&engine, &plain, 5).unwrap();
     }
 }
 
-/// The fault has passed: writing resumes without the store being opened again.
+/// The fault has passed: writes resume without reopening the store.
 fn check_resumed(disk: &SimDisk, engine: &Engine, taken: i64) {
     let plain = table("plain");
     let before = engine.snapshot().block_on().unwrap();
     engine.settle().unwrap();
     assert!(engine.status().unwrap().failure.is_none());
     put(engine, &plain, taken + 3).unwrap();
-    (0..taken).for_each(|id| assert!(has(engine, &plain, id), "{id} cannot be read any more"));
+    (0..taken).for_each(|id| assert!(has(engine, &plain, id), "{id} can no longer be read"));
     let scanned = before.scan(keyloom_store::Scan::new(&plain)).block_on().unwrap();
     assert_eq!(scanned.count, taken as u64, "readers keep what they have");
-    // What was acknowledged before is on disk also if the tree never gets there.
+    // What was acknowledged before is on disk even if the tree never gets there.
     let survived = open(&disk.after_crash(1)).unwrap();
     (0..taken).for_each(|id| assert!(has(&survived, &plain, id), "{id} is lost"));
 }
@@ -78,7 +78,7 @@ fn a_failing_sync_refuses_writes_and_loses_nothing_acknowledged() {
     }
 }
 
-/// A large write is brought into the tree while it is synced. Nobody may see it if that fails.
+/// A large write is applied to the tree while it is synced. No reader may see it if that fails.
 #[test]
 fn a_large_write_whose_sync_fails_is_not_seen() {
     for background in [Background::Manual, Background::Threads] {
@@ -86,8 +86,8 @@ fn a_large_write_whose_sync_fails_is_not_seen() {
         let engine = Engine::open(DIRECTORY, Options { background, ..repeatable(&disk) }).unwrap();
         let plain = plain_table(&engine);
         (0..10).for_each(|id| put(&engine, &plain, id).unwrap());
-        // A sync in the background, of a segment for later, may be the one that fails, and does no
-        // harm: then the write is safe, and the next one is tried.
+        // A background sync, of a spare segment, may be the one that fails, which does no harm:
+        // then the write is durable, and the next one is tried.
         let write = |id| {
             disk.fail_sync_at(1);
             let mut large = numbered(id);
@@ -116,13 +116,13 @@ fn a_full_disk_refuses_writes_and_loses_nothing_acknowledged() {
     }
 }
 
-/// A quota is a full disk of one user: it passes when files are removed, or when it is raised.
+/// A quota is a full disk for one user: it passes when files are removed, or when it is raised.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_used_up_quota_is_like_a_full_disk() {
+fn an_exceeded_quota_is_like_a_full_disk() {
     const ENOSPC: i32 = 28;
     const EDQUOT: i32 = 122;
-    for (errno, said) in [(ENOSPC, "No space left on device"), (EDQUOT, "quota exceeded")] {
+    for (errno, expected) in [(ENOSPC, "No space left on device"), (EDQUOT, "quota exceeded")] {
         for extra in [0, 5_000, 40_000] {
             let disk = SimDisk::new(extra);
             disk.set_full_error(errno);
@@ -134,8 +134,11 @@ fn a_used_up_quota_is_like_a_full_disk() {
             let Error::WritesRefused(failure) = &error else { panic!("{error}") };
             assert!(failure.may_pass() && failure.cause.raw_os_error() == Some(errno), "{error}");
             let text = error.to_string();
-            assert!(text.contains(said) && text.contains("until this has passed"), "{text}");
-            // As long as it lasts, nothing is resumed, and the store can be opened and read.
+            assert!(
+                text.contains(expected) && text.contains("until the cause has passed"),
+                "{text}"
+            );
+            // As long as it lasts, nothing resumes, and the store can be opened and read.
             assert!(engine.settle().is_err() && engine.status().unwrap().failure.is_some());
             let survived = disk.after_crash(1);
             survived.set_full_error(errno);
@@ -158,7 +161,7 @@ fn a_tree_that_cannot_be_written_refuses_writes_and_keeps_reading() {
         disk.fail_writes_at(k);
         let checkpointed = engine.checkpoint();
         let taken = match checkpointed {
-            // The write that failed may have been one of the log's end mark, which does no harm.
+            // The failed write may have been one of the log's end mark, which does no harm.
             Ok(()) => (50..80).find(|id| put(&engine, &plain, *id).is_err()),
             Err(_) => Some(50),
         };
@@ -224,8 +227,8 @@ fn has_table(engine: &Engine) -> bool {
 }
 
 #[test]
-fn a_full_disk_can_be_opened_and_read_and_written_again_when_there_is_room() {
-    // Rewriting the end of the log needs room: with a spare there is some.
+fn a_full_disk_can_be_opened_and_read_and_written_again_when_there_is_space() {
+    // Rewriting the end of the log needs space: a spare provides some.
     for has_spare in [false, true] {
         let disk = SimDisk::new(3);
         let options = Options { log_segment_bytes: 64 << 10, ..repeatable(&disk) };
@@ -253,7 +256,7 @@ fn a_full_disk_can_be_opened_and_read_and_written_again_when_there_is_room() {
 }
 
 #[test]
-fn reads_that_fail_for_a_while_fail_no_longer() {
+fn reads_recover_from_a_transient_fault() {
     let disk = SimDisk::new(4);
     let engine = open(&disk).unwrap();
     let plain = plain_table(&engine);
@@ -266,7 +269,7 @@ fn reads_that_fail_for_a_while_fail_no_longer() {
     for _ in 0..2 {
         let error = engine.get(get.clone()).block_on().unwrap_err();
         assert!(matches!(error, Error::Io(_)), "{error}");
-        // The files are not opened again before that helps.
+        // The files are not reopened before that helps.
         let _ = engine.settle();
     }
     disk.set_unreadable(false);

@@ -1,5 +1,5 @@
-//! Stores that part from the one they were copied from: the same numbers are other commits then, and a
-//! position of one is never taken for a position of another.
+//! Stores that diverge from the one they were copied from: the same numbers refer to other commits,
+//! and a position of one is never mistaken for a position of another.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn shard(engine: &Engine) -> ShardId {
     engine.shards(table("fed")).block_on().unwrap().remove(0)
 }
 
-/// Every position of a store's feed.
+/// Returns every position of a store's feed.
 fn positions(engine: &Engine) -> Vec<(ShardId, SeqNo)> {
     let (table, shard) = (table("fed"), shard(engine));
     let read = ReadChanges { table, shard: shard.clone(), start: FeedStart::Oldest, limit: 1000 };
@@ -36,7 +36,7 @@ fn read_after(engine: &Engine, (shard, seq): &(ShardId, SeqNo)) -> Result<usize,
     engine.changes(read).block_on().map(|page| page.changes.len())
 }
 
-/// A store with a backup in its middle, closed.
+/// A closed store with a backup in the middle of its history.
 fn disk_with_backup() -> SimDisk {
     let disk = SimDisk::new(1);
     let engine = open(&disk).unwrap();
@@ -49,13 +49,13 @@ fn disk_with_backup() -> SimDisk {
 }
 
 #[test]
-fn a_position_of_one_store_is_refused_by_every_copy_of_it_that_has_passed_it() {
+fn a_feed_position_is_refused_by_every_copy_that_has_diverged() {
     let disk = disk_with_backup();
     restore(&disk, Moment::Commit(18), BACK).unwrap();
     let stores: Vec<Engine> =
         [DIRECTORY, COPY, BACK].into_iter().map(|path| open_at(&disk, path)).collect();
     for engine in &stores {
-        // Every number that the others have given is passed.
+        // Every number that the others have used is passed.
         (0..4 * ITEMS).for_each(|id| put(engine, &table("fed"), 100 + id).unwrap());
     }
     for (own, engine) in stores.iter().enumerate() {
@@ -87,13 +87,13 @@ fn a_backup_that_is_read_stays_as_it_is_and_one_that_is_written_keeps_its_new_hi
     first.close().unwrap();
     let again = open_at(&disk, COPY);
     assert_eq!((shard(&again), positions(&again)), (name, position));
-    // A copy of the copy parts from both.
+    // A copy of the copy diverges from both.
     copy(&again, "/second").unwrap();
     assert_ne!(shard(&open_at(&disk, "/second")), shard(&again));
 }
 
 #[test]
-fn a_history_once_told_survives_a_crash_at_any_sync() {
+fn a_published_history_survives_a_crash_at_any_sync() {
     let mut crashes = 0;
     for k in 1.. {
         let disk = disk_with_backup().after_crash(k);
@@ -119,7 +119,7 @@ fn a_history_once_told_survives_a_crash_at_any_sync() {
 }
 
 #[test]
-fn a_backup_on_a_full_disk_is_read_and_parts_once_there_is_room() {
+fn a_backup_on_a_full_disk_can_be_read_and_diverges_once_there_is_space() {
     let disk = disk_with_backup();
     let format = Path::new(COPY).join("format");
     disk.set_capacity(0);

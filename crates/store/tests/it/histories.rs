@@ -1,11 +1,11 @@
-//! Every store answers every history like the reference.
+//! Every store answers every history like the memory store.
 
 use keyloom_testkit::history;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
 use crate::subjects::{STORES, reference};
 
-/// Histories in an ordinary run; more by `PROPTEST_CASES`.
+/// Histories in a regular run; more with `PROPTEST_CASES`.
 const HISTORIES: u32 = 1500;
 /// Seeds of histories that once failed. They are played first.
 const REGRESSIONS: &str = "tests/it/histories.regressions";
@@ -13,7 +13,7 @@ const REGRESSIONS: &str = "tests/it/histories.regressions";
 pub(crate) const STEPS: usize = 100;
 
 #[test]
-fn every_store_answers_histories_like_the_reference() {
+fn every_store_answers_histories_like_the_memory_store() {
     for (name, make) in STORES {
         println!("playing histories on the {name}");
         let asked = std::env::var_os("PROPTEST_CASES").is_some();
@@ -32,7 +32,7 @@ fn every_store_answers_histories_like_the_reference() {
 }
 
 #[test]
-fn a_history_played_twice_comes_to_the_same() {
+fn a_history_played_twice_has_the_same_outcome() {
     let config = Config { cases: 32, failure_persistence: None, ..Config::default() };
     let result = TestRunner::new(config).run(&history::history(STEPS), |ops| {
         let [first, second] =

@@ -1,5 +1,5 @@
-//! Incremental backups: a backup and those that follow it, one after the other, are every moment that
-//! they cover; what does not follow, is not whole or is of another store is refused.
+//! Incremental backups: a backup and its increments, in order, restore every point in time that
+//! they cover; what does not follow, is incomplete or belongs to another store is refused.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -34,32 +34,32 @@ fn restore_with(
 }
 
 #[test]
-fn a_backup_and_its_increments_are_every_moment_that_they_cover() {
+fn a_backup_and_its_increments_restore_every_commit_that_they_cover() {
     for number in 0..histories(HISTORIES) {
         let ops = random_history(number);
         let disk = SimDisk::new(number.into());
         let source = Life::open(&disk, DIRECTORY, ManualClock::START);
         let mut player = Player::new(&source);
         let quarter = ops.len() / 4;
-        let mut moments = vec![];
+        let mut states = vec![];
         let mut play = |ops: &[_]| {
             for op in ops {
                 step(&mut player, &source.clock, op);
-                moments.push((source.commit(), contents(&source)));
+                states.push((source.commit(), contents(&source)));
             }
         };
         play(&ops[..quarter]);
         let begins = copy(&source.engine, COPY).unwrap().commit;
         play(&ops[quarter..2 * quarter]);
         let first = copy_since(&source.engine, COPY, "/first").unwrap();
-        // One in which nothing happened.
+        // One without changes.
         copy_since(&source.engine, "/first", "/none").unwrap();
         play(&ops[2 * quarter..3 * quarter]);
         let second = copy_since(&source.engine, "/none", "/second").unwrap();
         assert!(first.commit <= second.commit && second.commit == source.commit());
         play(&ops[3 * quarter..]);
         let logs = ["/first", "/none", "/second", DIRECTORY];
-        let sample = moments.iter().filter(|(commit, _)| *commit >= begins).step_by(3);
+        let sample = states.iter().filter(|(commit, _)| *commit >= begins).step_by(3);
         for (place, (commit, expected)) in sample.enumerate() {
             let back = format!("/back-{place}");
             let made = restore_with(&disk, &logs, Moment::Commit(*commit), &back).unwrap();
@@ -72,7 +72,7 @@ fn a_backup_and_its_increments_are_every_moment_that_they_cover() {
     }
 }
 
-/// The items of a chain, restored.
+/// Restores a chain; returns the number of items.
 fn restored(disk: &SimDisk, logs: &[&str]) -> Result<u64, Error> {
     restore_with(disk, logs, Moment::Latest, BACK)?;
     let engine = Engine::open(BACK, repeatable(disk))?;
@@ -104,14 +104,14 @@ fn what_does_not_follow_is_refused() {
         let error = restored(&disk.after_crash(0), logs).unwrap_err();
         assert!(matches!(error, Error::MomentGone { .. }), "{error}");
     }
-    // Not a directory of ours, and one that is no backup of this store.
+    // Not a directory of ours, and one that is not a backup of this store.
     let error = copy_since(&engine, "/nothing", "/third").unwrap_err();
     assert!(matches!(error, Error::Directory(DirectoryError::NoStore { .. })), "{error}");
     let other = Engine::open("/other", repeatable(&disk)).unwrap();
     copy(&other, "/of-other").unwrap();
     let error = copy_since(&engine, "/of-other", "/third").unwrap_err();
     assert!(matches!(error, Error::WrongBackup { .. }), "{error}");
-    // The same store, put back as it was and written to otherwise: the numbers of commits are the same.
+    // The same store, put back and written to differently: the commit numbers are the same.
     let forked = base.after_crash(0);
     let fork = open(&forked).unwrap();
     (0..5).for_each(|id| put(&fork, &table("plain"), 2000 + id).unwrap());
@@ -120,7 +120,7 @@ fn what_does_not_follow_is_refused() {
     copy_into(&disk, &forked, "/second");
     let error = copy_since(&fork, "/second", "/third").unwrap_err();
     assert!(matches!(error, Error::WrongBackup { .. }), "{error}");
-    // An increment is no store, and nothing is copied over what is there.
+    // An increment is not a store, and nothing is copied over existing files.
     let error = Engine::open("/first", repeatable(&disk)).unwrap_err();
     assert!(matches!(error, Error::Directory(DirectoryError::Foreign { .. })), "{error}");
     let before = disk.files();
@@ -131,7 +131,7 @@ fn what_does_not_follow_is_refused() {
 }
 
 #[test]
-fn changes_that_are_no_longer_kept_are_asked_for_in_vain() {
+fn an_increment_of_trimmed_changes_is_refused() {
     let disk = disk_with_backup(20);
     let options = Options { keep_log_bytes: 0, log_segment_bytes: 4 << 10, ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -145,7 +145,7 @@ fn changes_that_are_no_longer_kept_are_asked_for_in_vain() {
 }
 
 #[test]
-fn a_crash_at_every_sync_leaves_no_part_that_is_taken_for_the_whole() {
+fn a_crash_at_every_sync_leaves_no_partial_increment_that_is_accepted() {
     let base = disk_with_backup(30);
     for k in 1.. {
         let disk = base.after_crash(0);
@@ -153,7 +153,7 @@ fn a_crash_at_every_sync_leaves_no_part_that_is_taken_for_the_whole() {
         let outcome = open(&disk).and_then(|engine| copy_since(&engine, COPY, "/first"));
         if !disk.crashed() {
             outcome.unwrap();
-            assert!(k > 5, "a copy must meet the disk");
+            assert!(k > 5, "a copy must use the disk");
             return;
         }
         for fate in 0..6 {

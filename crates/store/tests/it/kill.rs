@@ -1,4 +1,4 @@
-//! Real processes on a real directory, killed at random moments: what they acknowledged is there.
+//! Real processes on a real directory, killed at random times: what they acknowledged is there.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -18,13 +18,13 @@ use pollster::FutureExt;
 
 use crate::rig::table;
 
-/// Set for the process that is to be killed: the directory to write to.
+/// Set for the process to kill: the directory to write to.
 const VICTIM: &str = "KEYLOOM_KILL_DIRECTORY";
 const ROUNDS: u64 = 12;
 const WRITERS: u64 = 8;
 
 fn options() -> Options {
-    // Small, so that checkpoints, rotations and kills meet often.
+    // Small, so that checkpoints, rotations and kills coincide often.
     Options { memory_bytes: 8 << 20, log_segment_bytes: 256 << 10, ..Options::default() }
 }
 
@@ -59,7 +59,7 @@ fn half(id: u64, writer: u64, half: &str) -> TransactAction {
     ))
 }
 
-/// Writes pairs until it is killed, and says which it wrote. Does nothing in an ordinary run.
+/// Writes pairs until it is killed, and reports which it wrote. Does nothing in a regular run.
 #[test]
 fn victim() {
     let Some(directory) = std::env::var_os(VICTIM) else { return };
@@ -73,7 +73,7 @@ fn victim() {
                     let actions = vec![half(id, writer, "left"), half(id, writer, "right")];
                     let pair = TransactWrite::new(actions);
                     engine.transact_write(pair).block_on().unwrap();
-                    // The report goes out before the next write begins.
+                    // The report is flushed before the next write begins.
                     let mut out = std::io::stdout().lock();
                     writeln!(out, "wrote {id}").and_then(|()| out.flush()).unwrap();
                 }
@@ -126,7 +126,7 @@ fn id(item: &Item) -> u64 {
     item.get("id").unwrap().as_n().unwrap().to_i64().unwrap() as u64
 }
 
-/// How many changes the feed has, each of another item.
+/// Returns how many changes the feed has, each of a different item.
 fn changes(engine: &Engine) -> usize {
     let shard = engine.shards(pairs()).block_on().unwrap().remove(0);
     let mut start = FeedStart::Oldest;

@@ -1,4 +1,4 @@
-//! Many threads at once: what they see must be explained by one order of what they did.
+//! Many concurrent threads: one order of their calls must explain what they see.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,9 +32,9 @@ enum Call {
     /// Both, one after the other, in one snapshot.
     GetInSnapshot(Key, Key),
     Add(Key, i64),
-    /// Writes the number if the one there is this.
+    /// Compare-and-swap: writes the number if the current one is this.
     Swap(Key, Option<i64>, i64),
-    /// Takes from one and gives to the other if there is enough.
+    /// Moves an amount from one to the other if there is enough.
     Move(Key, Key, i64),
     Delete(Key),
 }
@@ -173,7 +173,7 @@ fn ask(engine: &Engine, table: &TableName, call: &Call) -> Reply {
     }
 }
 
-/// Threads of the engine are on, and so little memory that checkpoints run all the time.
+/// An engine with threads, and so little memory that checkpoints run all the time.
 fn engine(disk: &SimDisk) -> Engine {
     let options = Options {
         background: Background::Threads,
@@ -218,9 +218,9 @@ fn conditional_writes_and_transactions_from_many_threads_are_linearizable() {
     }
 }
 
-/// A checker that never complains would pass the test above: here it must complain.
+/// A checker that never reports anything would pass the test above: here it must report.
 #[test]
-fn a_store_that_forgets_a_write_is_caught() {
+fn a_store_that_loses_a_write_is_caught() {
     let engine = engine(&SimDisk::new(1));
     let numbers = table("numbers");
     let spec = TableSpec::new(numbers.clone(), KeySchema::partition("id", KeyType::N));
@@ -229,7 +229,7 @@ fn a_store_that_forgets_a_write_is_caught() {
     let call = Call::Add(0, 5);
     let ticket = recorder.invoke(0, call.clone());
     recorder.reply(ticket, ask(&engine, &numbers, &call));
-    // The store is not asked, so this read is stale.
+    // The store is not read, so this read is stale.
     let before = match ask(&engine, &numbers, &Call::Get(0)) {
         Reply::Number(Some(number)) => number - 5,
         other => panic!("{other:?}"),

@@ -1,4 +1,4 @@
-//! Tests of the store through what it exports, and of what it rests on.
+//! Tests of the store through its public interface, and of what it relies on.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -14,20 +14,20 @@ mod damage;
 mod directories;
 mod equal_keys;
 mod faults;
-mod fill;
 mod forks;
 mod histories;
 mod increments;
+mod index_build;
 mod kill;
 mod linearizability;
 mod memory;
 mod messages;
-mod moments;
 mod reach;
 mod readers;
 mod rebuild;
 mod redb_crash;
 mod regressions;
+mod restore;
 mod retention;
 mod rich;
 mod rig;

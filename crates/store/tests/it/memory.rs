@@ -1,5 +1,5 @@
-//! Memory stays bounded while far more than it is loaded. Measured in a process of its own,
-//! because other tests of this one use memory too. Linux only: elsewhere nothing is measured.
+//! Memory stays bounded while far more data is loaded. Measured in a separate process, because
+//! other tests of this one use memory too. Linux only: elsewhere nothing is measured.
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ const LOADED: &str = "KEYLOOM_MEMORY_DIRECTORY";
 const MEMORY_BYTES: usize = 8 << 20;
 const LOAD_BYTES: usize = 60 << 20;
 const ITEM_BYTES: usize = 4 << 10;
-/// What the process may grow by: the engine's memory, what requests in flight and the allocator
-/// take on top of it, and room for noise; far less than what is loaded.
+/// How much the process may grow: the engine's memory, requests in flight, the allocator's
+/// overhead, and room for noise; far less than what is loaded.
 const GROWTH_BYTES_MAX: usize = 4 * MEMORY_BYTES;
 
 fn resident_bytes() -> usize {
@@ -44,7 +44,7 @@ fn make_table(engine: &Engine) -> TableName {
 
 fn batch(table: &TableName, first: u64) -> BatchWrite {
     let put = |number: u64| {
-        // Spread over the tree, so that no page is written only once.
+        // Spread over the tree, so that every page is written more than once.
         let id = (first + number).wrapping_mul(0x9e37_79b9) % (1 << 40);
         let body = "x".repeat(ITEM_BYTES);
         let item = Item::from([("id", Value::from(id)), ("kind", (id % 7).into())]);
@@ -54,7 +54,7 @@ fn batch(table: &TableName, first: u64) -> BatchWrite {
     BatchWrite { actions: (0..25).map(put).collect() }
 }
 
-/// Loads and measures. Does nothing in an ordinary run.
+/// Loads and measures. Does nothing in a regular run.
 #[test]
 fn loader() {
     let Some(directory) = std::env::var_os(LOADED) else { return };
@@ -86,7 +86,7 @@ impl Drop for Removed {
 }
 
 #[test]
-fn loading_far_more_than_fits_into_memory_keeps_to_it() {
+fn loading_far_more_than_fits_into_memory_stays_within_the_limit() {
     let name = format!("keyloom-memory-{}", std::process::id());
     let directory = Removed(std::env::temp_dir().join(name));
     let loader = Command::new(std::env::current_exe().unwrap())
@@ -94,7 +94,7 @@ fn loading_far_more_than_fits_into_memory_keeps_to_it() {
         .env(LOADED, &directory.0)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&loader.stdout).into_owned();
-    print!("{said}");
-    assert!(loader.status.success(), "{said}{}", String::from_utf8_lossy(&loader.stderr));
+    let output = String::from_utf8_lossy(&loader.stdout).into_owned();
+    print!("{output}");
+    assert!(loader.status.success(), "{output}{}", String::from_utf8_lossy(&loader.stderr));
 }

@@ -1,4 +1,4 @@
-//! What errors say: sentences, for people, without the debug form of anything.
+//! Error messages: complete sentences without debug output.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn others() -> Vec<Error> {
         Error::NoFeed { table: table() },
         Error::ChangesGone { oldest: SeqNo(7) },
         Error::ChangesAhead { newest: SeqNo(7) },
-        Error::Unsupported { what: "holding a moment" },
+        Error::Unsupported { what: "snapshots" },
         Error::Stopped,
         Error::WritesRefused(failure()),
         Error::Damaged(Arc::new(damage)),

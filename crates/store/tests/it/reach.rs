@@ -1,5 +1,5 @@
-//! Histories reach what they are for. A generator that only makes refused requests, or pages of
-//! one item, would let any store pass.
+//! Histories cover what they are meant to. A generator that only makes refused requests, or pages
+//! of one item, would let any store pass.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::histories::STEPS;
 use crate::subjects::reference;
 
 #[test]
-fn histories_reach_every_kind_of_answer() {
+fn histories_cover_every_kind_of_answer() {
     let mut runner = TestRunner::deterministic();
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     for _ in 0..100 {
@@ -29,7 +29,7 @@ fn histories_reach_every_kind_of_answer() {
     }
 }
 
-/// What a hundred histories must come to, and how often at least.
+/// What a hundred histories must cover, and how often at least.
 const EXPECTED: &[(&str, u32)] = &[
     ("put accepted", 1000),
     ("put refused", 50),
@@ -66,7 +66,7 @@ fn facts(op: &Op, outcome: &Outcome) -> Vec<&'static str> {
             vec!["transaction with a token used before"]
         }
         (Op::TransactWrite(_), Outcome::Done) => vec!["transaction accepted"],
-        (Op::BatchWrite(_), Outcome::Leftover(_)) => vec!["batch written"],
+        (Op::BatchWrite(_), Outcome::Unprocessed(_)) => vec!["batch written"],
         (Op::Alter(_, keyloom_store::Alteration::AddIndex(_)), Outcome::Spec { .. }) => {
             vec!["index added"]
         }

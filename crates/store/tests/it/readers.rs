@@ -1,5 +1,5 @@
-//! Many readers walk page by page, both ways, while writers insert and delete around them: what is
-//! there throughout is seen exactly once in a walk, and nothing is seen twice.
+//! Many readers page in both directions while writers insert and delete around them: what exists
+//! throughout is returned exactly once, and nothing is returned twice.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +16,8 @@ use pollster::FutureExt;
 
 use crate::rig::{DIRECTORY, repeatable, table};
 
-/// Even places are there throughout, odd ones come and go.
-const PLACES: i64 = 600;
+/// Even positions exist throughout, odd ones come and go.
+const POSITIONS: i64 = 600;
 const READERS: u64 = 6;
 const WALKS: u64 = 12;
 
@@ -38,50 +38,50 @@ fn make_shelf(engine: &Engine) {
     spec.indexes.push(index("by-color", color()));
     spec.indexes.push(index("by-weight", color().and_sort("weight", KeyType::N)));
     engine.create_table(spec).block_on().unwrap();
-    let even: Vec<i64> = (0..PLACES).step_by(2).collect();
-    for places in even.chunks(100) {
-        let put = |place: &i64| TransactAction::Put(Put::new(&shelf(), book(*place)));
-        let actions = places.iter().map(put).collect();
+    let even: Vec<i64> = (0..POSITIONS).step_by(2).collect();
+    for positions in even.chunks(100) {
+        let put = |position: &i64| TransactAction::Put(Put::new(&shelf(), book(*position)));
+        let actions = positions.iter().map(put).collect();
         engine.transact_write(TransactWrite::new(actions)).block_on().unwrap();
     }
 }
 
-fn key(place: i64) -> Item {
-    Item::from([("room", Value::from("hall")), ("place", Value::from(place))])
+fn key(position: i64) -> Item {
+    Item::from([("room", Value::from("hall")), ("place", Value::from(position))])
 }
 
-fn book(place: i64) -> Item {
-    let mut book = key(place);
+fn book(position: i64) -> Item {
+    let mut book = key(position);
     book.insert("color", "red");
-    book.insert("weight", place % 3);
+    book.insert("weight", position % 3);
     book
 }
 
-/// Inserts and deletes odd places until the readers are done, and rewrites even ones as they are.
+/// Inserts and deletes odd positions until the readers are done, and rewrites even ones unchanged.
 fn disturb(engine: &Engine, readers: &AtomicUsize, seed: u64) {
     let mut random = Random::new(seed);
     while readers.load(Ordering::Acquire) > 0 {
-        let place = random.below(PLACES as u64) as i64;
-        if place % 2 == 1 && random.chance(1, 2) {
-            engine.delete(Delete::new(&shelf(), key(place))).block_on().unwrap();
+        let position = random.below(POSITIONS as u64) as i64;
+        if position % 2 == 1 && random.chance(1, 2) {
+            engine.delete(Delete::new(&shelf(), key(position))).block_on().unwrap();
         } else {
-            let mut book = book(place);
+            let mut book = book(position);
             book.insert("read", random.below(9));
             engine.put(Put::new(&shelf(), book)).block_on().unwrap();
         }
     }
 }
 
-/// Places in the order of a walk, page by page.
+/// Returns the positions of all pages, in order.
 fn walk(mut page: impl FnMut(Option<Item>) -> keyloom_store::Page) -> Vec<i64> {
-    let (mut places, mut start) = (Vec::new(), None);
+    let (mut positions, mut start) = (Vec::new(), None);
     loop {
         let page = page(start.take());
-        let place = |item: &Item| item.get("place").unwrap().as_n().unwrap().to_i64().unwrap();
-        places.extend(page.items.iter().map(place));
+        let position = |item: &Item| item.get("place").unwrap().as_n().unwrap().to_i64().unwrap();
+        positions.extend(page.items.iter().map(position));
         match page.last_key {
             Some(last) => start = Some(last),
-            None => return places,
+            None => return positions,
         }
     }
 }
@@ -101,15 +101,18 @@ fn scan(engine: &Engine, index: Option<&str>, limit: u32) -> Vec<i64> {
     walk(|start| engine.scan(Scan { start, ..scan.clone() }).block_on().unwrap())
 }
 
-/// Asserts that a walk went in order, saw nothing twice, and missed nothing that was always there.
-fn check_walk(mut places: Vec<i64>, index: Option<&str>, direction: Direction, what: &str) {
+/// Asserts that the pages were in order, had nothing twice, and missed nothing that existed
+/// throughout.
+fn check_walk(mut positions: Vec<i64>, index: Option<&str>, direction: Direction, what: &str) {
     if direction == Direction::Backward {
-        places.reverse();
+        positions.reverse();
     }
-    let order = |place: &i64| (if index == Some("by-weight") { place % 3 } else { 0 }, *place);
-    assert!(places.is_sorted_by(|a, b| order(a) < order(b)), "{what}: out of order or twice");
-    let seen: BTreeSet<i64> = places.into_iter().collect();
-    let missed: Vec<i64> = (0..PLACES).step_by(2).filter(|place| !seen.contains(place)).collect();
+    let order =
+        |position: &i64| (if index == Some("by-weight") { position % 3 } else { 0 }, *position);
+    assert!(positions.is_sorted_by(|a, b| order(a) < order(b)), "{what}: out of order or twice");
+    let seen: BTreeSet<i64> = positions.into_iter().collect();
+    let missed: Vec<i64> =
+        (0..POSITIONS).step_by(2).filter(|position| !seen.contains(position)).collect();
     assert!(missed.is_empty(), "{what}: {missed:?} were there throughout");
 }
 
@@ -119,17 +122,17 @@ fn read_along(engine: &Engine, seed: u64) {
         let limit = 1 + random.below(40) as u32;
         for index in [None, Some("by-color"), Some("by-weight")] {
             for direction in [Direction::Forward, Direction::Backward] {
-                let places = query(engine, index, direction, limit);
+                let positions = query(engine, index, direction, limit);
                 let what = format!("{index:?} {direction:?} by {limit}");
-                check_walk(places, index, direction, &what);
+                check_walk(positions, index, direction, &what);
             }
-            let places = scan(engine, index, limit);
-            check_walk(places, index, Direction::Forward, &format!("scan {index:?} by {limit}"));
+            let positions = scan(engine, index, limit);
+            check_walk(positions, index, Direction::Forward, &format!("scan {index:?} by {limit}"));
         }
     }
 }
 
-/// Counts a reader as done, also if it panics: the writers wait for it.
+/// Counts a reader as done, even if it panics: the writers wait for it.
 struct Done<'a>(&'a AtomicUsize);
 
 impl Drop for Done<'_> {
@@ -139,7 +142,7 @@ impl Drop for Done<'_> {
 }
 
 #[test]
-fn what_is_there_throughout_is_seen_once_in_every_walk_beside_writers() {
+fn what_exists_throughout_is_returned_once_with_concurrent_writers() {
     let disk = SimDisk::new(3);
     let options = Options { background: Background::Threads, ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -160,7 +163,7 @@ fn what_is_there_throughout_is_seen_once_in_every_walk_beside_writers() {
 }
 
 #[test]
-fn a_snapshot_held_during_many_writes_still_reads_its_moment() {
+fn a_snapshot_held_during_many_writes_does_not_change() {
     let disk = SimDisk::new(4);
     let engine = Engine::open(DIRECTORY, repeatable(&disk)).unwrap();
     make_shelf(&engine);
@@ -170,11 +173,11 @@ fn a_snapshot_held_during_many_writes_still_reads_its_moment() {
         let snapshot = engine.snapshot().block_on().unwrap();
         let found = count(&*snapshot);
         held.push((snapshot, found));
-        for place in 0..PLACES {
-            if place % 20 == round {
-                engine.delete(Delete::new(&shelf(), key(place))).block_on().unwrap();
-            } else if place % 5 == round % 5 {
-                let mut book = book(place);
+        for position in 0..POSITIONS {
+            if position % 20 == round {
+                engine.delete(Delete::new(&shelf(), key(position))).block_on().unwrap();
+            } else if position % 5 == round % 5 {
+                let mut book = book(position);
                 book.insert("round", round);
                 engine.put(Put::new(&shelf(), book)).block_on().unwrap();
             }
@@ -183,7 +186,7 @@ fn a_snapshot_held_during_many_writes_still_reads_its_moment() {
         engine.settle().unwrap();
         held.iter().for_each(|(snapshot, found)| assert_eq!(count(&**snapshot), *found));
     }
-    // A moment outlives its table.
+    // A snapshot outlives its table.
     engine.drop_table(shelf()).block_on().unwrap();
     engine.settle().unwrap();
     held.iter().for_each(|(snapshot, found)| assert_eq!(count(&**snapshot), *found));

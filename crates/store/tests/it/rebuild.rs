@@ -1,5 +1,5 @@
-//! Rebuilding a damaged tree: everything is what it was, whatever was damaged and whenever the power
-//! goes; and nothing is rebuilt from what does not belong to the store.
+//! Rebuilding a damaged tree: everything is as it was, whatever was damaged and whenever the power
+//! is cut; and nothing is rebuilt from what does not belong to the store.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,9 +12,9 @@ use crate::rich::{Log, everything, rich_store, scrub, write};
 use crate::rig::{DIRECTORY, in_data, open, repeatable};
 
 const BLOCK: usize = 4096;
-/// Damaged trees, for each way to rebuild them.
+/// Number of damaged trees for each way to rebuild them.
 const DAMAGES: u32 = 60;
-/// Fates of what was not synced, tried for every crash.
+/// Seeds for what survives of unsynced writes, tried for every crash.
 const FATES: u64 = 4;
 
 fn rebuild(disk: &SimDisk, backup: Option<&str>) -> Result<CopyProgress, Error> {
@@ -23,7 +23,7 @@ fn rebuild(disk: &SimDisk, backup: Option<&str>) -> Result<CopyProgress, Error> 
     })
 }
 
-/// Damages the tree in some places, in one of the ways that disks do.
+/// Damages the tree in some positions, in one of the ways that disks do.
 pub(crate) fn damage(disk: &SimDisk, random: &mut Random) {
     let path = in_data("tree.redb");
     let bytes = disk.file_bytes(&path).unwrap();
@@ -32,11 +32,11 @@ pub(crate) fn damage(disk: &SimDisk, random: &mut Random) {
         let block = random.index(blocks) * BLOCK;
         let other = random.index(blocks) * BLOCK;
         let kind = random.below(5);
-        disk.corrupt(&path, block as u64, |place| match kind {
-            0 | 1 => place[random.index(BLOCK)] ^= 1 << random.below(8),
-            2 => place[..BLOCK].fill(0),
-            3 => place[..BLOCK].copy_from_slice(&bytes[other..other + BLOCK]),
-            _ => place[..BLOCK].reverse(),
+        disk.corrupt(&path, block as u64, |block| match kind {
+            0 | 1 => block[random.index(BLOCK)] ^= 1 << random.below(8),
+            2 => block[..BLOCK].fill(0),
+            3 => block[..BLOCK].copy_from_slice(&bytes[other..other + BLOCK]),
+            _ => block[..BLOCK].reverse(),
         });
         if random.chance(1, 10) {
             // Both copies of the header.
@@ -70,7 +70,7 @@ fn whatever_is_damaged_a_rebuilt_tree_has_everything() {
 }
 
 #[test]
-fn a_tree_that_is_missing_or_cut_is_rebuilt() {
+fn a_missing_or_truncated_tree_is_rebuilt() {
     let whole = rich_store(Log::Trimmed);
     let expected = everything(&whole.after_crash(0));
     for len in [None, Some(0), Some(3 * BLOCK as u64), Some(40 * BLOCK as u64)] {
@@ -104,7 +104,7 @@ fn a_crash_at_every_sync_of_rebuilding_leaves_the_old_tree_or_the_new_one() {
             let outcome = rebuild(&disk, backup);
             if !disk.crashed() {
                 outcome.unwrap();
-                assert!(k > 10, "rebuilding must meet the disk");
+                assert!(k > 10, "rebuilding must use the disk");
                 break;
             }
             for fate in 0..FATES {
@@ -112,7 +112,7 @@ fn a_crash_at_every_sync_of_rebuilding_leaves_the_old_tree_or_the_new_one() {
                 let found = scrub(&survived, &Scrub::Files);
                 assert!([0, damages].contains(&found.findings), "{found:?}");
                 outcomes[usize::from(found.findings == 0)] += 1;
-                drop(open(&survived).expect("it opens before as after"));
+                drop(open(&survived).expect("it opens before and after"));
                 let files = survived.files();
                 assert!(!files.contains(&in_data("tree.new")), "{files:?}");
                 if found.findings > 0 {
@@ -165,7 +165,7 @@ fn only_a_backup_that_the_log_continues_is_used() {
     let other = Engine::open("/other", repeatable(&disk)).unwrap();
     copy(&other, "/of-other").unwrap();
     refused(&disk, Some("/of-other"), "another store");
-    // One that was written to is a store of its own, and so is a backup of that.
+    // A backup that was written to is a store of its own, and so is a backup of that.
     let disk = whole.after_crash(0);
     let fork = Engine::open(COPY, repeatable(&disk)).unwrap();
     write(&fork, 5000);
@@ -173,8 +173,8 @@ fn only_a_backup_that_the_log_continues_is_used() {
     copy(&fork, "/of-fork").unwrap();
     drop(fork);
     refused(&disk, Some(COPY), "written to since it was made");
-    refused(&disk, Some("/of-fork"), "is not that of the log");
-    // One that is too old.
+    refused(&disk, Some("/of-fork"), "differs from the one in the log");
+    // A backup that is too old.
     let disk = whole.after_crash(0);
     let segments = crate::rig::segments(&disk);
     let last = segments.iter().filter(|path| path.starts_with(DIRECTORY)).count() - 1;

@@ -1,6 +1,6 @@
-//! redb on the simulated disk: whatever a crash leaves, it opens at a commit that was acknowledged
-//! last or was in flight. The engine rests on that, and the simulator is shown to be no harsher
-//! than what a sound engine survives.
+//! redb on the simulated disk: whatever a crash leaves, it opens at the last acknowledged commit or
+//! the one in flight. The engine relies on that, and it shows that the simulator is no harsher than
+//! what a correct engine survives.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +25,7 @@ struct Backend {
     syncs: Syncs,
 }
 
-/// Whether the backend hands syncs on: one that does not shows that the test has teeth.
+/// Whether the backend forwards syncs: one that does not proves that the test detects failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Syncs {
     Done,
@@ -70,20 +70,20 @@ fn open(disk: &SimDisk, mode: OpenMode) -> Result<Database, redb::DatabaseError>
 }
 
 fn open_with(backend: Backend) -> Result<Database, redb::DatabaseError> {
-    // A small cache makes redb write pages before the commit, which is what can go wrong.
+    // A small cache makes redb write pages before the commit, which is where things can go wrong.
     Builder::new().set_cache_size(64 << 10).create_with_backend(backend)
 }
 
-/// A database with nothing in it, durable whole.
+/// Creates an empty, durable database.
 fn empty_database(disk: &SimDisk) -> Database {
     let database = open(disk, OpenMode::Create).unwrap();
     disk.sync_directory(Path::new("/")).unwrap();
     database
 }
 
-/// What a run knows of itself when it ends.
+/// The record of a run.
 struct Run {
-    /// The rows after each commit; the first are none.
+    /// The rows after each commit; initially empty.
     states: Vec<Rows>,
     /// The last commit that was acknowledged as durable.
     durable: usize,
@@ -158,7 +158,7 @@ fn read(database: &Database) -> Rows {
     }
 }
 
-/// Crashes at the k-th sync; false if there are not that many.
+/// Crashes at the `k`-th sync; returns false if there are fewer.
 fn crash_at(k: u64, phases: Phases, seed: u64) -> bool {
     let disk = SimDisk::new(seed);
     let database = empty_database(&disk);
@@ -203,10 +203,10 @@ fn redb_without_syncs_is_caught_losing_commits() {
     assert!(caught > 10, "caught {caught} times of 40");
 }
 
-/// redb 4.4 makes its file in place, and one cut short by a crash is not taken for a new one. So
-/// whoever makes a database makes it under another name, and renames it when it is whole.
+/// redb 4.4 creates its file in place, and refuses one cut short by a crash. So a database is
+/// created under another name, and renamed when it is complete.
 #[test]
-fn a_crash_while_redb_makes_its_file_can_leave_one_that_it_refuses() {
+fn a_crash_while_redb_creates_its_file_can_leave_one_that_it_refuses() {
     let refused = |seed: &u64| {
         let disk = SimDisk::new(*seed);
         disk.open(Path::new(FILE), OpenMode::Create).unwrap();

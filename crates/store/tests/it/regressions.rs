@@ -1,4 +1,4 @@
-//! Faults that were once there. Each test tells how it showed.
+//! Bugs of the past. Each test describes how it showed.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ fn small_segments(disk: &SimDisk) -> Options {
 }
 
 /// A new segment had its name before its header was written. When that failed, the next open
-/// passed over the broken file but left it; later segments came to stand behind it, and the store
-/// could not be opened any more.
+/// skipped the broken file but left it; later segments followed it, and the store could not be
+/// opened anymore.
 #[test]
-fn a_segment_whose_making_failed_is_in_nobodys_way() {
+fn a_segment_whose_creation_failed_does_no_harm() {
     for k in 1..60 {
         let disk = SimDisk::new(k);
         let options = || Options { log_segment_bytes: 8192, ..repeatable(&disk) };
@@ -72,8 +72,8 @@ fn damaged_middle(disk: &SimDisk) -> TableName {
     plain
 }
 
-/// The feed and restoring read past a damaged frame to the next segment, without a word: 174 of
-/// 200 changes were read, and 174 of 200 items restored.
+/// The feed and restore silently read past a damaged frame to the next segment: 174 of 200 changes
+/// were read, and 174 of 200 items restored.
 #[test]
 fn the_feed_and_restoring_do_not_read_past_damage() {
     let disk = SimDisk::new(1);
@@ -103,11 +103,11 @@ fn the_feed_and_restoring_do_not_read_past_damage() {
     assert!(matches!(error, Error::Damaged(_)), "{error}");
 }
 
-/// After a failed sync, opening again on the same machine trusted what it could read. It was not
-/// on the disk; writes acknowledged after it were then lost with the power, or the store could not be
+/// After a failed sync, reopening on the same machine trusted what it could read. It was not on the
+/// disk; writes acknowledged after it were then lost in a power failure, or the store could not be
 /// opened.
 #[test]
-fn opening_after_a_failed_sync_makes_safe_what_it_found() {
+fn opening_after_a_failed_sync_makes_what_it_found_durable() {
     for k in 1..60 {
         let disk = SimDisk::new(k);
         let engine = Engine::open(DIRECTORY, small_segments(&disk)).unwrap();
@@ -129,8 +129,8 @@ fn opening_after_a_failed_sync_makes_safe_what_it_found() {
     }
 }
 
-/// The file of zeros for the next segment was made until the disk was full, and stayed: the next
-/// write had no space.
+/// The spare for the next segment was written until the disk was full, and stayed: the next write
+/// had no space.
 #[test]
 fn a_spare_that_does_not_fit_leaves_the_space_to_writes() {
     let disk = SimDisk::new(1);
@@ -144,9 +144,9 @@ fn a_spare_that_does_not_fit_leaves_the_space_to_writes() {
     assert_eq!(count(&engine, &plain), 49);
 }
 
-/// An update of 20,000 nested sums overflowed the committer's stack and ended the process.
+/// An update of 20,000 nested sums overflowed the committer's stack and aborted the process.
 #[test]
-fn an_update_nested_beyond_reason_is_refused() {
+fn an_excessively_nested_update_is_refused() {
     let engine = open(&SimDisk::new(1)).unwrap();
     let plain = plain_table(&engine);
     let one = || SetValue::Value(Value::from(1));
@@ -157,8 +157,8 @@ fn an_update_nested_beyond_reason_is_refused() {
     assert!(matches!(error, Error::Invalid(Invalid::UpdateTooLarge { .. })), "{error}");
 }
 
-/// What looked for expired items asked the clock, what removed them a time that never goes back.
-/// With the clock set back they disagreed about an item of five years ago, for ever.
+/// The search for expired items used the clock, their removal a time that never goes back. With the
+/// clock set back they disagreed forever about an item of five years ago.
 #[test]
 fn background_work_ends_when_the_clock_is_set_back() {
     let clock = Arc::new(ManualClock::new());
@@ -184,7 +184,7 @@ fn clock_secs(clock: &ManualClock, secs: u64) -> u64 {
     secs
 }
 
-/// A snapshot that was read after its engine was closed said that the tree was damaged.
+/// A snapshot that was read after its engine was closed reported a damaged tree.
 #[test]
 fn a_snapshot_of_a_closed_store_says_that_it_is_closed() {
     let disk = SimDisk::new(1);
@@ -204,9 +204,9 @@ fn a_snapshot_of_a_closed_store_says_that_it_is_closed() {
     }
 }
 
-/// An item full of what looks like heads of frames made opening take minutes after a torn write:
-/// each was believed and what it claimed to be its payload was read. Headers have a checksum of
-/// their own now, which nobody can make who does not know the store's number.
+/// An item full of what looks like frame headers made opening take minutes after a torn write: each
+/// was trusted, and its claimed payload was read. Headers have a checksum of their own now, which
+/// cannot be forged without knowing the store's id.
 #[test]
 fn an_item_that_looks_like_frames_does_not_slow_opening_down() {
     let disk = SimDisk::new(1);
@@ -223,7 +223,7 @@ fn an_item_that_looks_like_frames_does_not_slow_opening_down() {
     let bytes = disk.file_bytes(path).unwrap();
     let at = bytes.windows(8).position(|window| window == &fake[..8]).unwrap();
     disk.corrupt(path, at as u64 - 1, |bytes| bytes[0] ^= 1);
-    // As after a power failure, which may take this file's last content.
+    // As after a power failure, which may lose this file's last content.
     keyloom_store::Disk::remove(&disk, &in_data("log/end")).unwrap();
     let (done, waiting) = mpsc::channel();
     thread::spawn(move || done.send(open(&disk).map(|engine| count(&engine, &plain))));
@@ -231,10 +231,10 @@ fn an_item_that_looks_like_frames_does_not_slow_opening_down() {
     assert_eq!(opened.unwrap(), 0, "the torn write is cut");
 }
 
-/// A checkpoint came only after so many rows of one process. One that was killed before, again and
-/// again, replayed more at each start: a server that was killed 500 times took minutes to do so.
+/// A checkpoint came only after many rows of one process. One that was killed before, again and
+/// again, replayed more at each start: a server that was killed 500 times took minutes to start.
 #[test]
-fn what_is_replayed_does_not_grow_with_every_kill() {
+fn replay_does_not_grow_with_every_kill() {
     const LIVES: i64 = 40;
     const ROWS: i64 = 20;
     let mut disk = SimDisk::new(1);
@@ -252,7 +252,7 @@ fn what_is_replayed_does_not_grow_with_every_kill() {
     assert_eq!(count(&engine, &table("plain")), (LIVES * ROWS) as u64);
 }
 
-/// The same on a disk that has no room for it: the store opens, and can be read.
+/// The same on a disk without space for a checkpoint: the store opens, and can be read.
 #[test]
 fn a_long_replay_on_a_full_disk_can_be_read() {
     let mut disk = SimDisk::new(1);

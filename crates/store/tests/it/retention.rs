@@ -1,5 +1,5 @@
-//! The log stays bounded: what is old or too much goes once the tree on disk has it, and not
-//! before; readers of the feed are told, and never find a hole.
+//! The log stays bounded: what is old or too much is trimmed once the tree on disk has it, and not
+//! before; readers of the feed get an error, and never find a gap.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::rig::{
 
 const SEGMENT_BYTES: u64 = 4 << 10;
 const KEEP_SECS: u64 = 60;
-/// Fates of what was not synced, tried for every crash.
+/// Seeds for what survives of unsynced writes, tried for every crash.
 const FATES: u64 = 4;
 
 /// Keeps everything for a minute, in small segments, and makes no checkpoint on its own.
@@ -32,7 +32,7 @@ fn by_age(disk: &SimDisk, clock: &ManualClock) -> Options {
     }
 }
 
-/// Keeps this much of the log, whatever its age.
+/// Keeps this much of the log, regardless of age.
 fn by_bytes(disk: &SimDisk, keep_log_bytes: u64) -> Options {
     let keep_log_secs = u64::MAX;
     Options { keep_log_bytes, keep_log_secs, ..by_age(disk, &ManualClock::new()) }
@@ -42,7 +42,7 @@ fn put_all(engine: &Engine, table: &TableName, ids: std::ops::Range<i64>) {
     ids.for_each(|id| put(engine, table, id).unwrap());
 }
 
-/// Lets the log go as far as it may.
+/// Trims the log as far as possible.
 fn trim(engine: &Engine) {
     engine.checkpoint().unwrap();
     engine.settle().unwrap();
@@ -58,7 +58,7 @@ fn read(
     engine.changes(ReadChanges { table: table.clone(), shard, start, limit }).block_on()
 }
 
-/// Everything that the feed has from here on.
+/// Returns everything in the feed from here on.
 fn feed_from(
     engine: &Engine,
     table: &TableName,
@@ -89,7 +89,7 @@ fn assert_no_hole(changes: &[Change], last: i64) {
 }
 
 #[test]
-fn what_the_tree_lacks_is_kept_however_much_it_is() {
+fn what_the_tree_lacks_is_kept_regardless_of_size() {
     let disk = SimDisk::new(1);
     let engine = Engine::open(DIRECTORY, by_bytes(&disk, 0)).unwrap();
     let plain = plain_table(&engine);
@@ -111,7 +111,7 @@ fn what_the_tree_lacks_is_kept_however_much_it_is() {
 }
 
 #[test]
-fn the_log_stays_under_its_limit_for_as_long_as_writes_go_on() {
+fn the_log_stays_under_its_limit_while_writes_continue() {
     let disk = SimDisk::new(2);
     let keep = 40 << 10;
     // Little memory, so that checkpoints come by themselves.
@@ -125,8 +125,8 @@ fn the_log_stays_under_its_limit_for_as_long_as_writes_go_on() {
         let status = engine.status().unwrap();
         assert!(status.oldest >= oldest && status.oldest <= status.checkpointed + 1);
         oldest = status.oldest;
-        // On top of the limit come what the tree lacks and the segment being written, which has
-        // its full length from the beginning.
+        // In addition to the limit: what the tree lacks, and the segment being written, which has
+        // its full length from the start.
         let lacking = (status.commit - status.checkpointed) * 600;
         assert!(status.log_bytes < keep + lacking + (80 << 10), "{status:?}");
         assert_no_hole(&feed_from(&engine, &fed, FeedStart::Oldest).unwrap(), round * 50 + 49);
@@ -137,7 +137,7 @@ fn the_log_stays_under_its_limit_for_as_long_as_writes_go_on() {
 }
 
 #[test]
-fn segments_go_when_they_are_old_and_not_before() {
+fn segments_are_removed_when_they_are_old_and_not_before() {
     let (disk, clock) = (SimDisk::new(3), ManualClock::new());
     let engine = Engine::open(DIRECTORY, by_age(&disk, &clock)).unwrap();
     let fed = fed_table(&engine);
@@ -148,7 +148,7 @@ fn segments_go_when_they_are_old_and_not_before() {
         assert_no_hole(&changes, second);
         let (first, young) = (ids(&changes)[0], second - KEEP_SECS as i64);
         assert!(first <= young.max(0), "change {first} went before its time, in second {second}");
-        // A segment goes as a whole: with small ones, soon after its changes are old.
+        // A segment is removed as a whole: with small ones, soon after its changes are old.
         assert!(first >= young - 30, "change {first} is still there in second {second}");
         clock.advance_ms(1000);
     }
@@ -165,7 +165,7 @@ fn segments_keep_their_age_when_the_store_is_opened_again() {
     let names = segments(&disk);
     assert!(names.len() > 5);
     for _ in 0..3 {
-        // Nothing is replayed, so nothing but the next segment tells how old one is.
+        // Nothing is replayed, so only the next segment tells how old one is.
         let engine = reopen();
         assert_eq!(engine.status().unwrap().checkpointed, 201);
         engine.settle().unwrap();
@@ -182,7 +182,7 @@ fn segments_keep_their_age_when_the_store_is_opened_again() {
 }
 
 #[test]
-fn every_place_in_the_feed_is_gone_or_goes_on_without_a_hole() {
+fn every_position_in_the_feed_is_gone_or_continues_without_a_gap() {
     let disk = SimDisk::new(5);
     let engine = Engine::open(DIRECTORY, by_bytes(&disk, 100 << 10)).unwrap();
     let (fed, plain) = (fed_table(&engine), plain_table(&engine));
@@ -200,14 +200,14 @@ fn every_place_in_the_feed_is_gone_or_goes_on_without_a_hole() {
     let kept = feed_from(&engine, &fed, FeedStart::Oldest).unwrap();
     assert_no_hole(&kept, 199);
     assert!((10..190).contains(&kept.len()), "{} are kept", kept.len());
-    for (place, change) in all.iter().enumerate() {
+    for (index, change) in all.iter().enumerate() {
         match feed_from(&engine, &fed, FeedStart::After(change.seq)) {
-            Ok(rest) => assert_eq!(rest, all[place + 1..]),
+            Ok(rest) => assert_eq!(rest, all[index + 1..]),
             Err(Error::ChangesGone { oldest }) => {
                 assert!(change.seq < oldest && oldest <= kept[0].seq);
                 let before = FeedStart::After(SeqNo(oldest.0 - 1));
                 assert_eq!(feed_from(&engine, &fed, before).unwrap(), kept);
-                assert!(place < 200 - kept.len(), "what follows {place} is kept");
+                assert!(index < 200 - kept.len(), "what follows {index} is kept");
             }
             Err(error) => panic!("another error: {error}"),
         }
@@ -230,7 +230,7 @@ fn a_damaged_segment_is_reported_to_readers_of_the_feed_and_not_skipped() {
 }
 
 #[test]
-fn a_reader_that_keeps_reading_loses_nothing_however_much_others_write() {
+fn a_steady_reader_loses_nothing_however_much_is_written() {
     for limit in [1, 2, 100] {
         let disk = SimDisk::new(limit as u64);
         let engine = Engine::open(DIRECTORY, by_bytes(&disk, 0)).unwrap();
@@ -259,9 +259,9 @@ fn a_reader_that_keeps_reading_loses_nothing_however_much_others_write() {
     }
 }
 
-/// One call looks at a bounded part of the log, however little of it is about the table.
+/// One call reads a bounded part of the log, however little of it concerns the table.
 #[test]
-fn a_page_without_changes_leads_on_past_what_others_wrote() {
+fn a_page_without_changes_advances_past_other_tables() {
     let disk = SimDisk::new(8);
     let options = Options { log_segment_bytes: 1 << 20, ..by_bytes(&disk, u64::MAX) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -282,10 +282,10 @@ fn a_page_without_changes_leads_on_past_what_others_wrote() {
     assert_eq!(pages, [vec![0], vec![], vec![1], vec![], vec![], vec![]]);
 }
 
-/// Writers, a reader and trimming at once: the reader sees every change once, or is told that it
+/// Writers, a reader and trimming at once: the reader gets every change once, or an error that it
 /// was too slow.
 #[test]
-fn a_reader_beside_writers_and_trimming_finds_no_hole() {
+fn a_reader_beside_writers_and_trimming_finds_no_gap() {
     let disk = SimDisk::new(6);
     let options = Options {
         background: Background::Threads,
@@ -320,7 +320,7 @@ fn a_reader_beside_writers_and_trimming_finds_no_hole() {
     });
 }
 
-/// A store, closed, with so long a log that much of it is to go.
+/// A closed store with a log of which most can be trimmed.
 fn long_log() -> SimDisk {
     let disk = SimDisk::new(7);
     let engine = Engine::open(DIRECTORY, by_bytes(&disk, u64::MAX)).unwrap();
@@ -330,7 +330,7 @@ fn long_log() -> SimDisk {
     disk
 }
 
-/// Opens, writes and trims until the end or until the power goes; returns how many items were
+/// Opens, writes and trims until the end or until the power is cut; returns how many items were
 /// acknowledged.
 fn write_and_trim(disk: &SimDisk) -> Result<i64, i64> {
     let Ok(engine) = Engine::open(DIRECTORY, by_bytes(disk, 0)) else { return Err(80) };
@@ -344,7 +344,7 @@ fn write_and_trim(disk: &SimDisk) -> Result<i64, i64> {
 }
 
 #[test]
-fn a_crash_at_every_sync_while_trimming_leaves_a_log_without_a_hole() {
+fn a_crash_at_every_sync_while_trimming_leaves_a_log_without_a_gap() {
     let base = long_log();
     let before: Vec<PathBuf> = segments(&base);
     for k in 1.. {
@@ -360,7 +360,7 @@ fn a_crash_at_every_sync_while_trimming_leaves_a_log_without_a_hole() {
             let engine = Engine::open(DIRECTORY, by_bytes(&survived, u64::MAX)).unwrap();
             let fed = table("fed");
             (0..acknowledged).for_each(|id| assert!(has(&engine, &fed, id), "{id} is lost"));
-            // The item under way when the power went may be there or not.
+            // The item in flight when the power was cut may be there or not.
             let last = acknowledged - i64::from(!has(&engine, &fed, acknowledged));
             assert_no_hole(&feed_from(&engine, &fed, FeedStart::Oldest).unwrap(), last);
             put(&engine, &fed, last + 1).unwrap();
@@ -370,10 +370,10 @@ fn a_crash_at_every_sync_while_trimming_leaves_a_log_without_a_hole() {
     }
 }
 
-/// Hundreds of segments, and a handle for the one that is written.
+/// Hundreds of segments, and one handle for the segment being written.
 #[cfg(target_os = "linux")]
 #[test]
-fn segments_that_are_not_written_take_no_file_handles() {
+fn segments_that_are_not_written_have_no_file_handles() {
     let directory = std::env::temp_dir().join(format!("keyloom-handles-{}", std::process::id()));
     let handles = || {
         let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();

@@ -1,5 +1,5 @@
-//! A store that has something of everything: items, an index, a column, sets, counters and a feed,
-//! with a backup in the middle of its history.
+//! A store that has everything: items, an index, a column, sets, counters and a feed, with a backup
+//! in the middle of its history.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ const HALF: u64 = 150;
 pub(crate) enum Log {
     /// To its first commit.
     Whole,
-    /// To a moment before the backup.
+    /// To a commit before the backup.
     Trimmed,
 }
 
-/// A disk with the store and its backup, both closed.
+/// Returns a disk with the store and its backup, both closed.
 pub(crate) fn rich_store(log: Log) -> SimDisk {
     let disk = SimDisk::new(7);
     let options = |keep_log_bytes| Options {
@@ -76,7 +76,7 @@ fn spec() -> TableSpec {
     spec
 }
 
-/// A transaction that writes an item, replaces an older one, joins sets and counts.
+/// Writes an item, replaces an older one, changes sets and counts, in one transaction.
 pub(crate) fn write(engine: &Engine, id: u64) {
     let set = |name: u8, ordinals: Vec<u64>, becomes| SetChange {
         table: table("rich"),
@@ -118,8 +118,8 @@ fn item(id: u64) -> Item {
     ])
 }
 
-/// Everything that the store says: tables and their counts, items by every index, sets, the column and
-/// the feed.
+/// Returns everything in the store: tables and their counts, items by every index, sets, the column
+/// and the feed.
 pub(crate) fn everything(disk: &SimDisk) -> (Vec<(Op, Outcome)>, String) {
     let life = Life::open(disk, DIRECTORY, ManualClock::START);
     let contents = Player::new(&life).contents();

@@ -1,4 +1,4 @@
-//! An engine on a simulated disk, and the little that its tests do over and over.
+//! An engine on a simulated disk, and the steps that its tests share.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use pollster::FutureExt;
 
 pub(crate) const DIRECTORY: &str = "/data";
 
-/// Options for an engine that does nothing on its own, so that the same calls always meet the
-/// disk in the same order.
+/// Options for an engine without background threads, so that the same calls always use the disk in
+/// the same order.
 pub(crate) fn repeatable(disk: &SimDisk) -> Options {
     Options {
         background: Background::Manual,
@@ -41,7 +41,7 @@ pub(crate) fn plain_table(engine: &Engine) -> TableName {
     table
 }
 
-/// The same with a feed.
+/// Like [`plain_table`], with a feed.
 pub(crate) fn fed_table(engine: &Engine) -> TableName {
     let table = table("fed");
     let key = KeySchema::partition("id", KeyType::N);
@@ -63,12 +63,12 @@ pub(crate) fn has(engine: &Engine, table: &TableName, id: i64) -> bool {
     engine.get(Get::new(table, key)).block_on().unwrap().is_some()
 }
 
-/// How many items a scan finds.
+/// Returns how many items a scan finds.
 pub(crate) fn count(engine: &Engine, table: &TableName) -> u64 {
     engine.scan(Scan::new(table)).block_on().unwrap().count
 }
 
-/// The segments of the log, oldest first.
+/// Returns the segments of the log, oldest first.
 pub(crate) fn segments(disk: &SimDisk) -> Vec<PathBuf> {
     let files = disk.files().into_iter();
     files.filter(|path| path.extension().is_some_and(|extension| extension == "log")).collect()

@@ -1,5 +1,6 @@
-//! Salvaging a damaged tree without a log or a backup to rebuild it from: what is there afterwards was
-//! there before, everything outside damaged pages is there, and at a crash the old tree or the new one.
+//! Salvaging a damaged tree without a log or a backup to rebuild it from: what exists afterwards
+//! existed before, everything outside of damaged pages is kept, and a crash leaves the old tree or
+//! the new one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -18,7 +19,7 @@ use crate::rig::{DIRECTORY, in_data, open, repeatable, table};
 use crate::tree_damage::{ITEMS, item, kept};
 
 const BLOCK: usize = 4096;
-/// Fates of what was not synced, tried for every crash.
+/// Seeds for what survives of unsynced writes, tried for every crash.
 const FATES: u64 = 3;
 
 fn salvage(disk: &SimDisk) -> Result<Salvaged, Error> {
@@ -41,7 +42,7 @@ fn id(item: &Item) -> i64 {
     item.get("id").unwrap().as_n().unwrap().to_i64().unwrap()
 }
 
-/// The ids of all items; each must be what was written, and the index must have the same.
+/// Returns the ids of all items; each must be what was written, and the index must have the same.
 fn check_items(disk: &SimDisk) -> BTreeSet<i64> {
     assert_eq!(scrub(disk, &Scrub::Files).damages, []);
     let engine = open(disk).unwrap();
@@ -60,13 +61,13 @@ fn check_items(disk: &SimDisk) -> BTreeSet<i64> {
         };
         indexed.extend(engine.query(query).block_on().unwrap().items.iter().map(id));
     }
-    assert_eq!(indexed, ids, "the index fits the items");
+    assert_eq!(indexed, ids, "the index matches the items");
     let described = engine.describe_table(table("items")).block_on().unwrap();
     assert_eq!((described.items, described.indexes[0].items), (ids.len() as u64, ids.len() as u64));
     ids
 }
 
-/// Blocks with items in them, each with the ids of these.
+/// Returns the blocks that contain items, each with the ids of these.
 fn leaves(disk: &SimDisk) -> BTreeMap<usize, BTreeSet<i64>> {
     let bytes = disk.file_bytes(in_data("tree.redb")).unwrap();
     let mut leaves = BTreeMap::new();
@@ -104,8 +105,8 @@ fn everything_outside_damaged_leaves_is_kept() {
         let missing: BTreeSet<i64> = (0..ITEMS).filter(|id| !ids.contains(id)).collect();
         assert!(missing.is_subset(&hit), "{:?} was in no damaged leaf", missing.difference(&hit));
         assert_eq!(salvaged.items, ids.len() as u64);
-        let told = salvaged.lost_items.values().map(|lost| lost.unwrap()).sum::<u64>();
-        assert_eq!(told, missing.len() as u64, "{salvaged:?}");
+        let reported = salvaged.lost_items.values().map(|lost| lost.unwrap()).sum::<u64>();
+        assert_eq!(reported, missing.len() as u64, "{salvaged:?}");
         assert_eq!(salvaged.lost_ranges > 0, !missing.is_empty(), "{salvaged:?}");
         lost_any += usize::from(!missing.is_empty());
     }
@@ -113,7 +114,7 @@ fn everything_outside_damaged_leaves_is_kept() {
 }
 
 #[test]
-fn whatever_is_damaged_nothing_is_there_that_was_not() {
+fn salvaging_never_adds_anything() {
     let whole = kept();
     let mut random = Random::new(22);
     let (mut done, mut refused) = (0, 0);
@@ -137,7 +138,7 @@ fn whatever_is_damaged_nothing_is_there_that_was_not() {
     assert!(done > 40 && refused > 0, "{done} done, {refused} refused");
 }
 
-/// Items by their key, and the members of every set.
+/// Items by key, and the members of every set.
 type Contents = (BTreeMap<String, Item>, BTreeMap<SetName, Members>);
 
 fn contents(disk: &SimDisk) -> Contents {
@@ -168,7 +169,7 @@ fn contents(disk: &SimDisk) -> Contents {
 }
 
 #[test]
-fn sets_are_whole_or_named_as_dropped_and_the_log_is_replayed() {
+fn sets_are_complete_or_reported_as_dropped_and_the_log_is_replayed() {
     let whole = rich_store(Log::Trimmed);
     let (items, sets) = contents(&whole.after_crash(0));
     let mut random = Random::new(23);
@@ -185,7 +186,7 @@ fn sets_are_whole_or_named_as_dropped_and_the_log_is_replayed() {
         match salvaged.without_sets.is_empty() {
             true => assert_eq!(found_sets, sets, "round {round}"),
             false => {
-                // To be filled again: only what the log still has is there.
+                // They must be filled again: only what the log still has is there.
                 for (set, members) in &found_sets {
                     let mut both = sets[set].clone();
                     both.or(members);
@@ -194,7 +195,7 @@ fn sets_are_whole_or_named_as_dropped_and_the_log_is_replayed() {
             }
         }
         outcomes[usize::from(salvaged.without_sets.is_empty())] += 1;
-        // The last commits were in the log alone.
+        // The last commits were only in the log.
         assert!(found_items.keys().any(|key| key.contains("item 319")), "round {round}");
         let engine = open(&disk).unwrap();
         assert_eq!(engine.status().unwrap().commit, salvaged.commit);
@@ -222,7 +223,7 @@ fn a_crash_at_every_sync_leaves_the_old_tree_or_the_new_one() {
         let outcome = salvage(&disk);
         if !disk.crashed() {
             outcome.unwrap();
-            assert!(k > 5, "salvaging must meet the disk");
+            assert!(k > 5, "salvaging must use the disk");
             break;
         }
         for fate in 0..FATES {
@@ -255,7 +256,7 @@ fn a_disk_that_is_full_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_tree_without_damage_is_salvaged_whole() {
+fn an_intact_tree_is_salvaged_completely() {
     let disk = kept();
     let salvaged = salvage(&disk).unwrap();
     assert_eq!((salvaged.lost_ranges, salvaged.lost_items.len()), (0, 0), "{salvaged:?}");

@@ -1,4 +1,5 @@
-//! Scrubbing: it finds all damage and nothing else, after any crash, beside writers, and row by row.
+//! Scrubbing: it finds all damage and nothing else, after any crash, with concurrent writers, and
+//! row by row.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -46,7 +47,7 @@ fn a_store_without_damage_has_no_findings_at_any_level() {
 }
 
 #[test]
-fn what_background_work_has_removed_is_no_difference() {
+fn what_background_work_has_removed_is_not_a_difference() {
     let disk = rich_store(Log::Whole);
     let engine = open(&disk).unwrap();
     let plain = plain_table(&engine);
@@ -74,7 +75,7 @@ fn every_changed_bit_of_a_block_in_use_is_found_with_its_offset() {
             found_any += 1;
             let damage = &found.damages[0];
             assert_eq!(damage.file, path);
-            // A checksum that is damaged shows in its block.
+            // A damaged checksum is reported for its block.
             let is_checksums = block / BLOCK as u64 % 513 == 4;
             assert!(damage.offset == block || is_checksums, "{damage} and {at}");
         }
@@ -102,8 +103,8 @@ fn damage_since_the_store_was_opened_is_found_while_it_is_open() {
         engine.scrub(&Scrub::Files, &mut |_| ControlFlow::Continue(())).unwrap().damages,
         []
     );
-    let places = [4 * BLOCK as u64 + 100, 60 * BLOCK as u64];
-    for at in places {
+    let offsets = [4 * BLOCK as u64 + 100, 60 * BLOCK as u64];
+    for at in offsets {
         disk.corrupt(in_data("tree.redb"), at, |bytes| bytes[0] ^= 1);
     }
     let log = segments(&disk).into_iter().filter(|path| path.starts_with(DIRECTORY));
@@ -140,14 +141,14 @@ fn nothing_is_rebuilt_in_a_directory_that_is_in_use() {
 }
 
 #[test]
-fn a_disk_that_cannot_be_read_is_a_finding() {
+fn an_unreadable_disk_is_a_finding() {
     let disk = rich_store(Log::Whole);
     let engine = open(&disk).unwrap();
     disk.set_unreadable(true);
     let found = engine.scrub(&Scrub::Files, &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(found.tree_damages > 0 && found.findings > found.tree_damages, "{found:?}");
-    let told = found.damages[0].to_string();
-    assert!(told.contains("cannot be read"), "{told}");
+    let message = found.damages[0].to_string();
+    assert!(message.contains("cannot be read"), "{message}");
 }
 
 #[test]
@@ -167,10 +168,10 @@ fn every_changed_byte_of_the_log_is_found() {
     }
 }
 
-/// The power goes at every sync of a store that is written, whose file grows and whose blocks are used
-/// again: what was torn is not taken for damage.
+/// The power is cut at every sync of a store that is written, whose file grows and whose blocks are
+/// reused: torn blocks are not reported as damage.
 #[test]
-fn no_crash_leaves_what_looks_like_damage() {
+fn no_crash_leaves_apparent_damage() {
     let mut crashes = 0;
     for k in 1.. {
         let disk = SimDisk::new(k);
@@ -214,7 +215,7 @@ fn engine_writes(engine: &Engine) -> Option<()> {
 #[test]
 fn rows_that_differ_from_the_log_are_found() {
     let disk = rich_store(Log::Trimmed);
-    // A store that has what its log does not: the tree of another history, with the same number.
+    // A store with rows that its log lacks: the tree of another history, with the same id.
     let fork = SimDisk::new(1);
     let copied = |disk: &SimDisk, name: &str| disk.file_bytes(format!("{COPY}/{name}")).unwrap();
     for name in ["format", "tree.redb"] {
@@ -237,16 +238,21 @@ fn rows_that_differ_from_the_log_are_found() {
     Disk::remove(&disk, &in_data("tree.redb")).unwrap();
     let mode = keyloom_store::OpenMode::Create;
     Disk::open(&disk, &in_data("tree.redb"), mode).unwrap().write_at(0, &tree).unwrap();
-    assert_eq!(scrub(&disk, &Scrub::Files).damages, [], "every checksum fits");
+    assert_eq!(scrub(&disk, &Scrub::Files).damages, [], "every checksum matches");
     let found = scrub(&disk, &rows(Some(COPY)));
-    let told: Vec<String> = found.damages.iter().map(ToString::to_string).collect();
-    for expected in ["is not in the log", "is missing", "has other members", "has another value"] {
-        assert!(told.iter().any(|told| told.contains(expected)), "{expected}: {told:#?}");
+    let messages: Vec<String> = found.damages.iter().map(ToString::to_string).collect();
+    for expected in
+        ["is not in the log", "is missing", "has different members", "has a different value"]
+    {
+        assert!(
+            messages.iter().any(|message| message.contains(expected)),
+            "{expected}: {messages:#?}"
+        );
     }
 }
 
 #[test]
-fn a_scrub_beside_writers_finds_nothing_and_stops_nobody() {
+fn a_scrub_beside_writers_finds_nothing_and_blocks_nobody() {
     let disk = SimDisk::new(8);
     let options = Options {
         background: Background::Threads,
@@ -325,7 +331,7 @@ fn a_scrub_of_rows_keeps_the_log_that_it_needs() {
 fn a_scrub_of_rows_gives_way_to_a_log_that_grows_too_large() {
     let (found, status) = scrub_while_written(5000);
     let error = found.unwrap_err().to_string();
-    assert!(error.contains("trimmed meanwhile") && error.contains("backup"), "{error}");
+    assert!(error.contains("trimmed during the comparison") && error.contains("backup"), "{error}");
     assert!(status.failure.is_none() && status.oldest > 1, "{status:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Sets in the engine: large ones against sets that are obviously right, with the store closed and
+//! Sets in the engine: large ones compared with obviously correct ones, with the store closed and
 //! opened in between.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,14 +12,14 @@ use pollster::FutureExt;
 
 use crate::rig::{open, plain_table};
 
-/// Steps of the random walk, and every how many of them the store is opened anew.
+/// Steps of the random walk, and after how many of them the store is reopened.
 const STEPS: u32 = 400;
 const REOPEN_EVERY: u32 = 25;
 
 type Expected = BTreeMap<SetName, BTreeSet<u64>>;
 
 #[test]
-fn large_sets_stay_right_through_folding_replay_and_checkpoints() {
+fn large_sets_stay_correct_through_folding_replay_and_checkpoints() {
     let (disk, mut random) = (SimDisk::new(3), Random::new(11));
     let mut engine = open(&disk).unwrap();
     let table = plain_table(&engine);

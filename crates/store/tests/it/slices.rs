@@ -1,5 +1,5 @@
-//! Reads in time slices: they park before they look, they are interrupted where they must not keep
-//! the thread, and whatever happens between, each answer is of one moment.
+//! Reads in time slices: they park before they read, they are interrupted where they must not block
+//! the thread, and whatever happens between, each answer is of one point in time.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use crate::rig::{open, plain_table, put};
 const ITEMS: i64 = 100;
 
 thread_local! {
-    /// How often may be asked before the slice is over.
+    /// How many more checks return false before the slice is over.
     static LEFT: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -23,7 +23,7 @@ fn is_over() -> bool {
     LEFT.replace(LEFT.get().saturating_sub(1)) == 0
 }
 
-/// Polls a read in a slice that is over when it was asked for so often.
+/// Polls a read in a slice that is over after this many checks.
 fn poll<F: Future + ?Sized>(slice: Slice, asked: u32, read: Pin<&mut F>) -> SlicePoll<F::Output> {
     LEFT.set(asked);
     slice.poll(read, &mut Context::from_waker(Waker::noop()))
@@ -37,7 +37,7 @@ fn get(engine: &Engine, id: i64) -> Get {
 /// A read, as how many items it finds.
 type Found<'e> = Pin<Box<dyn Future<Output = usize> + 'e>>;
 
-/// Reads that are long.
+/// Long reads.
 fn reads(engine: &Engine) -> [(&'static str, Found<'_>); 3] {
     let table = engine.list_tables().block_on().unwrap().remove(0);
     let gets: Vec<Get> = (0..ITEMS).map(|id| get(engine, id)).collect();
@@ -60,12 +60,12 @@ fn filled(items: i64) -> (SimDisk, Engine) {
 }
 
 #[test]
-fn a_read_that_is_interrupted_anywhere_is_made_again_and_answers_whole() {
+fn a_read_interrupted_anywhere_is_restarted_and_returns_everything() {
     let (_disk, engine) = filled(ITEMS);
     for asked in 0..16 {
         for (name, mut read) in reads(&engine) {
             let mut polled = poll(Slice::interrupting(is_over), asked, read.as_mut());
-            // Asked once before the read, and at every eighth of 100 rows.
+            // Checked once before the read, and at every eighth of 100 rows.
             if asked < 13 {
                 assert_eq!(polled, SlicePoll::Yielded, "{name} after {asked}");
                 polled = poll(Slice::new(is_over), u32::MAX, read.as_mut());
@@ -76,19 +76,19 @@ fn a_read_that_is_interrupted_anywhere_is_made_again_and_answers_whole() {
 }
 
 #[test]
-fn a_read_in_another_slice_is_finished_once_it_has_begun() {
+fn a_started_read_finishes_in_a_regular_slice() {
     let (_disk, engine) = filled(ITEMS);
     for (name, mut read) in reads(&engine) {
-        // Over from the second time on: that is, while it reads.
+        // Over from the second check on: that is, while it reads.
         let polled = poll(Slice::new(is_over), 1, read.as_mut());
         assert_eq!(polled, SlicePoll::Ready(ITEMS as usize), "{name}");
     }
 }
 
-/// If it had kept the moment at which it began, it would not see what was written since; and the
-/// tree would keep its pages.
+/// If it held the view at which it began, it would not see what was written since, and the tree
+/// would keep its pages.
 #[test]
-fn a_parked_read_holds_no_moment() {
+fn a_parked_read_holds_no_view() {
     for asked in [0, 3] {
         let (_disk, engine) = filled(ITEMS - 1);
         let table = engine.list_tables().block_on().unwrap().remove(0);
@@ -106,17 +106,17 @@ fn a_parked_read_holds_no_moment() {
 }
 
 #[test]
-fn a_snapshot_is_not_taken_where_its_reads_would_keep_the_thread() {
+fn a_snapshot_is_not_taken_in_an_interrupting_slice() {
     let (_disk, engine) = filled(1);
     let mut snapshot = engine.snapshot();
     let polled = poll(Slice::interrupting(is_over), u32::MAX, snapshot.as_mut());
     assert!(matches!(polled, SlicePoll::Yielded));
     let table = engine.list_tables().block_on().unwrap().remove(0);
     put(&engine, &table, 1).unwrap();
-    let SlicePoll::Ready(Ok(moment)) = poll(Slice::new(is_over), 0, snapshot.as_mut()) else {
+    let SlicePoll::Ready(Ok(snapshot)) = poll(Slice::new(is_over), 0, snapshot.as_mut()) else {
         panic!("a snapshot is taken in any other slice");
     };
-    let mut scan = moment.scan(Scan::new(&table));
+    let mut scan = snapshot.scan(Scan::new(&table));
     let SlicePoll::Ready(Ok(page)) = poll(Slice::interrupting(is_over), 0, scan.as_mut()) else {
         panic!("reads of a snapshot do not park");
     };

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use keyloom_store::{Background, Engine, Options, Store};
-use keyloom_testkit::{ManualClock, ReferenceSubject, SimDisk, Subject};
+use keyloom_testkit::{ManualClock, MemorySubject, SimDisk, Subject};
 
 use crate::rig::DIRECTORY;
 
-/// Makes a fresh subject.
+/// Creates a fresh subject.
 pub(crate) type Make = fn() -> Box<dyn Subject>;
 
-/// Every store that must pass the suite and answer histories like the reference.
+/// Every store that must pass the suite and answer histories like the memory store.
 pub(crate) const STORES: &[(&str, Make)] = &[("reference", reference), ("engine", engine)];
 
 /// The store that the others are compared with.
 pub(crate) fn reference() -> Box<dyn Subject> {
-    Box::new(ReferenceSubject::new())
+    Box::new(MemorySubject::new())
 }
 
 /// The engine, on a disk in memory.
@@ -24,7 +24,7 @@ pub(crate) fn engine() -> Box<dyn Subject> {
     Box::new(EngineSubject::open(&disk, clock))
 }
 
-/// The engine as a subject. It works in the background only when it is told to.
+/// The engine as a subject. Background work runs only in `settle`.
 pub(crate) struct EngineSubject {
     pub(crate) engine: Arc<Engine>,
     clock: ManualClock,

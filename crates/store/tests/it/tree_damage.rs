@@ -1,4 +1,4 @@
-//! Damage to the file of the tree: whatever is read is what was written, or an error says where the
+//! Damage to the tree's file: whatever is read is what was written, or an error reports where the
 //! damage is.
 
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ pub(crate) fn item(id: i64) -> Item {
     ])
 }
 
-/// A store that was closed, all of it in the tree and the log trimmed.
+/// A closed store with everything in the tree and a trimmed log.
 pub(crate) fn kept() -> SimDisk {
     let disk = SimDisk::new(5);
     let options = Options { log_segment_bytes: 64 << 10, keep_log_bytes: 1, ..repeatable(&disk) };
@@ -96,7 +96,7 @@ pub(crate) fn scan(engine: &Engine) -> Result<Vec<Item>, Error> {
     }
 }
 
-/// Opens the damaged store, reads and writes, closes it, and does so again.
+/// Opens the damaged store, reads and writes, closes it, twice.
 fn use_damaged(disk: &SimDisk) -> usize {
     let mut reported = 0;
     for _ in 0..2 {
@@ -105,7 +105,7 @@ fn use_damaged(disk: &SimDisk) -> usize {
             Err(error) => panic!("another error: {error}"),
             Ok(engine) => {
                 reported += read_all(&engine);
-                // What is damaged now stays so, for whoever asks again.
+                // Damage persists for later reads.
                 reported += read_all(&engine);
                 for id in (0..ITEMS).step_by(100) {
                     // The same item, so that what is read stays the same.
@@ -152,7 +152,7 @@ fn a_zeroed_block_of_the_tree_is_never_served() {
 }
 
 #[test]
-fn a_block_in_the_place_of_another_is_never_served() {
+fn a_misplaced_block_is_never_served() {
     let whole = kept();
     let bytes = whole.file_bytes(in_data("tree.redb")).unwrap();
     let mut random = Random::new(13);
@@ -195,7 +195,7 @@ fn one_copy_of_the_header_is_enough() {
 }
 
 #[test]
-fn damage_that_a_reader_meets_is_counted_once_and_told() {
+fn damage_found_by_a_reader_is_counted_once_and_reported() {
     let whole = kept();
     let mut counted = 0;
     for block in (10..tree_bytes(&whole) / BLOCK).step_by(7) {
@@ -212,8 +212,8 @@ fn damage_that_a_reader_meets_is_counted_once_and_told() {
             let last = status.last_damage.unwrap();
             assert_eq!((&last.file, last.offset), (&in_data("tree.redb"), at));
             read_all(&engine);
-            assert_eq!(engine.status().unwrap().damages, 1, "the same place");
-            // The scrub finds the same place.
+            assert_eq!(engine.status().unwrap().damages, 1, "the same position");
+            // The scrub finds the same position.
             let found = engine.scrub(&Scrub::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
             assert_eq!(found.damages[0].offset, at);
         }
@@ -222,7 +222,7 @@ fn damage_that_a_reader_meets_is_counted_once_and_told() {
 }
 
 #[test]
-fn damage_that_a_reader_of_the_feed_meets_is_counted() {
+fn damage_found_by_a_reader_of_the_feed_is_counted() {
     let disk = rich_store(Log::Whole);
     let engine = open(&disk).unwrap();
     let log = segments(&disk).into_iter().filter(|path| path.starts_with(DIRECTORY));

@@ -1,11 +1,11 @@
-//! Batches: many items of many tables, unordered, not together.
+//! Batches: many items of many tables, unordered, not atomic.
 
 use keyloom_store::{
     BatchAction, BatchGet, BatchWrite, Error, Get, Invalid, KeyType, Scan, TableName,
 };
 use keyloom_value::{Item, Projection};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, name, number, sorted, table_of, text_of, text_table};
 use crate::{Client, Subject};
@@ -15,9 +15,9 @@ pub(super) const CASES: &[Case] = claims![
     a_batch_read_projects_each_item,
     a_batch_read_of_too_many_bytes_leaves_some_for_later,
     a_batch_writes_and_deletes,
-    a_batch_has_a_greatest_length,
+    a_batch_has_a_maximum_length,
     a_batch_names_an_item_once,
-    a_batch_with_one_wrong_action_does_nothing,
+    a_batch_with_one_invalid_action_does_nothing,
 ];
 
 fn gets(table: &TableName, keys: impl IntoIterator<Item = Item>) -> BatchGet {
@@ -100,7 +100,7 @@ fn a_batch_writes_and_deletes(subject: &dyn Subject) {
     assert_eq!(client.scan_items(&Scan::new(&others)), [item! { id: "a" }]);
 }
 
-fn a_batch_has_a_greatest_length(subject: &dyn Subject) {
+fn a_batch_has_a_maximum_length(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let ids = |count: usize| (0..count).map(|at| item! { id: format!("{at}") });
@@ -131,7 +131,7 @@ fn a_batch_names_an_item_once(subject: &dyn Subject) {
     accepted(client.batch_write(both));
 }
 
-fn a_batch_with_one_wrong_action_does_nothing(subject: &dyn Subject) {
+fn a_batch_with_one_invalid_action_does_nothing(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let missing = name("missing");

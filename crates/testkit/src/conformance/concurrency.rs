@@ -1,4 +1,4 @@
-//! Many callers at once: every write is whole, and none is lost.
+//! Concurrent callers: every write is atomic, and none is lost.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use keyloom_store::{
 use keyloom_value::{Condition, Item, Update, Value};
 use pollster::block_on;
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{global, id_table, index_name, item, path};
 use crate::{Client, Subject};
@@ -42,7 +42,7 @@ fn together(work: impl Fn(usize) + Sync) {
     });
 }
 
-/// Runs the writes on a thread, and the check again and again until they are done.
+/// Runs the writes on a thread, and repeats the check until they are done.
 fn while_writing(writes: impl FnOnce() + Send, mut check: impl FnMut()) {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

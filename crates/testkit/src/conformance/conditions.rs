@@ -1,9 +1,9 @@
-//! Conditions: which hold of what, and what a failed one leaves behind.
+//! Conditions: when they are true, and what a failed one leaves unchanged.
 
 use keyloom_store::{Delete, Error, OnFailure, Put, UpdateItem};
 use keyloom_value::{Comparison, Condition, Item, Operand, Update, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{byte_strings, bytes, id_table, item, list, number, numbers, path, texts};
 use crate::{Client, Subject};
@@ -14,11 +14,11 @@ pub(super) const CASES: &[Case] = claims![
     conditions_see_no_item_where_there_is_none,
     a_put_if_missing_happens_once,
     a_failed_condition_changes_nothing,
-    a_failed_condition_carries_the_item_if_asked,
-    a_condition_that_cannot_hold_of_nothing_stops_a_delete,
+    a_failed_condition_returns_the_item_if_requested,
+    a_condition_that_is_false_for_a_missing_item_fails_its_delete,
 ];
 
-/// Asserts for each condition whether it holds of the item, by writing something else under it.
+/// Asserts for each condition whether it is true for the item, by a conditional write.
 fn check(client: &Client, item: Option<Item>, conditions: Vec<(bool, Condition)>) {
     let table = client.make(id_table("checked"));
     client.fill(&table, item.clone());
@@ -26,9 +26,9 @@ fn check(client: &Client, item: Option<Item>, conditions: Vec<(bool, Condition)>
         let update = UpdateItem::new(&table, item! { id: "a" }, Update::new());
         let result = client.update(update.when(condition.clone()));
         if expected {
-            assert!(result.is_ok(), "{condition} should hold");
+            assert!(result.is_ok(), "{condition} should be true");
         } else {
-            assert!(result.is_err(), "{condition} should not hold");
+            assert!(result.is_err(), "{condition} should be false");
             refused(result, Error::ConditionFailed { item: None });
         }
         if item.is_none() {
@@ -172,7 +172,7 @@ fn a_failed_condition_changes_nothing(subject: &dyn Subject) {
     assert_eq!(client.feed(&table, 10).len(), 1);
 }
 
-fn a_failed_condition_carries_the_item_if_asked(subject: &dyn Subject) {
+fn a_failed_condition_returns_the_item_if_requested(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     client.fill(&table, [item! { id: "a", n: 1 }]);
@@ -191,7 +191,7 @@ fn a_failed_condition_carries_the_item_if_asked(subject: &dyn Subject) {
     }
 }
 
-fn a_condition_that_cannot_hold_of_nothing_stops_a_delete(subject: &dyn Subject) {
+fn a_condition_that_is_false_for_a_missing_item_fails_its_delete(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let delete = Delete::new(&table, item! { id: "a" }).when(Condition::exists(path("id")));

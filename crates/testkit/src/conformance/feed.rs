@@ -1,4 +1,4 @@
-//! The change feed: each change once, in order, from any place on.
+//! The change feed: each change once, in order, from any position on.
 
 use keyloom_store::{
     Alteration, BatchAction, BatchWrite, Cause, Change, Delete, Error, Feed, FeedStart, Invalid,
@@ -7,7 +7,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Item, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, name, number, path, text_table};
 use crate::{Client, ManualClock, Subject};
@@ -17,13 +17,13 @@ pub(super) const CASES: &[Case] = claims![
     what_changes_nothing_is_not_in_the_feed,
     every_way_to_write_is_in_the_feed,
     a_transaction_is_in_the_order_of_its_actions,
-    the_feed_goes_on_from_any_change,
+    the_feed_continues_from_any_change,
     pages_of_every_size_add_up,
     now_is_after_everything_so_far,
     feeds_of_two_tables_do_not_mix,
     a_table_without_a_feed_says_so,
     a_feed_begins_when_it_is_turned_on,
-    a_read_of_the_feed_that_cannot_be_is_refused,
+    an_invalid_read_of_the_feed_is_refused,
 ];
 
 type Images = (Item, Option<Item>, Option<Item>);
@@ -134,7 +134,7 @@ fn changed(client: &Client) -> TableName {
     table
 }
 
-fn the_feed_goes_on_from_any_change(subject: &dyn Subject) {
+fn the_feed_continues_from_any_change(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = changed(&client);
     let all = client.feed(&table, 100);
@@ -172,7 +172,7 @@ fn now_is_after_everything_so_far(subject: &dyn Subject) {
     let (changes, next) = read(&client, &table, FeedStart::After(now));
     assert_eq!(images(&changes), [(item! { id: "later" }, None, Some(item! { id: "later" }))]);
     assert!(read(&client, &table, FeedStart::After(next)).0.is_empty());
-    // The end of a feed that has been read to its end is a place to go on from.
+    // The end of a feed that was read to its end is a position to continue from.
     let (all, end) = read(&client, &table, FeedStart::Oldest);
     assert_eq!((all.len(), end), (13, next));
 }
@@ -218,7 +218,7 @@ fn a_feed_begins_when_it_is_turned_on(subject: &dyn Subject) {
     assert_eq!(images(&client.feed(&table, 10)), [expected]);
 }
 
-fn a_read_of_the_feed_that_cannot_be_is_refused(subject: &dyn Subject) {
+fn an_invalid_read_of_the_feed_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let shard = accepted(client.shards(&table)).remove(0);

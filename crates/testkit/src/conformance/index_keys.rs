@@ -3,7 +3,7 @@
 use keyloom_store::{Direction, Invalid, KeySchema, KeyType, Query, TableName, TableSpec};
 use keyloom_value::{Item, KeyCondition, KeyTest, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::refused;
 use crate::sample::{bytes, global, id_table, index_name, item, number, values};
 use crate::{Client, Subject};
@@ -138,7 +138,7 @@ fn every_partition_attribute_is_tested(subject: &dyn Subject) {
     for missing in ["p1", "p2", "p3", "p4"] {
         let mut key = partition();
         key.tests.retain(|(name, _)| name.as_str() != missing);
-        let why = "a query tests every partition attribute";
+        let why = "a query must test every partition attribute";
         let expected = Invalid::KeyCondition { attribute: missing.into(), why };
         refused(client.query(query(&table, key)), expected);
     }

@@ -1,5 +1,5 @@
-//! Paging through an index where many items share one index key: where every emulator has
-//! stumbled. A last key carries both keys, and the table's key breaks the tie.
+//! Paging through an index where many items share one index key, a common source of bugs in
+//! emulators. A last key has both keys, and the table's key breaks the tie.
 
 use keyloom_store::{
     Direction, IndexProjection, IndexSpec, KeySchema, KeyType, Page, Query, Scan, TableName,
@@ -7,7 +7,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Item, KeyCondition, KeyTest, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{global, index_name, item, local, path, sorted, table_of, text_table, values};
 use crate::{Client, Subject};
@@ -18,9 +18,9 @@ pub(super) const CASES: &[Case] = claims![
     equal_index_keys_page_at_every_size_in_a_scan,
     ties_are_broken_by_the_table_key_in_its_own_order,
     a_last_key_carries_the_index_key_and_the_table_key,
-    index_paging_goes_on_from_a_deleted_item,
-    index_paging_goes_on_from_an_item_that_moved,
-    an_index_page_counts_what_the_index_keeps,
+    index_paging_continues_from_a_deleted_item,
+    index_paging_continues_from_an_item_that_moved,
+    an_index_page_counts_what_the_index_projects,
 ];
 
 const ITEMS: i64 = 12;
@@ -143,7 +143,7 @@ fn a_last_key_carries_the_index_key_and_the_table_key(subject: &dyn Subject) {
     }
 }
 
-fn index_paging_goes_on_from_a_deleted_item(subject: &dyn Subject) {
+fn index_paging_continues_from_a_deleted_item(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = filled(&client);
     for query in queries(&table) {
@@ -157,12 +157,12 @@ fn index_paging_goes_on_from_a_deleted_item(subject: &dyn Subject) {
     }
 }
 
-fn index_paging_goes_on_from_an_item_that_moved(subject: &dyn Subject) {
+fn index_paging_continues_from_an_item_that_moved(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = filled(&client);
     let query = Query { limit: Some(5), ..queries(&table).remove(1) };
     let first = accepted(client.query(query.clone()));
-    // The last item of the page goes to the end of the list: seen before, and seen again there.
+    // The last item of the page moves to the end of the list: it is returned again there.
     let update = Update::new().set(path("rank"), Value::from(9));
     accepted(client.update(UpdateItem::new(&table, item! { pk: "a", sk: "04" }, update)));
     let query = Query { start: first.last_key, limit: None, ..query };
@@ -171,7 +171,7 @@ fn index_paging_goes_on_from_an_item_that_moved(subject: &dyn Subject) {
     assert_eq!(values(&client.query_items(&query), "sk"), expected);
 }
 
-fn an_index_page_counts_what_the_index_keeps(subject: &dyn Subject) {
+fn an_index_page_counts_what_the_index_projects(subject: &dyn Subject) {
     let client = Client::of(subject);
     let owner = || KeySchema::partition("owner", KeyType::S);
     let keys = IndexSpec { projection: IndexProjection::Keys, ..global("keys", owner()) };

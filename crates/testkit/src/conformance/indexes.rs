@@ -1,4 +1,4 @@
-//! What an index holds, at every moment: which items, and which of their attributes.
+//! The contents of an index at all times: which items, and which of their attributes.
 
 use keyloom_store::{
     Alteration, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema, KeyType, Put, Query,
@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, KeyCondition, Name, Projection, Update, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, id_table, index_name, item, local, path, text_table, values};
 use crate::{Client, Subject};
@@ -15,16 +15,16 @@ pub(super) const CASES: &[Case] = claims![
     an_index_follows_every_write,
     an_item_without_the_key_is_not_in_the_index,
     one_index_serves_items_of_many_kinds,
-    an_index_returns_what_it_keeps,
-    a_global_index_does_not_return_what_it_does_not_keep,
+    an_index_returns_what_it_projects,
+    a_global_index_returns_only_what_it_projects,
     a_local_index_reads_the_table_for_the_rest,
-    a_filter_sees_what_the_index_keeps,
-    a_query_is_filtered_by_what_its_index_keeps,
-    an_index_added_to_a_table_in_use_is_filled,
-    an_added_index_passes_over_what_cannot_be_its_key,
+    a_filter_sees_what_the_index_projects,
+    a_query_is_filtered_by_what_its_index_projects,
+    an_index_added_to_a_table_in_use_is_built,
+    an_added_index_skips_items_with_invalid_keys,
     an_index_keeps_other_types_out,
     a_dropped_index_can_be_added_again,
-    an_index_can_turn_the_table_key_around,
+    an_index_can_invert_the_table_key,
 ];
 
 fn rows(client: &Client, table: &TableName, index: &str) -> Vec<Item> {
@@ -130,7 +130,7 @@ fn whole() -> Item {
     item! { pk: "a", sk: "1", rank: 1, kept: "k", lost: item! { x: 1, y: 2 } }
 }
 
-fn an_index_returns_what_it_keeps(subject: &dyn Subject) {
+fn an_index_returns_what_it_projects(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = projections(&client);
     let keys = item! { pk: "a", sk: "1", rank: 1 };
@@ -147,13 +147,13 @@ fn an_index_returns_what_it_keeps(subject: &dyn Subject) {
             assert_eq!(parts, [item! { sk: "1", rank: 1 }]);
         }
     }
-    // A change of an attribute that the index does not keep is no change of the index.
+    // Changing an attribute that the index does not project does not change the index.
     let update = Update::new().set(path("lost"), Value::from("other"));
     accepted(client.update(UpdateItem::new(&table, item! { pk: "a", sk: "1" }, update)));
     assert_eq!(rows(&client, &table, "global-some"), [some]);
 }
 
-fn a_global_index_does_not_return_what_it_does_not_keep(subject: &dyn Subject) {
+fn a_global_index_returns_only_what_it_projects(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = projections(&client);
     let parts = |names: &[&str]| Select::Parts(Projection::names(names.iter().copied()));
@@ -204,7 +204,7 @@ fn a_local_index_reads_the_table_for_the_rest(subject: &dyn Subject) {
     }
 }
 
-fn a_filter_sees_what_the_index_keeps(subject: &dyn Subject) {
+fn a_filter_sees_what_the_index_projects(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = projections(&client);
     let count = |index: &str, filter: Condition| {
@@ -219,13 +219,13 @@ fn a_filter_sees_what_the_index_keeps(subject: &dyn Subject) {
     assert_eq!(count("global-some", exists("lost")), 0);
     assert_eq!(count("local-some", exists("kept")), 1);
     assert_eq!(count("local-some", exists("lost")), 0);
-    // That it returns the whole item changes nothing for the filter.
+    // Returning the whole item makes no difference for the filter.
     let (index, filter) = (Some(index_name("local-some")), Some(exists("lost")));
     let scan = Scan { index, filter, select: Select::AllOfTable, ..Scan::new(&table) };
     assert_eq!(client.scan_items(&scan), []);
 }
 
-fn a_query_is_filtered_by_what_its_index_keeps(subject: &dyn Subject) {
+fn a_query_is_filtered_by_what_its_index_projects(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = projections(&client);
     let ask = |index: &str, filter: Condition| {
@@ -254,7 +254,7 @@ fn a_query_is_filtered_by_what_its_index_keeps(subject: &dyn Subject) {
     }
 }
 
-fn an_index_added_to_a_table_in_use_is_filled(subject: &dyn Subject) {
+fn an_index_added_to_a_table_in_use_is_built(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let items = (0..300_i64).map(|n| {
@@ -266,7 +266,7 @@ fn an_index_added_to_a_table_in_use_is_filled(subject: &dyn Subject) {
     });
     client.fill(&table, items);
     accepted(client.alter_table(&table, Alteration::AddIndex(by_owner())));
-    // Writes go on meanwhile.
+    // Writes continue meanwhile.
     client.remove(&table, item! { id: "001" });
     accepted(client.update(set(&table, "002", "owner", "o")));
     client.fill(&table, [item! { id: "300", owner: "o" }]);
@@ -277,7 +277,7 @@ fn an_index_added_to_a_table_in_use_is_filled(subject: &dyn Subject) {
     assert_eq!(accepted(client.describe_table(&table)).indexes[0].items, 200);
 }
 
-fn an_added_index_passes_over_what_cannot_be_its_key(subject: &dyn Subject) {
+fn an_added_index_skips_items_with_invalid_keys(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     client.fill(
@@ -292,7 +292,7 @@ fn an_added_index_passes_over_what_cannot_be_its_key(subject: &dyn Subject) {
     accepted(client.alter_table(&table, Alteration::AddIndex(by_owner())));
     subject.settle();
     assert_eq!(values(&rows(&client, &table, "by-owner"), "id"), [Value::from("d")]);
-    // They stay in the table, and enter the index once they can.
+    // They stay in the table, and enter the index once their keys are valid.
     assert_eq!(client.scan_items(&Scan::new(&table)).len(), 4);
     accepted(client.update(set(&table, "a", "owner", "o")));
     client.remove(&table, item! { id: "b" });
@@ -327,7 +327,7 @@ fn a_dropped_index_can_be_added_again(subject: &dyn Subject) {
     assert_eq!(values(&rows(&client, &table, "by-owner"), "id"), [Value::from("b")]);
 }
 
-fn an_index_can_turn_the_table_key_around(subject: &dyn Subject) {
+fn an_index_can_invert_the_table_key(subject: &dyn Subject) {
     let client = Client::of(subject);
     let key = KeySchema::partition("sk", KeyType::S).and_sort("pk", KeyType::S);
     let table =

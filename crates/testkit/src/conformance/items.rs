@@ -3,7 +3,7 @@
 use keyloom_store::{Delete, Get, KeyType, Put, Scan};
 use keyloom_value::{Item, Path, Projection, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{
     byte_strings, bytes, id_table, item, list, number, numbers, path, sorted, table_of, text_table,
@@ -14,11 +14,11 @@ use crate::{Client, Subject};
 pub(super) const CASES: &[Case] = claims![
     an_item_is_there_from_put_to_delete,
     a_put_replaces_the_whole_item,
-    deleting_what_is_not_there_is_fine,
+    deleting_a_missing_item_succeeds,
     every_kind_of_value_comes_back_as_it_was,
     a_projection_returns_parts,
     equal_numbers_are_one_key,
-    unlike_keys_are_different_items,
+    different_keys_are_different_items,
     numbers_of_any_size_can_be_keys,
     an_empty_value_is_fine_outside_the_key,
 ];
@@ -45,7 +45,7 @@ fn a_put_replaces_the_whole_item(subject: &dyn Subject) {
     assert_eq!(client.scan_items(&Scan::new(&table)).len(), 1);
 }
 
-fn deleting_what_is_not_there_is_fine(subject: &dyn Subject) {
+fn deleting_a_missing_item_succeeds(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     assert_eq!(accepted(client.delete(Delete::new(&table, item! { id: "a" }))), None);
@@ -123,7 +123,7 @@ fn equal_numbers_are_one_key(subject: &dyn Subject) {
     assert!(client.read(&table, item! { pk: number("-0.0"), sk: number("0E5") }).is_some());
 }
 
-fn unlike_keys_are_different_items(subject: &dyn Subject) {
+fn different_keys_are_different_items(subject: &dyn Subject) {
     let client = Client::of(subject);
     let texts = ["a", "a\0", "a\0\0", "a\u{1}", "a\0\u{1}", "\0", "ab", "A", "é", "e\u{301}"];
     let texts = client_pairs(texts.map(Value::from).into());

@@ -1,4 +1,4 @@
-//! The limits of items and keys: what just fits, and what just does not.
+//! The limits of items and keys: the largest valid ones, and the smallest invalid ones.
 
 use keyloom_store::{
     Check, Delete, Error, Invalid, KeySchema, KeyType, OnFailure, Put, Query, Scan, TableSpec,
@@ -6,22 +6,22 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, KeyCondition, KeyTest, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::refused;
 use crate::sample::{bytes, global, id_table, item, list, path, table_of, text_of, text_table};
 use crate::{Client, Subject};
 
 pub(super) const CASES: &[Case] = claims![
-    an_item_has_400_kb_at_most,
+    an_item_has_at_most_400_kb,
     an_update_cannot_grow_an_item_beyond_the_limit,
-    a_key_attribute_has_a_greatest_length,
-    an_index_key_attribute_has_a_greatest_length,
+    a_key_attribute_has_a_maximum_length,
+    an_index_key_attribute_has_a_maximum_length,
     values_nest_31_lists_deep,
-    a_condition_has_300_operators_at_most,
+    a_condition_has_at_most_300_operators,
     an_item_can_have_many_attributes,
 ];
 
-fn an_item_has_400_kb_at_most(subject: &dyn Subject) {
+fn an_item_has_at_most_400_kb(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let limit = 400 * 1024;
@@ -46,10 +46,10 @@ fn an_update_cannot_grow_an_item_beyond_the_limit(subject: &dyn Subject) {
     assert_eq!(client.read(&table, item! { id: "a" }), Some(before));
 }
 
-fn a_key_attribute_has_a_greatest_length(subject: &dyn Subject) {
+fn a_key_attribute_has_a_maximum_length(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("texts"));
-    // Two bytes a character: lengths are of bytes.
+    // Two bytes per character: lengths are in bytes.
     let long = item! { pk: "é".repeat(1024), sk: "é".repeat(512) };
     client.fill(&table, [long.clone()]);
     assert_eq!(client.read(&table, long.clone()), Some(long));
@@ -74,13 +74,13 @@ fn a_key_attribute_has_a_greatest_length(subject: &dyn Subject) {
     refused(client.query(query), too_long("sk", 1025, 1024));
 }
 
-fn an_index_key_attribute_has_a_greatest_length(subject: &dyn Subject) {
+fn an_index_key_attribute_has_a_maximum_length(subject: &dyn Subject) {
     let client = Client::of(subject);
     let key = KeySchema::partition("owner", KeyType::S).and_sort("rank", KeyType::S);
     let spec = TableSpec { indexes: vec![global("by-owner", key)], ..id_table("things") };
     let table = client.make(spec);
     client.fill(&table, [item! { id: "a", owner: text_of(2048), rank: text_of(1024) }]);
-    // Also while the item is not in the index, for want of the other attribute.
+    // Even while the item is not in the index because another attribute is missing.
     let over = item! { id: "b", rank: text_of(1025) };
     let expected = Invalid::KeyTooLong { attribute: "rank".into(), bytes: 1025, limit: 1024 };
     refused(client.put(Put::new(&table, over)), expected);
@@ -98,12 +98,12 @@ fn values_nest_31_lists_deep(subject: &dyn Subject) {
     let update = Update::new().set(path("deep").element(0), nested(31));
     let update = UpdateItem::new(&table, item! { id: "a" }, update);
     refused(client.update(update), Invalid::TooDeep { limit: 31 });
-    // Far beyond what a call stack would follow.
+    // Far deeper than a recursive check could handle.
     let abyss = Put::new(&table, item! { id: "a", deep: nested(1_000) });
     refused(client.put(abyss), Invalid::TooDeep { limit: 31 });
 }
 
-fn a_condition_has_300_operators_at_most(subject: &dyn Subject) {
+fn a_condition_has_at_most_300_operators(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let test = || Condition::missing(path("n"));

@@ -1,4 +1,4 @@
-//! Adding to numbers. A store that does not add passes.
+//! Additions to numbers. Stores without them pass.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Score, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{index_name, name};
 use crate::{Client, Random, Subject};
 
 pub(super) const CASES: &[Case] = claims![
-    numbers_are_sums_and_go_when_they_are_nothing,
+    numbers_are_sums_and_disappear_at_zero,
     a_transaction_that_is_refused_adds_nothing,
-    nothing_is_added_to_what_holds_something_else,
-    ranked_items_stand_by_their_numbers,
+    adding_to_an_item_with_other_attributes_is_refused,
+    ranked_items_are_ordered_by_their_numbers,
 ];
 
 /// Items that hold numbers, and an index that ranks them.
@@ -65,7 +65,7 @@ fn number(client: &Client, table: &TableName, key: Item) -> Option<i64> {
     Some(item.get("n").and_then(Value::as_n).and_then(Number::to_i64).expect("a number"))
 }
 
-fn numbers_are_sums_and_go_when_they_are_nothing(subject: &dyn Subject) {
+fn numbers_are_sums_and_disappear_at_zero(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(table) = tallies(&client) else { return };
     accepted(client.transact_write(adding(vec![add(&table, "a", 2), add(&table, "b", -1)])));
@@ -98,7 +98,7 @@ fn a_transaction_that_is_refused_adds_nothing(subject: &dyn Subject) {
     assert_eq!(number(&client, &table, key("a")), Some(1), "a token counts once");
 }
 
-fn nothing_is_added_to_what_holds_something_else(subject: &dyn Subject) {
+fn adding_to_an_item_with_other_attributes_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(table) = tallies(&client) else { return };
     let mut item = key("a");
@@ -112,8 +112,9 @@ fn nothing_is_added_to_what_holds_something_else(subject: &dyn Subject) {
     assert_eq!(number(&client, &table, key("b")), Some(i64::MAX));
 }
 
-/// What ranks say is what sorting says, and every step says how many scores begin so.
-fn ranked_items_stand_by_their_numbers(subject: &dyn Subject) {
+/// Asserts that ranks match a sort, and that every prefix count is the number of scores with the
+/// prefix.
+fn ranked_items_are_ordered_by_their_numbers(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(table) = tallies(&client) else { return };
     let mut random = Random::new(11);

@@ -1,9 +1,9 @@
-//! Queries: which rows, in which order, and what is returned of them.
+//! Queries: which rows, in which order, and what they return.
 
 use keyloom_store::{Direction, KeyType, Page, Query, Select, TableName};
 use keyloom_value::{Condition, Item, KeyCondition, KeyTest, Projection, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{bytes, id_table, item, number, path, table_of, text_table, values};
 use crate::{Client, Subject};
@@ -14,13 +14,13 @@ pub(super) const CASES: &[Case] = claims![
     bytes_sort_as_bytes,
     a_query_reads_one_partition,
     a_query_of_a_table_without_sort_key_reads_one_item,
-    nothing_there_is_an_empty_page,
+    no_matches_are_an_empty_page,
     a_filter_drops_what_was_read,
     a_filter_does_not_move_page_boundaries,
     a_selection_returns_parts_or_counts,
 ];
 
-/// Values in their order, each the sort key of one item, and tests on them.
+/// Sorted values, each the sort key of one item, and tests on them.
 struct Ordering {
     key_type: KeyType,
     ascending: Vec<Value>,
@@ -33,7 +33,7 @@ impl Ordering {
         let client = Client::of(subject);
         let table = client.make(table_of("things", KeyType::S, self.key_type));
         let count = self.ascending.len();
-        // Written in an order of its own: neither ascending nor descending.
+        // Written in an order that is neither ascending nor descending.
         for position in (0..count).map(|at| (at * 7 + 3) % count) {
             let sk = self.ascending[position].clone();
             client.fill(&table, ["a", "b"].map(|pk| item! { pk: pk, sk: sk.clone() }));
@@ -50,7 +50,7 @@ impl Ordering {
     }
 }
 
-/// The sort keys that a query finds, having checked that backward is forward reversed.
+/// Returns the sort keys that a query finds, and asserts that backward is the reverse of forward.
 fn found(client: &Client, table: &TableName, condition: KeyCondition) -> Vec<Value> {
     let query = Query::new(table, condition);
     let forward = values(&accepted(client.query(query.clone())).items, "sk");
@@ -168,7 +168,7 @@ fn a_query_of_a_table_without_sort_key_reads_one_item(subject: &dyn Subject) {
     assert_eq!(page.last_key, None);
 }
 
-fn nothing_there_is_an_empty_page(subject: &dyn Subject) {
+fn no_matches_are_an_empty_page(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("things"));
     client.fill(&table, [item! { pk: "a", sk: "1" }]);
@@ -199,7 +199,7 @@ fn a_filter_drops_what_was_read(subject: &dyn Subject) {
     assert_eq!((page.count, page.scanned), (5, 10));
     assert_eq!(page.scanned_bytes, all.scanned_bytes);
     assert_eq!(all.scanned_bytes, all.items.iter().map(|item| item.size() as u64).sum::<u64>());
-    // An item without the attribute is no match, and no error.
+    // An item without the attribute does not match, and is no error.
     let filter = Some(Condition::equal(path("missing"), Value::from(1)));
     let page = accepted(client.query(Query { filter, ..query }));
     assert_eq!((page.count, page.scanned, page.last_key), (0, 10, None));

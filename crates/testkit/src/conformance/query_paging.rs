@@ -1,9 +1,9 @@
-//! Pages of a query: where they end, and that they add up.
+//! Pages of a query: where they end, and that together they have every item.
 
 use keyloom_store::{Direction, KeyType, Page, Query, TableName};
 use keyloom_value::{Item, KeyCondition, KeyTest, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{item, table_of, text_of, values};
 use crate::{Client, Subject};
@@ -12,9 +12,9 @@ pub(super) const CASES: &[Case] = claims![
     pages_of_every_size_add_up_in_both_directions,
     pages_of_every_part_of_a_partition_add_up,
     a_page_that_reached_its_limit_has_a_last_key,
-    a_page_looks_at_one_megabyte,
+    a_page_reads_at_most_one_megabyte,
     an_item_over_the_rest_of_a_page_is_on_the_next,
-    paging_goes_on_from_a_deleted_item,
+    paging_continues_from_a_deleted_item,
     paging_sees_what_is_written_ahead_of_it_and_not_behind,
 ];
 
@@ -31,7 +31,7 @@ fn partition_b(table: &TableName) -> Query {
     Query::new(table, KeyCondition::equal("pk", "b"))
 }
 
-/// Asserts that the pages are full but for the last one, and hold these items.
+/// Asserts that all pages but the last are full, and have these items.
 fn check_pages(pages: &[Page], limit: u32, expected: &[Item]) {
     let items: Vec<&Item> = pages.iter().flat_map(|page| &page.items).collect();
     assert_eq!(items, expected.iter().collect::<Vec<_>>(), "pages of {limit}");
@@ -83,7 +83,7 @@ fn a_page_that_reached_its_limit_has_a_last_key(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = filled(&client, 0..2);
     let limited = |limit| Query { limit: Some(limit), ..partition_b(&table) };
-    // Also when nothing follows: only the next page can tell.
+    // Even if nothing follows: only the next page can tell.
     let full = accepted(client.query(limited(2)));
     assert_eq!(full.last_key, Some(item! { pk: "b", sk: 1 }));
     let next = accepted(client.query(Query { start: full.last_key, ..limited(2) }));
@@ -105,7 +105,7 @@ fn fill_sizes(client: &Client, sizes: &[usize]) -> TableName {
 
 const KB: usize = 1024;
 
-fn a_page_looks_at_one_megabyte(subject: &dyn Subject) {
+fn a_page_reads_at_most_one_megabyte(subject: &dyn Subject) {
     let client = Client::of(subject);
     // Exactly 1 MB fits.
     let table = fill_sizes(&client, &[256 * KB, 256 * KB, 256 * KB, 256 * KB, 100, 100]);
@@ -129,14 +129,14 @@ fn an_item_over_the_rest_of_a_page_is_on_the_next(subject: &dyn Subject) {
     let sk = |keys: &[i64]| keys.iter().copied().map(Value::from).collect::<Vec<_>>();
     assert_eq!(found, [sk(&[0, 1]), sk(&[2, 3]), sk(&[4])]);
     assert_eq!(pages[0].last_key, Some(item! { pk: "b", sk: 1 }));
-    // The bytes are counted before anything is left out.
+    // The size is counted before the filter.
     let nothing = Some(keyloom_value::Condition::exists("missing"));
     let pages = client.walk_query(&Query { filter: nothing, ..partition_b(&table) });
     let counts: Vec<_> = pages.iter().map(|page| (page.count, page.scanned)).collect();
     assert_eq!(counts, [(0, 2), (0, 2), (0, 1)]);
 }
 
-fn paging_goes_on_from_a_deleted_item(subject: &dyn Subject) {
+fn paging_continues_from_a_deleted_item(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = filled(&client, 0..6);
     for (direction, expected) in [(Direction::Forward, [3, 4, 5]), (Direction::Backward, [2, 1, 0])]

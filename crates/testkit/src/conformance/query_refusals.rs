@@ -3,7 +3,7 @@
 use keyloom_store::{Error, Invalid, KeyType, Query, TableName};
 use keyloom_value::{Condition, KeyCondition, KeyTest, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::refused;
 use crate::sample::{bytes, id_table, index_name, path, table_of, text_table};
 use crate::{Client, Subject};
@@ -33,10 +33,10 @@ fn a_key_condition_must_be_one_range(subject: &dyn Subject) {
     let why = |attribute: &str, why| Invalid::KeyCondition { attribute: attribute.into(), why };
     let pk = || KeyCondition::equal("pk", "a");
     let only = |name: &str, test: KeyTest| KeyCondition { tests: vec![(name.into(), test)] };
-    let every = "a query tests every partition attribute";
+    let every = "a query must test every partition attribute";
     check(&client, &table, KeyCondition { tests: vec![] }, why("pk", every));
     check(&client, &table, KeyCondition::equal("sk", "1"), why("pk", every));
-    let by_equality = "a partition attribute is tested by equality";
+    let by_equality = "a partition attribute must be tested by equality";
     let tests = [
         KeyTest::Less(v("a")),
         KeyTest::LessOrEqual(v("a")),
@@ -80,12 +80,12 @@ fn a_key_condition_must_fit_the_key_types(subject: &dyn Subject) {
     let mixed = pk().and("sk", KeyTest::Between(v("1"), Value::from(2)));
     check(&client, &texts, mixed, kind("sk", s, n));
     let prefix = pk().and("sk", KeyTest::BeginsWith(Value::from(1)));
-    let why = "a number begins with nothing";
+    let why = "a number has no prefix";
     let attribute = || "sk".into();
     check(&client, &numbers, prefix, Invalid::KeyCondition { attribute: attribute(), why });
     let prefix = pk().and("sk", KeyTest::BeginsWith(v("1")));
     check(&client, &numbers, prefix, kind("sk", n, s));
-    // Keys are never empty, so neither is what they are compared with.
+    // Keys are never empty, so values they are compared with cannot be either.
     let empty = Invalid::KeyEmpty { attribute: "pk".into() };
     check(&client, &texts, KeyCondition::equal("pk", ""), empty);
     for test in [KeyTest::BeginsWith(v("")), KeyTest::Greater(v("")), KeyTest::Equal(v(""))] {

@@ -3,7 +3,7 @@
 use keyloom_store::{Delete, Invalid, Put, Returns, UpdateItem};
 use keyloom_value::{Item, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, list, path};
 use crate::{Client, Subject};
@@ -11,7 +11,7 @@ use crate::{Client, Subject};
 pub(super) const CASES: &[Case] = claims![
     puts_and_deletes_return_the_old_image,
     puts_and_deletes_return_no_other_image,
-    an_update_returns_the_image_asked_for,
+    an_update_returns_the_requested_image,
     an_update_of_nothing_has_no_old_image,
     what_an_update_touched_is_its_paths,
     a_touched_element_is_the_one_at_its_path_then,
@@ -61,7 +61,7 @@ fn update_returning(client: &Client, before: Option<Item>, update: &Update) -> [
     images
 }
 
-fn an_update_returns_the_image_asked_for(subject: &dyn Subject) {
+fn an_update_returns_the_requested_image(subject: &dyn Subject) {
     let before = item! { id: "a", kept: 1, changed: 1, removed: 1 };
     let update = Update::new()
         .set(path("changed"), Value::from(2))
@@ -86,7 +86,7 @@ fn an_update_of_nothing_has_no_old_image(subject: &dyn Subject) {
     let images = update_returning(&client, None, &update);
     let new = Some(item! { id: "a", n: 1 });
     assert_eq!(images, [None, None, None, new, Some(item! { n: 1 })]);
-    // Nothing that the update touched is there before or after.
+    // Nothing that the update touched exists before or after.
     let update = Update::new().remove(path("n"));
     let images = update_returning(&client, Some(item! { id: "a" }), &update);
     let whole = Some(item! { id: "a" });
@@ -103,8 +103,8 @@ fn what_an_update_touched_is_its_paths(subject: &dyn Subject) {
     assert_eq!(new, Some(item! { m: item! { x: 2 }, l: list([9]) }));
 }
 
-/// An element past the end of a list is not where its path says, and behind a removed one another
-/// comes up. The service returns what is at the path.
+/// An element set past the end of a list does not end up at its path, and removing one moves up the
+/// next. The service returns what is at the path.
 fn a_touched_element_is_the_one_at_its_path_then(subject: &dyn Subject) {
     let client = Client::of(subject);
     let before = || Some(item! { id: "a", m: item! { l: list([1, 2, 3]) } });

@@ -7,7 +7,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Projection, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{
     bytes, global, id_table, index_name, item, path, sorted, table_of, text_of, text_table, values,
@@ -17,13 +17,13 @@ use crate::{Client, Subject};
 pub(super) const CASES: &[Case] = claims![
     a_scan_finds_everything_once_at_every_page_size,
     a_scan_of_nothing_is_an_empty_page,
-    segments_share_out_the_items,
-    segments_share_out_an_index,
+    segments_partition_the_items,
+    segments_partition_an_index,
     a_partition_is_in_one_segment,
-    a_scan_page_looks_at_one_megabyte,
+    a_scan_page_reads_at_most_one_megabyte,
     a_scan_filters_and_selects,
-    a_scan_goes_on_from_a_deleted_item,
-    a_scan_that_cannot_be_is_refused,
+    a_scan_continues_from_a_deleted_item,
+    an_invalid_scan_is_refused,
     a_start_key_that_the_scan_could_not_return_is_refused,
 ];
 
@@ -71,7 +71,7 @@ fn a_scan_of_nothing_is_an_empty_page(subject: &dyn Subject) {
 
 fn check_segments(client: &Client, scan: &Scan, expected: &[Item]) {
     for of in [1, 2, 3, 7, 50, 1_000_000] {
-        // Of a million segments only those that a partition can be in are worth a look.
+        // Of a million segments, only some of those that a partition can be in are read.
         let numbers = if of > 50 { (0..of).step_by(99_991) } else { (0..of).step_by(1) };
         let mut found = Vec::new();
         for number in numbers {
@@ -86,13 +86,13 @@ fn check_segments(client: &Client, scan: &Scan, expected: &[Item]) {
     }
 }
 
-fn segments_share_out_the_items(subject: &dyn Subject) {
+fn segments_partition_the_items(subject: &dyn Subject) {
     let client = Client::of(subject);
     let (table, items) = filled(&client);
     check_segments(&client, &Scan::new(&table), &items);
 }
 
-fn segments_share_out_an_index(subject: &dyn Subject) {
+fn segments_partition_an_index(subject: &dyn Subject) {
     let client = Client::of(subject);
     let (table, items) = filled(&client);
     let owned: Vec<Item> = items.into_iter().filter(|item| item.contains("owner")).collect();
@@ -114,7 +114,7 @@ fn a_partition_is_in_one_segment(subject: &dyn Subject) {
     assert_eq!(seen.len(), 8, "{seen:?}");
 }
 
-fn a_scan_page_looks_at_one_megabyte(subject: &dyn Subject) {
+fn a_scan_page_reads_at_most_one_megabyte(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     client.fill(
@@ -145,7 +145,7 @@ fn a_scan_filters_and_selects(subject: &dyn Subject) {
     assert_eq!((count.items.len(), count.count, count.scanned), (0, 5, 40));
 }
 
-fn a_scan_goes_on_from_a_deleted_item(subject: &dyn Subject) {
+fn a_scan_continues_from_a_deleted_item(subject: &dyn Subject) {
     let client = Client::of(subject);
     let (table, items) = filled(&client);
     let first = accepted(client.scan(Scan { limit: Some(20), ..Scan::new(&table) }));
@@ -154,7 +154,7 @@ fn a_scan_goes_on_from_a_deleted_item(subject: &dyn Subject) {
     assert_eq!(sorted([first.items, rest].concat()), items);
 }
 
-fn a_scan_that_cannot_be_is_refused(subject: &dyn Subject) {
+fn an_invalid_scan_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("things"));
     let check = |scan: Scan, expected: Error| refused(client.scan(scan), expected);
@@ -180,8 +180,8 @@ fn a_start_key_that_the_scan_could_not_return_is_refused(subject: &dyn Subject) 
     };
     shape(item! { pk: "a" }, "it lacks an attribute of the key");
     shape(item! { pk: "a", sk: "b", x: 1 }, "it has an attribute that is not part of the key");
-    shape(item! { pk: "a", sk: 1 }, "an attribute of the key has a value that keys do not have");
-    // A page of a segment may end at a key of another, which it has only passed over.
+    shape(item! { pk: "a", sk: 1 }, "an attribute of the key has an invalid value");
+    // A page of a segment may end at a key of another one that it has skipped.
     for number in 0..5 {
         let (start, segment) = (item! { pk: "a", sk: "b" }, Segment { number, of: 5 });
         let scan = Scan { start: Some(start), segment: Some(segment), ..Scan::new(&table) };

@@ -1,4 +1,4 @@
-//! Sets of ordinals. A store that has none passes.
+//! Sets of ordinals. Stores without sets pass.
 
 use keyloom_store::{
     Direction, Error, Invalid, ListSets, Membership, Put, ReadSet, SetChange, SetName, Sets,
@@ -7,24 +7,24 @@ use keyloom_store::{
 use keyloom_value::Condition;
 use pollster::block_on;
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, name, path};
 use crate::sets::{members, walk_sets};
 use crate::{Client, Subject};
 
 pub(super) const CASES: &[Case] = claims![
-    a_set_has_who_joined_and_did_not_leave,
-    a_set_without_members_is_not_there,
+    a_set_has_the_ordinals_that_joined_and_did_not_leave,
+    an_empty_set_does_not_exist,
     sets_change_with_items_or_not_at_all,
     the_last_of_several_changes_of_one_member_counts,
     a_repeated_token_changes_no_set_again,
     a_large_set_is_read_in_parts_from_both_ends,
     a_dense_set_survives_every_second_leaving,
-    sets_are_found_by_the_beginning_of_their_names,
+    sets_are_found_by_a_prefix_of_their_names,
     sets_belong_to_their_table,
     a_snapshot_keeps_sets_as_they_were,
-    requests_that_make_no_sense_are_refused,
+    invalid_set_requests_are_refused,
 ];
 
 fn set(name: &[u8]) -> SetName {
@@ -47,7 +47,7 @@ fn leaves(table: &TableName, name: &[u8], all: impl IntoIterator<Item = u64>) ->
     all.into_iter().map(|ordinal| change(table, name, ordinal, Membership::Out)).collect()
 }
 
-/// Changes sets, some at a time.
+/// Applies set changes in several transactions.
 fn apply(client: &Client, changes: &[SetChange]) {
     for sets in changes.chunks(10_000) {
         let transaction = TransactWrite { sets: sets.to_vec(), ..TransactWrite::default() };
@@ -61,7 +61,7 @@ fn all(sets: &dyn Sets, table: &TableName, name: &[u8]) -> Vec<u64> {
     accepted(members(sets, read)).iter().collect()
 }
 
-fn a_set_has_who_joined_and_did_not_leave(subject: &dyn Subject) {
+fn a_set_has_the_ordinals_that_joined_and_did_not_leave(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(sets) = client.sets() else { return };
     let table = client.make(id_table("things"));
@@ -73,7 +73,7 @@ fn a_set_has_who_joined_and_did_not_leave(subject: &dyn Subject) {
     assert_eq!(accepted(sizes), [2, 0]);
 }
 
-fn a_set_without_members_is_not_there(subject: &dyn Subject) {
+fn an_empty_set_does_not_exist(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(sets) = client.sets() else { return };
     let table = client.make(id_table("things"));
@@ -159,7 +159,7 @@ fn a_dense_set_survives_every_second_leaving(subject: &dyn Subject) {
     let table = client.make(id_table("things"));
     apply(&client, &joins(&table, b"red", 0..9_000));
     assert_eq!(all(sets, &table, b"red").len(), 9_000);
-    // One by one, so that they wait and are folded in many times.
+    // One by one, so that deltas fill up and are folded many times.
     for ordinal in (0..9_000).step_by(30) {
         apply(&client, &leaves(&table, b"red", [ordinal, ordinal]));
     }
@@ -174,7 +174,7 @@ fn a_dense_set_survives_every_second_leaving(subject: &dyn Subject) {
     assert_eq!(sizes, [expected.len() as u64]);
 }
 
-fn sets_are_found_by_the_beginning_of_their_names(subject: &dyn Subject) {
+fn sets_are_found_by_a_prefix_of_their_names(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(sets) = client.sets() else { return };
     let table = client.make(id_table("things"));
@@ -223,7 +223,7 @@ fn a_snapshot_keeps_sets_as_they_were(subject: &dyn Subject) {
     assert!(all(sets, &table, b"blue").is_empty());
 }
 
-fn requests_that_make_no_sense_are_refused(subject: &dyn Subject) {
+fn invalid_set_requests_are_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
     let Some(sets) = client.sets() else { return };
     let table = client.make(id_table("things"));

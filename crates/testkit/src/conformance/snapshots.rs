@@ -1,4 +1,4 @@
-//! Snapshots: the store at one moment, whatever happens next.
+//! Snapshots: the store at one point in time, whatever happens next.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use keyloom_store::{
 use keyloom_value::{Item, KeyCondition};
 use pollster::block_on;
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, id_table, index_name, item, name};
 use crate::{Client, Subject};
 
 pub(super) const CASES: &[Case] = claims![
     a_snapshot_does_not_see_later_writes,
-    a_snapshot_pages_through_one_moment,
+    a_snapshot_pages_through_one_point_in_time,
     a_snapshot_does_not_see_later_tables,
     a_snapshot_keeps_a_dropped_table,
     a_snapshot_keeps_indexes_as_they_were,
-    snapshots_of_different_moments_differ,
+    snapshots_at_different_times_differ,
 ];
 
 fn owned(client: &Client) -> TableName {
@@ -62,7 +62,7 @@ fn a_snapshot_does_not_see_later_writes(subject: &dyn Subject) {
     assert_eq!(client.query_items(&by_owner(&table)), [before("c"), before("d")]);
 }
 
-fn a_snapshot_pages_through_one_moment(subject: &dyn Subject) {
+fn a_snapshot_pages_through_one_point_in_time(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = owned(&client);
     let snapshot = accepted(client.snapshot());
@@ -115,7 +115,7 @@ fn a_snapshot_keeps_indexes_as_they_were(subject: &dyn Subject) {
     refused(block_on(snapshot.scan(scan)), Error::IndexNotFound { table, index });
 }
 
-fn snapshots_of_different_moments_differ(subject: &dyn Subject) {
+fn snapshots_at_different_times_differ(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let mut snapshots = Vec::new();

@@ -1,9 +1,9 @@
-//! Where a query may start: at any key it could have returned, and nowhere else.
+//! Start keys of queries: any key that the query could have returned, and no other.
 
 use keyloom_store::{Direction, Invalid, KeySchema, KeyType, Query, TableName, TableSpec};
 use keyloom_value::{Item, KeyCondition, KeyTest, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, index_name, item, local, table_of, text_table, values};
 use crate::{Client, Subject};
@@ -55,7 +55,7 @@ fn a_start_key_of_another_partition_is_refused(subject: &dyn Subject) {
     let table = numbered(&client);
     client.fill(&table, [item! { pk: "b", sk: 0 }]);
     let start = Some(item! { pk: "b", sk: 0 });
-    let why = "it is of another partition than the query";
+    let why = "it belongs to another partition than the query";
     refused(client.query(Query { start, ..in_a(&table, None) }), Invalid::StartKey { why });
 }
 
@@ -86,7 +86,7 @@ fn a_start_key_outside_the_range_is_refused(subject: &dyn Subject) {
 
 const LACKS: &str = "it lacks an attribute of the key";
 const EXTRA: &str = "it has an attribute that is not part of the key";
-const ODD: &str = "an attribute of the key has a value that keys do not have";
+const ODD: &str = "an attribute of the key has an invalid value";
 
 fn a_start_key_of_another_shape_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
@@ -140,7 +140,7 @@ fn a_start_key_of_an_index_has_both_keys(subject: &dyn Subject) {
     check(local(), item! { pk: "a", sk: "1", rank: 5 }, None);
     check(local(), item! { pk: "a", sk: "1" }, Some(LACKS));
     check(local(), item! { pk: "a", sk: "1", rank: 5, owner: "o" }, Some(EXTRA));
-    // A query of the table wants the table's key alone.
+    // A query of the table accepts only the table's key.
     check(in_a(&table, None), item! { pk: "a", sk: "1", rank: 5 }, Some(EXTRA));
 }
 
@@ -151,7 +151,7 @@ fn a_start_key_of_an_index_must_be_in_its_range(subject: &dyn Subject) {
         let query = Query { start: Some(start), ..by_owner(&table) };
         refused(client.query(query), Invalid::StartKey { why });
     };
-    let partition = "it is of another partition than the query";
+    let partition = "it belongs to another partition than the query";
     check(item! { pk: "a", sk: "1", owner: "p", rank: 5 }, partition);
     let range = "it is outside the range of the query";
     check(item! { pk: "a", sk: "1", owner: "o", rank: 9 }, range);

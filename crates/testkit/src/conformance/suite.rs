@@ -1,8 +1,9 @@
-//! The list of cases, and running it.
+//! The list of cases, and the runner.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::case::Case;
 use super::{
     batches, concurrency, conditions, feed, index_keys, index_paging, indexes, items, limits,
     numbers, queries, query_paging, query_refusals, returned_images, scans, sets, snapshots,
@@ -10,27 +11,7 @@ use super::{
 };
 use crate::Subject;
 
-/// One claim about stores.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    /// The claim.
-    pub name: &'static str,
-    /// Panics if the claim does not hold of a fresh subject.
-    pub run: fn(&dyn Subject),
-}
-
-/// Cases from the functions of a file, named as they are.
-macro_rules! claims {
-    ($($run:ident),* $(,)?) => {
-        &[$($crate::conformance::Case {
-            name: concat!(module_path!(), "::", stringify!($run)),
-            run: $run,
-        }),*]
-    };
-}
-pub(super) use claims;
-
-/// Every case of the suite.
+/// Returns every case of the suite.
 pub fn cases() -> Vec<Case> {
     [
         tables::CASES,
@@ -61,7 +42,7 @@ pub fn cases() -> Vec<Case> {
     .concat()
 }
 
-/// A claim that does not hold of a store.
+/// A claim that is false for a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The claim, with its file: `ttl::a_later_second_keeps_the_item`.
@@ -74,20 +55,29 @@ pub struct Failure {
 ///
 /// # Panics
 ///
-/// If any case fails, with the names of all that do.
+/// If any case fails, with the names of all failed cases.
 pub fn run_all(make: impl Fn() -> Box<dyn Subject>) {
     let failed = failures(make);
-    let told = failed.iter().map(|failure| format!("- {}: {}", failure.case, failure.message));
-    let told: Vec<String> = told.collect();
-    assert!(told.is_empty(), "{} cases failed:\n{}", told.len(), told.join("\n"));
+    let failed = failed.iter().map(|failure| format!("- {}: {}", failure.case, failure.message));
+    let failed: Vec<String> = failed.collect();
+    assert!(
+        failed.is_empty(),
+        "{} cases failed:
+    {}",
+        failed.len(),
+        failed.join(
+            "
+    "
+        )
+    );
 }
 
-/// Runs every case on a fresh subject: those that fail. For stores whose differences are known.
+/// Runs every case on a fresh subject; returns the failures. For stores with known differences.
 pub fn failures(make: impl Fn() -> Box<dyn Subject>) -> Vec<Failure> {
     cases().iter().filter_map(|case| run(case, &make)).collect()
 }
 
-/// What the case said, if it failed.
+/// Runs a case; returns its failure, if it failed.
 fn run(case: &Case, make: &impl Fn() -> Box<dyn Subject>) -> Option<Failure> {
     let subject = make();
     let result = catch_unwind(AssertUnwindSafe(|| (case.run)(subject.as_ref())));

@@ -1,4 +1,4 @@
-//! Making, describing, altering and dropping tables.
+//! Creating, describing, altering and dropping tables.
 
 use keyloom_store::{
     Alteration, Delete, Error, Feed, Get, IndexProjection, IndexState, Invalid, KeySchema, KeyType,
@@ -6,28 +6,28 @@ use keyloom_store::{
 };
 use keyloom_value::{KeyCondition, Name, Update};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, id_table, index_name, item, local, name, text_table};
 use crate::{Client, ManualClock, Subject};
 
 pub(super) const CASES: &[Case] = claims![
-    a_made_table_is_described_as_it_was_asked_for,
+    a_created_table_is_described_as_requested,
     tables_are_listed_in_order,
-    a_name_is_taken_until_its_table_is_dropped,
-    a_table_made_again_is_empty,
+    a_name_is_in_use_until_its_table_is_dropped,
+    a_recreated_table_is_empty,
     every_call_on_a_missing_table_says_so,
     tables_with_the_same_keys_do_not_mix,
     a_description_counts_items_and_bytes,
-    a_description_counts_what_each_index_keeps,
+    a_description_counts_what_each_index_projects,
     settings_are_altered_one_at_a_time,
     an_index_is_added_and_dropped,
-    a_table_that_cannot_be_is_refused,
-    a_table_has_20_global_and_5_local_indexes_at_most,
-    an_alteration_that_cannot_be_is_refused,
+    an_invalid_table_is_refused,
+    a_table_has_at_most_20_global_and_5_local_indexes,
+    an_invalid_alteration_is_refused,
 ];
 
-fn a_made_table_is_described_as_it_was_asked_for(subject: &dyn Subject) {
+fn a_created_table_is_described_as_requested(subject: &dyn Subject) {
     let client = Client::of(subject);
     let mut spec = text_table("things");
     spec.ttl = Some("expires".into());
@@ -61,7 +61,7 @@ fn tables_are_listed_in_order(subject: &dyn Subject) {
     assert_eq!(accepted(client.list_tables()), expected);
 }
 
-fn a_name_is_taken_until_its_table_is_dropped(subject: &dyn Subject) {
+fn a_name_is_in_use_until_its_table_is_dropped(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     refused(client.create_table(text_table("things")), Error::TableExists { table: table.clone() });
@@ -74,7 +74,7 @@ fn a_name_is_taken_until_its_table_is_dropped(subject: &dyn Subject) {
     client.make(text_table("things"));
 }
 
-fn a_table_made_again_is_empty(subject: &dyn Subject) {
+fn a_recreated_table_is_empty(subject: &dyn Subject) {
     let client = Client::of(subject);
     let by_owner = global("by-owner", KeySchema::partition("owner", KeyType::S));
     let spec = TableSpec { indexes: vec![by_owner], ..id_table("things") };
@@ -135,7 +135,7 @@ fn a_description_counts_items_and_bytes(subject: &dyn Subject) {
     assert_eq!(counts(), (1, 3));
 }
 
-fn a_description_counts_what_each_index_keeps(subject: &dyn Subject) {
+fn a_description_counts_what_each_index_projects(subject: &dyn Subject) {
     let client = Client::of(subject);
     let mut by_owner = global("by-owner", KeySchema::partition("owner", KeyType::S));
     by_owner.projection = IndexProjection::Keys;
@@ -178,7 +178,7 @@ fn an_index_is_added_and_dropped(subject: &dyn Subject) {
     );
 }
 
-fn a_table_that_cannot_be_is_refused(subject: &dyn Subject) {
+fn an_invalid_table_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
     let check = |spec: TableSpec, expected: Invalid| refused(client.create_table(spec), expected);
     let with = |index| TableSpec { indexes: vec![index], ..text_table("things") };
@@ -188,39 +188,42 @@ fn a_table_that_cannot_be_is_refused(subject: &dyn Subject) {
 
     let none = KeySchema { partition: vec![], sort: vec![] };
     let two = KeySchema::partition("a", s).and_partition("b", s);
-    check(keyed(none.clone()), schema("things", "a table has one partition attribute"));
-    check(keyed(two), schema("things", "a table has one partition attribute"));
+    check(keyed(none.clone()), schema("things", "a table must have one partition attribute"));
+    check(keyed(two), schema("things", "a table must have one partition attribute"));
     let two_sorts = KeySchema::partition("a", s).and_sort("b", s).and_sort("c", s);
-    check(keyed(two_sorts), schema("things", "a table has one sort attribute at most"));
+    check(keyed(two_sorts), schema("things", "a table can have at most one sort attribute"));
     let twice = KeySchema::partition("a", s).and_sort("a", s);
     check(keyed(twice), schema("things", "it names one attribute twice"));
     check(keyed(KeySchema::partition("", s)), Invalid::AttributeName { name: String::new() });
     let long = "n".repeat(256);
     check(keyed(KeySchema::partition(&long, s)), Invalid::AttributeName { name: long.clone() });
 
-    let at_least_one = "an index has at least one partition attribute";
+    let at_least_one = "an index must have at least one partition attribute";
     check(with(global("index", none)), schema("index", at_least_one));
     let five = ["b", "c", "d", "e"];
     let wide =
         five.iter().fold(KeySchema::partition("a", s), |key, part| key.and_partition(part, s));
-    let why = "a global index has four partition attributes at most";
+    let why = "a global index can have at most four partition attributes";
     check(with(global("index", wide)), schema("index", why));
     let sorts = ["b", "c", "d", "e", "f"];
     let deep = sorts.iter().fold(KeySchema::partition("a", s), |key, part| key.and_sort(part, s));
     check(
         with(global("index", deep)),
-        schema("index", "a global index has four sort attributes at most"),
+        schema("index", "a global index can have at most four sort attributes"),
     );
 
     let mut foreign = local("index", "rank", n);
     foreign.key.partition[0].name = "other".into();
-    check(with(foreign), schema("index", "a local index has the table's partition attribute"));
+    check(
+        with(foreign),
+        schema("index", "a local index must have the table's partition attribute"),
+    );
     let mut sortless = local("index", "rank", n);
     sortless.key.sort.clear();
-    check(with(sortless), schema("index", "a local index has one sort attribute"));
+    check(with(sortless), schema("index", "a local index must have one sort attribute"));
     let mut hash_only = keyed(KeySchema::partition("pk", s));
     hash_only.indexes = vec![local("index", "rank", n)];
-    check(hash_only, schema("index", "a table has local indexes only if it has a sort attribute"));
+    check(hash_only, schema("index", "local indexes require a table with a sort attribute"));
 
     let conflict = global("index", KeySchema::partition("sk", n));
     check(with(conflict), Invalid::KeyTypeConflict { attribute: "sk".into() });
@@ -235,7 +238,7 @@ fn a_table_that_cannot_be_is_refused(subject: &dyn Subject) {
     assert!(accepted(client.list_tables()).is_empty());
 }
 
-fn a_table_has_20_global_and_5_local_indexes_at_most(subject: &dyn Subject) {
+fn a_table_has_at_most_20_global_and_5_local_indexes(subject: &dyn Subject) {
     let client = Client::of(subject);
     let create = |globals: usize, locals: usize| {
         let owner = || KeySchema::partition("owner", KeyType::S);
@@ -249,7 +252,7 @@ fn a_table_has_20_global_and_5_local_indexes_at_most(subject: &dyn Subject) {
     assert_eq!(accepted(create(20, 5)).indexes.len(), 25);
 }
 
-fn an_alteration_that_cannot_be_is_refused(subject: &dyn Subject) {
+fn an_invalid_alteration_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
     let by = |position: usize| {
         global(&format!("index-{position}"), KeySchema::partition("owner", KeyType::S))

@@ -1,11 +1,11 @@
-//! Tokens: a transaction sent again does nothing, for ten minutes.
+//! Tokens: sending a transaction again does nothing, for ten minutes.
 
 use keyloom_store::{
     Check, Error, Invalid, OnFailure, Put, TableName, TransactAction, TransactWrite, UpdateItem,
 };
 use keyloom_value::{Condition, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, number, path};
 use crate::{Client, Subject};
@@ -13,7 +13,7 @@ use crate::{Client, Subject};
 pub(super) const CASES: &[Case] = claims![
     a_transaction_sent_again_does_nothing,
     a_token_is_for_one_transaction,
-    a_token_is_forgotten_after_ten_minutes,
+    a_token_expires_after_ten_minutes,
     sending_again_does_not_prolong_a_token,
     a_failed_transaction_leaves_its_token_free,
     an_invalid_transaction_is_refused_whatever_its_token,
@@ -41,7 +41,7 @@ fn a_transaction_sent_again_does_nothing(subject: &dyn Subject) {
         subject.clock().advance_ms(60_000);
     }
     assert_eq!(count(&client, &table), Some(Value::from(1)));
-    // Also when the item has changed or gone since.
+    // Even if the item has changed or was deleted since.
     client.remove(&table, item! { id: "a" });
     accepted(client.transact_write(add(&table, "a", "token")));
     assert_eq!(client.read(&table, item! { id: "a" }), None);
@@ -71,12 +71,12 @@ fn a_token_is_for_one_transaction(subject: &dyn Subject) {
         ..TransactWrite::new(vec![TransactAction::Put(conditional)])
     };
     refused(client.transact_write(conditional), reused());
-    // Another spelling of the same number is the same transaction.
+    // A different spelling of the same number is the same transaction.
     accepted(client.transact_write(put(number("1.0"), "token")));
     assert_eq!(count(&client, &table), Some(Value::from(1)));
 }
 
-fn a_token_is_forgotten_after_ten_minutes(subject: &dyn Subject) {
+fn a_token_expires_after_ten_minutes(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     accepted(client.transact_write(add(&table, "a", "token")));
@@ -88,7 +88,7 @@ fn a_token_is_forgotten_after_ten_minutes(subject: &dyn Subject) {
     subject.clock().advance_ms(1);
     accepted(client.transact_write(add(&table, "a", "token")));
     assert_eq!(count(&client, &table), Some(Value::from(2)));
-    // The new use is remembered in its turn.
+    // The new use is remembered in turn.
     subject.clock().advance_ms(TEN_MINUTES_MS - 1);
     accepted(client.transact_write(add(&table, "a", "token")));
     assert_eq!(count(&client, &table), Some(Value::from(2)));

@@ -1,4 +1,4 @@
-//! Transactions: all or nothing, and a reason for each action that could not happen.
+//! Transactions: all or nothing, and a reason for each action that failed.
 
 use keyloom_store::{
     CancelReason, Check, Delete, Error, Get, Invalid, KeyType, OnFailure, Put, Returns, Scan,
@@ -8,7 +8,7 @@ use keyloom_value::{
     Condition, Item, Projection, Update, UpdateError, UpdateOperator, Value, ValueType,
 };
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{id_table, item, name, number, path, sorted, table_of, text_of, texts};
 use crate::{Client, Subject};
@@ -17,17 +17,17 @@ pub(super) const CASES: &[Case] = claims![
     a_transaction_does_all_its_actions,
     a_transaction_with_one_failed_action_does_nothing,
     reasons_are_in_the_order_of_the_actions,
-    a_reason_carries_the_item_if_asked,
+    a_reason_has_the_item_if_requested,
     an_update_that_cannot_be_applied_is_a_reason,
     a_check_writes_nothing,
     conditions_see_the_items_as_they_were_before,
     a_transaction_names_an_item_once,
-    a_transaction_has_a_greatest_length,
-    a_transaction_has_a_greatest_size,
-    a_transaction_that_cannot_be_tried_is_refused,
+    a_transaction_has_a_maximum_length,
+    a_transaction_has_a_maximum_size,
+    an_invalid_transaction_is_refused,
     reads_come_back_in_the_order_of_the_request,
-    reads_together_name_no_item_twice,
-    reads_together_have_a_greatest_size_and_length,
+    a_transactional_read_names_an_item_once,
+    a_transactional_read_has_a_maximum_size_and_length,
 ];
 
 fn put(table: &TableName, item: Item) -> TransactAction {
@@ -114,7 +114,7 @@ fn reasons_are_in_the_order_of_the_actions(subject: &dyn Subject) {
     refused(result, Error::Canceled { reasons: vec![failed(), None, failed(), None, None] });
 }
 
-fn a_reason_carries_the_item_if_asked(subject: &dyn Subject) {
+fn a_reason_has_the_item_if_requested(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     client.fill(&table, ["a", "b", "c", "d"].map(|id| item! { id: id, n: 1 }));
@@ -238,7 +238,7 @@ fn a_transaction_names_an_item_once(subject: &dyn Subject) {
     assert!(client.scan_items(&Scan::new(&table)).is_empty());
 }
 
-fn a_transaction_has_a_greatest_length(subject: &dyn Subject) {
+fn a_transaction_has_a_maximum_length(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let puts = |count: usize| (0..count).map(|at| put(&table, item! { id: format!("{at}") }));
@@ -248,11 +248,11 @@ fn a_transaction_has_a_greatest_length(subject: &dyn Subject) {
     assert_eq!(client.scan_items(&Scan::new(&table)).len(), 100);
 }
 
-fn a_transaction_has_a_greatest_size(subject: &dyn Subject) {
+fn a_transaction_has_a_maximum_size(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let limit = 4 * 1024 * 1024;
-    // Eleven items of 381,300 bytes are 4 MB, but for four bytes.
+    // Eleven items of 381,300 bytes are 4 MB minus four bytes.
     let items = |last: usize| {
         (0..11).map(move |at| {
             let bytes = if at == 10 { last } else { 381_300 };
@@ -263,12 +263,12 @@ fn a_transaction_has_a_greatest_size(subject: &dyn Subject) {
     accepted(write(&client, items(fits).map(|item| put(&table, item))));
     let over = || Invalid::TransactionTooLarge { bytes: limit + 1, limit };
     refused(write(&client, items(fits + 1).map(|item| put(&table, item))), over());
-    // It is refused for this before any condition is looked at.
+    // It is refused before any condition is evaluated.
     let failing = check(&table, "nothing", exists());
     let failing_bytes = item! { id: "nothing" }.size();
     let actions = items(fits - failing_bytes + 1).map(|item| put(&table, item)).chain([failing]);
     refused(write(&client, actions), over());
-    // Updates count with what they leave behind.
+    // Updates count with the size of their result.
     let grow = |bytes: usize| Update::new().set(path("body"), Value::from(text_of(bytes - 8)));
     let updates = |last: usize| {
         let bytes = move |at| if at == 10 { last } else { 381_300 };
@@ -279,7 +279,7 @@ fn a_transaction_has_a_greatest_size(subject: &dyn Subject) {
     accepted(write(&client, grown(fits)));
 }
 
-fn a_transaction_that_cannot_be_tried_is_refused(subject: &dyn Subject) {
+fn an_invalid_transaction_is_refused(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let missing = name("missing");
@@ -298,7 +298,7 @@ fn a_transaction_that_cannot_be_tried_is_refused(subject: &dyn Subject) {
         ),
     ];
     for (action, expected) in wrong {
-        // A failing condition beside it does not matter: nothing is tried.
+        // A failing condition beside it does not matter: nothing is evaluated.
         let actions = [put(&table, item! { id: "a" }), check(&table, "c", exists()), action];
         refused(write(&client, actions), expected);
     }
@@ -323,7 +323,7 @@ fn reads_come_back_in_the_order_of_the_request(subject: &dyn Subject) {
     assert_eq!(accepted(client.transact_get(TransactGet { gets })), expected);
 }
 
-fn reads_together_name_no_item_twice(subject: &dyn Subject) {
+fn a_transactional_read_names_an_item_once(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let (key, projection) = (item! { id: "a" }, Some(Projection::names(["n"])));
@@ -333,7 +333,7 @@ fn reads_together_name_no_item_twice(subject: &dyn Subject) {
     refused(client.transact_get(TransactGet { gets }), twice);
 }
 
-fn reads_together_have_a_greatest_size_and_length(subject: &dyn Subject) {
+fn a_transactional_read_has_a_maximum_size_and_length(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let id = |at: usize| format!("{at:03}");

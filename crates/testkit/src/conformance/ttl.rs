@@ -1,11 +1,11 @@
-//! Time to live: what expires, what does not, and what is left of it.
+//! Time to live: what expires, what does not, and what remains of it.
 
 use keyloom_store::{
     Alteration, Cause, KeySchema, KeyType, Scan, TableName, TableSpec, Time, UpdateItem,
 };
 use keyloom_value::{Item, Update, Value};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::accepted;
 use crate::sample::{global, id_table, index_name, item, number, path};
 use crate::{Client, ManualClock, Subject};
@@ -18,11 +18,11 @@ pub(super) const CASES: &[Case] = claims![
     an_expired_item_leaves_every_index,
     a_later_second_keeps_the_item,
     time_to_live_can_be_turned_on_and_off,
-    what_has_expired_can_be_written_again,
+    an_expired_item_can_be_written_again,
     tables_without_time_to_live_keep_everything,
 ];
 
-/// The second at which every clock starts.
+/// The initial time of every clock, in seconds.
 const NOW: i64 = ManualClock::START.0 as i64 / 1000;
 
 fn expiring(table: &str) -> TableSpec {
@@ -169,7 +169,7 @@ fn time_to_live_can_be_turned_on_and_off(subject: &dyn Subject) {
     assert_eq!(ids(&client, &table), ["c"]);
 }
 
-fn what_has_expired_can_be_written_again(subject: &dyn Subject) {
+fn an_expired_item_can_be_written_again(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(expiring("things"));
     client.fill(&table, [item! { id: "a", expires: NOW }]);

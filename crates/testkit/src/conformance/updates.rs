@@ -1,9 +1,9 @@
-//! Updates: what they make of an item, and which are refused.
+//! Updates: their results, and which are refused.
 
 use keyloom_store::{Invalid, KeySchema, KeyType, TableSpec, UpdateItem};
 use keyloom_value::{Item, Path, SetValue, Update, UpdateError, UpdateOperator, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::{accepted, refused};
 use crate::sample::{global, id_table, item, list, number, numbers, path, texts};
 use crate::{Client, Subject};
@@ -11,14 +11,14 @@ use crate::{Client, Subject};
 pub(super) const CASES: &[Case] = claims![
     set_writes_what_it_should,
     remove_add_and_delete_change_what_they_should,
-    an_update_creates_what_is_not_there,
+    an_update_creates_a_missing_item,
     an_update_that_cannot_be_applied_changes_nothing,
     an_update_that_fits_no_item_is_refused,
     an_update_cannot_write_the_key,
     an_update_cannot_give_an_index_key_another_type,
 ];
 
-/// Asserts what an update makes of an item. The items are given without their key.
+/// Asserts the results of updates. The items are given without their key.
 fn check(client: &Client, rows: Vec<(Item, Update, Item)>) {
     let table = client.make(id_table("checked"));
     for (mut before, update, mut after) in rows {
@@ -48,7 +48,7 @@ fn set_writes_what_it_should(subject: &dyn Subject) {
         vec![
             (item! { n: 1 }, set("n", v(2)), item! { n: 2 }),
             (item! {}, set("n", v(2)), item! { n: 2 }),
-            // Every read is of the item as it was.
+            // Every operand is read from the item before the update.
             (
                 item! { a: 1, b: 2 },
                 set("a", path("b")).set(path("b"), path("a")),
@@ -91,7 +91,7 @@ fn remove_add_and_delete_change_what_they_should(subject: &dyn Subject) {
             (item! { x: 1, y: 2 }, remove(path("x")), item! { y: 2 }),
             (item! { y: 2 }, remove(path("x")), item! { y: 2 }),
             (item! { l: list([1, 2, 3]) }, remove(l().element(0)), item! { l: list([2, 3]) }),
-            // Both positions are those before the update.
+            // Both positions refer to the list before the update.
             (
                 item! { l: list([1, 2, 3, 4]) },
                 remove(l().element(1)).remove(l().element(2)),
@@ -109,7 +109,7 @@ fn remove_add_and_delete_change_what_they_should(subject: &dyn Subject) {
                 delete(texts(&["a", "z"])),
                 item! { x: texts(&["b"]) },
             ),
-            // There are no empty sets: the attribute goes with the last member.
+            // There are no empty sets: the attribute is removed with the last member.
             (item! { x: texts(&["a"]) }, delete(texts(&["a"])), item! {}),
             (item! {}, delete(texts(&["a"])), item! {}),
             (item! { x: 1 }, Update::new(), item! { x: 1 }),
@@ -117,7 +117,7 @@ fn remove_add_and_delete_change_what_they_should(subject: &dyn Subject) {
     );
 }
 
-fn an_update_creates_what_is_not_there(subject: &dyn Subject) {
+fn an_update_creates_a_missing_item(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(id_table("things"));
     let check = |id: &str, update: Update, expected: Item| {

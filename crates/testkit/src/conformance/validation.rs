@@ -1,4 +1,4 @@
-//! Keys and items that cannot be, and the order in which rules are checked.
+//! Invalid keys and items, and the order in which rules are checked.
 
 use keyloom_store::{
     Check, Delete, Error, Get, Invalid, OnFailure, Put, Scan, TableName, TransactAction,
@@ -6,7 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Update, Value, ValueType};
 
-use super::suite::{Case, claims};
+use super::case::{Case, claims};
 use crate::client::refused;
 use crate::sample::{
     byte_strings, bytes, item, list, name, numbers, path, text_of, text_table, texts,
@@ -15,10 +15,10 @@ use crate::{Client, Subject};
 
 pub(super) const CASES: &[Case] = claims![
     a_key_has_exactly_the_key_attributes,
-    an_item_has_a_whole_key,
+    an_item_has_a_complete_key,
     an_item_has_no_empty_set_at_any_depth,
     an_attribute_has_a_name,
-    an_invalid_request_is_refused_before_its_condition_is_looked_at,
+    an_invalid_request_is_refused_before_its_condition_is_evaluated,
     what_an_item_is_made_of_is_checked_before_its_key,
     a_name_of_a_table_has_3_to_255_plain_characters,
 ];
@@ -31,7 +31,7 @@ fn kind(attribute: &str, found: ValueType) -> Invalid {
     Invalid::KeyType { attribute: attribute.into(), expected: ValueType::S, found }
 }
 
-/// Keys that are none, each with why.
+/// Invalid keys, each with the reason.
 fn wrong_keys() -> Vec<(Item, Invalid)> {
     let empty = |attribute: &str| Invalid::KeyEmpty { attribute: attribute.into() };
     vec![
@@ -71,7 +71,7 @@ fn put(client: &Client, table: &TableName, item: Item) -> Result<Option<Item>, E
     client.put(Put::new(table, item))
 }
 
-fn an_item_has_a_whole_key(subject: &dyn Subject) {
+fn an_item_has_a_complete_key(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("things"));
     let is_extra = |invalid: &Invalid| matches!(invalid, Invalid::KeyExtra { .. });
@@ -105,7 +105,7 @@ fn an_attribute_has_a_name(subject: &dyn Subject) {
     }
 }
 
-fn an_invalid_request_is_refused_before_its_condition_is_looked_at(subject: &dyn Subject) {
+fn an_invalid_request_is_refused_before_its_condition_is_evaluated(subject: &dyn Subject) {
     let client = Client::of(subject);
     let table = client.make(text_table("things"));
     let never = || Condition::exists(path("nothing"));

@@ -4,11 +4,12 @@ use super::player::Player;
 use super::{Op, Outcome};
 use crate::Subject;
 
-/// Plays a history on a fresh subject: what each step came to, and then what the store holds.
+/// Plays a history on a fresh subject; returns the outcome of each step, and then the contents of
+/// the store.
 ///
 /// # Panics
 ///
-/// If the store breaks a law of its own, such as that its feed replays its tables.
+/// If the store violates an invariant, such as that its feed replays its tables.
 pub fn play(subject: &dyn Subject, ops: &[Op]) -> Vec<Outcome> {
     let mut player = Player::new(subject);
     let mut outcomes: Vec<Outcome> = ops.iter().map(|op| player.step(op)).collect();
@@ -20,8 +21,8 @@ pub fn play(subject: &dyn Subject, ops: &[Op]) -> Vec<Outcome> {
 ///
 /// # Panics
 ///
-/// At the first step that they answer differently, with both answers; or if they hold different
-/// things at the end; or if one breaks a law of its own.
+/// At the first step with different outcomes; or if the contents differ at the end; or if one
+/// violates an invariant.
 pub fn compare(left: &dyn Subject, right: &dyn Subject, ops: &[Op]) {
     let (mut left, mut right) = (Player::new(left), Player::new(right));
     for (position, op) in ops.iter().enumerate() {

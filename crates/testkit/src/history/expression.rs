@@ -1,4 +1,4 @@
-//! Random conditions, updates and projections over the world's attributes.
+//! Random conditions, updates and projections.
 
 use std::cmp::Ordering;
 
@@ -35,7 +35,7 @@ fn comparison() -> impl Strategy<Value = Comparison> {
     select(vec![Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual])
 }
 
-/// An attribute with one of its values, or two.
+/// An attribute with two of its values.
 fn pair() -> impl Strategy<Value = (&'static str, Value, Value)> {
     attribute().prop_flat_map(|name| (Just(name), some_value_of(name), value_of(name)))
 }
@@ -128,7 +128,7 @@ pub(super) fn projection() -> impl Strategy<Value = Projection> {
     ]
 }
 
-/// A condition on the key, mostly one that means a range.
+/// A condition on the key, mostly one that selects a range.
 pub(super) fn key_condition(schema: &KeySchema) -> impl Strategy<Value = KeyCondition> + use<> {
     let equal = |part: &KeyAttribute| {
         let name = part.name.clone();
@@ -162,7 +162,7 @@ pub(super) fn key_condition(schema: &KeySchema) -> impl Strategy<Value = KeyCond
 
 fn key_test(attribute: &str) -> BoxedStrategy<KeyTest> {
     let one = || value_of(attribute);
-    // Mostly the right way round.
+    // Mostly in ascending order.
     let ends = (one(), one(), proptest::bool::weighted(0.9)).prop_map(|(left, right, sort)| {
         let turned = sort && left.compare(&right) == Some(Ordering::Greater);
         if turned { (right, left) } else { (left, right) }

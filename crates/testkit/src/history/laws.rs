@@ -1,4 +1,4 @@
-//! What must be true of a store at the end of any history, whatever another store says.
+//! Invariants of a single store at the end of any history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,20 @@ use crate::Client;
 use crate::sample::sorted;
 
 /// **The feed replays the table:** the changes of a table whose feed was on from the beginning,
-/// applied in order to nothing, give the items of the table; and each change begins with the
-/// image that the one before left.
+/// applied in order to an empty table, give its items; and the old image of each change is what the
+/// previous change left.
 #[derive(Default)]
 pub(super) struct Laws {
     /// Tables whose feed was on from the beginning.
     complete: BTreeSet<TableName>,
-    /// Tables that the last transaction has added to.
+    /// Tables that the last transaction added numbers to.
     added_to: Vec<TableName>,
 }
 
 impl Laws {
-    /// Keeps track of which tables the law is about.
+    /// Tracks which tables the invariant applies to.
     pub(super) fn note(&mut self, op: &Op, outcome: &Outcome) {
-        // What was refused can be repeated.
+        // A refused transaction can be repeated.
         if let Op::TransactWrite(transaction) = op {
             let added = transaction.numbers.iter().map(|number| number.table.clone());
             self.added_to = added.collect();
@@ -37,7 +37,7 @@ impl Laws {
             Op::Drop(table) | Op::Alter(table, Alteration::SetFeed(Feed::Off)) => {
                 self.complete.remove(table);
             }
-            // Feeds do not have what is added to numbers.
+            // Feeds do not include additions to numbers.
             Op::TransactWrite(_) | Op::Repeat => {
                 self.complete.retain(|table| !self.added_to.contains(table));
             }

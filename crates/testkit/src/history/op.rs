@@ -1,16 +1,16 @@
-//! What happens in a history.
+//! The steps of a history.
 
 use keyloom_store::{
     Alteration, BatchGet, BatchWrite, Delete, Get, Put, Query, Scan, TableName, TableSpec,
     TransactGet, TransactWrite, UpdateItem,
 };
 
-/// One step of a history. Each covers one call of a store, or a walk of them.
+/// One step of a history: one call of a store, or all pages of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Makes a table.
+    /// Creates a table.
     Create(TableSpec),
-    /// Changes a table.
+    /// Alters a table.
     Alter(TableName, Alteration),
     /// Drops a table.
     Drop(TableName),
@@ -24,24 +24,24 @@ pub enum Op {
     BatchWrite(BatchWrite),
     /// Writes a transaction.
     TransactWrite(TransactWrite),
-    /// Sends the last transaction again, as a client does that heard no answer.
+    /// Sends the last transaction again, like a client that got no answer.
     Repeat,
     /// Reads.
     Read(ReadOp),
-    /// Takes a snapshot, instead of the one before.
+    /// Takes a snapshot, replacing the previous one.
     TakeSnapshot,
-    /// Reads in the snapshot, if there is one.
+    /// Reads from the snapshot, if there is one.
     ReadSnapshot(ReadOp),
     /// Reads a table's feed to its end.
     Changes {
         /// The table.
         table: TableName,
-        /// How many changes a call returns at most.
+        /// Page size.
         limit: usize,
-        /// After how many changes to begin.
+        /// How many changes to skip.
         skip: usize,
     },
-    /// Lets time pass, and what has expired go.
+    /// Advances the clock, so that items can expire.
     Pass {
         /// How long.
         secs: u64,
@@ -57,21 +57,21 @@ pub enum ReadOp {
     Describe(TableName),
     /// Gets an item.
     Get(Get),
-    /// Walks a query to its end, page by page.
+    /// Reads all pages of a query.
     Query(Query),
-    /// Walks a scan to its end, page by page.
+    /// Reads all pages of a scan.
     Scan(Scan),
     /// Reads a batch.
     BatchGet(BatchGet),
-    /// Reads many items of one moment.
+    /// Reads many items at one point in time.
     TransactGet(TransactGet),
-    /// Finds all sets of a table and walks each to its end, in both directions.
+    /// Lists all sets of a table and reads each in both directions.
     Sets {
         /// The table.
         table: TableName,
-        /// How many sets, or chunks of a set, a call returns at most.
+        /// Page size, in sets or chunks.
         limit: u32,
-        /// From which ordinal on.
+        /// The ordinal to start from.
         from: u64,
     },
 }

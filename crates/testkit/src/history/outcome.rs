@@ -1,5 +1,5 @@
-//! What a step came to, in a form in which two stores can be compared: without the numbers of
-//! the feed, and in an order of its own where stores are free to choose theirs.
+//! The outcomes of steps, in a form in which two stores can be compared: without sequence numbers,
+//! and sorted where stores are free to choose the order.
 
 use keyloom_store::{
     BatchGot, BatchWrite, Cause, Change, Error, Get, Members, Page, SetSize, TableDescription,
@@ -7,28 +7,28 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-use crate::client::words;
+use crate::client::debug_text;
 use crate::sample::sorted;
 
-/// What a step came to.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It was refused, with these words.
+    /// It was refused, with this error.
     Refused(String),
-    /// It was done, and there is nothing to show.
+    /// It succeeded without a result.
     Done,
     /// The names of the tables.
     Tables(Vec<TableName>),
-    /// A table as it is.
+    /// The description of a table.
     Table(Box<TableDescription>),
-    /// A table as it was made, altered or dropped. The states of its indexes are left out, because
-    /// a store may fill an index later.
+    /// A table that was created, altered or dropped. The states of its indexes are omitted, because
+    /// a store may build an index later.
     Spec {
         /// The table.
         spec: Box<TableSpec>,
-        /// Items in it.
+        /// Number of items.
         items: u64,
-        /// Bytes of those items.
+        /// Size of these items.
         bytes: u64,
     },
     /// An item, or an image.
@@ -37,38 +37,38 @@ pub enum Outcome {
     Items(Vec<Option<Item>>),
     /// The pages of a query.
     Pages(Vec<Page>),
-    /// All of a scan. Its order is the store's choice.
+    /// All of a scan, whose order is up to the store.
     Scanned {
-        /// How many items each page looked at.
+        /// How many items each page read.
         pages: Vec<u64>,
         /// How many items passed the filter.
         count: u64,
-        /// Bytes of what was looked at.
+        /// Size of the items read.
         bytes: u64,
         /// The items, sorted.
         items: Vec<Item>,
     },
-    /// What a batch read found, sorted.
+    /// The result of a batch read, sorted.
     Got {
         /// Items with their tables.
         items: Vec<(TableName, Item)>,
-        /// What was left for later.
+        /// What was left unprocessed.
         unprocessed: Vec<Get>,
     },
     /// What a batch did not write.
-    Leftover(BatchWrite),
-    /// Changes without their numbers.
+    Unprocessed(BatchWrite),
+    /// Changes without their sequence numbers.
     Changes(Vec<Seen>),
     /// Sets, and their members on both sides of an ordinal.
     Sets(Vec<(SetSize, Members, Members)>),
 }
 
-/// A change without its number.
+/// A change without its sequence number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// When it happened.
     pub at: Time,
-    /// Why.
+    /// Why it happened.
     pub cause: Cause,
     /// The item's key.
     pub key: Item,
@@ -82,7 +82,7 @@ impl Outcome {
     pub(super) fn of<T>(result: Result<T, Error>, show: impl FnOnce(T) -> Outcome) -> Outcome {
         match result {
             Ok(answer) => show(answer),
-            Err(error) => Outcome::Refused(words(&error)),
+            Err(error) => Outcome::Refused(debug_text(&error)),
         }
     }
 
@@ -107,18 +107,18 @@ impl Outcome {
         Outcome::Got { items, unprocessed }
     }
 
-    /// Items that expire at one moment do so in an order of the store's choosing.
+    /// Items that expire at the same time do so in an order chosen by the store.
     pub(super) fn changes(changes: Vec<Change>) -> Outcome {
         let seen = |change: Change| {
             let Change { seq: _, at, cause, key, old, new } = change;
             Seen { at, cause, key, old, new }
         };
         let mut changes: Vec<Seen> = changes.into_iter().map(seen).collect();
-        let one_moment = |left: &Seen, right: &Seen| {
+        let at_same_time = |left: &Seen, right: &Seen| {
             left.at == right.at && [left, right].iter().all(|seen| seen.cause == Cause::Expiry)
         };
-        for moment in changes.chunk_by_mut(one_moment) {
-            moment.sort_by_cached_key(|seen| seen.key.to_string());
+        for simultaneous in changes.chunk_by_mut(at_same_time) {
+            simultaneous.sort_by_cached_key(|seen| seen.key.to_string());
         }
         Outcome::Changes(changes)
     }

@@ -1,4 +1,4 @@
-//! Plays steps on one subject.
+//! Plays the steps of a history on one subject.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{Op, Outcome, ReadOp};
 use crate::sets::walk_sets;
 use crate::{Client, Subject};
 
-/// Pages that a walk may have before it counts as endless: no table here has so many items.
+/// Pages after which paging counts as endless: no table here has so many items.
 const WALK_PAGES_MAX: usize = 1000;
 
 /// A subject in the middle of a history.
@@ -24,7 +24,7 @@ pub struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    /// At the beginning, or where another player stopped.
+    /// Starts at the beginning, or where another player stopped.
     pub fn new(subject: &'a dyn Subject) -> Player<'a> {
         Player {
             subject,
@@ -35,8 +35,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Plays one step. All work in the background is over when it returns, so that the next step
-    /// finds the same in every store.
+    /// Plays one step. All background work is done when it returns, so that the next step finds the
+    /// same state in every store.
     pub fn step(&mut self, op: &Op) -> Outcome {
         let outcome = self.play(op);
         self.subject.settle();
@@ -44,13 +44,13 @@ impl<'a> Player<'a> {
         outcome
     }
 
-    /// Asserts what must be true of the store on its own, and tells what it holds.
+    /// Asserts the invariants of the store, and returns its contents.
     pub(super) fn finish(&self) -> Vec<(Op, Outcome)> {
         self.laws.check(&self.client);
         self.contents()
     }
 
-    /// What the store holds: its tables, all items by every index, and the feeds.
+    /// Returns the contents of the store: its tables, all items by every index, and the feeds.
     pub fn contents(&self) -> Vec<(Op, Outcome)> {
         let tables = self.client.list_tables().unwrap();
         let mut ops = vec![Op::Read(ReadOp::List)];
@@ -67,7 +67,7 @@ impl<'a> Player<'a> {
         let read = |op: Op| match &op {
             Op::Changes { .. } => (op.clone(), changes(&self.client, &op)),
             Op::Read(read) => (op.clone(), self.read(read)),
-            _ => unreachable!("the end of a history only reads"),
+            _ => unreachable!("only reads at the end of a history"),
         };
         ops.into_iter().map(read).collect()
     }
@@ -83,7 +83,7 @@ impl<'a> Player<'a> {
             Op::Put(put) => Outcome::of(client.put(put), Outcome::Item),
             Op::Update(update) => Outcome::of(client.update(update), Outcome::Item),
             Op::Delete(delete) => Outcome::of(client.delete(delete), Outcome::Item),
-            Op::BatchWrite(batch) => Outcome::of(client.batch_write(batch), Outcome::Leftover),
+            Op::BatchWrite(batch) => Outcome::of(client.batch_write(batch), Outcome::Unprocessed),
             Op::TransactWrite(transaction) => self.transact(transaction),
             Op::Repeat => match self.last_transaction.clone() {
                 Some(transaction) => self.transact(transaction),
@@ -136,14 +136,14 @@ fn answer(read: &dyn Read, op: &ReadOp) -> Outcome {
             Outcome::of(block_on(read.transact_get(transaction)), Outcome::Items)
         }
         ReadOp::Sets { table, limit, from } => {
-            // A store without sets is one in which nobody joined any.
+            // A store without sets behaves like one whose sets are all empty.
             let found = read.sets().map_or(Ok(vec![]), |sets| walk_sets(sets, &table, limit, from));
             Outcome::of(found, Outcome::Sets)
         }
     }
 }
 
-/// The pages of a query or scan; refused if the first one is.
+/// Returns the pages of a query or scan; fails if the first one is refused.
 fn walk(
     mut start: Option<Item>,
     limit: Option<u32>,
@@ -162,13 +162,13 @@ fn walk(
         if start.is_none() {
             return Ok(pages);
         }
-        assert!(pages.len() < WALK_PAGES_MAX, "a walk ends");
+        assert!(pages.len() < WALK_PAGES_MAX, "paging ends");
     }
 }
 
-/// The changes after the first few, which must be the end of all of them.
+/// Returns the changes after the first `skip`, and asserts that a read from there returns the same.
 fn changes(client: &Client, op: &Op) -> Outcome {
-    let Op::Changes { table, limit, skip } = op else { unreachable!("the caller looked") };
+    let Op::Changes { table, limit, skip } = op else { unreachable!("checked by the caller") };
     if let Err(error) = client.shards(table) {
         return Outcome::of(Err::<(), _>(error), |()| Outcome::Done);
     }
@@ -177,7 +177,7 @@ fn changes(client: &Client, op: &Op) -> Outcome {
     let skip = (*skip).min(all.len());
     if let Some(last) = skip.checked_sub(1).map(|position| all[position].seq) {
         let rest = client.feed_from(table, keyloom_store::FeedStart::After(last), *limit);
-        assert_eq!(rest, all[skip..], "the feed goes on after {last}");
+        assert_eq!(rest, all[skip..], "the feed continues after {last}");
     }
     Outcome::changes(all[skip..].to_vec())
 }

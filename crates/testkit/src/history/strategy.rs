@@ -1,4 +1,4 @@
-//! Random steps.
+//! Strategies for random steps.
 
 use keyloom_store::{
     AddNumber, Alteration, BatchAction, BatchGet, BatchWrite, Check, Consistency, Delete,
@@ -17,7 +17,7 @@ use super::world::{ATTRIBUTES, Shape, Target, shapes, some_value_of, targets};
 use super::{Op, ReadOp};
 use crate::sample::index_name;
 
-/// Histories of up to so many steps, after the first ones, which make the tables and fill them.
+/// Histories of up to `len` steps, after initial ones that create and fill the tables.
 pub fn history(len: usize) -> impl Strategy<Value = Vec<Op>> {
     let beginning: Vec<_> = shapes().iter().map(made_and_filled).collect();
     (beginning, vec(op(), 1..=len))
@@ -69,7 +69,7 @@ fn table() -> impl Strategy<Value = Shape> {
     select(shapes())
 }
 
-/// Any setting of the time to live.
+/// A time-to-live attribute or none.
 fn ttl() -> impl Strategy<Value = Option<Name>> {
     prop_oneof![Just(Some(Name::from("expires"))), Just(None)]
 }
@@ -102,7 +102,7 @@ fn alteration(shape: &Shape) -> impl Strategy<Value = Alteration> + use<> {
     ]
 }
 
-/// Values for the attributes of a key, all of them but rarely.
+/// Values for the attributes of a key; rarely not all of them.
 fn key(schema: &KeySchema) -> impl Strategy<Value = Item> + use<> {
     let parts: Vec<_> = schema
         .attributes()
@@ -139,7 +139,7 @@ fn returns() -> impl Strategy<Value = Returns> {
     select(vec![Nothing, AllOld, UpdatedOld, AllNew, UpdatedNew])
 }
 
-/// What puts and deletes can return, and rarely what they cannot.
+/// What puts and deletes can return; rarely what they cannot.
 fn old_image() -> impl Strategy<Value = Returns> {
     prop_oneof![20 => Just(Returns::Nothing), 10 => Just(Returns::AllOld), 1 => returns()]
 }
@@ -218,7 +218,7 @@ fn batch_write() -> impl Strategy<Value = BatchWrite> {
     vec(action, 1..6).prop_map(|actions| BatchWrite { actions })
 }
 
-/// Writes that, without a condition and an image to return, mostly happen.
+/// Writes that mostly succeed: without a condition and a returned image.
 fn transact_action() -> impl Strategy<Value = TransactAction> {
     let returns = Returns::Nothing;
     prop_oneof![
@@ -244,7 +244,7 @@ fn transact_write() -> impl Strategy<Value = TransactWrite> {
     })
 }
 
-/// Adds to an attribute that may hold anything, and that an index may have in its key.
+/// Adds to an attribute that may hold anything, and that may be in an index key.
 fn add_number() -> impl Strategy<Value = AddNumber> {
     let change = select(vec![-2, -1, 0, 1, 1, 1, 2, i64::MAX]);
     table().prop_flat_map(move |shape| {
@@ -260,8 +260,8 @@ fn add_number() -> impl Strategy<Value = AddNumber> {
     })
 }
 
-/// A few ordinals of one set join or leave it, at both ends of chunks and of all ordinals; rarely
-/// so many that the set is kept in chunks.
+/// Adds a few ordinals to a set or removes them, at both ends of chunks and of the ordinal range;
+/// rarely so many that the set is stored in chunks.
 fn set_changes() -> impl Strategy<Value = Vec<SetChange>> {
     let first =
         select(vec![0, 3, 5, 65_530, 65_536, 131_071, 5_000_000, (1 << 32) - 2, u64::MAX - 9]);
@@ -279,7 +279,7 @@ fn set_changes() -> impl Strategy<Value = Vec<SetChange>> {
     })
 }
 
-/// The same history for a store that has no sets and does not add to numbers.
+/// Adapts a history to a store without sets and additions to numbers.
 pub fn without_sets(mut ops: Vec<Op>) -> Vec<Op> {
     let reads_sets = |op: &Op| {
         matches!(op, Op::Read(ReadOp::Sets { .. }) | Op::ReadSnapshot(ReadOp::Sets { .. }))
@@ -347,14 +347,14 @@ fn limit() -> impl Strategy<Value = Option<u32>> {
     prop_oneof![30 => Just(None), 90 => (1..5_u32).prop_map(Some), 1 => Just(Some(0))]
 }
 
-/// A key to start at: not from any page, so there may be no such item.
+/// A start key that is not from any page, so there may be no such item.
 fn start(target: &Target) -> impl Strategy<Value = Option<Item>> + use<> {
     let both = (key(&target.table_key), key(&target.key));
     let both = both.prop_map(|(of_table, of_index)| of_table.into_iter().chain(of_index).collect());
     weighted(0.2, both)
 }
 
-/// The key to start at, moved into the partition that is read.
+/// Moves the start key into the partition that is read.
 fn moved(start: Item, condition: &KeyCondition) -> Item {
     let equal = condition.tests.iter().filter_map(|(name, test)| match test {
         KeyTest::Equal(value) => Some((name.clone(), value.clone())),
@@ -384,10 +384,10 @@ fn query() -> impl Strategy<Value = Query> {
     })
 }
 
-/// Scans from the beginning: where another start leads is the store's choice.
+/// Scans from the beginning: where another start key leads is up to the store.
 fn scan() -> impl Strategy<Value = Scan> {
     let segment = (any::<u8>(), 1..4_u32).prop_map(|(number, of)| {
-        // One number too far, so that some are refused.
+        // One number out of range, so that some are refused.
         Segment { number: u32::from(number) % (of + u32::from(number == 255)), of }
     });
     let parts = (weighted(0.4, segment), limit(), weighted(0.3, condition()), chosen());

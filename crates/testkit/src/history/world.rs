@@ -1,5 +1,5 @@
-//! The world of histories: three tables with keys of every type, the indexes they can have, and
-//! a few values for each attribute, so that equal keys are common and hostile bytes too.
+//! The tables of histories: three, with keys of every type, their possible indexes, and a few
+//! values for each attribute, so that equal keys and hostile bytes are common.
 
 use keyloom_store::{
     IndexName, IndexProjection, IndexScope, IndexSpec, KeySchema, KeyType, TableName,
@@ -13,7 +13,7 @@ use proptest::strategy::BoxedStrategy;
 use crate::ManualClock;
 use crate::sample::{bytes, global, index_name, name, number};
 
-/// A table that can be, with every index it can have.
+/// A table with all its possible indexes.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) table: TableName,
@@ -21,7 +21,7 @@ pub(super) struct Shape {
     pub(super) indexes: Vec<IndexSpec>,
 }
 
-/// Something that can be queried or scanned.
+/// A table or index that can be queried or scanned.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) table: TableName,
@@ -30,7 +30,7 @@ pub(super) struct Target {
     pub(super) key: KeySchema,
 }
 
-/// Attributes outside the tables' keys, index keys among them.
+/// Attributes outside the tables' keys, including index keys.
 pub(super) const ATTRIBUTES: [&str; 9] =
     ["owner", "rank", "blob", "n", "s", "set", "list", "map", "expires"];
 
@@ -105,7 +105,7 @@ fn blobs() -> Shape {
     }
 }
 
-/// A value that the attribute is meant to have.
+/// A valid value of the attribute.
 pub(super) fn value_of(attribute: &str) -> BoxedStrategy<Value> {
     let now = ManualClock::START.0 as i64 / 1000;
     match attribute {
@@ -135,7 +135,7 @@ fn byte_value() -> impl Strategy<Value = Value> {
     select(values.map(bytes).to_vec())
 }
 
-/// A value that the attribute may well not be meant to have.
+/// A value that is probably invalid for the attribute.
 pub(super) fn odd_value() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -146,7 +146,7 @@ pub(super) fn odd_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Mostly a value that the attribute is meant to have.
+/// Mostly a valid value of the attribute.
 pub(super) fn some_value_of(attribute: &str) -> impl Strategy<Value = Value> + use<> {
     prop_oneof![150 => value_of(attribute), 1 => odd_value()]
 }

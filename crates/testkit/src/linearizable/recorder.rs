@@ -1,12 +1,12 @@
-//! Writes down what many threads ask and are answered, with one clock for all.
+//! Records the calls and replies of many threads, with one clock.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use super::{Model, Operation};
+use super::operation::{Model, Operation};
 
-/// A history in the making; share it among the threads of a test.
+/// A history being recorded; shared by the threads of a test.
 ///
 /// ```
 /// use keyloom_testkit::linearizable::{Model, Recorder, check};
@@ -43,17 +43,17 @@ pub struct Recorder<M: Model> {
     operations: Mutex<Vec<Operation<M>>>,
 }
 
-/// A call that was recorded and has no reply yet. Dropped, the reply stays unknown.
+/// A recorded call without a reply yet. If it is dropped, the reply stays unknown.
 #[derive(Debug)]
 pub struct Ticket(usize);
 
 impl<M: Model> Recorder<M> {
-    /// An empty history.
+    /// Creates an empty history.
     pub fn new() -> Recorder<M> {
         Recorder { clock: AtomicU64::new(0), operations: Mutex::new(Vec::new()) }
     }
 
-    /// Records that a client is about to call: do this before the call.
+    /// Records that a client is about to call. Call this before the call.
     pub fn invoke(&self, client: usize, call: M::Call) -> Ticket {
         let invoked = self.tick();
         let mut operations = self.operations();
@@ -61,8 +61,8 @@ impl<M: Model> Recorder<M> {
         Ticket(operations.len() - 1)
     }
 
-    /// Records the reply: do this after the call, and not at all if the reply does not say whether
-    /// the call took effect.
+    /// Records the reply. Call this after the call, and not at all if the reply does not say
+    /// whether the call took effect.
     pub fn reply(&self, ticket: Ticket, reply: M::Reply) {
         let returned = self.tick();
         let mut operations = self.operations();
@@ -72,8 +72,8 @@ impl<M: Model> Recorder<M> {
         operation.returned = Some(returned);
     }
 
-    /// Records that every call without a reply took effect before now or never will: what a restart
-    /// after a crash does. No call may be under way.
+    /// Records that every call without a reply took effect before now or never will, as after a
+    /// crash and restart. No call may be in progress.
     pub fn settle(&self) {
         let now = self.tick();
         for operation in self.operations().iter_mut() {
@@ -81,7 +81,7 @@ impl<M: Model> Recorder<M> {
         }
     }
 
-    /// What was recorded so far, in the order of recording.
+    /// Returns what was recorded so far, in the order of recording.
     pub fn history(&self) -> Vec<Operation<M>>
     where
         M::Call: Clone,

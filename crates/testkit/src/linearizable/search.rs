@@ -1,19 +1,20 @@
-//! The search for an order: depth first over what can come next, never from a point that is no
-//! better than one that was searched before.
+//! The search for an order: depth first over the possible next operations, skipping configurations
+//! that are no better than a visited one.
 
 use std::rc::Rc;
 
-use super::memory::Memory;
+use super::operation::{Model, Operation};
 use super::timeline::{Event, Timeline};
-use super::{Model, Operation, Violation};
+use super::violation::Violation;
+use super::visited::Visited;
 
-/// Searches; the operations are known to be well formed.
+/// Runs the search; the operations are known to be well-formed.
 pub(super) fn search<M: Model>(history: &[Operation<M>]) -> Result<(), Violation> {
     let mut search = Search::new(history);
     while search.answered_left > 0 {
         match search.next_choice() {
             Some(choice) => search.place(choice),
-            None => search.go_back()?,
+            None => search.backtrack()?,
         }
     }
     Ok(())
@@ -21,18 +22,18 @@ pub(super) fn search<M: Model>(history: &[Operation<M>]) -> Result<(), Violation
 
 struct Search<'a, M: Model> {
     history: &'a [Operation<M>],
-    /// What is not placed yet.
+    /// The operations that are not placed yet.
     timeline: Timeline,
     state: Rc<M::State>,
     steps: Vec<Step<M::State>>,
     cursor: Cursor,
     /// Operations with a reply that are not placed yet.
     answered_left: usize,
-    memory: Memory<M::State>,
+    visited: Visited<M::State>,
     best: Best<M::State>,
 }
 
-/// The longest order so far, and the operations that could have come next by their times.
+/// The longest order so far, and the operations that could come next by their times.
 struct Best<S> {
     placed: Vec<usize>,
     stuck: Vec<usize>,
@@ -40,7 +41,7 @@ struct Best<S> {
     answered_left: usize,
 }
 
-/// What was placed, and how to go back and on from there.
+/// A placed operation, and how to backtrack and continue from there.
 struct Step<S> {
     operation: usize,
     effect: Effect,
@@ -48,29 +49,29 @@ struct Step<S> {
     cursor_after: Cursor,
 }
 
-/// Whether a placed operation did anything.
+/// Whether a placed operation took effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     Taken,
     Never,
 }
 
-/// What to place next.
+/// The next operation to place.
 struct Choice<S> {
     operation: usize,
     effect: Effect,
     state: Rc<S>,
 }
 
-/// How far the choices at a point are tried.
+/// The position among the choices of a configuration.
 #[derive(Clone, Copy)]
 struct Cursor {
     stage: Stage,
     event: Option<usize>,
 }
 
-/// Operations with a reply have to be placed, so they go first. An unanswered one is only tried
-/// where none of those fits: tried first, every subset of them would be.
+/// Operations with a reply must be placed, so they go first. An unanswered one is only tried where
+/// none of those fits; otherwise every subset of them would be tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Answered,
@@ -91,7 +92,7 @@ impl<'a, M: Model> Search<'a, M> {
             timeline,
             steps: Vec::new(),
             answered_left: answered,
-            memory: Memory::new(history.iter().map(|operation| operation.reply.is_some())),
+            visited: Visited::new(history.iter().map(|operation| operation.reply.is_some())),
             best: Best {
                 placed: Vec::new(),
                 stuck: Vec::new(),
@@ -102,7 +103,7 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    /// The next operation to try at this point; none when all were tried.
+    /// Returns the next operation to try; `None` when all were tried.
     fn next_choice(&mut self) -> Option<Choice<M::State>> {
         loop {
             let event = self.cursor.event.map(|event| (event, self.timeline.event(event)));
@@ -124,7 +125,7 @@ impl<'a, M: Model> Search<'a, M> {
                         return Some(choice);
                     }
                 }
-                // Whatever was invoked after the first return cannot come before it.
+                // An operation invoked after the first return cannot come before it.
                 (stage, Some((_, Event::Returned(_))) | None) => self.next_stage(stage),
             }
         }
@@ -135,21 +136,22 @@ impl<'a, M: Model> Search<'a, M> {
         self.cursor = Cursor { stage, event: self.timeline.first() };
     }
 
-    /// Placing this operation next, if its reply is right and this leads somewhere new.
+    /// Tries to place this operation next, if its reply is correct and the configuration is new.
     fn take(&mut self, operation: usize) -> Option<Choice<M::State>> {
         let Operation { call, reply, .. } = &self.history[operation];
         let state = M::step(&self.state, call, reply.as_ref())?;
-        if reply.is_none() && (state == *self.state || self.hides_the_last(operation, &state)) {
+        if reply.is_none() && (state == *self.state || self.overwrites_the_last(operation, &state))
+        {
             return None;
         }
         let state = Rc::new(state);
-        let is_new = self.memory.visit_unless_no_better(operation, &state);
+        let is_new = self.visited.visit_unless_no_better(operation, &state);
         is_new.then_some(Choice { operation, effect: Effect::Taken, state })
     }
 
-    /// Whether the last operation has no reply and its effect is gone after this one, which has none
-    /// either: then the same is found without the last.
-    fn hides_the_last(&self, operation: usize, state: &M::State) -> bool {
+    /// Whether the last operation has no reply and this one, which has none either, overwrites its
+    /// effect: then the search finds the same state without the last.
+    fn overwrites_the_last(&self, operation: usize, state: &M::State) -> bool {
         self.steps.last().is_some_and(|last| {
             let call = &self.history[operation].call;
             last.effect == Effect::Taken
@@ -158,51 +160,52 @@ impl<'a, M: Model> Search<'a, M> {
         })
     }
 
-    /// Leaving out the operation that ends first, if its reply is unknown: its time is over.
+    /// Tries to leave out the operation that returns first, if its reply is unknown: it can no
+    /// longer take effect.
     fn leave_out(&mut self) -> Option<Choice<M::State>> {
         let operation = self.timeline.first_return()?;
         if self.history[operation].reply.is_some() {
             return None;
         }
         let state = self.state.clone();
-        let is_new = self.memory.visit_unless_same(operation, &state);
+        let is_new = self.visited.visit_unless_same(operation, &state);
         is_new.then_some(Choice { operation, effect: Effect::Never, state })
     }
 
     fn place(&mut self, choice: Choice<M::State>) {
         let Choice { operation, effect, state } = choice;
-        self.timeline.lift(operation);
+        self.timeline.remove(operation);
         self.answered_left -= self.answered(operation);
-        self.memory.flip(operation);
+        self.visited.flip(operation);
         let state_before = std::mem::replace(&mut self.state, state);
         self.steps.push(Step { operation, effect, state_before, cursor_after: self.cursor });
         self.cursor = Cursor { stage: Stage::Answered, event: self.timeline.first() };
     }
 
-    /// Takes back the last operation; a violation if there is none.
-    fn go_back(&mut self) -> Result<(), Violation> {
+    /// Removes the last operation; a violation if there is none.
+    fn backtrack(&mut self) -> Result<(), Violation> {
         if self.answered_left < self.best.answered_left {
-            self.keep_best();
+            self.record_best();
         }
         let Some(step) = self.steps.pop() else {
             let placed = std::mem::take(&mut self.best.placed);
             let stuck = std::mem::take(&mut self.best.stuck);
             return Err(Violation::new(self.history, placed, stuck, &self.best.state));
         };
-        self.timeline.unlift(step.operation);
+        self.timeline.restore(step.operation);
         self.answered_left += self.answered(step.operation);
-        self.memory.flip(step.operation);
+        self.visited.flip(step.operation);
         self.state = step.state_before;
         self.cursor = step.cursor_after;
         Ok(())
     }
 
-    /// One if the operation has a reply, zero if not.
+    /// Returns 1 if the operation has a reply, otherwise 0.
     fn answered(&self, operation: usize) -> usize {
         usize::from(self.history[operation].reply.is_some())
     }
 
-    fn keep_best(&mut self) {
+    fn record_best(&mut self) {
         let taken = self.steps.iter().filter(|step| step.effect == Effect::Taken);
         self.best = Best {
             placed: taken.map(|step| step.operation).collect(),

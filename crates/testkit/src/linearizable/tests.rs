@@ -1,5 +1,5 @@
 //! The checker accepts what atomic objects do and rejects what they cannot do; on small histories
-//! it agrees with trying every order.
+//! it agrees with a brute-force search.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use super::{Model, Operation, Recorder, Violation, check};
 use crate::Random;
 
-/// A map of numbers with the calls that matter.
+/// A map of numbers with the relevant calls.
 struct Map;
 
 type Numbers = BTreeMap<u8, u64>;
@@ -16,9 +16,9 @@ type Numbers = BTreeMap<u8, u64>;
 enum Call {
     Get(u8),
     Put(u8, u64),
-    /// Writes the second if the first is there.
+    /// Compare-and-swap: writes the second number if the current one is the first.
     Swap(u8, u64, u64),
-    /// Writes all of them at once.
+    /// Writes all keys atomically.
     PutAll(Vec<u8>, u64),
     GetAll(Vec<u8>),
 }
@@ -31,7 +31,7 @@ enum Reply {
     Numbers(Vec<u64>),
 }
 
-/// What the call does to the numbers, and its reply.
+/// Applies a call to the numbers; returns its reply.
 fn perform(numbers: &mut Numbers, call: &Call) -> Reply {
     let get = |numbers: &Numbers, key: &u8| numbers.get(key).copied().unwrap_or_default();
     match call {
@@ -102,7 +102,7 @@ fn rejects(history: &[Operation<Map>]) -> Violation {
 }
 
 #[test]
-fn what_happens_one_after_the_other_is_seen_in_order() {
+fn sequential_operations_are_seen_in_order() {
     accepts(&[]);
     accepts(&[get(1, (0, 1), 0), put(1, (2, 3), 5), get(2, (4, 5), 5)]);
     rejects(&[get(1, (0, 1), 7)]);
@@ -188,14 +188,14 @@ and none of these can come next:
     assert_eq!(violation.to_string(), expected);
 }
 
-/// Tries every subset of the unanswered operations in every order. Obviously right, and slow.
+/// Tries every subset of the unanswered operations in every order. Obviously correct, and slow.
 fn some_order_explains(history: &[Operation<Map>]) -> bool {
     let unanswered: Vec<usize> =
         (0..history.len()).filter(|&index| history[index].reply.is_none()).collect();
     (0..1_u32 << unanswered.len()).any(|subset| {
         let left_out = |index: usize| {
-            let place = unanswered.iter().position(|&unanswered| unanswered == index);
-            place.is_some_and(|place| subset >> place & 1 == 1)
+            let position = unanswered.iter().position(|&unanswered| unanswered == index);
+            position.is_some_and(|position| subset >> position & 1 == 1)
         };
         let taken: Vec<_> = (0..history.len()).filter(|&index| !left_out(index)).collect();
         explains(history, &taken, &Numbers::new())
@@ -216,7 +216,7 @@ fn explains(history: &[Operation<Map>], left: &[usize], state: &Numbers) -> bool
         })
 }
 
-/// A few operations with random times and replies, some of them right.
+/// A few operations with random times and replies, some of them correct.
 fn small_history(random: &mut Random) -> History {
     let count = 2 + random.below(5);
     let operation = |client| {
@@ -250,23 +250,23 @@ fn small_histories_are_judged_as_by_trying_every_order() {
     assert!((1_000..5_000).contains(&accepted), "{accepted} of 6000 were accepted");
 }
 
-/// How a simulated object misbehaves.
+/// How a simulated object behaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Object {
     Atomic,
-    /// Some reads are answered from an old copy.
+    /// Some reads return old values.
     Stale,
     /// A crash undoes the last few effects, answered or not.
     Forgetful,
 }
 
-/// How large a simulated run is.
+/// The size of a simulated run.
 #[derive(Clone, Copy)]
 struct Size {
     operations: usize,
     clients: usize,
     keys: u64,
-    /// One step in so many is a crash; none without.
+    /// One step in this many is a crash; no crashes if `None`.
     crash_every: Option<u64>,
 }
 
@@ -280,7 +280,7 @@ struct Simulation {
     /// The numbers before each of the latest effects.
     past: Vec<Numbers>,
     history: History,
-    /// What each client waits for, and the reply if the call is in effect.
+    /// The call that each client waits for, and its reply if it has taken effect.
     waiting: Vec<Option<(usize, Option<Reply>)>>,
     clock: u64,
 }
@@ -355,7 +355,7 @@ impl Simulation {
         reply
     }
 
-    /// Nobody is answered, and what is in effect is settled.
+    /// Drops all pending replies; calls that have not taken effect never will.
     fn crash(&mut self) {
         if self.object == Object::Forgetful {
             let kept = self.past.len().saturating_sub(8);
@@ -406,7 +406,7 @@ fn one_wrong_reply_is_mostly_found() {
         let reads: Vec<usize> = (0..history.len())
             .filter(|&index| matches!(history[index].reply, Some(Reply::Number(_))))
             .collect();
-        // The reply of another read of the run, which often was right a little earlier or later.
+        // The reply of another read of the run, which often was correct a little earlier or later.
         let read = reads[random.index(reads.len())];
         let other = reads[random.index(reads.len())];
         history[read].reply = history[other].reply.clone();
@@ -422,7 +422,7 @@ fn calls_that_never_return_do_not_stop_the_search() {
         history.push(lost_put(0, None, 1_000_000 + number));
     }
     accepts(&history);
-    // One of them is seen in the end, where only it can explain the reply.
+    // One of them is observed at the end: only it can explain the reply.
     history.push(get(1, (1 << 40, 1 << 41), 1_000_004));
     accepts(&history);
 }

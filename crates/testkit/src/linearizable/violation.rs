@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use super::{Model, Operation};
+use super::operation::{Model, Operation};
 
-/// How many operations before the end of the longest order are shown.
+/// How many operations at the end of the longest order are shown.
 const SHOWN: usize = 12;
 
-/// No order explains the history: the longest one that explains its beginning, and what cannot
-/// come next. Calls, replies and the state are shown as their `Debug` shows them, because the
-/// reader is who wrote the model.
+/// No order explains the history: shows the longest one that explains its beginning, and what
+/// cannot come next. Calls, replies and the state are shown as `Debug`, for the author of the
+/// model.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Violation {
@@ -29,12 +29,12 @@ impl Violation {
         Violation { placed, stuck, text }
     }
 
-    /// The longest order that was found, as positions in the history.
+    /// Returns the longest order that was found, as positions in the history.
     pub fn placed(&self) -> &[usize] {
         &self.placed
     }
 
-    /// The operations of which one would have to come next, as positions in the history.
+    /// Returns the operations of which one would have to come next, as positions in the history.
     pub fn stuck(&self) -> &[usize] {
         &self.stuck
     }
@@ -61,7 +61,7 @@ fn describe<M: Model>(
     )
 }
 
-/// As `Display`, so that an `unwrap` in a test shows the report and not its escapes.
+/// Like `Display`, so that `unwrap` in a test shows the report without escapes.
 impl fmt::Debug for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

@@ -1,4 +1,4 @@
-//! Random declarations over the fields that an entity has: uniques, lists, counts, boards, tags.
+//! Random declarations over the fields of an entity: uniques, lists, counts, boards, tags.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::Random;
 
 const UNIQUES_MAX: usize = 2;
 const LISTS_MAX: usize = 4;
-/// Names of lists and counts; fields and entities have some of them too.
+/// Names of lists and counts; some are names of fields and entities too.
 const NAMES: &[&str] = &["open", "by_name", "task", "due", "all", "rank"];
 
 /// What a field can be used for.
@@ -29,7 +29,7 @@ pub(super) enum Purpose {
     Rank,
 }
 
-/// The fields that fit a purpose; the parent is one, `id` is not.
+/// Returns the fields that fit a purpose; the parent is one, `id` is not.
 pub(super) fn fields_for(purpose: Purpose, entity: &DraftEntity) -> Vec<String> {
     let fits = |of: &DraftType| match of {
         DraftType::Text(_) | DraftType::Bool | DraftType::Enum(_) | DraftType::Ref(..) => {
@@ -62,7 +62,7 @@ pub(super) fn add_read_only(entity: &mut DraftEntity, random: &mut Random) {
     }
 }
 
-/// Some fields that clients need not set.
+/// Returns some fields that clients need not set.
 pub(super) fn read_only(entity: &DraftEntity, random: &mut Random) -> Vec<String> {
     let is_set = |field: &&DraftField| {
         let is_tenant = entity.tenant.as_ref() == Some(&field.name);
@@ -78,7 +78,7 @@ pub(super) fn add_format(entity: &mut DraftEntity, random: &mut Random) {
     }
 }
 
-/// A format of a text that has none and is long enough for all of them, if there is one.
+/// Returns a format for a text that has none and is long enough for all of them, if there is one.
 pub(super) fn format(entity: &DraftEntity, random: &mut Random) -> Option<DraftFormat> {
     let fits = |field: &&DraftField| {
         let is_free = entity.formats.iter().all(|format| format.field != field.name);
@@ -108,7 +108,7 @@ pub(super) fn add_uniques(entity: &mut DraftEntity, random: &mut Random) {
     }
 }
 
-/// A unique that the entity has not, if there is one.
+/// Returns a unique that the entity does not have yet, if one was found.
 pub(super) fn unique(entity: &DraftEntity, random: &mut Random) -> Option<DraftUnique> {
     let keys = fields_for(Purpose::Key, entity);
     let mut fields = random.some_of(&keys, 3);
@@ -136,7 +136,7 @@ pub(super) fn add_lists(entity: &mut DraftEntity, random: &mut Random) {
     }
 }
 
-/// A list that the entity has not, if there is one.
+/// Returns a list that the entity does not have yet, if one was found.
 pub(super) fn list(entity: &DraftEntity, random: &mut Random) -> Option<DraftList> {
     let taken = entity.lists.iter().map(|list| list.name.clone());
     let name = free_name(taken.collect(), random)?;
@@ -153,7 +153,7 @@ pub(super) fn list(entity: &DraftEntity, random: &mut Random) -> Option<DraftLis
         _ => None,
     };
     let list = DraftList { name, path, by, order, filter, facets };
-    // The order of facets says nothing.
+    // The order of facets has no meaning.
     let set = |fields: &[String]| fields.iter().cloned().collect::<BTreeSet<String>>();
     let is_there = entity.lists.iter().any(|other| {
         let is_alike =
@@ -163,7 +163,7 @@ pub(super) fn list(entity: &DraftEntity, random: &mut Random) -> Option<DraftLis
     (!is_there).then_some(list)
 }
 
-/// An order of up to three fields that are not the same throughout the list.
+/// Returns an order of up to three fields that are not constant within the list.
 pub(super) fn order(
     by: &[String],
     entity: &DraftEntity,
@@ -207,7 +207,7 @@ pub(super) fn add_counts(entity: &mut DraftEntity, random: &mut Random) {
     entity.counts.extend(count(entity, random));
 }
 
-/// A count that the entity has not, if there is a name for it.
+/// Returns a count that the entity does not have yet, if there is a name for it.
 pub(super) fn count(entity: &DraftEntity, random: &mut Random) -> Option<DraftCount> {
     let taken = entity.counts.iter().map(|count| count.name.clone());
     let name = free_name(taken.collect(), random)?;
@@ -217,7 +217,7 @@ pub(super) fn count(entity: &DraftEntity, random: &mut Random) -> Option<DraftCo
     Some(DraftCount { name, by, split, filter: filter(entity, random), shards })
 }
 
-/// Boards, whose names are their own in the whole model.
+/// Adds boards, whose names are unique in the whole model.
 pub(super) fn add_boards(entities: &mut [DraftEntity], random: &mut Random) {
     let mut names = ["leaders", "best", "task"].to_vec();
     for entity in entities {
@@ -229,7 +229,7 @@ pub(super) fn add_boards(entities: &mut [DraftEntity], random: &mut Random) {
     }
 }
 
-/// A board, if there is something to rank.
+/// Returns a board, if there is something to rank.
 pub(super) fn board(name: &str, entity: &DraftEntity, random: &mut Random) -> Option<DraftBoard> {
     let ranks = fields_for(Purpose::Rank, entity);
     let values = fields_for(Purpose::Facet, entity);

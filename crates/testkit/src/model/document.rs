@@ -1,5 +1,5 @@
-//! Random documents in the form in which they are stored, from small pools: so that unique values
-//! collide, orders have ties, and texts hold what a key must not be confused by.
+//! Random documents in stored form, from small pools of values: so that unique values collide,
+//! orders have ties, and texts contain what could confuse a key.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use keyloom_value::{Item, Name, Number, Value};
 
 use crate::Random;
 
-/// What a patch does: a field gets a value, or becomes absent.
+/// The fields of a patch: `None` removes a field.
 pub type Patch = BTreeMap<Name, Option<Value>>;
 
 const TEXTS: &[&str] = &[
@@ -40,15 +40,15 @@ const TEXTS: &[&str] = &[
 ];
 const INTS: &[i64] = &[-3, -1, 0, 1, 2, 5, 10, i64::MIN, i64::MAX];
 const NUMBERS: &[&str] = &["-1.5", "0", "0.1", "0.10", "1", "2.5", "10", "-1e20", "1e-20"];
-/// The start of 1970 and around it, and moments long past and long to come.
+/// The start of 1970 and around it, and times long past and far in the future.
 const TIMES: &[i64] = &[-1, 0, 1, 1_000, 951_782_400_000, 4_102_444_800_000];
 const BYTES: &[&[u8]] = &[b"", b"\0", b"a", b"a\0", b"a\0b", b"\xFF", b"\xFF\xFF"];
 const KEYS: &[&str] = &["a", "b", "A", "c:d", "#", "\u{E4}"];
 
-/// A document with all required fields and some of the others; neither `id` nor `version`.
+/// Returns a document with all required fields and some of the others; neither `id` nor `version`.
 ///
-/// `ids` says which entities of a kind there are. Where a required reference or parent has none,
-/// there is no document.
+/// `ids` returns the existing entities of a kind. If a required reference or parent has none, there
+/// is no document.
 pub fn document(
     (model, entity): (&Model, EntityId),
     ids: &dyn Fn(EntityId) -> Vec<String>,
@@ -74,7 +74,7 @@ pub fn document(
     Some(item)
 }
 
-/// A text that has a format; few are the same.
+/// Returns a text in a format; few are equal.
 fn in_format(format: Format, random: &mut Random) -> String {
     let number = random.below(1_000);
     match format {
@@ -84,7 +84,8 @@ fn in_format(format: Format, random: &mut Random) -> String {
     }
 }
 
-/// A change of up to three fields. Required ones keep a value; a field may get the one it has.
+/// Returns a change of up to three fields. Required ones keep a value; a field may get the value it
+/// has.
 pub fn patch(
     (model, entity): (&Model, EntityId),
     ids: &dyn Fn(EntityId) -> Vec<String>,
@@ -103,18 +104,18 @@ pub fn patch(
     patch
 }
 
-/// An id that a caller could give.
+/// Returns an id that a caller could choose.
 pub fn given_id(random: &mut Random) -> String {
     let texts: Vec<&str> = TEXTS.iter().copied().filter(|text| !text.is_empty()).collect();
     random.pick(&texts).to_string()
 }
 
-/// The fields that a document has besides its id.
+/// Returns the fields that a document has besides its id.
 fn stored(model: &Model, entity: EntityId) -> impl Iterator<Item = &Field> {
     model.entity(entity).fields.iter().filter(|field| field.origin != FieldOrigin::Id)
 }
 
-/// A value of the type; nothing if it refers to what there is none of.
+/// Returns a value of the type; `None` if it refers to an entity that does not exist.
 fn value(
     of: &FieldType,
     ids: &dyn Fn(EntityId) -> Vec<String>,
@@ -145,7 +146,7 @@ fn value(
         FieldType::List(of, limits) => {
             let elements = (0..count(limits, random)).map(|_| value(of, ids, random));
             match elements.collect::<Option<Vec<Value>>>() {
-                // It refers to nothing where there is nothing.
+                // Without a target, the list is empty.
                 None if limits.contain(&0) => Value::L(vec![]),
                 elements => Value::L(elements?),
             }
@@ -189,7 +190,7 @@ fn count(limits: &Limits<u64>, random: &mut Random) -> usize {
     usize::try_from(clamped(limits, random.below(4))).expect("a count fits")
 }
 
-/// The value in the limits that is nearest.
+/// Returns the nearest value within the limits.
 fn clamped<T: PartialOrd + Copy>(limits: &Limits<T>, value: T) -> T {
     match (limits.low, limits.high) {
         (Some(low), _) if value < low => low,
@@ -198,7 +199,7 @@ fn clamped<T: PartialOrd + Copy>(limits: &Limits<T>, value: T) -> T {
     }
 }
 
-/// Whatever JSON can say.
+/// Returns any JSON value.
 fn any(depth: usize, random: &mut Random) -> Value {
     match random.below(if depth > 0 { 6 } else { 4 }) {
         0 => Value::Null,

@@ -1,4 +1,4 @@
-//! A model file as data. Nothing here is checked: an edit may make a draft wrong.
+//! A model file as data. It is not validated: an edit may make a draft invalid.
 
 use keyloom_model::{
     CaseMode, Direction, Format, IdSource, Limits, Model, OnDelete, Presence, TriggeringChange,
@@ -20,15 +20,15 @@ pub struct Draft {
 pub struct DraftEntity {
     /// Its name.
     pub name: String,
-    /// Where it is served, if that is said.
+    /// Its path, if it is declared.
     pub path: Option<String>,
-    /// Who makes ids.
+    /// How ids are assigned.
     pub id_source: IdSource,
     /// Its parent, if it is a child.
     pub parent: Option<DraftParent>,
-    /// The field that names the tenant.
+    /// The field that holds the tenant.
     pub tenant: Option<String>,
-    /// The field that says when it expires.
+    /// The field that holds the time of expiry.
     pub expires: Option<String>,
     /// The fields that clients cannot set.
     pub read_only: Vec<String>,
@@ -36,7 +36,7 @@ pub struct DraftEntity {
     pub fields: Vec<DraftField>,
     /// The formats of texts.
     pub formats: Vec<DraftFormat>,
-    /// What is unique.
+    /// The unique constraints.
     pub uniques: Vec<DraftUnique>,
     /// The lists.
     pub lists: Vec<DraftList>,
@@ -62,11 +62,11 @@ pub struct DraftParent {
 pub struct DraftField {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Its type.
     pub of: DraftType,
     /// Whether it may be absent.
     pub presence: Presence,
-    /// What stands after `=`, as written.
+    /// The text after `=`.
     pub default: Option<String>,
 }
 
@@ -104,9 +104,9 @@ pub enum DraftType {
 pub struct DraftFormat {
     /// The text field.
     pub field: String,
-    /// The enum field that it depends on, if it depends on one, and what its members ask for.
+    /// The enum field that it depends on, if any, and the format for each member.
     pub by: Option<(String, Vec<(String, Format)>)>,
-    /// What it is if it depends on nothing.
+    /// The format if it depends on nothing.
     pub format: Format,
 }
 
@@ -115,7 +115,7 @@ pub struct DraftFormat {
 pub struct DraftUnique {
     /// The fields that together are unique.
     pub fields: Vec<String>,
-    /// Among those that have this in common.
+    /// The field within whose values they are unique.
     pub within: Option<String>,
     /// Whether case matters.
     pub case: CaseMode,
@@ -126,15 +126,15 @@ pub struct DraftUnique {
 pub struct DraftList {
     /// Its name.
     pub name: String,
-    /// Where it is served, if that is said.
+    /// Its path, if it is declared.
     pub path: Option<String>,
     /// One list for each combination of these.
     pub by: Vec<String>,
-    /// In this order.
+    /// The sort order.
     pub order: Vec<(String, Direction)>,
     /// `where`.
     pub filter: Vec<DraftTest>,
-    /// What narrows it.
+    /// The fields that can narrow it.
     pub facets: Vec<String>,
 }
 
@@ -143,7 +143,7 @@ pub struct DraftList {
 pub struct DraftTest {
     /// The field.
     pub field: String,
-    /// Its value, as TOML writes it.
+    /// Its value, as TOML.
     pub value: String,
 }
 
@@ -154,11 +154,11 @@ pub struct DraftCount {
     pub name: String,
     /// One count for each combination of these.
     pub by: Vec<String>,
-    /// Also told by these.
+    /// Also counted by these.
     pub split: Vec<String>,
     /// `where`.
     pub filter: Vec<DraftTest>,
-    /// Over how many rows it is spread; 1 is not said.
+    /// Number of rows it is spread over; 1 is omitted.
     pub shards: u32,
 }
 
@@ -196,21 +196,21 @@ pub struct DraftCombination {
 /// `on.ENTITY.CHANGE = "TARGET"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftHandler {
-    /// Of which entity.
+    /// The entity.
     pub entity: String,
-    /// After which change.
+    /// The triggering change.
     pub change: TriggeringChange,
-    /// What is called.
+    /// The handler.
     pub target: String,
 }
 
 impl Draft {
-    /// The model, if the text of the draft is one.
+    /// Returns the model, if the draft is valid.
     pub fn try_model(&self) -> Option<Model> {
         keyloom_model::check(&self.text()).ok()
     }
 
-    /// The model. Panics with the text and its errors if it is none: then the draft is wrong.
+    /// Returns the model. Panics with the text and its errors if the draft is invalid.
     pub fn model(&self) -> Model {
         let text = self.text();
         match keyloom_model::check(&text) {
@@ -219,7 +219,7 @@ impl Draft {
         }
     }
 
-    /// Without an entity, and without what refers to it.
+    /// Returns the draft without an entity and everything that refers to it.
     pub fn without_entity(&self, name: &str) -> Draft {
         let mut draft = self.clone();
         draft.entities.retain(|entity| entity.name != name);
@@ -245,7 +245,7 @@ impl Draft {
 }
 
 impl DraftEntity {
-    /// An entity of which nothing is said yet.
+    /// Creates an entity without any declarations.
     pub fn bare(name: &str) -> DraftEntity {
         DraftEntity {
             name: name.to_owned(),
@@ -265,7 +265,7 @@ impl DraftEntity {
         }
     }
 
-    /// The field of this name.
+    /// Returns the field with this name.
     pub fn field(&self, name: &str) -> Option<&DraftField> {
         self.fields.iter().find(|field| field.name == name)
     }

@@ -1,4 +1,4 @@
-//! Small edits of a model, each known to be allowed or refused for data that is there already.
+//! Small edits of a model, each known to be allowed or refused for existing data.
 
 mod declarations;
 mod fields;
@@ -9,22 +9,22 @@ use super::draft::{Draft, DraftEntity};
 use super::entity::ENTITY_NAMES;
 use crate::Random;
 
-/// How often a place for an edit is looked for.
+/// How often to look for something to edit.
 const ATTEMPTS: usize = 12;
 
-/// A changed model.
+/// An edited model.
 #[derive(Clone, Debug)]
 pub struct Edit {
-    /// What was done.
+    /// The kind of the edit.
     pub kind: EditKind,
-    /// The changed model, which is valid.
+    /// The edited model, which is valid.
     pub draft: Draft,
 }
 
-/// Whether data of the one model can be kept under the other.
+/// Whether data of the old model can be kept under the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The models mean the same.
+    /// The models are equivalent.
     Same,
     /// It can.
     Allowed,
@@ -32,10 +32,10 @@ pub enum Verdict {
     Refused,
 }
 
-/// Lists the kinds once, with what is to be said about each.
+/// Lists the kinds once, with the verdict and the function of each.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident => $verdict:ident by $change:expr;)*) => {
-        /// What can be done to a model.
+        /// A kind of edit.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum EditKind {
             $($(#[$doc])* $kind,)*
@@ -52,7 +52,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Changes the draft somewhere, if there is a place for it.
+            /// Changes the draft somewhere, if possible.
             fn change(self, draft: &mut Draft, random: &mut Random) -> Option<()> {
                 match self {
                     $(EditKind::$kind => $change(draft, random),)*
@@ -63,85 +63,85 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Everything in another order.
+    /// Reorders everything.
     Shuffle => Same by shuffle;
-    /// A new entity.
+    /// Adds an entity.
     AddEntity => Allowed by add_entity;
-    /// A new field that may be absent.
+    /// Adds an optional field.
     AddOptionalField => Allowed by fields::add_optional;
-    /// A new field with a default.
+    /// Adds a field with a default.
     AddDefaultedField => Allowed by fields::add_defaulted;
-    /// Another default, a new one or none.
+    /// Changes, adds or removes a default.
     ChangeDefault => Allowed by fields::change_default;
-    /// A field may be absent now.
+    /// Makes a field optional.
     MakeOptional => Allowed by fields::make_optional;
-    /// A range takes more.
+    /// Widens a range.
     WidenRange => Allowed by fields::widen_range;
-    /// A new member at the end of an enum.
+    /// Adds a member at the end of an enum.
     AppendMember => Allowed by fields::append_member;
-    /// A new member before the others.
+    /// Adds a member at the start of an enum.
     PrependMember => Allowed by fields::prepend_member;
-    /// Another rule for deletion.
+    /// Changes the rule for deletion.
     ChangeOnDelete => Allowed by fields::change_on_delete;
-    /// A new list.
+    /// Adds a list.
     AddList => Allowed by declarations::add_list;
-    /// A list less.
+    /// Removes a list.
     RemoveList => Allowed by declarations::remove_list;
-    /// Another order of a list.
+    /// Changes the order of a list.
     ChangeOrder => Allowed by declarations::change_order;
-    /// A new unique.
+    /// Adds a unique constraint.
     AddUnique => Allowed by declarations::add_unique;
-    /// A unique less.
+    /// Removes a unique constraint.
     RemoveUnique => Allowed by declarations::remove_unique;
-    /// Expiry by another field, or by none, or for the first time.
+    /// Changes, adds or removes the field of expiry.
     ChangeExpiry => Allowed by declarations::change_expiry;
-    /// Served elsewhere.
+    /// Changes a path.
     ChangePath => Allowed by declarations::change_path;
-    /// Other read-only fields.
+    /// Changes the read-only fields.
     ChangeReadOnly => Allowed by declarations::change_read_only;
-    /// A text must have a format now.
+    /// Adds a format.
     AddFormat => Allowed by declarations::add_format;
-    /// A text with a format less.
+    /// Removes a format.
     RemoveFormat => Allowed by declarations::remove_format;
-    /// Other facets of a list.
+    /// Changes the facets of a list.
     ChangeFacets => Allowed by declarations::change_facets;
-    /// A new count.
+    /// Adds a count.
     AddCount => Allowed by declarations::add_count;
-    /// A new board.
+    /// Adds a board.
     AddBoard => Allowed by declarations::add_board;
-    /// A count or a board less, or one that says something else.
+    /// Removes or changes a count or a board.
     ChangeNumbers => Allowed by declarations::change_numbers;
-    /// A handler more or less.
+    /// Adds or removes a handler.
     ChangeHandlers => Allowed by declarations::change_handlers;
-    /// An entity less.
+    /// Removes an entity.
     RemoveEntity => Refused by remove_entity;
-    /// A field less.
+    /// Removes a field.
     RemoveField => Refused by fields::remove;
-    /// A field by another name.
+    /// Renames a field.
     RenameField => Refused by fields::rename;
-    /// A new field that must be there.
+    /// Adds a required field.
     AddRequiredField => Refused by fields::add_required;
-    /// A field of another type.
+    /// Changes the type of a field.
     ChangeType => Refused by fields::change_type;
-    /// A reference to another entity.
+    /// Changes the target of a reference.
     ChangeTarget => Refused by fields::change_target;
-    /// A range takes less.
+    /// Narrows a range.
     NarrowRange => Refused by fields::narrow_range;
-    /// An enum has a member less.
+    /// Removes a member of an enum.
     RemoveMember => Refused by fields::remove_member;
-    /// A field must be there now.
+    /// Makes a field required.
     MakeRequired => Refused by fields::make_required;
-    /// Another tenant, a new one or none.
+    /// Changes, adds or removes the tenant.
     ChangeTenant => Refused by change_tenant;
-    /// Another parent, a new one or none.
+    /// Changes, adds or removes the parent.
     ChangeParent => Refused by change_parent;
-    /// Others make the ids.
+    /// Changes how ids are assigned.
     ChangeIdSource => Refused by change_id_source;
 }
 
 impl EditKind {
-    /// A valid model that differs from the draft by an edit of this kind; nothing if no place for
-    /// one was found.
+    /// Returns a valid model that differs from the draft by an edit of this kind; `None` if there
+    /// was nothing to edit.
     pub fn apply(self, draft: &Draft, random: &mut Random) -> Option<Edit> {
         (0..ATTEMPTS).find_map(|_| {
             let mut changed = draft.clone();
@@ -152,7 +152,7 @@ impl EditKind {
     }
 }
 
-/// An entity to be changed.
+/// Returns an entity to change.
 fn some_entity<'d>(draft: &'d mut Draft, random: &mut Random) -> &'d mut DraftEntity {
     let index = random.index(draft.entities.len());
     &mut draft.entities[index]
@@ -181,7 +181,7 @@ fn shuffle(draft: &mut Draft, random: &mut Random) -> Option<()> {
 fn add_entity(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let name = random.pick(ENTITY_NAMES);
     let mut other = super::draft(random).entities.pop()?;
-    // What it refers to may not be here.
+    // Its targets may not exist here.
     if let Some(parent) = other.parent.take() {
         other.drop_field(&parent.entity);
     }

@@ -1,4 +1,4 @@
-//! Random drafts: who is whose parent and whose tenant's first, then entity by entity.
+//! Random drafts: first the parents and tenants of all entities, then each entity.
 
 use keyloom_model::{IdSource, OnDelete, TriggeringChange};
 
@@ -7,15 +7,15 @@ use super::draft::{Draft, DraftEntity, DraftHandler, DraftParent};
 use super::field::{FIELD_NAMES, Target, field, key_field, reference};
 use crate::Random;
 
-/// Names of entities; fields have them too.
+/// Names of entities; some are names of fields too.
 pub(super) const ENTITY_NAMES: &[&str] =
     &["task", "team", "person", "status", "name", "note", "item"];
-/// Entities that a draft has at most.
+/// Maximum number of entities of a draft.
 const ENTITIES_MAX: usize = 5;
-/// Declared fields that an entity has at most, besides the tenant.
+/// Maximum number of declared fields of an entity, besides the tenant.
 const FIELDS_MAX: usize = 7;
 
-/// A model of 1 to 5 entities that `check` accepts.
+/// Returns a valid model of 1 to 5 entities.
 pub fn draft(random: &mut Random) -> Draft {
     let mut names = ENTITY_NAMES.to_vec();
     random.shuffle(&mut names);
@@ -24,7 +24,7 @@ pub fn draft(random: &mut Random) -> Draft {
     let mut entities: Vec<DraftEntity> =
         (0..names.len()).map(|index| entity(index, &skeletons, random)).collect();
     declaration::add_boards(&mut entities, random);
-    // Children may stand before their parents.
+    // Children may precede their parents.
     random.shuffle(&mut entities);
     let handlers = handlers(&entities, random);
     Draft { entities, handlers }
@@ -34,7 +34,7 @@ pub fn draft(random: &mut Random) -> Draft {
 struct Skeleton {
     name: String,
     parent: Option<usize>,
-    /// Whether a tenant owns it; a child's is that of its first ancestor.
+    /// Whether it belongs to a tenant; a child inherits this from its parent.
     is_owned: bool,
 }
 
@@ -85,7 +85,7 @@ fn entity(index: usize, skeletons: &[Skeleton], random: &mut Random) -> DraftEnt
     entity
 }
 
-/// Names that a field of the entity can still have, in a random order.
+/// Returns names that a field of the entity can still have, in random order.
 pub(super) fn free_names(entity: &DraftEntity, random: &mut Random) -> Vec<&'static str> {
     let parent = entity.parent.as_ref().map(|parent| parent.entity.as_str());
     let is_free = |name: &&str| Some(*name) != parent && entity.field(name).is_none();
@@ -94,12 +94,15 @@ pub(super) fn free_names(entity: &DraftEntity, random: &mut Random) -> Vec<&'sta
     names
 }
 
-/// What an entity can refer to: what all share cannot refer to what a tenant owns.
+/// Returns what an entity can refer to: shared entities cannot refer to those of a tenant.
 fn targets(index: usize, skeletons: &[Skeleton]) -> Vec<Target> {
     let is_owned = skeletons[index].is_owned;
     let allowed = skeletons.iter().enumerate().filter(|(_, other)| is_owned || !other.is_owned);
     allowed
-        .map(|(place, other)| Target { entity: other.name.clone(), comes_first: place < index })
+        .map(|(position, other)| Target {
+            entity: other.name.clone(),
+            comes_first: position < index,
+        })
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! Random fields: every type, with ranges and defaults that fit, and values for `where`.
+//! Random fields: every type, with valid ranges and defaults, and values for `where`.
 
 use keyloom_model::{Limits, OnDelete, Presence};
 use keyloom_value::Number;
@@ -18,12 +18,12 @@ const MEMBERS: &[&str] = &["open", "done", "a", "B", "b", "late", "task", "x-1",
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) entity: String,
-    /// Whether there can be one before the entity with the field is there: then the reference can
-    /// be required.
+    /// Whether a target can exist before the entity with the field: then the reference can be
+    /// required.
     pub(super) comes_first: bool,
 }
 
-/// A field of any type.
+/// Returns a field of any type.
 pub(super) fn field(name: &str, targets: &[Target], random: &mut Random) -> DraftField {
     let kinds = if targets.is_empty() { 14 } else { 18 };
     let of = match random.below(kinds) {
@@ -50,7 +50,7 @@ pub(super) fn field(name: &str, targets: &[Target], random: &mut Random) -> Draf
     DraftField { name: name.to_owned(), of, presence, default }
 }
 
-/// A field that can name a tenant, or be used wherever a key is: text, int or enum, always there.
+/// Returns a field that can name a tenant, or be used in any key: required text, int or enum.
 pub(super) fn key_field(name: &str, random: &mut Random) -> DraftField {
     let of = match random.below(3) {
         0 => DraftType::Text(lengths(random)),
@@ -83,7 +83,7 @@ pub(super) fn members(random: &mut Random) -> Vec<String> {
     members.into_iter().map(str::to_owned).collect()
 }
 
-/// A member that the enum has not.
+/// Returns a member that the enum does not have.
 pub(super) fn another_member(members: &[String]) -> Option<String> {
     MEMBERS.iter().map(|member| (*member).to_owned()).find(|member| !members.contains(member))
 }
@@ -122,7 +122,7 @@ fn number_limits(random: &mut Random) -> Limits<Number> {
     Limits { low, high }
 }
 
-/// A default of the type, if it takes one.
+/// Returns a default of the type, if it can have one.
 pub(super) fn default_of(of: &DraftType, random: &mut Random) -> Option<String> {
     let empty = |limits: &Limits<u64>, text: &str| limits.contain(&0).then(|| text.to_owned());
     match of {
@@ -143,7 +143,7 @@ pub(super) fn default_of(of: &DraftType, random: &mut Random) -> Option<String> 
     }
 }
 
-/// A value that `where` can compare a field of this type with, as TOML writes it.
+/// Returns a value that `where` can compare a field of this type with, as TOML.
 pub(super) fn literal_of(of: &DraftType, random: &mut Random) -> Option<String> {
     match of {
         DraftType::Text(limits) => Some(quoted(&text_within(limits, random))),

@@ -1,11 +1,11 @@
-//! Drafts that are a little simpler than a given one, the boldest cuts first.
+//! Drafts that are a little simpler than a given one, the largest cuts first.
 
 use keyloom_model::IdSource;
 
 use super::draft::{Draft, DraftEntity};
 
 impl Draft {
-    /// Valid drafts with one thing less.
+    /// Returns valid drafts with one thing removed.
     pub(super) fn simpler(&self) -> impl Iterator<Item = Draft> + use<> {
         let mut found: Vec<Draft> =
             self.entities.iter().map(|entity| self.without_entity(&entity.name)).collect();
@@ -63,14 +63,14 @@ fn simpler_entities(entity: &DraftEntity) -> Vec<DraftEntity> {
         with(&|entity| entity.lists[index].path = None);
         with(&|entity| entity.lists[index].filter.clear());
         with(&|entity| entity.lists[index].facets.clear());
-        for place in 0..list.order.len() {
-            with(&|entity| drop(entity.lists[index].order.remove(place)));
+        for position in 0..list.order.len() {
+            with(&|entity| drop(entity.lists[index].order.remove(position)));
         }
-        for place in 0..list.by.len() {
-            with(&|entity| drop(entity.lists[index].by.remove(place)));
+        for position in 0..list.by.len() {
+            with(&|entity| drop(entity.lists[index].by.remove(position)));
         }
-        for place in 0..list.filter.len() {
-            with(&|entity| drop(entity.lists[index].filter.remove(place)));
+        for position in 0..list.filter.len() {
+            with(&|entity| drop(entity.lists[index].filter.remove(position)));
         }
     }
     found

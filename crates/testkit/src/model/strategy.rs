@@ -1,4 +1,4 @@
-//! Drafts for property tests: one that fails a test shrinks thing by thing, and stays valid.
+//! Drafts for property tests: a failing one shrinks step by step, and stays valid.
 
 use proptest::prelude::Rng;
 use proptest::strategy::{NewTree, Strategy, ValueTree};
@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::entity::draft;
 use crate::Random;
 
-/// Random drafts that `check` accepts.
+/// Random valid drafts.
 pub fn drafts() -> impl Strategy<Value = Draft> + Clone {
     Drafts
 }
@@ -26,13 +26,13 @@ impl Strategy for Drafts {
     }
 }
 
-/// A draft that failed, and what is tried in its place.
+/// A draft that failed, and the simpler ones to try.
 #[derive(Clone, Debug)]
 struct DraftTree {
     /// The simplest one known to fail.
     base: Draft,
     current: Draft,
-    /// What is simpler than the base and was not tried; nothing before the first try.
+    /// The untried drafts simpler than the base; `None` before the first try.
     untried: Option<std::vec::IntoIter<Draft>>,
 }
 
@@ -58,7 +58,7 @@ impl ValueTree for DraftTree {
         self.current.clone()
     }
 
-    /// The current one fails, so it is the new base.
+    /// Called when the current one fails, so it is the new base.
     fn simplify(&mut self) -> bool {
         if self.untried.is_none() || self.current != self.base {
             self.base = self.current.clone();
@@ -67,7 +67,7 @@ impl ValueTree for DraftTree {
         self.try_next()
     }
 
-    /// The current one does not fail.
+    /// Called when the current one passes.
     fn complicate(&mut self) -> bool {
         self.current != self.base && self.try_next()
     }

@@ -11,10 +11,10 @@ use super::draft::{
 };
 
 impl Draft {
-    /// The text of the model file.
+    /// Returns the text of the model file.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        // Keys without a table stand before the first table.
+        // Top-level keys come before the first table.
         for DraftHandler { entity, change, target } in &self.handlers {
             line(&mut text, &format!("on.{entity}.{}", change_word(*change)), &quoted(target));
         }
@@ -26,7 +26,7 @@ impl Draft {
 }
 
 impl DraftType {
-    /// The type as it is written in a field, without its range.
+    /// Returns the type as it is written in a field, without its range.
     fn word(&self) -> String {
         match self {
             DraftType::Text(_) => "text".to_owned(),
@@ -113,11 +113,11 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
         let entries: Vec<String> = entity.uniques.iter().map(unique).collect();
         line(text, "unique", &format!("[{}]", entries.join(", ")));
     }
-    write_questions(text, entity);
+    write_queries(text, entity);
     text.push('\n');
 }
 
-fn write_questions(text: &mut String, entity: &DraftEntity) {
+fn write_queries(text: &mut String, entity: &DraftEntity) {
     let name = &entity.name;
     for list in &entity.lists {
         let _ = writeln!(text, "[entity.{name}.list.{}]", list.name);
@@ -218,7 +218,7 @@ fn array(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// A text of TOML.
+/// Quotes a TOML string.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

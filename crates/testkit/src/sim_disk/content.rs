@@ -1,12 +1,12 @@
-//! The bytes of one simulated file: what readers see, what is on the medium, and what is on its
-//! way there, sector by sector.
+//! The bytes of one simulated file: what readers see, what is on the medium, and what is on its way
+//! there, sector by sector.
 
 use crate::Random;
 
-/// The medium writes a sector whole or not at all; everything larger can tear.
+/// The medium writes a sector atomically; anything larger can tear.
 pub(super) const SECTOR_BYTES: usize = 512;
 
-/// Beyond this many unsynced bytes the oldest go to the medium unasked, as a kernel would do. It
+/// Beyond this many unsynced bytes the oldest are written to the medium, as a kernel would do. It
 /// bounds the memory of a run that never syncs.
 const WRITEBACK_BYTES: usize = 64 << 20;
 
@@ -17,15 +17,15 @@ pub(super) struct Content {
     live: Vec<u8>,
     /// What is on the medium.
     durable: Vec<u8>,
-    /// What was done since the last sync, oldest first.
+    /// Changes since the last sync, oldest first.
     pending: Vec<Pending>,
     pending_bytes: usize,
 }
 
-/// Something done to a file that a crash may undo.
+/// A change to a file that a crash may undo.
 enum Pending {
-    /// Whole sectors as they were after a write: a medium knows no smaller unit, so bytes beside
-    /// the written ones travel with them. The last sector ends where the file ended then.
+    /// Whole sectors as they were after a write: a medium knows no smaller unit, so neighbouring
+    /// bytes are written too. The last sector ends where the file ended then.
     Write {
         start: usize,
         image: Vec<u8>,
@@ -34,7 +34,7 @@ enum Pending {
 }
 
 impl Content {
-    /// A file whose bytes are all on the medium.
+    /// Creates a file whose bytes are all on the medium.
     fn settled(bytes: Vec<u8>) -> Content {
         Content { live: bytes.clone(), durable: bytes, ..Content::default() }
     }
@@ -71,7 +71,7 @@ impl Content {
         self.push(Pending::SetLen(len));
     }
 
-    /// Puts everything pending on the medium.
+    /// Writes everything pending to the medium.
     pub(super) fn sync(&mut self) {
         for pending in self.pending.drain(..) {
             pending.apply(&mut self.durable);
@@ -79,15 +79,15 @@ impl Content {
         self.pending_bytes = 0;
     }
 
-    /// What a failed fsync does: some of what was pending is on the medium, the rest never will
-    /// be, and nothing remembers that it should. Readers still see all of it.
+    /// Simulates a failed fsync: some of what was pending is on the medium, the rest never will be,
+    /// and the kernel forgets it. Readers still see all of it.
     pub(super) fn fail_sync(&mut self, random: &mut Random) {
         keep_some(&mut self.durable, &self.pending, random);
         self.pending.clear();
         self.pending_bytes = 0;
     }
 
-    /// Changes the bytes behind everybody's back, on the medium and for readers.
+    /// Corrupts the bytes, on the medium and for readers.
     pub(super) fn damage(&mut self, damage: impl FnOnce(&mut [u8]), offset: usize) {
         damage(&mut self.live[offset..]);
         self.durable.clone_from(&self.live);
@@ -95,7 +95,7 @@ impl Content {
         self.pending_bytes = 0;
     }
 
-    /// The file as a crash at this moment leaves it.
+    /// Returns the file as a crash at this point leaves it.
     pub(super) fn after_crash(&self, random: &mut Random) -> Content {
         let mut bytes = self.durable.clone();
         keep_some(&mut bytes, &self.pending, random);
@@ -130,7 +130,7 @@ impl Pending {
         }
     }
 
-    /// Puts only the first sectors on the medium, as many as chance will have it.
+    /// Writes only a random number of leading sectors to the medium.
     fn apply_torn(&self, medium: &mut Vec<u8>, random: &mut Random) {
         match self {
             Pending::Write { start, image } => {
@@ -145,7 +145,7 @@ impl Pending {
         }
     }
 
-    /// Puts each sector on the medium or not, whatever became of those before it.
+    /// Writes each sector to the medium or not, independently of the others.
     fn apply_scattered(&self, medium: &mut Vec<u8>, random: &mut Random, eighths: u64) {
         match self {
             Pending::Write { start, image } => {
@@ -169,7 +169,7 @@ impl Pending {
     }
 }
 
-/// Puts on the medium what a crash leaves of the pending operations: nothing, all, the first ones
+/// Writes to the medium what a crash leaves of the pending operations: nothing, all, the first ones
 /// with the last of them torn, or any sectors of any of them.
 fn keep_some(medium: &mut Vec<u8>, pending: &[Pending], random: &mut Random) {
     if pending.is_empty() {

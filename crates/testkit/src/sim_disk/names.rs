@@ -1,4 +1,4 @@
-//! The names in one simulated directory: what is seen, what is on the medium, and the changes on
+//! The names in one simulated directory: what is visible, what is on the medium, and the changes on
 //! their way there.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::content::Content;
 use crate::Random;
 
-/// A file apart from its name: it lives on while it is open, whatever its name becomes.
+/// A file independent of its name: it lives while it is open, whatever becomes of its name.
 pub(super) struct Inode {
     content: Mutex<Content>,
 }
@@ -17,7 +17,7 @@ impl Inode {
         Arc::new(Inode { content: Mutex::new(content) })
     }
 
-    /// The bytes. Whoever needs the disk's own lock as well takes that first.
+    /// Locks the bytes. Lock order: the disk's own lock first.
     pub(super) fn content(&self) -> MutexGuard<'_, Content> {
         self.content.lock().expect("no operation of the simulated disk panics")
     }
@@ -42,7 +42,7 @@ enum NameChange {
 }
 
 impl Names {
-    /// A directory whose names are all on the medium.
+    /// Creates a directory whose names are all on the medium.
     pub(super) fn settled(names: NameMap) -> Names {
         Names { live: names.clone(), durable: names, pending: Vec::new() }
     }
@@ -70,20 +70,20 @@ impl Names {
         }
     }
 
-    /// Puts every change on the medium.
+    /// Writes every change to the medium.
     pub(super) fn sync(&mut self) {
         for change in self.pending.drain(..) {
             change.apply(&mut self.durable);
         }
     }
 
-    /// Puts some changes on the medium and forgets that the others are not there.
+    /// Writes some changes to the medium and forgets the others.
     pub(super) fn fail_sync(&mut self, random: &mut Random) {
         self.durable = self.after_crash(random);
         self.pending.clear();
     }
 
-    /// The names as a crash at this moment leaves them.
+    /// Returns the names as a crash at this point leaves them.
     pub(super) fn after_crash(&self, random: &mut Random) -> NameMap {
         let mut names = self.durable.clone();
         if self.pending.is_empty() {
@@ -101,8 +101,8 @@ impl Names {
         names
     }
 
-    /// Keeps each change or not, but what happens to one name keeps its order: once a change is
-    /// lost, so is every later one of a name it touched.
+    /// Keeps a random subset of the changes, but in order for each name: once a change is lost, so
+    /// is every later one of the same name.
     fn scatter(&self, names: &mut NameMap, random: &mut Random) {
         let mut stuck = BTreeSet::new();
         for change in &self.pending {

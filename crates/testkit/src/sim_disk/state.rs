@@ -1,5 +1,5 @@
-//! Everything a simulated disk knows, and the gates every operation passes: is the power on, may
-//! it write, is this the sync or the write that a test wants to fail.
+//! The state of a simulated disk, and the checks before every operation: is the power on, is it
+//! writable, is this the sync or write that a test wants to fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::names::{Inode, NameMap, Names};
 use crate::Random;
 
-/// A file cannot be longer: a length read from damaged bytes must not eat the machine's memory.
+/// Maximum length of a file: a length read from damaged bytes must not exhaust the memory.
 const FILE_BYTES_MAX: u64 = 4 << 30;
 
 pub(super) struct State {
@@ -20,15 +20,15 @@ pub(super) struct State {
     pub(super) unreadable: bool,
     pub(super) capacity_bytes: Option<u64>,
     pub(super) full_error: Option<i32>,
-    /// Free and total bytes, as the file system tells them.
+    /// Free and total bytes that the file system reports.
     pub(super) space: Option<(u64, u64)>,
     pub(super) syncs: u64,
     pub(super) writes: u64,
-    /// These three hold the number of the sync or write that is to fail.
+    /// These three hold the number of the sync or write that fails.
     pub(super) crash_at_sync: Option<u64>,
     pub(super) fail_sync_at: Option<u64>,
     pub(super) fail_write_at: Option<u64>,
-    /// The directories that are locked.
+    /// The locked directories.
     pub(super) held: BTreeSet<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Power {
     Off,
 }
 
-/// What an operation that was counted is to do.
+/// The outcome of a counted operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Succeed,
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// What a crash at this moment leaves: directories, names and bytes, and nothing else.
+    /// Returns what a crash at this point leaves: directories, names and bytes, and nothing else.
     pub(super) fn after_crash(&self, seed: u64) -> State {
         let mut survivor = State::new(seed);
         for (path, names) in &self.directories {
@@ -95,7 +95,7 @@ impl State {
         Ok(())
     }
 
-    /// Counts a sync, which may be the one at which the power goes.
+    /// Counts a sync, which may be the one at which the power is cut.
     pub(super) fn begin_sync(&mut self) -> io::Result<Fate> {
         self.check_power()?;
         self.syncs += 1;
@@ -113,7 +113,7 @@ impl State {
         Ok(if self.fail_write_at == Some(self.writes) { Fate::Fail } else { Fate::Succeed })
     }
 
-    /// How many more bytes all files together may have.
+    /// Returns how many more bytes all files together may have.
     pub(super) fn room_bytes(&self) -> u64 {
         let Some(capacity) = self.capacity_bytes else { return u64::MAX };
         let inodes = self.directories.values().flat_map(|names| names.live().values());
@@ -121,7 +121,7 @@ impl State {
         capacity.saturating_sub(used)
     }
 
-    /// What the system says where there is no more room.
+    /// Returns the error for a full disk.
     pub(super) fn full(&self) -> io::Error {
         match self.full_error {
             Some(number) => io::Error::from_raw_os_error(number),
@@ -134,7 +134,7 @@ impl State {
         self.directories.get_mut(directory).ok_or_else(|| not_found(directory))
     }
 
-    /// The file of this name.
+    /// Returns the file at a path.
     pub(super) fn find(&mut self, path: &Path) -> io::Result<Arc<Inode>> {
         let (directory, name) = split(path)?;
         let found = self.names(directory)?.live().get(name).cloned();
@@ -142,16 +142,16 @@ impl State {
     }
 }
 
-/// A path's directory and name.
+/// Splits a path into directory and name.
 pub(super) fn split(path: &Path) -> io::Result<(&Path, &str)> {
     let name = path.file_name().and_then(|name| name.to_str());
     match (path.parent(), name) {
         (Some(directory), Some(name)) => Ok((directory, name)),
-        _ => Err(error(ErrorKind::InvalidInput, "the path is not that of a file")),
+        _ => Err(error(ErrorKind::InvalidInput, "the path does not name a file")),
     }
 }
 
-/// An end of a file as a position in memory.
+/// Converts the end of a file to an index in memory.
 pub(super) fn file_len(len: Option<u64>) -> io::Result<usize> {
     let fits = len.filter(|&len| len <= FILE_BYTES_MAX).and_then(|len| usize::try_from(len).ok());
     fits.ok_or_else(|| error(ErrorKind::FileTooLarge, "the file would be too large to simulate"))
@@ -162,5 +162,5 @@ pub(super) fn error(kind: ErrorKind, what: &'static str) -> io::Error {
 }
 
 fn not_found(path: &Path) -> io::Error {
-    io::Error::new(ErrorKind::NotFound, format!("there is no {}", path.display()))
+    io::Error::new(ErrorKind::NotFound, format!("{} not found", path.display()))
 }

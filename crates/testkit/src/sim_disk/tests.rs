@@ -1,5 +1,5 @@
-//! The simulator must really lose, tear and reorder, and must never lose what was synced. Claims
-//! about chance are counted over many seeds; the counts are the same on every run.
+//! The simulator must really lose, tear and reorder, and must never lose what was synced.
+//! Probabilities are counted over many seeds; the counts are the same on every run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -32,7 +32,7 @@ fn named_file(disk: &SimDisk, name: &str) -> Arc<dyn DiskFile> {
     file
 }
 
-/// How often each outcome came, over 400 seeds of a crash of this disk at this moment.
+/// Counts each outcome over 400 seeds of a crash of this disk now.
 fn outcomes<T: Ord>(disk: &SimDisk, outcome: impl Fn(&SimDisk) -> T) -> BTreeMap<T, u32> {
     let mut counts = BTreeMap::new();
     for seed in 0..400 {

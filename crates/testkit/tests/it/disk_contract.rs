@@ -1,5 +1,5 @@
-//! What every `Disk` does alike, run on the machine's file system and on the simulated one: a test
-//! that passes on the simulator may then be believed of the machine.
+//! The contract of every `Disk`, tested on the system's file system and on the simulated one, so
+//! that what passes on the simulator holds on the system.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -168,7 +168,7 @@ fn a_read_only_directory_can_be_locked() {
 }
 
 #[test]
-fn a_file_knows_whether_its_name_still_leads_to_it() {
+fn a_file_knows_whether_its_path_still_refers_to_it() {
     on_each_disk(|disk, directory| {
         let path = |name: &str| directory.join(name);
         let create = |name: &str| disk.open(&path(name), OpenMode::Create).unwrap();
@@ -185,7 +185,7 @@ fn a_file_knows_whether_its_name_still_leads_to_it() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_created_is_for_the_user_alone() {
+fn created_files_are_private_to_the_user() {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 

@@ -1,4 +1,4 @@
-//! Random models are valid, reach every feature, and can be filled, shrunk and edited.
+//! Random models are valid, cover every feature, and can be filled, shrunk and edited.
 
 use std::collections::BTreeMap;
 
@@ -41,10 +41,10 @@ fn a_seed_always_gives_the_same_draft() {
     assert_ne!(once(1), once(2));
 }
 
-/// How often each feature occurs. Every one must, or tests over these models prove less than they
-/// seem to.
+/// Counts how often each feature occurs. Every one must, or tests over these models prove less than
+/// they seem to.
 #[test]
-fn all_features_are_reached() {
+fn all_features_are_covered() {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for seed in 0..1_000 {
         let model = draft(&mut Random::new(seed)).model();
@@ -207,8 +207,7 @@ fn holding(found: &[(&str, bool)]) -> Vec<String> {
     found.iter().filter(|(_, holds)| *holds).map(|(feature, _)| (*feature).to_owned()).collect()
 }
 
-/// Fills every entity as its references allow, in rounds. A round that makes nothing more is the
-/// last.
+/// Fills every entity as its references allow, in rounds, until a round creates nothing more.
 #[test]
 fn every_entity_can_be_filled_with_documents_of_its_types() {
     for seed in 0..1_000 {
@@ -294,7 +293,7 @@ fn every_kind_of_edit_is_found_often_and_is_valid() {
     }
 }
 
-/// A test that fails for every draft with a list that has a `where` ends with little else.
+/// A test that fails for every draft with a `where` in a list shrinks to little else.
 #[test]
 fn a_draft_that_fails_shrinks_to_what_matters() {
     let fails = |draft: &Draft| {

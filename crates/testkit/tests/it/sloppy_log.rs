@@ -1,5 +1,5 @@
-//! The canary: logs with the classic mistakes must be caught losing what they acknowledged, and a
-//! careful one must not. If the simulator became kind, these tests would fail first.
+//! The canary: logs with the classic mistakes must be caught losing acknowledged records, and a
+//! correct one must not. If the simulator became too lenient, these tests would fail first.
 
 use std::io;
 use std::path::Path;
@@ -8,23 +8,23 @@ use std::sync::Arc;
 use keyloom_store::{Disk, DiskFile, OpenMode};
 use keyloom_testkit::{Random, SimDisk};
 
-/// What a log forgets.
+/// The mistake of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mistake {
     None,
-    /// It acknowledges what it only wrote.
+    /// It acknowledges what is written but not synced.
     NoSync,
-    /// It syncs the bytes of a new file and not its name.
+    /// It syncs the bytes of a new file but not its name.
     NoDirectorySync,
-    /// It goes on after a sync that failed, as if trying again could help.
+    /// It continues after a failed sync, as if a retry could help.
     SyncAgain,
 }
 
-/// More than a sector: a smaller record would be brought back by its neighbours in the sector.
+/// More than a sector: a smaller record would be rewritten with its neighbours in the sector.
 const RECORD_BYTES: usize = 600;
 
-/// Records of a fixed size in files of eight; a record repeats its number, so that a torn or
-/// missing one is seen.
+/// Records of a fixed size, eight per file; a record repeats its number, so that a torn or missing
+/// one is detected.
 struct Log {
     disk: SimDisk,
     mistake: Mistake,
@@ -62,7 +62,7 @@ fn record(number: u64) -> [u8; RECORD_BYTES] {
     std::array::from_fn(|index| bytes[index % 8])
 }
 
-/// How many records are there, from the first on, without a gap.
+/// Returns how many records are readable, from the first on, without a gap.
 fn readable(disk: &SimDisk) -> u64 {
     for number in 0.. {
         let place = (number % 8) as usize * RECORD_BYTES;
@@ -74,7 +74,7 @@ fn readable(disk: &SimDisk) -> u64 {
     unreachable!("a log has an end")
 }
 
-/// Appends until the power goes; whether all that was acknowledged survived.
+/// Appends until the power is cut; returns whether everything acknowledged survived.
 fn keeps_its_word(mistake: Mistake, seed: u64) -> bool {
     let disk = SimDisk::new(seed);
     let mut random = Random::new(seed);
@@ -88,7 +88,7 @@ fn keeps_its_word(mistake: Mistake, seed: u64) -> bool {
 }
 
 #[test]
-fn a_log_that_syncs_keeps_its_word() {
+fn a_log_that_syncs_keeps_what_it_acknowledged() {
     for seed in 0..500 {
         assert!(keeps_its_word(Mistake::None, seed), "seed {seed}");
     }

@@ -1,4 +1,4 @@
-//! Reading and writing the primitives: fixed and variable integers, byte strings, text.
+//! Reading and writing primitives: fixed and variable integers, byte strings, text.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Writer {
         Writer(Vec::with_capacity(bytes))
     }
 
-    /// Begins anew in a buffer that has its room already.
+    /// Starts with an empty buffer that reuses an allocation.
     pub(crate) fn reusing(mut buffer: Vec<u8>) -> Writer {
         buffer.clear();
         Writer(buffer)
@@ -35,12 +35,12 @@ impl Writer {
         self.0.push(value);
     }
 
-    /// LEB128: seven bits a byte, least significant first, high bit set on all but the last.
+    /// LEB128: seven bits per byte, least significant first, high bit set on all but the last.
     pub(crate) fn varint(&mut self, value: u64) {
         self.wide_varint(value.into());
     }
 
-    /// The same for numbers of up to 38 digits.
+    /// Like [`Writer::varint`], for numbers of up to 38 digits.
     fn wide_varint(&mut self, mut value: u128) {
         while value >= 0x80 {
             self.0.push((value as u8) | 0x80);
@@ -62,7 +62,7 @@ impl Writer {
         self.0.extend_from_slice(bytes);
     }
 
-    /// A length, then the bytes.
+    /// Writes a length, then the bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.size(bytes.len());
         self.raw(bytes);
@@ -73,7 +73,7 @@ impl Writer {
     }
 }
 
-/// Takes primitives off the front of a slice.
+/// Reads primitives from the front of a slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// An error unless everything was read.
+    /// Fails unless everything was read.
     pub(crate) fn finish(self) -> Result<(), Malformed> {
         if self.0.is_empty() { Ok(()) } else { Err(Malformed("bytes are left over")) }
     }
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
 
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
-        // Lengths and counts are one byte most of the time.
+        // Lengths and counts mostly take one byte.
         if let Some((&first, rest)) = self.0.split_first()
             && first < 0x80
         {
@@ -158,8 +158,8 @@ impl<'a> Reader<'a> {
         Err(Malformed("an integer does not end"))
     }
 
-    /// A count of things of which each takes at least one byte: never more than bytes are left,
-    /// so that damaged counts cannot ask for memory.
+    /// Reads a count of elements that take at least one byte each: it cannot exceed the remaining
+    /// bytes, so damaged counts cannot allocate much memory.
     #[inline]
     pub(crate) fn count(&mut self) -> Result<usize, Malformed> {
         match usize::try_from(self.varint()?) {

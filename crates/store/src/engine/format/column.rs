@@ -1,4 +1,4 @@
-//! Columns: the rows that one is kept in. A block is the cells of 256 ordinals in a row.
+//! Columns: the rows that store one. A block holds the cells of 256 consecutive ordinals.
 //!
 //! ```text
 //! partition (as a part of a key), block u64
@@ -6,8 +6,8 @@
 //!     the least value, the greatest value, 256 bits for the ordinals that have cells, their values
 //! ```
 //!
-//! Bits are the least significant first. Values are without the prefix, and as wide as the longest
-//! is without the zeros at its end.
+//! Bits are least significant first. Values omit the prefix, and are as wide as the longest is
+//! without trailing zeros.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -17,20 +17,20 @@ use keyloom_value::{KeyBytes, Value};
 use super::{Malformed, Reader, SpaceId, Writer};
 use crate::ColumnValue;
 
-/// Ordinals of one block, as a number of bits. Measured: with more, a single write costs more than
-/// what a read saves.
+/// Number of ordinals in a block, in bits. Measured: with more, a single write costs more than a
+/// read saves.
 const BLOCK_BITS: u32 = 8;
 const WORDS: usize = (1 << BLOCK_BITS) / 64;
 
-/// Rows of the space that a column is in.
+/// Row keys in the space of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnRows(pub(crate) SpaceId);
 
-/// The cells of a block that is to be changed, by the lower bits of their ordinals.
+/// The cells of a block for modification, by the low bits of their ordinals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockMut(pub(crate) BTreeMap<u8, ColumnValue>);
 
-/// The cells of a block, where they lie.
+/// The cells of an encoded block, decoded in place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block<'b> {
     prefix: &'b [u8],
@@ -43,14 +43,14 @@ pub(crate) struct Block<'b> {
     cells: &'b [u8],
 }
 
-/// The first bytes of the least and the greatest value that count, as numbers.
+/// The leading bytes, after the prefix, of the least and the greatest value in bounds, as numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
     least: u64,
     greatest: u64,
 }
 
-/// The first bytes of what follows the prefix, as a number.
+/// Returns the leading bytes after the prefix as a number.
 fn head(rest: &[u8]) -> u64 {
     match rest.first_chunk() {
         Some(bytes) => u64::from_be_bytes(*bytes),
@@ -58,13 +58,13 @@ fn head(rest: &[u8]) -> u64 {
     }
 }
 
-/// The block that an ordinal is in, and which one it is there.
+/// Returns the block of an ordinal, and its index there.
 pub(crate) fn block_of(ordinal: u64) -> (u64, u8) {
     (ordinal >> BLOCK_BITS, ordinal as u8)
 }
 
 impl ColumnRows {
-    /// What the rows of a partition begin with.
+    /// Returns the prefix of the row keys of a partition.
     pub(crate) fn partition(self, partition: &[u8]) -> Vec<u8> {
         let mut key = KeyBytes::with_capacity(partition.len() + 8);
         let pushed = key.push(&Value::B(partition.to_vec()));
@@ -72,14 +72,14 @@ impl ColumnRows {
         self.0.row(key.as_bytes())
     }
 
-    /// The row of a block, by what the rows of its partition begin with.
+    /// Returns the row key of a block, from the prefix of its partition.
     pub(crate) fn block(partition: &[u8], block: u64) -> Vec<u8> {
         [partition, &block.to_be_bytes()].concat()
     }
 
-    /// The number of the block that a row is.
+    /// Returns the block number in a row key.
     pub(crate) fn block_in(row: &[u8]) -> Result<u64, Malformed> {
-        let number = row.last_chunk().ok_or(Malformed("a block of a column has no number"))?;
+        let number = row.last_chunk().ok_or(Malformed("a column block has no number"))?;
         Ok(u64::from_be_bytes(*number))
     }
 }
@@ -119,7 +119,7 @@ impl<'b> Block<'b> {
         let mut reader = Reader::new(bytes);
         let (prefix, width) = (usize::from(reader.u8()?), usize::from(reader.u8()?));
         if prefix + width > ColumnValue::BYTES {
-            return Err(Malformed("a block of a column has values that are too long"));
+            return Err(Malformed("a column block has values that are too long"));
         }
         let (prefix, least, greatest) =
             (reader.raw(prefix)?, reader.raw(width)?, reader.raw(width)?);
@@ -142,24 +142,24 @@ impl<'b> Block<'b> {
         self.value(self.greatest)
     }
 
-    /// The value of the ordinal that has these lower bits.
+    /// Returns the value of the ordinal with these low bits.
     pub(crate) fn get(&self, low: u8) -> Option<ColumnValue> {
         Some(self.value(self.rest(low)?))
     }
 
-    /// The value of the ordinal that has these lower bits, unless it is outside of some bounds: most
-    /// are, and that shows in a few bytes.
+    /// Returns the value of the ordinal with these low bits, unless it is out of bounds: most are,
+    /// which a few bytes show.
     pub(crate) fn get_within(&self, low: u8, heads: Heads) -> Option<ColumnValue> {
         let rest = self.rest(low)?;
         let head = head(rest);
         (heads.least <= head && head <= heads.greatest).then(|| self.value(rest))
     }
 
-    /// What the values of this block begin with, after the prefix, that are within some bounds.
+    /// Returns the leading bytes, after the prefix, of values of this block that are within bounds.
     pub(crate) fn heads(&self, least: &ColumnValue, greatest: &ColumnValue) -> Heads {
         let (least_prefix, least_rest) = least.0.split_at(self.prefix.len());
         let (greatest_prefix, greatest_rest) = greatest.0.split_at(self.prefix.len());
-        // Where the prefix itself is within, or outside, every value is.
+        // If the prefix itself is out of bounds, so is every value.
         Heads {
             least: match least_prefix.cmp(self.prefix) {
                 Ordering::Less => 0,

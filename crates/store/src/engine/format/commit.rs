@@ -1,43 +1,30 @@
-//! A commit: what one write, batch or transaction did.
+//! A commit: the effects of one write, batch or transaction.
 
 use crate::{Cause, Membership, Time};
 
 use super::{Malformed, Reader, SpaceId, TableId, TableRecord, Writer};
 
-/// The number of a commit. The first is 1; none is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct CommitNo(pub(crate) u64);
-
-impl CommitNo {
-    /// Before every commit.
-    pub(crate) const NONE: CommitNo = CommitNo(0);
-
-    pub(crate) fn next(self) -> CommitNo {
-        CommitNo(self.0.saturating_add(1))
-    }
-}
-
-/// What one write, batch or transaction did, as the log keeps it.
+/// The effects of one write, batch or transaction, as the log stores them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
     pub(crate) at: Time,
     pub(crate) effects: Vec<Effect>,
 }
 
-/// One thing that a commit did. Applying an effect to the tree that the effects before it made
-/// always gives the same tree: that is what recovery rests on.
+/// One effect of a commit. Applying an effect to the tree that the previous effects produced always
+/// gives the same tree: recovery relies on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// An item was written or deleted.
     Row(RowEffect),
-    /// A table was made or altered: this is its record now.
+    /// A table was created or altered; this is its new record.
     SetTable(TableRecord),
     /// A table was dropped.
     DropTable(TableId),
-    /// The next items of a table were looked at to fill a space: so many, or as many as have so
-    /// many bytes.
+    /// The next items of a table were read to build derived rows in a space: up to this many items
+    /// or bytes.
     Fill { table: TableId, space: SpaceId, items: u32, bytes: u32 },
-    /// A transaction with a token happened.
+    /// A transaction with a token was committed.
     Token { token: String, fingerprint: u128, expires: Time },
     /// Ordinals joined or left a set.
     Set(SetEffect),
@@ -58,14 +45,14 @@ pub(crate) struct RowEffect {
     pub(crate) table: TableId,
     /// The item's key, encoded.
     pub(crate) key: Vec<u8>,
-    /// The item, encoded; none if it was deleted.
+    /// The item, encoded; `None` if it was deleted.
     pub(crate) new: Option<Vec<u8>>,
     pub(crate) cause: Cause,
-    /// What the feed shows; none if the table has none.
+    /// The old image for the feed; `None` if the change is not in a feed.
     pub(crate) feed: Option<FeedImage>,
 }
 
-/// The old image, encoded, for the feed: none if there was no item.
+/// The old image, encoded; `None` if there was no item.
 pub(crate) type FeedImage = Option<Vec<u8>>;
 
 const EFFECT_ROW: u8 = 1;
@@ -158,7 +145,7 @@ fn read_effect(reader: &mut Reader<'_>) -> Result<Effect, Malformed> {
         },
         EFFECT_JOIN => Effect::Set(read_set(reader, Membership::In)?),
         EFFECT_LEAVE => Effect::Set(read_set(reader, Membership::Out)?),
-        _ => return Err(Malformed("a commit did something unknown")),
+        _ => return Err(Malformed("a commit has an unknown effect")),
     })
 }
 

@@ -1,8 +1,8 @@
-//! The commit that was acknowledged last, as a file beside the log has it.
+//! The end mark: the last acknowledged commit, in a file beside the log.
 //!
 //! ```text
 //! 0   commit number, big-endian
-//! 8   checksum of these eight bytes, seeded with the number of the store
+//! 8   checksum of these eight bytes, seeded with the store's id
 //! ```
 
 use twox_hash::XxHash3_64;
@@ -23,7 +23,7 @@ impl Acknowledged {
         bytes
     }
 
-    /// None if the bytes are blank, damaged or of another store.
+    /// Returns `None` if the bytes are blank, damaged or of another store.
     pub(crate) fn decode(bytes: &[u8; Acknowledged::LEN], store: u64) -> Option<Acknowledged> {
         let (commit, _) = bytes.split_first_chunk()?;
         let acknowledged = Acknowledged(CommitNo(u64::from_be_bytes(*commit)));

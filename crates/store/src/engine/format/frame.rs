@@ -1,4 +1,4 @@
-//! The log on disk: segments of frames, each frame the commits of one group.
+//! The log on disk: segments of frames; each frame holds the commits of one batch.
 //!
 //! ```text
 //! segment   +--------+--------+--------+---- - - ----+
@@ -10,14 +10,14 @@
 //!           | header checksum 4 | checksum 8 | payload
 //! ```
 //!
-//! All integers are big-endian. A checksum is XXH3-64 of everything else in the header and of
-//! the payload, seeded with the store's number, so that a frame of another store is no frame here.
-//! The header checksum is the low half of the same of what stands before it: bytes inside an item
-//! that look like a header are told apart without reading what they claim to be a payload.
+//! All integers are big-endian. A checksum is XXH3-64 of everything else in the header and of the
+//! payload, seeded with the store's id, so that a frame of another store is not a frame here. The
+//! header checksum is the low half of the same hash of what precedes it: bytes inside an item that
+//! look like a header are recognized without reading the payload that they claim to have.
 //!
-//! `synced commit` is the last commit known to be safe on disk when the frame was written. It
-//! tells a torn tail from damage: a bad spot is a torn tail unless some later frame says that the
-//! commit expected there was safe.
+//! `synced commit` is the last commit known to be durable when the frame was written. It
+//! distinguishes a torn tail from damage: an unreadable position is a torn tail unless some later
+//! frame says that the commit expected there was durable.
 
 use twox_hash::XxHash3_64;
 
@@ -26,15 +26,15 @@ use super::{Commit, CommitNo, FORMAT_VERSION, Malformed, Reader, Writer};
 const SEGMENT_MAGIC: &[u8; 8] = b"KEYLOOM\n";
 const FRAME_MAGIC: &[u8; 4] = b"KLFR";
 
-/// The head of a segment.
+/// The header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     /// The store it belongs to.
     pub(crate) store: u64,
-    /// The commit that the segment before it begins with, so that a missing one is noticed; 0 if
-    /// there never was one.
+    /// The first commit of the previous segment, so that a missing one is noticed; 0 if there never
+    /// was one.
     pub(crate) previous: CommitNo,
-    /// The commit that its first frame begins with.
+    /// The first commit of its first frame.
     pub(crate) first: CommitNo,
 }
 
@@ -59,13 +59,13 @@ impl SegmentHeader {
         let (covered, checksum) = bytes.split_at(Self::LEN - 8);
         let mut reader = Reader::new(covered);
         if reader.raw(8)? != SEGMENT_MAGIC {
-            return Err(Malformed("this is not the start of a log segment"));
+            return Err(Malformed("the log segment has no valid header"));
         }
         if reader.u32()? != FORMAT_VERSION {
-            return Err(Malformed("the log segment is of another version"));
+            return Err(Malformed("the log segment has another format version"));
         }
         if Reader::new(checksum).u64()? != XxHash3_64::oneshot(covered) {
-            return Err(Malformed("the segment header's checksum does not fit"));
+            return Err(Malformed("the segment header does not match its checksum"));
         }
         reader.raw(4)?;
         let store = reader.u64()?;
@@ -74,7 +74,7 @@ impl SegmentHeader {
     }
 }
 
-/// The head of a frame.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
     pub(crate) payload_len: u32,
@@ -88,7 +88,7 @@ impl FrameHeader {
     pub(crate) const LEN: usize = 40;
     pub(crate) const MAGIC: &[u8; 4] = FRAME_MAGIC;
 
-    /// Reads a header of a store; whether the payload is true shows with the payload.
+    /// Decodes a header of a store; [`FrameHeader::fits`] then checks the payload.
     pub(crate) fn decode(bytes: &[u8; Self::LEN], store: u64) -> Result<FrameHeader, Malformed> {
         let mut reader = Reader::new(bytes);
         if reader.raw(4)? != FRAME_MAGIC {
@@ -99,35 +99,35 @@ impl FrameHeader {
         let synced = CommitNo(reader.u64()?);
         let commits = reader.u32()?;
         if reader.u32()? != header_checksum(&bytes[..28], store) {
-            return Err(Malformed("the frame header's checksum does not fit"));
+            return Err(Malformed("the frame header does not match its checksum"));
         }
         Ok(FrameHeader { payload_len, first, synced, commits, checksum: reader.u64()? })
     }
 
-    /// Whether header and payload are what was written.
+    /// Whether header and payload match the checksum.
     pub(crate) fn fits(&self, header: &[u8; Self::LEN], payload: &[u8], store: u64) -> bool {
         let covered = &header[..Self::LEN - 8];
         self.payload_len as usize == payload.len()
             && self.checksum == checksum(covered, payload, store)
     }
 
-    /// The last commit of the frame.
+    /// Returns the last commit of the frame.
     pub(crate) fn last(&self) -> CommitNo {
         CommitNo(self.first.0.saturating_add(u64::from(self.commits)).saturating_sub(1))
     }
 }
 
-/// The commits of one group, on their way into the log.
+/// The commits of one batch, on their way into the log.
 #[derive(Debug)]
 pub(crate) struct Frame {
     first: CommitNo,
     commits: u32,
-    /// Room for the header, then the payload.
+    /// Space for the header, then the payload.
     bytes: Writer,
 }
 
 impl Frame {
-    /// A frame that begins with this commit, in a buffer that is not needed any more.
+    /// Starts a frame that begins with this commit, reusing a buffer.
     pub(crate) fn new(first: CommitNo, buffer: Vec<u8>) -> Frame {
         let mut bytes = Writer::reusing(buffer);
         bytes.raw(&[0; FrameHeader::LEN]);
@@ -139,14 +139,14 @@ impl Frame {
         self.commits += 1;
     }
 
-    /// The commit that the frame begins with, if its commits go up to `last`.
+    /// Returns the first commit of the frame, if its commits end with `last`.
     pub(crate) fn commits_to(&self, last: CommitNo) -> Option<CommitNo> {
         let is_last = self.first.0 + u64::from(self.commits) == last.0 + 1;
         (is_last && self.commits > 0).then_some(self.first)
     }
 
-    /// The whole frame as bytes; none if it is too large for its length to be written down, which
-    /// the committer's bound on groups keeps far away.
+    /// Returns the whole frame as bytes; `None` if its length does not fit the header, which the
+    /// committer's limit on batches rules out.
     pub(crate) fn seal(self, synced: CommitNo, store: u64) -> Option<Vec<u8>> {
         debug_assert!(synced < self.first, "a frame is written before it is synced");
         let mut bytes = self.bytes.into_vec();
@@ -164,7 +164,7 @@ impl Frame {
         Some(bytes)
     }
 
-    /// The commits of a frame's payload.
+    /// Decodes the commits of a frame's payload.
     pub(crate) fn commits(header: &FrameHeader, payload: &[u8]) -> Result<Vec<Commit>, Malformed> {
         let mut reader = Reader::new(payload);
         let commits = (0..header.commits).map(|_| Commit::read(&mut reader)).collect();

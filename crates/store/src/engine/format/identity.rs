@@ -1,6 +1,6 @@
-//! The texts that say what a directory is: the format file of a store, the mark of a store that is
-//! being created, and the description of an incremental backup. Each is accepted only as it is
-//! written, byte for byte: anything else is somebody else's file, or damaged.
+//! The text files that identify a directory: the format file of a store, the mark of a store that
+//! is being created, and the description of an incremental backup. Each is accepted only byte for
+//! byte as it is written: anything else is not ours, or damaged.
 //!
 //! ```text
 //! keyloom data directory           keyloom data directory, unfinished   keyloom incremental backup
@@ -15,45 +15,46 @@ use twox_hash::XxHash3_64;
 
 use super::{CommitNo, FORMAT_VERSION};
 
-/// The last line of the format file of a backup that nobody has written to.
+/// The last line of the format file of a backup that was never written to.
 const BACKUP_LINE: &str = "backup";
 
-/// Which commits those of a store are. A backup has the numbers of the store that it is of, of commits
-/// as well; once it is written to, the same numbers mean other commits, and it has a history of its own.
+/// Distinguishes the commits of a store from those of its copies. A backup has the same store id
+/// and commit numbers as its origin; once it is written to, the same numbers refer to other
+/// commits, and it gets a history of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum History {
-    /// A backup's. It ends where the backup was made, until it is opened to be written to.
+    /// That of a backup. It ends where the backup was made, until the backup is opened for writing.
     Ended,
-    /// The one with this number.
-    Number(u64),
+    /// The one with this id.
+    Id(u64),
 }
 
-/// What the format file of a store says.
+/// The content of a store's format file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) store: u64,
     pub(crate) history: History,
 }
 
-/// What the file of a store that is being created says.
+/// The content of the mark of a store that is being created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unfinished {
     pub(crate) store: u64,
 }
 
-/// What an incremental backup says of itself.
+/// The description of an incremental backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Increment {
     pub(crate) store: u64,
     pub(crate) after: CommitNo,
-    /// The last commit that it has.
+    /// Its last commit.
     pub(crate) last: CommitNo,
-    /// The checksum of the frame that this one is in; none if the log no longer had it.
+    /// The checksum of the frame that holds this commit; `None` if the log no longer had it.
     pub(crate) frame: Option<u64>,
 }
 
 impl Identity {
-    /// The text of any store, for messages.
+    /// Returns the text for some store, for messages.
     pub(crate) fn example() -> String {
         format_text("…")
     }
@@ -69,19 +70,19 @@ impl Identity {
         let named = line.strip_prefix("history ").and_then(|rest| number(rest.get(..16)?));
         let history = match line.trim_end_matches('\n') {
             BACKUP_LINE => History::Ended,
-            _ => History::Number(named.unwrap_or(store)),
+            _ => History::Id(named.unwrap_or(store)),
         };
         let identity = Identity { store, history };
         (identity.encode() == text).then_some(identity)
     }
 
-    /// A store has the history with its own number, unless it says otherwise. The number comes with a
-    /// checksum: nothing else in the directory repeats it.
+    /// A store's history has the store's id unless this line names another. The id comes with a
+    /// checksum because nothing else in the directory repeats it.
     fn history_line(self) -> String {
         match self.history {
             History::Ended => format!("{BACKUP_LINE}\n"),
-            History::Number(number) if number == self.store => String::new(),
-            History::Number(number) => {
+            History::Id(number) if number == self.store => String::new(),
+            History::Id(number) => {
                 let check = XxHash3_64::oneshot_with_seed(self.store, &number.to_be_bytes()) as u32;
                 format!("history {number:016x} {check:08x}\n")
             }

@@ -1,5 +1,5 @@
-//! Items as bytes: the size as DynamoDB counts it, then a count, then names and values in the
-//! order of names.
+//! Items as bytes: the size as DynamoDB counts it, then a count, then names and values in name
+//! order.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use keyloom_value::{Item, Name, Number, Value};
 use super::bytes::utf8;
 use super::{Malformed, Reader, Writer};
 
-/// Deeper than any item that passed validation; keeps damaged bytes from exhausting the stack.
+/// Deeper than any valid item; keeps damaged bytes from exhausting the stack.
 const DEPTH_MAX: usize = 64;
 
 const TAG_TEXT: u8 = 1;
@@ -23,20 +23,20 @@ const TAG_TEXT_SET: u8 = 9;
 const TAG_NUMBER_SET: u8 = 10;
 const TAG_BYTES_SET: u8 = 11;
 
-/// The names of the item decoded last. Items of one page mostly have the same names at the same
-/// places; sharing them saves an allocation for each.
+/// The names of the last decoded item. Items of one page mostly have the same names in the same
+/// order; sharing them saves an allocation each.
 #[derive(Debug, Default)]
 pub(crate) struct NameCache(Vec<Name>);
 
 impl NameCache {
-    fn name(&mut self, place: usize, bytes: &[u8]) -> Result<Name, Malformed> {
-        if let Some(known) = self.0.get(place)
+    fn name(&mut self, index: usize, bytes: &[u8]) -> Result<Name, Malformed> {
+        if let Some(known) = self.0.get(index)
             && known.as_str().as_bytes() == bytes
         {
             return Ok(known.clone());
         }
         let name = Name::from(utf8(bytes)?);
-        self.0.truncate(place);
+        self.0.truncate(index);
         self.0.push(name.clone());
         Ok(name)
     }
@@ -50,20 +50,20 @@ pub(crate) fn encode_item(item: &Item) -> Vec<u8> {
     out.into_vec()
 }
 
-/// An item that is known already: nothing but its size.
+/// Encodes only the size of an item whose attributes are all in its key.
 pub(crate) fn encode_size(size: usize) -> Vec<u8> {
     let mut out = Writer::default();
     out.size(size);
     out.into_vec()
 }
 
-/// Whether there is nothing but the size of an item.
+/// Whether the bytes are only the size of an item.
 pub(crate) fn is_size_alone(bytes: &[u8]) -> bool {
     let mut reader = Reader::new(bytes);
     reader.varint().is_ok() && reader.rest().is_empty()
 }
 
-/// The size of an encoded item as DynamoDB counts it, without decoding the item.
+/// Returns the size of an encoded item as DynamoDB counts it, without decoding the item.
 pub(crate) fn item_size(bytes: &[u8]) -> Result<u64, Malformed> {
     Reader::new(bytes).varint()
 }
@@ -73,8 +73,8 @@ pub(crate) fn decode_item(bytes: &[u8], names: &mut NameCache) -> Result<Item, M
     reader.varint()?;
     let count = reader.count()?;
     let mut attributes = Vec::with_capacity(count);
-    for place in 0..count {
-        let name = names.name(place, reader.bytes()?)?;
+    for index in 0..count {
+        let name = names.name(index, reader.bytes()?)?;
         attributes.push((name, read_value(&mut reader, 0)?));
     }
     reader.finish()?;
@@ -145,8 +145,7 @@ fn write_number(out: &mut Writer, number: &Number) {
     out.signed(coefficient);
 }
 
-/// The common types are read in place: passing a value through a call costs as much as reading
-/// it.
+/// Reads the common types inline: passing a value through a call costs as much as reading it.
 #[inline(always)]
 fn read_value(reader: &mut Reader<'_>, depth: usize) -> Result<Value, Malformed> {
     match reader.u8()? {
@@ -195,6 +194,7 @@ fn read_set<'a, T: Ord>(
 }
 
 fn read_number(reader: &mut Reader<'_>) -> Result<Number, Malformed> {
-    let exponent = i16::try_from(reader.signed()?).map_err(|_| Malformed("a number is wrong"))?;
-    Number::from_parts(reader.signed()?, exponent).map_err(|_| Malformed("a number is wrong"))
+    let exponent =
+        i16::try_from(reader.signed()?).map_err(|_| Malformed("a number is malformed"))?;
+    Number::from_parts(reader.signed()?, exponent).map_err(|_| Malformed("a number is malformed"))
 }

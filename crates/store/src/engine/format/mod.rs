@@ -1,11 +1,12 @@
-//! Bytes on disk. Nothing outside this module knows what they look like; everything in it turns
-//! values into bytes and bytes back into values or a [`Malformed`], and never panics on bytes.
+//! Bytes on disk. No other module knows their layout; everything here encodes values as bytes and
+//! decodes bytes to values or to [`Malformed`], and never panics on bytes.
 //!
-//! See `docs/format.md` for the drawings.
+//! `docs/format.md` shows the layouts.
 
 mod bytes;
 mod column;
 mod commit;
+mod commit_no;
 mod end_mark;
 mod frame;
 mod identity;
@@ -21,14 +22,15 @@ mod version;
 
 pub(crate) use bytes::{Malformed, Reader, Writer};
 pub(crate) use column::{Block, BlockMut, ColumnRows, block_of};
-pub(crate) use commit::{Commit, CommitNo, Effect, RowEffect, SetEffect};
+pub(crate) use commit::{Commit, Effect, RowEffect, SetEffect};
+pub(crate) use commit_no::CommitNo;
 pub(crate) use end_mark::Acknowledged;
 pub(crate) use frame::{Frame, FrameHeader, SegmentHeader};
 pub(crate) use identity::{History, Identity, Increment, Unfinished};
 pub(crate) use item::{NameCache, decode_item, encode_item, encode_size, is_size_alone, item_size};
 pub(crate) use row_key::{RowKind, SpaceId, SystemKey};
 pub(crate) use set::{Chunk, ChunkNo, Delta, SMALL_MAX, SetId, SetRecord, SetRows};
-pub(crate) use system_row::{Applied, LiveBytes, NextNumber, Stats, TokenRecord};
+pub(crate) use system_row::{Applied, LiveBytes, NextId, Stats, TokenRecord};
 pub(crate) use table::{BuildState, Derived, DerivedKind, TableId, TableRecord};
 pub(crate) use tree_block::{
     BEING_WRITTEN, BLOCK, GROUP, NEVER_WRITTEN, Seal, block_checksum, block_position,

@@ -1,18 +1,18 @@
-//! Keys of rows in the tree: four bytes that name a space, then the key inside it.
+//! Keys of rows in the tree: a four-byte space id, then the key inside the space.
 //!
 //! Every table, index and time-to-live list has a space of its own, so that its rows are one
 //! contiguous range. Space 0 holds the engine's own rows.
 
 use super::{Malformed, Reader};
 
-/// A contiguous range of the tree. Numbers are never used twice.
+/// A contiguous range of the tree. Ids are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SpaceId(pub(crate) u32);
 
 impl SpaceId {
     pub(crate) const SYSTEM: SpaceId = SpaceId(0);
 
-    /// The row key for a key inside this space.
+    /// Returns the row key for a key inside this space.
     pub(crate) fn row(self, key: &[u8]) -> Vec<u8> {
         let mut row = Vec::with_capacity(4 + key.len());
         row.extend_from_slice(&self.0.to_be_bytes());
@@ -20,17 +20,17 @@ impl SpaceId {
         row
     }
 
-    /// The first row key that this space can have.
+    /// Returns the first possible row key of this space.
     pub(crate) fn start(self) -> Vec<u8> {
         self.row(&[])
     }
 
-    /// A bound after every row key of this space.
+    /// Returns a bound after every row key of this space.
     pub(crate) fn end(self) -> Vec<u8> {
         SpaceId(self.0.saturating_add(1)).row(&[])
     }
 
-    /// Splits a row key.
+    /// Splits a row key into its space and the key inside it.
     pub(crate) fn split(row: &[u8]) -> Result<(SpaceId, &[u8]), Malformed> {
         let mut reader = Reader::new(row);
         Ok((SpaceId(reader.u32()?), reader.rest()))
@@ -40,9 +40,9 @@ impl SpaceId {
 /// The rows of the engine itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SystemKey {
-    /// The number of the last commit in the tree.
+    /// The last commit in the tree.
     Applied,
-    /// The next free number for tables and spaces.
+    /// The next free id for tables and spaces.
     NextId,
     /// A table's record.
     Table(u32),
@@ -52,9 +52,9 @@ pub(crate) enum SystemKey {
     Stats(SpaceId),
     /// A transaction's token.
     Token(String),
-    /// Tokens in the order in which they are forgotten.
+    /// Tokens in the order of their expiry.
     TokenExpiry(u64, String),
-    /// Bytes that all rows take, about.
+    /// Approximate size of all rows.
     LiveBytes,
 }
 
@@ -64,9 +64,9 @@ pub(crate) enum RowKind {
     Dead,
     Stats(SpaceId),
     Token,
-    /// Forgotten at this time.
+    /// Expires at this time.
     TokenExpiry(u64),
-    /// The sum over all rows.
+    /// The size of all rows.
     LiveBytes,
     Other,
 }
@@ -110,7 +110,7 @@ impl SystemKey {
         row
     }
 
-    /// What a row is about; none if it is not one of the engine itself.
+    /// Returns what a row is about; `None` if it is not one of the engine itself.
     pub(crate) fn kind(row: &[u8]) -> Option<RowKind> {
         let mut reader = Reader::new(row);
         if reader.u32().ok()? != SpaceId::SYSTEM.0 {
@@ -126,31 +126,31 @@ impl SystemKey {
         })
     }
 
-    /// The range of all table records.
+    /// Returns the range of all table records.
     pub(crate) fn tables() -> (Vec<u8>, Vec<u8>) {
         (SpaceId::SYSTEM.row(&[Self::TABLE]), SpaceId::SYSTEM.row(&[Self::TABLE + 1]))
     }
 
-    /// The range of all dead spaces.
+    /// Returns the range of all dead spaces.
     pub(crate) fn dead() -> (Vec<u8>, Vec<u8>) {
         (SpaceId::SYSTEM.row(&[Self::DEAD]), SpaceId::SYSTEM.row(&[Self::DEAD + 1]))
     }
 
-    /// The range of all tokens that are forgotten before the time.
+    /// Returns the range of all tokens that expire before a time.
     pub(crate) fn tokens_before(at: u64) -> (Vec<u8>, Vec<u8>) {
         let mut end = SpaceId::SYSTEM.row(&[Self::TOKEN_EXPIRY]);
         end.extend_from_slice(&at.to_be_bytes());
         (SpaceId::SYSTEM.row(&[Self::TOKEN_EXPIRY]), end)
     }
 
-    /// The space of a `Dead` row.
+    /// Returns the space of a `Dead` row.
     pub(crate) fn dead_space(row: &[u8]) -> Result<SpaceId, Malformed> {
         let mut reader = Reader::new(row);
         reader.raw(5)?;
         Ok(SpaceId(reader.u32()?))
     }
 
-    /// The token of a `TokenExpiry` row.
+    /// Returns the token of a `TokenExpiry` row.
     pub(crate) fn expiring_token(row: &[u8]) -> Result<String, Malformed> {
         let mut reader = Reader::new(row);
         reader.raw(13)?;

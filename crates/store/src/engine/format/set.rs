@@ -1,30 +1,30 @@
-//! Sets: the rows that one is kept in.
+//! Sets: the rows that store one.
 //!
 //! ```text
-//! 0                      next free number of a set: u32
-//! 1, name                small: 0, count, first ordinal, distances    large: 1, number, members
-//! 2, number, chunk, 0    the chunk's members, as of its last folding
-//! 2, number, chunk, 1    joined since: count, then u16 each; left since: u16 each, to the end
+//! 0                      next free id of a large set: u32
+//! 1, name                small: 0, count, first ordinal, differences  large: 1, id, members
+//! 2, id, chunk, 0        the chunk's members, as of its last folding
+//! 2, id, chunk, 1        joined since: count, then u16 each; left since: u16 each, to the end
 //! ```
 //!
-//! A chunk is the ordinals that have their upper 48 bits in common; these are its number. Its members are their lower 16
-//! bits, ascending, two bytes each, least significant first; or, if there are 4,096 or more, a bit
-//! for every ordinal of the chunk: 8,192 bytes, so that the length tells one from the other.
+//! A chunk is the ordinals that share their upper 48 bits, which are its number. Its members are
+//! their lower 16 bits, ascending, two bytes each, least significant first; or, from 4,096 members
+//! on, a bit for every ordinal of the chunk: 8,192 bytes, so that the length distinguishes the two.
 
 use std::collections::BTreeSet;
 
 use super::{Malformed, Reader, SpaceId, Writer};
 use crate::Members;
 
-/// As many members as a set has without chunks: one row is all of it.
+/// Most members of a set without chunks, which is a single row.
 pub(crate) const SMALL_MAX: usize = 64;
-/// As many ordinals as wait in a delta before they are folded into their chunk. Measured: a change
-/// in a set of millions costs half of what it costs to write the chunk each time, and dirties
-/// hundreds of bytes in place of 8 KiB.
+/// Most ordinals in a delta before it is folded into its chunk. Measured: a change in a set of
+/// millions costs half of rewriting the chunk each time, and dirties hundreds of bytes instead of 8
+/// KiB.
 const DELTA_MAX: usize = 64;
-/// A chunk of so few bytes is written anew at once.
+/// A chunk up to this many bytes is rewritten without a delta.
 const CHUNK_BYTES_SMALL: usize = 256;
-/// Bytes of a chunk in bits.
+/// Size of a chunk in bits form.
 const BITS_BYTES: usize = 8192;
 
 const NEXT: u8 = 0;
@@ -34,11 +34,11 @@ const CHUNKS: u8 = 2;
 const SMALL: u8 = 0;
 const LARGE: u8 = 1;
 
-/// The number of a large set.
+/// The id of a large set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SetId(pub(crate) u32);
 
-/// The number of a chunk: what its ordinals have in common.
+/// The number of a chunk: the upper bits of its ordinals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChunkNo(u64);
 
@@ -46,17 +46,17 @@ impl ChunkNo {
     pub(crate) const FIRST: ChunkNo = ChunkNo(0);
     pub(crate) const LAST: ChunkNo = ChunkNo(u64::MAX >> 16);
 
-    /// The chunk that an ordinal is in.
+    /// Returns the chunk of an ordinal.
     pub(crate) fn of(ordinal: u64) -> ChunkNo {
         ChunkNo(ordinal >> 16)
     }
 
-    /// Its first ordinal.
+    /// Returns its first ordinal.
     pub(crate) fn first(self) -> u64 {
         self.0 << 16
     }
 
-    /// Its last ordinal.
+    /// Returns its last ordinal.
     pub(crate) fn last(self) -> u64 {
         self.first() | 0xffff
     }
@@ -71,7 +71,7 @@ impl ChunkNo {
     }
 }
 
-/// What is kept under the name of a set.
+/// The value of a set's name row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SetRecord {
     /// All of its members.
@@ -80,7 +80,7 @@ pub(crate) enum SetRecord {
     Large { id: SetId, members: u64 },
 }
 
-/// One chunk of a set, apart from its delta.
+/// One chunk of a set, without its delta.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chunk(Vec<u8>);
 
@@ -88,14 +88,14 @@ pub(crate) struct Chunk(Vec<u8>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(Vec<u8>);
 
-/// What has joined and left a chunk since it was written.
+/// The ordinals that have joined and left a chunk since it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delta {
     pub(crate) joined: BTreeSet<u16>,
     pub(crate) left: BTreeSet<u16>,
 }
 
-/// Rows of the space that a table's sets are in.
+/// Row keys in the space of a table's sets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetRows(pub(crate) SpaceId);
 
@@ -110,13 +110,13 @@ impl SetRows {
         row
     }
 
-    /// After the rows of all names that begin like this.
+    /// Returns a bound after the rows of all names with a prefix.
     pub(crate) fn names_end(self, prefix: &[u8]) -> Vec<u8> {
         let end = keyloom_value::KeyBytes::after_prefix(&self.name(prefix));
         end.unwrap_or_else(|| self.0.end())
     }
 
-    /// The name in such a row.
+    /// Returns the name in such a row.
     pub(crate) fn name_of(row: &[u8]) -> Result<&[u8], Malformed> {
         let (_, key) = SpaceId::split(row)?;
         key.split_first().map(|(_, name)| name).ok_or(Malformed("a set has no name"))
@@ -130,7 +130,7 @@ impl SetRows {
         self.chunk_row(id, chunk, 1)
     }
 
-    /// After the rows of a chunk.
+    /// Returns a bound after the rows of a chunk.
     pub(crate) fn chunk_end(self, id: SetId, chunk: ChunkNo) -> Vec<u8> {
         self.chunk_row(id, chunk, 2)
     }
@@ -143,7 +143,7 @@ impl SetRows {
         row
     }
 
-    /// Which chunk a row is of, and whether it is the delta.
+    /// Returns the chunk of a row, and whether the row is its delta.
     pub(crate) fn chunk_of(row: &[u8]) -> Result<(ChunkNo, bool), Malformed> {
         let mut reader = Reader::new(row);
         reader.raw(9)?;
@@ -202,7 +202,7 @@ impl SetRecord {
             LARGE => {
                 SetRecord::Large { id: SetId(reader.varint_u32()?), members: reader.varint()? }
             }
-            _ => return Err(Malformed("a set is of an unknown kind")),
+            _ => return Err(Malformed("a set has an unknown kind")),
         };
         reader.finish()?;
         Ok(record)
@@ -233,23 +233,24 @@ impl Chunk {
         pairs.binary_search_by_key(&low, |pair| u16::from_le_bytes(*pair)).is_ok()
     }
 
-    /// Its members as ordinals.
+    /// Returns its members as ordinals.
     pub(crate) fn members(&self, chunk: ChunkNo) -> Members {
         let first = chunk.first();
         match self.0.len() {
             BITS_BYTES => Members::from_bits(first, &self.0),
-            // Bits are taken in as a whole, members one by one.
+            // Bits are added as a whole, members one by one.
             CHUNK_BYTES_SMALL.. => Members::from_bits(first, &Bits::of(lows(&self.0)).0),
             _ => lows(&self.0).map(|low| first | u64::from(low)).collect(),
         }
     }
 
-    /// Whether so many changes should go into a delta: writing the chunk itself would be much more.
+    /// Whether this many changes should go into a delta: rewriting the chunk itself would cost much
+    /// more.
     pub(crate) fn takes_delta(&self, changes: usize) -> bool {
         self.0.len() > CHUNK_BYTES_SMALL && changes <= DELTA_MAX
     }
 
-    /// Its members as bits, to be changed.
+    /// Returns its members as bits, for modification.
     pub(crate) fn to_bits(&self) -> Bits {
         if self.0.len() == BITS_BYTES { Bits(self.0.clone()) } else { Bits::of(lows(&self.0)) }
     }
@@ -264,7 +265,7 @@ impl Bits {
         bits
     }
 
-    /// Makes an ordinal a member, or not; returns whether it was one.
+    /// Sets whether an ordinal is a member; returns whether it was one.
     pub(crate) fn replace(&mut self, low: u16, is_in: bool) -> bool {
         let (byte, bit) = (&mut self.0[usize::from(low / 8)], 1 << (low % 8));
         let was_in = *byte & bit != 0;
@@ -276,7 +277,7 @@ impl Bits {
         was_in
     }
 
-    /// Lets those join and leave that have.
+    /// Applies a delta.
     pub(crate) fn fold(&mut self, delta: &Delta) {
         for (lows, is_in) in [(&delta.joined, true), (&delta.left, false)] {
             for low in lows {
@@ -285,7 +286,7 @@ impl Bits {
         }
     }
 
-    /// As they are kept; none if there are no members.
+    /// Returns the stored form; `None` if there are no members.
     pub(crate) fn into_chunk(self) -> Option<Chunk> {
         let (words, _) = self.0.as_chunks::<8>();
         let words = words.iter().map(|word| u64::from_le_bytes(*word));
@@ -294,9 +295,9 @@ impl Bits {
             return Some(Chunk(self.0));
         }
         let mut lows = Vec::with_capacity(count as usize * 2);
-        for (place, mut word) in words.enumerate() {
+        for (index, mut word) in words.enumerate() {
             while word != 0 {
-                let low = (place as u32 * u64::BITS + word.trailing_zeros()) as u16;
+                let low = (index as u32 * u64::BITS + word.trailing_zeros()) as u16;
                 lows.extend(low.to_le_bytes());
                 word &= word - 1;
             }
@@ -333,7 +334,7 @@ impl Delta {
         let joined = reader.count()?;
         let joined = lows(reader.raw(joined * 2)?).collect();
         if !reader.rest().len().is_multiple_of(2) {
-            return Err(Malformed("a delta of a set ends in the middle"));
+            return Err(Malformed("a delta of a set is truncated"));
         }
         let delta = Delta { joined, left: lows(reader.rest()).collect() };
         if !delta.joined.is_disjoint(&delta.left) {
@@ -342,7 +343,7 @@ impl Delta {
         Ok(delta)
     }
 
-    /// Brings members of a chunk up to date.
+    /// Applies the delta to the members of a chunk.
     pub(crate) fn apply(&self, chunk: ChunkNo, members: &mut Members) {
         let ordinal = |low: &u16| chunk.first() | u64::from(*low);
         for low in &self.joined {

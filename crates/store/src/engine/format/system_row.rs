@@ -3,14 +3,14 @@
 use super::{CommitNo, Malformed, Reader, Writer};
 use crate::Time;
 
-/// How far the tree has come: the last commit that it has, and when that happened.
+/// The last commit in the tree, and when it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     pub(crate) commit: CommitNo,
     pub(crate) at: Time,
 }
 
-/// Items and bytes of a space.
+/// Item count and size of a space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stats {
     pub(crate) items: u64,
@@ -20,17 +20,17 @@ pub(crate) struct Stats {
 /// A transaction that was committed with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TokenRecord {
-    /// Of what it asked for.
+    /// Identifies the request.
     pub(crate) fingerprint: u128,
-    /// When the token is forgotten.
+    /// When the token expires.
     pub(crate) expires: Time,
 }
 
-/// The next free number for tables, spaces or sets.
+/// The next free id for tables, spaces or sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NextNumber(pub(crate) u32);
+pub(crate) struct NextId(pub(crate) u32);
 
-/// Bytes that all rows take, about.
+/// Approximate size of all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LiveBytes(pub(crate) u64);
 
@@ -82,14 +82,14 @@ impl TokenRecord {
     }
 }
 
-impl NextNumber {
+impl NextId {
     pub(crate) fn encode(self) -> [u8; 4] {
         self.0.to_be_bytes()
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<NextNumber, Malformed> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<NextId, Malformed> {
         let mut reader = Reader::new(bytes);
-        let next = NextNumber(reader.u32()?);
+        let next = NextId(reader.u32()?);
         reader.finish()?;
         Ok(next)
     }

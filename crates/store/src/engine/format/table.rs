@@ -1,4 +1,4 @@
-//! A table's record: its definition, and the spaces that its rows and derived rows live in.
+//! A table's record: its definition, and the spaces of its rows and derived rows.
 
 use std::sync::Arc;
 
@@ -11,27 +11,26 @@ use crate::{
 
 use super::{CommitNo, Malformed, Reader, SpaceId, Writer};
 
-/// The number of a table. A table that is dropped and made again has another.
+/// The id of a table. A table that is dropped and created again gets another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TableId(pub(crate) u32);
 
-/// Everything that is known of a table.
+/// The catalog entry of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TableRecord {
     pub(crate) id: TableId,
     pub(crate) spec: Arc<TableSpec>,
     pub(crate) created: Time,
-    /// The commit that turned its feed on: the feed has what came after.
+    /// The commit that enabled its feed: the feed has what came after.
     pub(crate) feed_since: CommitNo,
-    /// Where its items are.
+    /// The space of its items.
     pub(crate) space: SpaceId,
-    /// Rows that follow from its items: one entry for each index, in the order of the
-    /// definition, then one for the time to live if there is one, one for each column; and
-    /// where its sets are, once it has any.
+    /// Its derived rows: one entry for each index, in the order of the definition, then one for the
+    /// time to live if there is one, one for each column; and one for its sets, once it has any.
     pub(crate) derived: Vec<Derived>,
 }
 
-/// One kind of rows that follow from the items of a table.
+/// One kind of rows that derive from the items of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Derived {
     pub(crate) kind: DerivedKind,
@@ -43,16 +42,16 @@ pub(crate) struct Derived {
 pub(crate) enum DerivedKind {
     Index(IndexName),
     Expiry,
-    /// Sets do not follow from items, but they too are a table's.
+    /// Sets do not derive from items, but belong to the table too.
     Sets,
     Column(ColumnSpec),
 }
 
-/// How far the filling of derived rows has come.
+/// The progress of building derived rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BuildState {
     Complete,
-    /// Items up to and including this key have been looked at.
+    /// Items up to and including this key have been processed.
     Building {
         after: Option<Vec<u8>>,
         done: u64,
@@ -142,7 +141,7 @@ fn read_spec(reader: &mut Reader<'_>) -> Result<TableSpec, Malformed> {
         1 => Feed::Images,
         _ => return Err(Malformed("a feed is neither off nor on")),
     };
-    // Columns are among the derived rows.
+    // Columns are stored with the derived rows.
     Ok(TableSpec { indexes, ttl, feed, ..TableSpec::new(name, key) })
 }
 
@@ -208,7 +207,7 @@ fn read_projection(reader: &mut Reader<'_>) -> Result<IndexProjection, Malformed
         0 => IndexProjection::All,
         1 => IndexProjection::Keys,
         2 => IndexProjection::Include(read_list(reader, |reader| Ok(Name::from(reader.text()?)))?),
-        _ => return Err(Malformed("an index keeps something unknown")),
+        _ => return Err(Malformed("an index has an unknown projection")),
     })
 }
 
@@ -289,7 +288,7 @@ fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSpec, Malformed> {
 }
 
 fn read_name(reader: &mut Reader<'_>) -> Result<TableName, Malformed> {
-    TableName::new(reader.text()?).map_err(|_| Malformed("a table's or index's name is wrong"))
+    TableName::new(reader.text()?).map_err(|_| Malformed("the name of a table or index is invalid"))
 }
 
 fn read_list<'a, T>(

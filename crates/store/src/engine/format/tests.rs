@@ -11,8 +11,8 @@ use super::version::FORMAT_VERSION;
 use super::{
     Acknowledged, Applied, BLOCK, Block, BlockMut, BuildState, Chunk, ChunkNo, Commit, CommitNo,
     Delta, Derived, DerivedKind, Effect, Frame, FrameHeader, History, Identity, Increment,
-    LiveBytes, NameCache, NextNumber, RowEffect, Seal, SegmentHeader, SetEffect, SetRecord,
-    SetRows, SpaceId, Stats, SystemKey, TableId, TableRecord, TokenRecord, Unfinished, Writer,
+    LiveBytes, NameCache, NextId, RowEffect, Seal, SegmentHeader, SetEffect, SetRecord, SetRows,
+    SpaceId, Stats, SystemKey, TableId, TableRecord, TokenRecord, Unfinished, Writer,
     block_position, decode_item, encode_item, file_blocks, item_size, tree_blocks,
 };
 use crate::{
@@ -179,7 +179,7 @@ fn decode_all(bytes: &[u8]) {
     let _ = Stats::decode(bytes);
     let _ = Applied::decode(bytes);
     let _ = TokenRecord::decode(bytes);
-    let _ = NextNumber::decode(bytes);
+    let _ = NextId::decode(bytes);
     let _ = LiveBytes::decode(bytes);
     let text = String::from_utf8_lossy(bytes);
     let _ = (Identity::decode(&text), Unfinished::decode(&text), Increment::decode(&text));
@@ -368,7 +368,7 @@ proptest! {
         frame in proptest::option::of(any::<u64>()),
         (at, flip) in (any::<usize>(), 1..=255_u8),
     ) {
-        for history in [History::Ended, History::Number(store), History::Number(number)] {
+        for history in [History::Ended, History::Id(store), History::Id(number)] {
             let identity = Identity { store, history };
             let text = identity.encode();
             prop_assert_eq!(Identity::decode(&text), Some(identity));
@@ -417,7 +417,7 @@ proptest! {
         prop_assert_eq!(Stats::decode(&stats.encode()), Ok(stats));
         let token = TokenRecord { fingerprint, expires: Time(first) };
         prop_assert_eq!(TokenRecord::decode(&token.encode()), Ok(token));
-        prop_assert_eq!(NextNumber::decode(&NextNumber(next).encode()), Ok(NextNumber(next)));
+        prop_assert_eq!(NextId::decode(&NextId(next).encode()), Ok(NextId(next)));
         prop_assert_eq!(LiveBytes::decode(&LiveBytes(first).encode()), Ok(LiveBytes(first)));
     }
 

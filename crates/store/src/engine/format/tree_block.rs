@@ -1,4 +1,4 @@
-//! How the tree's file divides into blocks, where their checksums are, and what seals its header.
+//! The layout of the tree's file: blocks, their checksums, and the seal of its header.
 //!
 //! ```text
 //! block 0, 1     first copy of the header: redb's block 0, and a seal
@@ -7,24 +7,24 @@
 //! block 5..517   those blocks
 //! block 517      checksums of the next 512 blocks, and so on
 //!
-//! seal: 16 bytes of magic, number of the store, sequence, checksum of block 0; little-endian
+//! seal: 16 bytes of magic, the store's id, sequence, checksum of block 0; little-endian
 //! ```
 //!
-//! A checksum depends on the store and on the number of its block, so a block of another file, or
-//! one that was written to the wrong position, does not pass.
+//! A checksum depends on the store and on the block number, so a block of another file, or one
+//! written to the wrong position, does not match.
 
 use twox_hash::XxHash3_64;
 
-/// Bytes of a block.
+/// Size of a block in bytes.
 pub(crate) const BLOCK: u64 = 4096;
-/// Checksums in a block of them.
+/// Blocks in a group: the checksums that fit into one block.
 pub(crate) const GROUP: u64 = BLOCK / 8;
 /// Blocks before the first group: two copies of the header, two blocks each.
 const HEADER_BLOCKS: u64 = 4;
 
-/// In place of a checksum: the block was never written and has zeros.
+/// Instead of a checksum: the block was never written and holds zeros.
 pub(crate) const NEVER_WRITTEN: u64 = 0;
-/// In place of a checksum: the block may hold anything, and nothing refers to it.
+/// Instead of a checksum: the block may hold anything, and nothing refers to it.
 pub(crate) const BEING_WRITTEN: u64 = 1;
 
 const SEAL_MAGIC: &[u8; 16] = b"KEYLOOM TREE 5\n\0";
@@ -49,7 +49,7 @@ impl Seal {
         seal
     }
 
-    /// None unless it was made of this content, for this store.
+    /// Returns `None` unless it was made for this content and store.
     pub(crate) fn decode(bytes: &[u8], content: &[u8], store: u64) -> Option<Seal> {
         let sequence = bytes.get(24..32)?.first_chunk::<8>()?;
         let seal = Seal { sequence: u64::from_le_bytes(*sequence) };
@@ -57,7 +57,7 @@ impl Seal {
     }
 }
 
-/// Never one of the marks that stand in the place of a checksum.
+/// Returns the checksum of a block, which never equals one of the marks.
 pub(crate) fn block_checksum(store: u64, number: u64, block: &[u8]) -> u64 {
     let position = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ store.rotate_left(32);
     (XxHash3_64::oneshot(block) ^ position).max(BEING_WRITTEN + 1)
@@ -74,22 +74,22 @@ pub(crate) fn decode_checksums(bytes: &[u8; BLOCK as usize]) -> impl Iterator<It
     checksums.iter().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Where the file has a block of the tree, in blocks.
+/// Returns the position of a tree block in the file, in blocks.
 pub(crate) fn block_position(number: u64) -> u64 {
     group_position(number / GROUP) + 1 + number % GROUP
 }
 
-/// Where the file has the checksums of a group, in blocks.
+/// Returns the position of a group's checksums in the file, in blocks.
 pub(crate) fn group_position(group: u64) -> u64 {
     HEADER_BLOCKS + group * (GROUP + 1)
 }
 
-/// How many blocks a file has that holds so many blocks of the tree.
+/// Returns the size of a file that holds this many tree blocks, in blocks.
 pub(crate) fn file_blocks(tree_blocks: u64) -> u64 {
     HEADER_BLOCKS + tree_blocks + tree_blocks.div_ceil(GROUP)
 }
 
-/// How many blocks of the tree a file of so many blocks has room for.
+/// Returns how many tree blocks a file of this many blocks has room for.
 pub(crate) fn tree_blocks(file_blocks: u64) -> u64 {
     let blocks = file_blocks.saturating_sub(HEADER_BLOCKS);
     blocks - blocks.div_ceil(GROUP + 1)

@@ -1,4 +1,4 @@
-//! The segments there are: which to read, which to let go.
+//! The segments of a log: which exist, and which to remove.
 
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::{FrameScan, Segment};
 
 const SPARE: &str = "spare-";
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-/// Most zeros of a spare: a segment may be larger, and grows then.
+/// Maximum size of a spare: a larger segment grows as it is written.
 const ZEROS_MAX: u64 = 64 << 20;
 
 /// The segments of a log, oldest first. The last one is being written.
@@ -26,15 +26,15 @@ pub(crate) struct LogDirectory {
     pub(crate) store: u64,
     segments: Mutex<Vec<Arc<Segment>>>,
     end: EndMark,
-    /// A file of zeros for the next segment. Writing over zeros that are on disk already needs no
-    /// change to the file system's own books, which halves the cost of a sync.
+    /// A zeroed file for the next segment. Overwriting zeros that are on disk already changes no
+    /// file system metadata, which halves the cost of a sync.
     spare: Mutex<Option<Spare>>,
-    /// How many there were. Each has a name of its own: while one is being given its final name,
-    /// the next is being made.
+    /// How many spares were created. Each has a name of its own: the next one is created while the
+    /// previous one is being renamed.
     spares: AtomicU64,
     spare_failed: AtomicBool,
-    /// Held while segments are removed or a spare is made: several may ask for it at once.
-    upkeep: Mutex<()>,
+    /// Serializes the removal of segments and the creation of spares.
+    segment_files: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ struct Spare {
     file: Arc<dyn DiskFile>,
 }
 
-/// How long the log is kept once the tree has it.
+/// How long the log is kept once the tree on disk has it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retention {
     pub(crate) millis: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Retention {
 }
 
 impl LogDirectory {
-    /// The segments in a directory, which may be none. They must follow each other.
+    /// Opens the segments in a directory, which may be none. They must be consecutive.
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         path: PathBuf,
@@ -62,12 +62,12 @@ impl LogDirectory {
         let end = EndMark::open(&*disk, &path, store, mode)?;
         let mut segments = Vec::new();
         let names: Vec<&String> = names.iter().filter(|name| is_segment(name)).collect();
-        for (place, name) in names.iter().enumerate() {
+        for (index, name) in names.iter().enumerate() {
             let file = path.join(name);
             match Segment::open(&disk, &file, mode) {
                 Ok(segment) if segment.store == store => segments.push(Arc::new(segment)),
                 Ok(_) => return Err(damaged(&file, 16, "the segment belongs to another store")),
-                Err(Error::Damaged(_)) if place + 1 == names.len() && place > 0 => {
+                Err(Error::Damaged(_)) if index + 1 == names.len() && index > 0 => {
                     remove_unused(&disk, &file, store, mode)?;
                 }
                 // Trimmed since it was listed, by the store whose log is being restored from.
@@ -82,12 +82,22 @@ impl LogDirectory {
         }
         let segments = Mutex::new(segments);
         let (spare, spares) = (Mutex::new(None), AtomicU64::new(0));
-        let (spare_failed, upkeep) = (AtomicBool::new(false), Mutex::new(()));
-        Ok(LogDirectory { disk, path, store, segments, end, spare, spares, spare_failed, upkeep })
+        let (spare_failed, segment_files) = (AtomicBool::new(false), Mutex::new(()));
+        Ok(LogDirectory {
+            disk,
+            path,
+            store,
+            segments,
+            end,
+            spare,
+            spares,
+            spare_failed,
+            segment_files,
+        })
     }
 
-    /// Whether a log, if it is there at all, has only what creating a store writes to it: a segment
-    /// of that store without frames, and spares.
+    /// Whether a log, if it exists, has only what creating a store writes: an empty segment of that
+    /// store, and spares.
     pub(crate) fn is_unused(disk: &Arc<dyn Disk>, path: &Path, store: u64) -> Result<bool, Error> {
         let names = match disk.list(path) {
             Ok(names) => names,
@@ -102,15 +112,14 @@ impl LogDirectory {
         Ok(true)
     }
 
-    /// The number of the store that a log belongs to, if its first segment tells.
+    /// Returns the id of the store that a log belongs to, if its first segment is readable.
     pub(crate) fn store_of(disk: &Arc<dyn Disk>, path: &Path) -> Option<u64> {
         let names = disk.list(path).ok()?;
         let name = names.iter().find(|name| is_segment(name))?;
         Some(Segment::open(disk, &path.join(name), OpenMode::Read).ok()?.store)
     }
 
-    /// Removes the files of zeros that an earlier process left. They are in nobody's way, so one
-    /// that cannot be removed stays.
+    /// Removes the spares that an earlier process left. They do no harm, so failures are ignored.
     pub(crate) fn remove_spares(&self) {
         let names = self.disk.list(&self.path).unwrap_or_default();
         for name in names.iter().filter(|name| is_spare(name)) {
@@ -118,17 +127,17 @@ impl LogDirectory {
         }
     }
 
-    /// An error if a log that ends with this commit has lost some that were acknowledged.
+    /// Fails if a log that ends with this commit has lost acknowledged ones.
     pub(crate) fn check_end(&self, last: CommitNo) -> Result<(), Error> {
         self.end.check(last)
     }
 
-    /// Notes that everything up to this commit is synced, before anybody hears of it.
+    /// Records that everything up to this commit is synced, before it is acknowledged.
     pub(crate) fn note_synced(&self, synced: CommitNo) {
         self.end.note(synced);
     }
 
-    /// An error if the segment that is being written is no longer in its place.
+    /// Fails if the segment being written is no longer at its path.
     pub(crate) fn check_in_place(&self) -> Result<(), Error> {
         let last = self.lock().last().cloned();
         last.map_or(Ok(()), |last| last.check_in_place())
@@ -138,18 +147,23 @@ impl LogDirectory {
         self.lock().clone()
     }
 
-    /// The oldest commit that is kept.
+    /// Whether a segment has not been trimmed.
+    pub(crate) fn has(&self, segment: &Segment) -> bool {
+        self.lock().iter().any(|kept| kept.first == segment.first)
+    }
+
+    /// Returns the oldest commit in the log.
     pub(crate) fn oldest(&self) -> Option<CommitNo> {
         self.lock().first().map(|segment| segment.first)
     }
 
-    /// Bytes of all segments.
+    /// Returns the size of all segments.
     pub(crate) fn bytes(&self) -> Result<u64, Error> {
         self.segments().iter().map(|segment| segment.len()).sum()
     }
 
-    /// Makes a segment that begins with a commit, and makes it the last one. It gets its name
-    /// when its header is safe, so that a segment with a name is a whole one.
+    /// Creates a segment that begins with a commit and makes it the last one. It gets its name when
+    /// its header is durable, so that a named segment is complete.
     pub(crate) fn add(&self, first: CommitNo) -> Result<Arc<Segment>, Error> {
         let path = self.path.join(format!("{:020}.log", first.0));
         let previous = self.lock().last().map_or(CommitNo::NONE, |segment| segment.first);
@@ -159,7 +173,7 @@ impl LogDirectory {
             Some(spare) => spare,
             None => self.make_spare(0)?,
         };
-        let fail = || io_error("making a log segment", &path);
+        let fail = || io_error("creating a log segment", &path);
         file.write_at(0, &header.encode()).map_err(fail())?;
         file.sync().map_err(fail())?;
         self.disk.rename(&unnamed, &path).map_err(fail())?;
@@ -170,10 +184,10 @@ impl LogDirectory {
         Ok(segment)
     }
 
-    /// Writes the last segment again up to where it ends, into a file of its own that then takes
-    /// its name. What can be read after a crash was not always synced: the process may have died before
-    /// it came to that, or a sync of the file or of its name may have failed, and then a later one
-    /// mends nothing. A torn tail is cut by the way. On a full disk it is written over a spare.
+    /// Rewrites the last segment up to its end into a new file, which then takes its name. What is
+    /// readable after a crash was not necessarily synced: the process may have died before the
+    /// sync, or a sync of the file or of its name may have failed, which a later sync does not
+    /// repair. This also cuts off a torn tail. On a full disk, an existing spare is overwritten.
     pub(crate) fn rewrite_last(&self, old: &Segment, end: u64) -> Result<Arc<Segment>, Error> {
         let copied = self.make_spare(0).and_then(|spare| self.copy_start(old, end, spare));
         let Spare { path: unnamed, file } = match copied {
@@ -184,7 +198,7 @@ impl LogDirectory {
             copied => copied?,
         };
         let renamed = self.disk.rename(&unnamed, &old.path);
-        renamed.map_err(io_error("writing the end of the log again", &old.path))?;
+        renamed.map_err(io_error("rewriting the end of the log", &old.path))?;
         self.sync_names()?;
         let header = SegmentHeader { store: old.store, previous: old.previous, first: old.first };
         let segment = Arc::new(Segment::new(header, &old.path, &self.disk, file));
@@ -195,7 +209,7 @@ impl LogDirectory {
         Ok(segment)
     }
 
-    /// Copies the start of a segment into a spare, with zeros behind it.
+    /// Copies the start of a segment into a spare, and zeros the rest.
     fn copy_start(&self, old: &Segment, end: u64, spare: Spare) -> Result<Spare, Error> {
         let from = old.file()?;
         let copy = || {
@@ -209,14 +223,14 @@ impl LogDirectory {
             spare.file.sync()
         };
         if let Err(cause) = copy() {
-            // Its room may be needed.
+            // Its space may be needed.
             let _ = self.disk.remove(&spare.path);
-            return Err(io_error("writing the end of the log again", &old.path)(cause));
+            return Err(io_error("rewriting the end of the log", &old.path)(cause));
         }
         Ok(spare)
     }
 
-    /// A spare that an earlier process left, with room for so many bytes.
+    /// Finds a spare left by an earlier process that has room for this many bytes.
     fn find_spare(&self, bytes: u64) -> Option<Spare> {
         let names = self.disk.list(&self.path).ok()?;
         let spares = names.iter().filter(|name| is_spare(name)).map(|name| self.path.join(name));
@@ -227,19 +241,19 @@ impl LogDirectory {
         with_room.next()
     }
 
-    /// An error if no files can be made, or so many bytes cannot be written.
+    /// Fails if no file can be created or this many bytes cannot be written.
     pub(crate) fn probe(&self, bytes: u64) -> Result<(), Error> {
-        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+        let _segment_files = self.segment_files.lock().unwrap_or_else(PoisonError::into_inner);
         let Spare { path, file } = self.make_spare(bytes)?;
         drop(file);
-        self.disk.remove(&path).map_err(io_error("removing a file of zeros", &path))
+        self.disk.remove(&path).map_err(io_error("removing a spare log segment", &path))
     }
 
-    /// Makes the file of zeros for the next segment, if there is none. After a failure it is not
-    /// tried again before the next segment: a spare is a convenience, and must not eat up a disk
-    /// that is nearly full.
+    /// Creates the spare for the next segment, if there is none. After a failure it is not retried
+    /// before the next segment: a spare is an optimization, and must not use up a disk that is
+    /// nearly full.
     pub(crate) fn prepare_spare(&self, bytes: u64) {
-        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+        let _segment_files = self.segment_files.lock().unwrap_or_else(PoisonError::into_inner);
         if self.lock_spare().is_some() || self.spare_failed.load(Ordering::Relaxed) {
             return;
         }
@@ -252,10 +266,10 @@ impl LogDirectory {
     fn make_spare(&self, bytes: u64) -> Result<Spare, Error> {
         let number = self.spares.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join(format!("{SPARE}{number}"));
-        // Whether a crash left one to remove is not known; creating tells what matters.
+        // A crash may have left one; if removing it fails, creating fails and reports why.
         let _ = self.disk.remove(&path);
         let made = self.disk.open(&path, OpenMode::Create);
-        let file = made.map_err(io_error("making a log segment", &path))?;
+        let file = made.map_err(io_error("creating a log segment", &path))?;
         let zeroed = write_zeros(&*file, 0..bytes).and_then(|()| file.sync());
         if let Err(cause) = zeroed {
             let _ = self.disk.remove(&path);
@@ -264,10 +278,10 @@ impl LogDirectory {
         Ok(Spare { path, file })
     }
 
-    /// Removes the oldest segments that the tree has whole and that need not be kept. Returns how
-    /// many went.
+    /// Removes the oldest segments that the tree on disk has completely and that need not be kept.
+    /// Returns how many were removed.
     pub(crate) fn trim(&self, in_tree: CommitNo, keep: Retention, now: Time) -> Result<u64, Error> {
-        let _upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+        let _segment_files = self.segment_files.lock().unwrap_or_else(PoisonError::into_inner);
         let mut removed = 0;
         loop {
             let segments = self.segments();
@@ -313,7 +327,7 @@ fn write_zeros(file: &dyn DiskFile, range: Range<u64>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// `00000000000000000001.log`: anything else in the log's directory is not ours.
+/// Matches `00000000000000000001.log`; anything else in the log's directory is not a segment.
 fn is_segment(name: &str) -> bool {
     let number = name.strip_suffix(".log").unwrap_or_default();
     number.len() == 20 && number.bytes().all(|byte| byte.is_ascii_digit())
@@ -334,22 +348,22 @@ fn is_unused_segment(disk: &Arc<dyn Disk>, path: &Path, store: u64) -> Result<bo
     Ok(scan.next()?.is_none() && scan.check_tail().is_ok())
 }
 
-/// Each segment must be the one that the next was made after.
+/// Checks that each segment names the one before it.
 fn check_chain(segments: &[Arc<Segment>]) -> Result<(), Error> {
     for pair in segments.windows(2) {
         if let [segment, next] = pair
             && next.previous != segment.first
         {
-            let what = "the segment before this one is missing: restore from a backup";
+            let what = "the previous segment is missing: restore from a backup";
             return Err(damaged(&next.path, 0, what));
         }
     }
     Ok(())
 }
 
-/// A last segment whose header is blank: left by a crash while it was being created, unless frames
-/// were ever written to it. It goes, because its number may come again. Anything else in its place
-/// is damage or somebody else's, and stays.
+/// Removes a last segment whose header is blank: a crash left it while it was being created, unless
+/// frames were ever written to it. It is removed because its number may be used again. Anything
+/// else is damage or not ours, and stays.
 fn remove_unused(
     disk: &Arc<dyn Disk>,
     path: &Path,
@@ -362,7 +376,7 @@ fn remove_unused(
     let mut start = vec![0; SegmentHeader::LEN.min(usize::try_from(segment.len()?).unwrap_or(0))];
     file.read_at(0, &mut start).map_err(io_error("reading a log segment", path))?;
     if start.iter().any(|byte| *byte != 0) {
-        return Err(damaged(path, 0, "this is not the start of a log segment"));
+        return Err(damaged(path, 0, "the log segment has no valid header"));
     }
     FrameScan::new(&segment)?.check_tail()?;
     match mode {

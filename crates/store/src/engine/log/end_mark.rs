@@ -1,9 +1,9 @@
-//! Which commit was acknowledged last, kept beside the log.
+//! The end mark: the last acknowledged commit, stored beside the log.
 //!
 //! It is written after the sync of the log and before the answer, and is not synced itself. So it
 //! survives a killed process, and after a power failure it may be older than the log but never
-//! newer. A log that ends before it has lost acknowledged commits: that tells damage to the last
-//! frame from a write that was torn.
+//! newer. A log that ends before it has lost acknowledged commits: this distinguishes damage to the
+//! last frame from a torn write.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use crate::engine::format::{Acknowledged, CommitNo};
 use crate::engine::{damaged, io_error};
 use crate::{Disk, DiskFile, Error, OpenMode};
 
-/// Its name in the log's directory.
+/// The name of its file in the log's directory.
 pub(super) const END: &str = "end";
 
 #[derive(Debug)]
 pub(super) struct EndMark {
     path: PathBuf,
     store: u64,
-    /// None if it cannot be made or is only to be read.
+    /// `None` if it cannot be created or the log is read-only.
     file: Option<Arc<dyn DiskFile>>,
-    /// What it said when it was opened.
+    /// The commit in the file when it was opened.
     found: Option<CommitNo>,
 }
 
 impl EndMark {
-    /// Opens it, or makes it. One that is missing, empty or blank says nothing.
+    /// Opens or creates it. A missing, empty or blank file has no commit.
     pub(super) fn open(
         disk: &dyn Disk,
         log: &Path,
@@ -37,7 +37,7 @@ impl EndMark {
         let path = log.join(END);
         let file = match disk.open(&path, mode) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // Without room for it, it is only of no help.
+                // Without space for it, it merely gives no protection.
                 let file = (mode != OpenMode::Read).then(|| disk.open(&path, OpenMode::Create));
                 return Ok(EndMark { path, store, file: file.and_then(Result::ok), found: None });
             }
@@ -47,7 +47,7 @@ impl EndMark {
         Ok(EndMark { path, store, file: (mode != OpenMode::Read).then_some(file), found })
     }
 
-    /// An error if a log that ends with this commit has lost some that were acknowledged.
+    /// Fails if a log that ends with this commit has lost acknowledged ones.
     pub(super) fn check(&self, last: CommitNo) -> Result<(), Error> {
         match self.found {
             Some(end) if end > last => {
@@ -63,10 +63,10 @@ impl EndMark {
         }
     }
 
-    /// Notes that everything up to this commit is synced.
+    /// Records that everything up to this commit is synced.
     pub(super) fn note(&self, synced: CommitNo) {
         if let Some(file) = &self.file {
-            // One that is too old is as good as none.
+            // A stale mark is as good as none.
             let _ = file.write_at(0, &Acknowledged(synced).encode(self.store));
         }
     }
@@ -78,6 +78,6 @@ fn read(file: &dyn DiskFile, path: &Path, store: u64) -> Result<Option<CommitNo>
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
         read => read.map_err(io_error("reading the end of the log", path))?,
     }
-    // Blank, damaged or somebody else's says nothing.
+    // A blank, damaged or foreign mark counts as none.
     Ok(Acknowledged::decode(&bytes, store).map(|Acknowledged(commit)| commit))
 }

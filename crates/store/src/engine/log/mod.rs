@@ -1,7 +1,7 @@
-//! The write-ahead log: the truth of the store.
+//! The write-ahead log: the source of truth of the store.
 //!
-//! Segments of frames, each frame the commits of one group, numbers without holes. The tree can be
-//! made again from it, the feed and point-in-time restore read it. See `format` for the bytes.
+//! Segments of frames; each frame holds the commits of one batch, numbered without gaps. The tree
+//! can be rebuilt from it; the feed and point-in-time restore read it. See `format` for the bytes.
 
 mod directory;
 mod end_mark;

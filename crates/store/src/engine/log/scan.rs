@@ -1,4 +1,4 @@
-//! Reading a segment frame by frame, and telling its end from damage.
+//! Reading a segment frame by frame, and distinguishing its end from damage.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::{DiskFile, Error};
 
 use super::Segment;
 
-/// A frame that was read and is what was written.
+/// A frame that was read and whose checksums match.
 #[derive(Debug)]
 pub(crate) struct Scanned {
     pub(crate) segment: Arc<Segment>,
@@ -19,7 +19,7 @@ pub(crate) struct Scanned {
 }
 
 impl Scanned {
-    /// The frame's commits with their numbers.
+    /// Returns the frame's commits with their numbers.
     pub(crate) fn commits(
         &self,
     ) -> Result<impl Iterator<Item = (CommitNo, Commit)> + use<>, Error> {
@@ -29,7 +29,7 @@ impl Scanned {
     }
 }
 
-/// Walks the frames of one segment.
+/// Iterates over the frames of one segment.
 #[derive(Debug)]
 pub(crate) struct FrameScan {
     segment: Arc<Segment>,
@@ -40,12 +40,12 @@ pub(crate) struct FrameScan {
 }
 
 impl FrameScan {
-    /// From the segment's first frame on.
+    /// Starts at the segment's first frame.
     pub(crate) fn new(segment: &Arc<Segment>) -> Result<FrameScan, Error> {
         FrameScan::from_commit(segment, segment.first)
     }
 
-    /// From a frame at or before the one that holds a commit.
+    /// Starts at a frame at or before the one that holds a commit.
     pub(crate) fn from_commit(
         segment: &Arc<Segment>,
         commit: CommitNo,
@@ -59,23 +59,23 @@ impl FrameScan {
         &self.segment
     }
 
-    /// Where the next frame would begin.
+    /// Returns the offset at which the next frame would begin.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The commit that the next frame would begin with.
+    /// Returns the commit that the next frame would begin with.
     pub(crate) fn expected(&self) -> CommitNo {
         self.expected
     }
 
-    /// The next frame; none where no whole frame with the expected number is.
+    /// Returns the next frame; `None` if there is no complete frame with the expected number.
     pub(crate) fn next(&mut self) -> Result<Option<Scanned>, Error> {
         let Some(frame) = self.frame_at(self.offset)? else { return Ok(None) };
         if frame.header.first != self.expected || frame.header.commits == 0 {
             return Ok(None);
         }
-        // Its checksums fit, so this is what a writer meant (`Frame::seal`).
+        // Its checksums match, so a writer wrote it (`Frame::seal`).
         debug_assert!(
             frame.header.synced < frame.header.first,
             "a frame is synced before it is written"
@@ -86,7 +86,7 @@ impl FrameScan {
         Ok(Some(frame))
     }
 
-    /// The error for a commit that should begin where the scan has come to, and does not.
+    /// Returns the error for the expected commit, which cannot be read.
     pub(crate) fn hole(&self) -> Error {
         let what = format!(
             "commit {} should begin here but cannot be read: restore from a backup",
@@ -95,8 +95,7 @@ impl FrameScan {
         damaged(&self.segment.path, self.offset, &what)
     }
 
-    /// An error if what stands at the end of the scan was once known to be safe: if any later
-    /// frame of this segment says so.
+    /// Fails if the end of the scan was once durable: if any later frame of this segment says so.
     pub(crate) fn check_tail(&self) -> Result<(), Error> {
         let mut tail = vec![0; (self.len.saturating_sub(self.offset)) as usize];
         if !self.read(self.offset, &mut tail)? {
@@ -136,8 +135,8 @@ impl FrameScan {
         Ok(Some(Scanned { segment: Arc::clone(&self.segment), offset, header, payload }))
     }
 
-    /// Fills the buffer; false if the file ends before. A log that is read while its store is open
-    /// loses the zeros behind its last frame when a segment ends.
+    /// Fills the buffer; returns false if the file ends before. A log that is read while its store
+    /// is open loses the zeros after its last frame when the segment ends.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<bool, Error> {
         match self.file.read_at(offset, buffer) {
             Ok(()) => Ok(true),

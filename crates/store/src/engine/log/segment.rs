@@ -8,10 +8,10 @@ use crate::engine::format::{CommitNo, SegmentHeader};
 use crate::engine::{check_in_place, damaged, io_error};
 use crate::{Disk, DiskFile, Error, OpenMode, Time};
 
-/// Bytes between two marks: what a reader of the feed skips through at most.
+/// Bytes between two marks: the most that a reader of the feed skips over.
 const MARK_EVERY_BYTES: u64 = 64 * 1024;
 
-/// One file of the log. Only the one that is written has a file handle of its own: there may be
+/// One file of the log. Only the segment being written keeps a file handle open: there may be
 /// hundreds of others.
 #[derive(Debug)]
 pub(crate) struct Segment {
@@ -23,14 +23,14 @@ pub(crate) struct Segment {
     handle: Mutex<Handle>,
     /// When its last known commit happened, in milliseconds.
     last_at: AtomicU64,
-    /// Where some of its frames begin, ascending.
+    /// Offsets of some of its frames, ascending.
     marks: Mutex<Vec<(CommitNo, u64)>>,
 }
 
 #[derive(Clone, Debug)]
 enum Handle {
     Open(Arc<dyn DiskFile>),
-    /// It has so many bytes, and is not written any more.
+    /// Its length; it is not written anymore.
     Closed(u64),
 }
 
@@ -70,7 +70,7 @@ impl Segment {
         Ok(Segment::new(header, path, disk, file))
     }
 
-    /// An error if the header on disk is no longer what it was.
+    /// Fails if the header on disk is no longer what was written.
     pub(crate) fn verify_header(&self) -> Result<(), Error> {
         let mut bytes = [0; SegmentHeader::LEN];
         let read = self.file()?.read_at(0, &mut bytes);
@@ -78,11 +78,13 @@ impl Segment {
         let known = SegmentHeader { store: self.store, previous: self.previous, first: self.first };
         match bytes[..] == known.encode()[..] {
             true => Ok(()),
-            false => Err(damaged(&self.path, 0, "the segment's header is not what was written")),
+            false => {
+                Err(damaged(&self.path, 0, "the segment's header differs from what was written"))
+            }
         }
     }
 
-    /// The file: the one it has, or one that is opened for whoever asks.
+    /// Returns its open file, or opens it for the caller.
     pub(crate) fn file(&self) -> Result<Arc<dyn DiskFile>, Error> {
         match self.handle() {
             Handle::Open(file) => Ok(file),
@@ -93,7 +95,7 @@ impl Segment {
         }
     }
 
-    /// Gives its file handle back. It is not written any more.
+    /// Closes its file handle. It is not written anymore.
     pub(crate) fn close(&self) -> Result<(), Error> {
         let len = self.len()?;
         *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = Handle::Closed(len);
@@ -113,18 +115,17 @@ impl Segment {
         self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes everything written safe.
+    /// Makes everything written durable.
     pub(crate) fn sync(&self) -> Result<(), Error> {
         self.file()?.sync().map_err(io_error("syncing the log", &self.path))
     }
 
-    /// An error if the file is no longer where the next process will look for it: what is written
-    /// could not be found again.
+    /// Fails if the file is no longer at its path: the next process would not find what is written.
     pub(crate) fn check_in_place(&self) -> Result<(), Error> {
         check_in_place(&*self.file()?, &self.path)
     }
 
-    /// Remembers where a frame is and when its last commit happened.
+    /// Records where a frame is and when its last commit happened.
     pub(crate) fn note_frame(&self, first: CommitNo, offset: u64, last_at: Time) {
         self.note_age(last_at);
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,12 +134,12 @@ impl Segment {
         }
     }
 
-    /// Remembers that its last commit did not happen before this.
+    /// Records that its last commit did not happen before this.
     pub(crate) fn note_age(&self, last_at: Time) {
         self.last_at.fetch_max(last_at.0, Ordering::Relaxed);
     }
 
-    /// The last marked frame that begins at or before a commit.
+    /// Returns the last marked frame that begins at or before a commit.
     pub(crate) fn mark_before(&self, commit: CommitNo) -> (CommitNo, u64) {
         let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         let after = marks.partition_point(|(first, _)| *first <= commit);

@@ -1,4 +1,4 @@
-//! Walking the whole log: the one place that knows where it may end.
+//! Iterating over the whole log: the only code that knows where it may end.
 
 use std::sync::Arc;
 
@@ -7,31 +7,31 @@ use crate::engine::format::CommitNo;
 
 use super::{FrameScan, Scanned, Segment};
 
-/// Walks frames across segments. A hole between two segments is damage; where the last segment
-/// ends, the caller says what that means.
+/// Iterates over frames across segments. A hole between two segments is damage; what the end of the
+/// last segment means is up to the caller.
 #[derive(Debug)]
 pub(crate) struct LogWalk {
     scan: FrameScan,
-    /// The segments after the one being read, next one last.
+    /// The segments after the one being read, the next one last.
     rest: Vec<Arc<Segment>>,
 }
 
 impl LogWalk {
-    /// From a frame at or before the one that holds a commit; none if the segments begin after
-    /// it.
+    /// Starts at a frame at or before the one that holds a commit; `None` if the segments begin
+    /// after it.
     pub(crate) fn from_commit(
         segments: &[Arc<Segment>],
         commit: CommitNo,
     ) -> Result<Option<LogWalk>, Error> {
-        let Some(place) = segments.iter().rposition(|segment| segment.first <= commit) else {
+        let Some(index) = segments.iter().rposition(|segment| segment.first <= commit) else {
             return Ok(None);
         };
-        let scan = FrameScan::from_commit(&segments[place], commit)?;
-        let rest = segments[place + 1..].iter().rev().cloned().collect();
+        let scan = FrameScan::from_commit(&segments[index], commit)?;
+        let rest = segments[index + 1..].iter().rev().cloned().collect();
         Ok(Some(LogWalk { scan, rest }))
     }
 
-    /// The next frame; none where the last segment has no more.
+    /// Returns the next frame; `None` at the end of the last segment.
     pub(crate) fn next(&mut self) -> Result<Option<Scanned>, Error> {
         loop {
             if let Some(frame) = self.scan.next()? {
@@ -47,7 +47,7 @@ impl LogWalk {
         }
     }
 
-    /// Where the walk has come to.
+    /// Returns the current position.
     pub(crate) fn position(&self) -> &FrameScan {
         &self.scan
     }

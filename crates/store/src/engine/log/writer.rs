@@ -9,7 +9,7 @@ use crate::{Error, Time};
 
 use super::{LogDirectory, Segment};
 
-/// Appends frames; there is one for a store.
+/// Appends frames. A store has exactly one.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     directory: Arc<LogDirectory>,
@@ -17,14 +17,14 @@ pub(crate) struct LogWriter {
     offset: u64,
     segment_bytes: u64,
     next: CommitNo,
-    /// What the last frame was written in.
+    /// The buffer of the last frame, for reuse.
     buffer: Vec<u8>,
-    /// The last commit that is safe on disk. Shared with whoever syncs in the background.
+    /// The last durable commit. Shared with background syncs.
     synced: Arc<AtomicU64>,
 }
 
 impl LogWriter {
-    /// Goes on where the log ends: at `offset` of the last segment.
+    /// Continues where the log ends: at `offset` of the last segment.
     pub(crate) fn new(
         directory: Arc<LogDirectory>,
         active: Arc<Segment>,
@@ -36,34 +36,36 @@ impl LogWriter {
         LogWriter { directory, active, offset, segment_bytes, next, buffer: vec![], synced }
     }
 
-    /// The number of the next commit.
+    /// Returns the number of the next commit.
     pub(crate) fn next(&self) -> CommitNo {
         self.next
     }
 
-    /// The last commit that is safe on disk.
+    /// Returns the last durable commit.
     pub(crate) fn synced(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.synced)
     }
 
-    /// Whether a commit is safe on disk.
+    /// Whether a commit is durable.
     pub(crate) fn is_synced(&self, commit: CommitNo) -> bool {
         self.synced.load(Ordering::Acquire) >= commit.0
     }
 
-    /// What a background sync has to sync, and the commit that is safe after it.
+    /// Returns the segment that a background sync has to sync, and the commit that is durable after
+    /// it.
     pub(crate) fn active(&self) -> (Arc<Segment>, CommitNo) {
         (Arc::clone(&self.active), CommitNo(self.next.0 - 1))
     }
 
-    /// A frame for the next commits.
+    /// Starts a frame for the next commits.
     pub(crate) fn frame(&mut self) -> Frame {
         Frame::new(self.next, std::mem::take(&mut self.buffer))
     }
 
-    /// Writes a frame whose last commit is `last`. It is not safe yet.
+    /// Writes a frame whose last commit is `last`. It is not durable yet.
     pub(crate) fn append(&mut self, frame: Frame, last: CommitNo, at: Time) -> Result<u64, Error> {
-        // A reader takes the end of a frame's commits for the beginning of the next (`FrameScan::next`).
+        // A reader expects the next frame to begin after the last commit of this one
+        // (`FrameScan::next`).
         debug_assert_eq!(
             frame.commits_to(last),
             Some(self.next),
@@ -88,7 +90,7 @@ impl LogWriter {
         Ok(written)
     }
 
-    /// Makes everything written safe.
+    /// Makes everything written durable.
     pub(crate) fn sync(&self) -> Result<(), Error> {
         let last = self.next.0 - 1;
         if self.synced.load(Ordering::Acquire) < last {
@@ -99,8 +101,8 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Ends the active segment and begins the next. Only the last segment of a log can have a
-    /// torn tail, so the old one is synced before the new one exists.
+    /// Ends the active segment and begins the next. Only the last segment of a log can have a torn
+    /// tail, so the old one is synced before the new one exists.
     fn rotate(&mut self) -> Result<(), Error> {
         self.sync()?;
         // The next segment is created by its path, which must still be in our directory.
@@ -109,6 +111,7 @@ impl LogWriter {
         cut.map_err(io_error("ending a log segment", &self.active.path))?;
         let ended = std::mem::replace(&mut self.active, self.directory.add(self.next)?);
         ended.close()?;
+        debug_assert_eq!(self.active.first, self.next, "a segment begins with its first commit");
         self.offset = crate::engine::format::SegmentHeader::LEN as u64;
         Ok(())
     }

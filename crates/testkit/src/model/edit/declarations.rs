@@ -1,4 +1,4 @@
-//! Edits of what is declared about fields: lists, uniques, expiry, paths and the rest.
+//! Edits of declarations about fields: lists, uniques, expiry, paths and the rest.
 
 use keyloom_model::TriggeringChange;
 
@@ -68,7 +68,7 @@ pub(super) fn change_path(draft: &mut Draft, random: &mut Random) -> Option<()> 
 pub(super) fn change_read_only(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let entity = some_entity(draft, random);
     let chosen = read_only(entity, random);
-    // Their order says nothing.
+    // Their order has no meaning.
     let old = &mut entity.read_only;
     let is_same = chosen.len() == old.len() && chosen.iter().all(|field| old.contains(field));
     if !is_same {
@@ -94,7 +94,7 @@ pub(super) fn change_facets(draft: &mut Draft, random: &mut Random) -> Option<()
     if let Some(DraftList { by, facets: old, .. }) = entity.lists.first_mut() {
         let facets: Vec<String> = facets.into_iter().filter(|field| !by.contains(field)).collect();
         let chosen = random.some_of(&facets, 2);
-        // Their order says nothing.
+        // Their order has no meaning.
         let is_same = chosen.len() == old.len() && chosen.iter().all(|field| old.contains(field));
         if !is_same {
             *old = chosen;
@@ -130,7 +130,7 @@ pub(super) fn change_numbers(draft: &mut Draft, random: &mut Random) -> Option<(
 }
 
 pub(super) fn change_handlers(draft: &mut Draft, random: &mut Random) -> Option<()> {
-    // With the last one, jobs would go.
+    // Removing the last one would remove jobs.
     if draft.handlers.len() > 1 && random.chance(1, 2) {
         draft.handlers.pop();
         return Some(());

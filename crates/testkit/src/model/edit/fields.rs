@@ -9,7 +9,7 @@ use super::super::field::{another_member, default_of, field};
 use super::some_entity;
 use crate::Random;
 
-/// A field to be changed, if the entity that was chosen has one.
+/// Returns a field to change, if the chosen entity has one.
 fn some_field<'d>(draft: &'d mut Draft, random: &mut Random) -> Option<&'d mut DraftField> {
     let entity = some_entity(draft, random);
     if entity.fields.is_empty() {
@@ -19,7 +19,7 @@ fn some_field<'d>(draft: &'d mut Draft, random: &mut Random) -> Option<&'d mut D
     Some(&mut entity.fields[index])
 }
 
-/// Adds a field; `shape` makes of a random one what is wanted.
+/// Adds a random field, adjusted by `shape`.
 fn add(
     draft: &mut Draft,
     random: &mut Random,
@@ -29,8 +29,8 @@ fn add(
     let name = free_names(entity, random).pop()?;
     let mut field = field(name, &[], random);
     shape(&mut field, random);
-    let place = random.index(entity.fields.len() + 1);
-    entity.fields.insert(place, field);
+    let position = random.index(entity.fields.len() + 1);
+    entity.fields.insert(position, field);
     Some(())
 }
 
@@ -119,7 +119,7 @@ pub(super) fn remove(draft: &mut Draft, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Gives a field a free name, and drops what named it.
+/// Renames a field, and drops everything that names it.
 pub(super) fn rename(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let entity = some_entity(draft, random);
     let name = free_names(entity, random).pop()?;
@@ -158,7 +158,7 @@ pub(super) fn widen_range(draft: &mut Draft, random: &mut Random) -> Option<()> 
         | DraftType::Bytes(limits)
         | DraftType::List(_, limits)
         | DraftType::Map(_, limits) => {
-            // No length is below 0, so `0..` is as wide as it can be.
+            // No length is below 0, so `0..` is as wide as possible.
             widen(limits, |low| Some(low.saturating_sub(1)), |high| high + 1);
         }
         DraftType::Int(limits) => widen(limits, |low| Some(low - 1), |high| high + 1),
@@ -177,7 +177,7 @@ pub(super) fn widen_range(draft: &mut Draft, random: &mut Random) -> Option<()> 
     Some(())
 }
 
-/// Both bounds one further, where that is possible.
+/// Moves both bounds outward by one step, where possible.
 fn widen<T: Copy>(limits: &mut Limits<T>, lower: impl Fn(T) -> Option<T>, higher: impl Fn(T) -> T) {
     limits.low = limits.low.and_then(lower);
     limits.high = limits.high.map(higher);
@@ -185,7 +185,7 @@ fn widen<T: Copy>(limits: &mut Limits<T>, lower: impl Fn(T) -> Option<T>, higher
 
 pub(super) fn narrow_range(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let field = some_field(draft, random)?;
-    // A default that is no longer in the range would be another error.
+    // A default outside of the new range would be a different error.
     field.default = None;
     match &mut field.of {
         DraftType::Text(limits)

@@ -1,5 +1,5 @@
-//! Filling an index of a table in use, a step at a time: it answers nothing until it is whole, and
-//! then it is what a rebuild would make it, whatever was written, dropped or cut off meanwhile.
+//! Building an index of a table in use, step by step: it answers nothing until it is complete, and
+//! then it is what a rebuild would produce, whatever was written, dropped or interrupted meanwhile.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use pollster::FutureExt;
 
 use crate::rig::{DIRECTORY, count, open, plain_table, put, repeatable, table};
 
-/// More than two steps of filling.
+/// More than two steps of building.
 const ITEMS: u64 = 700;
 const SHOPS: u64 = 5;
 
@@ -35,7 +35,7 @@ fn by_shop() -> IndexSpec {
     }
 }
 
-/// An item that belongs into the index, or one that does not because it has no price.
+/// An item that belongs in the index, or one that does not because it has no price.
 fn item(id: u64, random: &mut Random) -> Item {
     let mut item = Item::from([("id", id), ("shop", random.below(SHOPS))]);
     if random.chance(4, 5) {
@@ -44,7 +44,7 @@ fn item(id: u64, random: &mut Random) -> Item {
     item
 }
 
-/// Makes the table and fills it; nothing has been asked of the background yet.
+/// Creates the table and fills it; no background work has run yet.
 fn make_goods(engine: &Engine) {
     let spec = TableSpec::new(goods(), KeySchema::partition("id", KeyType::N));
     engine.create_table(spec).block_on().unwrap();
@@ -66,7 +66,7 @@ fn state(read: &dyn Read) -> IndexState {
     read.describe_table(goods()).block_on().unwrap().indexes[0].state
 }
 
-/// Puts, updates or deletes an item that is there or not.
+/// Puts, updates or deletes an item that exists or not.
 fn write_something(engine: &Engine, random: &mut Random) -> Result<(), Error> {
     let id = random.below(ITEMS + 100);
     let key = Item::from([("id", id)]);
@@ -107,18 +107,18 @@ fn number(item: &Item, name: &str) -> i64 {
     item.get(name).unwrap().as_n().unwrap().to_i64().unwrap()
 }
 
-/// Asserts that the index is active and what a rebuild from the table would make it.
+/// Asserts that the index is active and what a rebuild from the table would produce.
 #[track_caller]
 fn check_index(read: &dyn Read) {
     assert_eq!(state(read), IndexState::Active);
-    let place = |item: &Item| (number(item, "shop"), number(item, "price"), number(item, "id"));
+    let sort_key = |item: &Item| (number(item, "shop"), number(item, "price"), number(item, "id"));
     let mut expected = all_items(read, None);
     expected.retain(|item| item.contains("shop") && item.contains("price"));
-    expected.sort_by_key(place);
+    expected.sort_by_key(sort_key);
     let mut found = all_items(read, Some(by_shop().name));
     let queried: Vec<Item> = (0..SHOPS).flat_map(|shop| query_shop(read, shop).unwrap()).collect();
     assert_eq!(queried, expected, "by queries");
-    found.sort_by_key(place);
+    found.sort_by_key(sort_key);
     assert_eq!(found, expected, "by a scan");
     let described = read.describe_table(goods()).block_on().unwrap();
     assert_eq!(described.indexes[0].items, expected.len() as u64);
@@ -126,7 +126,7 @@ fn check_index(read: &dyn Read) {
     assert_eq!(described.indexes[0].bytes, bytes as u64);
 }
 
-/// Asserts that an index being filled answers nothing.
+/// Asserts that an index being built answers nothing.
 #[track_caller]
 fn check_building(read: &dyn Read) {
     let refused = query_shop(read, 1).unwrap_err();
@@ -136,20 +136,20 @@ fn check_building(read: &dyn Read) {
     assert!(matches!(refused, Error::IndexBuilding { .. }), "{refused}");
 }
 
-/// Looks at the index, moment by moment, until it is whole.
+/// Checks the index repeatedly until it is complete.
 fn watch_filling(engine: &Engine) {
     let mut last = 0;
     loop {
-        let moment = engine.snapshot().block_on().unwrap();
-        match state(&*moment) {
+        let snapshot = engine.snapshot().block_on().unwrap();
+        match state(&*snapshot) {
             IndexState::Building { done, total } => {
                 assert!(done >= last, "filling goes back from {last} to {done}");
                 assert!((1..=ITEMS + 100).contains(&total));
                 last = done;
-                check_building(&*moment);
+                check_building(&*snapshot);
             }
             IndexState::Active => {
-                check_index(&*moment);
+                check_index(&*snapshot);
                 return;
             }
         }
@@ -157,7 +157,7 @@ fn watch_filling(engine: &Engine) {
 }
 
 #[test]
-fn an_index_filled_while_a_writer_writes_is_what_a_rebuild_would_make_it() {
+fn an_index_built_beside_a_writer_is_what_a_rebuild_would_produce() {
     let disk = SimDisk::new(1);
     let options = Options { background: Background::Threads, ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -184,8 +184,8 @@ fn an_index_filled_while_a_writer_writes_is_what_a_rebuild_would_make_it() {
     }
 }
 
-/// What is left when the power goes at the k-th sync while an index is filled; none if it is
-/// filled before that.
+/// Returns what is left when the power is cut at the `k`-th sync while an index is built; `None` if
+/// it is complete before that.
 fn crashed_while_filling(base: &SimDisk, k: u64) -> Option<SimDisk> {
     let disk = base.after_crash(0);
     let engine = open(&disk).unwrap();
@@ -194,7 +194,7 @@ fn crashed_while_filling(base: &SimDisk, k: u64) -> Option<SimDisk> {
     let settled = added.and_then(|_| engine.settle());
     drop(engine);
     match (settled, disk.crashed()) {
-        // It was filled; the power went while the store was being closed, or not at all.
+        // It was complete; the power was cut while the store was being closed, or not at all.
         (Ok(()), _) => None,
         (Err(_), true) => Some(disk.after_crash(k)),
         (Err(error), false) => panic!("a whole disk does not fail: {error}"),
@@ -214,7 +214,7 @@ fn has_index(engine: &Engine) -> bool {
 }
 
 #[test]
-fn a_crash_at_every_sync_of_filling_is_made_up_for_whatever_is_written_then() {
+fn a_build_survives_a_crash_at_every_sync_whatever_is_written_then() {
     let base = filled_base();
     let mut seen = Vec::new();
     for k in 1.. {
@@ -240,7 +240,7 @@ fn a_crash_at_every_sync_of_filling_is_made_up_for_whatever_is_written_then() {
     assert_eq!(seen, [0, 256, 512, ITEMS]);
 }
 
-/// A store in the middle of filling: some items are in the index and some are not.
+/// A store in the middle of building: some items are in the index and some are not.
 fn half_filled() -> SimDisk {
     let base = filled_base();
     let crashes = (1..).map_while(|k| crashed_while_filling(&base, k));
@@ -251,19 +251,19 @@ fn half_filled() -> SimDisk {
     crashes.into_iter().find(is_half).unwrap()
 }
 
-/// How many rows the tree has, of every kind.
-fn rows(engine: &Engine, place: &str) -> u64 {
-    engine.backup(place, &mut |_| ControlFlow::Continue(())).unwrap().rows
+/// Returns how many rows the tree has, of every kind.
+fn rows(engine: &Engine, target: &str) -> u64 {
+    engine.backup(target, &mut |_| ControlFlow::Continue(())).unwrap().rows
 }
 
 #[test]
-fn an_index_dropped_while_it_is_filled_leaves_nothing_and_can_be_added_again() {
+fn an_index_dropped_while_it_is_built_leaves_nothing_and_can_be_added_again() {
     let engine = open(&half_filled()).unwrap();
     let with_half = rows(&engine, "/half");
     engine.alter_table(goods(), Alteration::DropIndex(by_shop().name)).block_on().unwrap();
     let gone = query_shop(&engine, 1).unwrap_err();
     assert!(matches!(gone, Error::IndexNotFound { .. }), "{gone}");
-    // Added again before the rows of the first one are gone.
+    // Added again before the rows of the first one are removed.
     add_index(&engine);
     assert_eq!(state(&engine), IndexState::Building { done: 0, total: ITEMS });
     engine.settle().unwrap();
@@ -276,11 +276,11 @@ fn an_index_dropped_while_it_is_filled_leaves_nothing_and_can_be_added_again() {
 }
 
 #[test]
-fn a_table_dropped_while_an_index_is_filled_leaves_nothing_and_can_be_made_again() {
+fn a_table_dropped_while_an_index_is_built_leaves_nothing_and_can_be_created_again() {
     let disk = half_filled();
     let engine = open(&disk).unwrap();
     engine.drop_table(goods()).block_on().unwrap();
-    // Made again before the rows of the first one are gone.
+    // Created again before the rows of the first one are removed.
     let spec = TableSpec::new(goods(), KeySchema::partition("id", KeyType::N));
     engine.create_table(TableSpec { indexes: vec![by_shop()], ..spec }).block_on().unwrap();
     assert_eq!(count(&engine, &goods()), 0);
@@ -296,7 +296,7 @@ fn a_table_dropped_while_an_index_is_filled_leaves_nothing_and_can_be_made_again
 }
 
 #[test]
-fn a_copy_made_while_an_index_is_filled_goes_on_filling_it() {
+fn a_copy_made_while_an_index_is_built_continues_to_build_it() {
     let disk = half_filled();
     let engine = open(&disk).unwrap();
     let copied = engine.backup("/copy", &mut |_| ControlFlow::Continue(())).unwrap();
@@ -304,7 +304,7 @@ fn a_copy_made_while_an_index_is_filled_goes_on_filling_it() {
     (0..20).for_each(|_| write_something(&engine, &mut random).unwrap());
     engine.settle().unwrap();
     check_index(&engine);
-    // Filling is in the log too, a commit for every step.
+    // Building is in the log too, one commit per step.
     for commit in copied.commit..=engine.status().unwrap().commit {
         let target = format!("/commit-{commit}");
         let (to, log) = (Moment::Commit(commit), Some(DIRECTORY.into()));
@@ -327,14 +327,14 @@ fn a_copy_made_while_an_index_is_filled_goes_on_filling_it() {
 }
 
 #[test]
-fn a_dropped_table_leaves_the_tree_even_if_the_power_goes_meanwhile() {
+fn a_dropped_table_leaves_the_tree_even_if_the_power_is_cut_meanwhile() {
     let base = filled_base();
     for k in 1.. {
         let disk = base.after_crash(0);
         let engine = open(&disk).unwrap();
         disk.crash_at_sync(k);
         let dropped = engine.drop_table(goods()).block_on();
-        // So that the power also goes while the tree is brought to the disk.
+        // So that the power is also cut while the tree is written to disk.
         let done = dropped.and_then(|_| engine.settle()).and_then(|()| engine.checkpoint());
         drop(engine);
         let survived = disk.after_crash(k);
@@ -354,7 +354,7 @@ fn a_dropped_table_leaves_the_tree_even_if_the_power_goes_meanwhile() {
 }
 
 #[test]
-fn a_thousand_tables_can_be_made_and_dropped() {
+fn a_thousand_tables_can_be_created_and_dropped() {
     let disk = SimDisk::new(5);
     let engine = open(&disk).unwrap();
     let kept = plain_table(&engine);
@@ -379,7 +379,7 @@ fn a_thousand_tables_can_be_made_and_dropped() {
 }
 
 #[test]
-fn a_time_to_live_given_to_a_filled_table_expires_what_is_old_in_it() {
+fn enabling_time_to_live_expires_existing_items() {
     let (disk, clock) = (SimDisk::new(6), ManualClock::new());
     let options = Options { clock: Arc::new(clock.clone()), ..repeatable(&disk) };
     let engine = Engine::open(DIRECTORY, options).unwrap();
@@ -387,7 +387,7 @@ fn a_time_to_live_given_to_a_filled_table_expires_what_is_old_in_it() {
     let spec = TableSpec { feed: Feed::Images, ..TableSpec::new(goods(), key) };
     engine.create_table(spec).block_on().unwrap();
     let start_secs = ManualClock::START.secs();
-    // One item runs out every second, from before now to after it.
+    // One item expires every second, from before now to after it.
     for id in 0..ITEMS {
         let item = Item::from([("id", id), ("expires", start_secs - ITEMS / 2 + id)]);
         engine.put(Put::new(&goods(), item)).block_on().unwrap();
@@ -406,7 +406,7 @@ fn a_time_to_live_given_to_a_filled_table_expires_what_is_old_in_it() {
     assert_eq!(expired(&engine), ITEMS);
 }
 
-/// How many changes of the feed are expiries.
+/// Returns how many changes of the feed are expiries.
 fn expired(engine: &Engine) -> u64 {
     let shard = engine.shards(goods()).block_on().unwrap().remove(0);
     let (mut start, mut expired) = (FeedStart::Oldest, 0);

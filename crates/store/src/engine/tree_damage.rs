@@ -1,4 +1,4 @@
-//! What could not be read of the tree's file, for reports.
+//! Unreadable parts of the tree's file, for reports.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,24 +8,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{Damage, Error, Failure};
 
 use super::checked_file::Unreadable;
-use super::scrub::damage_of;
 
-/// Places that are kept: enough to see how bad it is.
-const PLACES_MAX: usize = 1000;
+/// How many blocks are token_record: enough to see how bad it is.
+const BLOCKS_MAX: usize = 1000;
 
-/// The places of a tree's file that could not be read since it was opened.
+/// The blocks of a tree's file that could not be read since it was opened.
 #[derive(Debug)]
-pub(crate) struct Damages {
+pub(crate) struct TreeDamage {
     path: PathBuf,
-    /// By the block's number.
+    /// By block number.
     found: Mutex<BTreeMap<u64, Unreadable>>,
-    /// A row that no writer wrote, in a block that is as it was written.
+    /// A row that no writer can have written, in a block that matches its checksum.
     malformed: Mutex<Option<Damage>>,
 }
 
-impl Damages {
-    pub(crate) fn new(path: &Path) -> Damages {
-        Damages { path: path.to_owned(), found: Mutex::default(), malformed: Mutex::default() }
+impl TreeDamage {
+    pub(crate) fn new(path: &Path) -> TreeDamage {
+        TreeDamage { path: path.to_owned(), found: Mutex::default(), malformed: Mutex::default() }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -34,12 +33,12 @@ impl Damages {
 
     pub(crate) fn note(&self, block: u64, why: Unreadable) {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if found.len() < PLACES_MAX {
+        if found.len() < BLOCKS_MAX {
             found.entry(block).or_insert(why);
         }
     }
 
-    /// Notes what redb or a reader of rows found to be wrong.
+    /// Records what redb or a reader of rows found.
     pub(crate) fn note_malformed(&self, error: &Error) {
         if let Error::Damaged(damage) = error {
             let mut malformed = self.malformed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,8 +46,8 @@ impl Damages {
         }
     }
 
-    /// The damage that readers have met. What the disk could not read may be read the next time.
-    pub(crate) fn met(&self) -> Vec<Damage> {
+    /// Returns the damage that readers found. Read errors are excluded: they may be transient.
+    pub(crate) fn found_damage(&self) -> Vec<Damage> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let damaged = found.values().filter_map(|why| match why {
             Unreadable::Damaged { offset } => Some(damage_of(&self.path, *offset, why)),
@@ -58,21 +57,21 @@ impl Damages {
         damaged.chain(malformed.clone()).collect()
     }
 
-    /// The blocks that the disk could not read.
+    /// Returns the blocks that the disk could not read.
     pub(crate) fn unread(&self) -> Vec<u64> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let unread = found.iter().filter(|(_, why)| matches!(why, Unreadable::Io(_)));
         unread.map(|(block, _)| *block).collect()
     }
 
-    /// Runs something that reads or writes through redb. redb panics on pages that are damaged, or
-    /// that could not be read; this makes it an error that names the place.
+    /// Runs a function that reads or writes through redb. redb panics on pages that are damaged or
+    /// could not be read; this turns the panic into an error that names the block.
     pub(crate) fn guard<T>(&self, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        // Of what a panic leaves half done, redb keeps nothing: a transaction ends without effect.
+        // redb keeps nothing of what a panic leaves half done: the transaction is aborted.
         let outcome = catch_unwind(AssertUnwindSafe(run));
         let outcome = outcome.unwrap_or_else(|_| Err(self.error()));
         outcome.inspect_err(|error| {
-            // Otherwise the blocks themselves are noted.
+            // Otherwise the blocks themselves are recorded.
             if !self.has_found() {
                 self.note_malformed(error);
             }
@@ -87,7 +86,7 @@ impl Damages {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let others = match found.len() {
             0 | 1 => String::new(),
-            places => format!(" (there are {} more such places)", places - 1),
+            blocks => format!(" ({} more blocks too)", blocks - 1),
         };
         let (offset, what) = match found.first_key_value() {
             Some((_, Unreadable::Io(error))) => {
@@ -96,14 +95,26 @@ impl Damages {
                 return Error::Io(Arc::new(Failure { doing, path, cause }));
             }
             Some((0, Unreadable::Damaged { .. })) => {
-                (0, "the tree's header is damaged, or it is of another store".to_owned())
+                (0, "the tree's header is damaged, or the tree belongs to another store".to_owned())
             }
             Some((_, Unreadable::Damaged { offset })) => {
                 (*offset, format!("a block does not match its checksum{others}"))
             }
-            None => (0, "the tree is not what was written".to_owned()),
+            None => (0, "the tree differs from what was written".to_owned()),
         };
         let what = format!("{what}: restore from a backup");
         Error::Damaged(Arc::new(Damage { file: self.path.clone(), offset, what }))
     }
+}
+
+/// Returns the damage of a block that could not be read.
+pub(crate) fn damage_of(path: &Path, offset: u64, why: &Unreadable) -> Damage {
+    let what = match why {
+        Unreadable::Io(error) => format!("a block cannot be read ({error})"),
+        Unreadable::Damaged { offset: 0 } => {
+            "the tree's header is damaged, or the tree belongs to another store".to_owned()
+        }
+        Unreadable::Damaged { .. } => "a block does not match its checksum".to_owned(),
+    };
+    Damage { file: path.to_owned(), offset, what }
 }

@@ -1,4 +1,4 @@
-//! Going back to a moment: every commit since a backup is within reach, and what is out of reach,
+//! Point-in-time restore: every commit since a backup can be restored, and what is out of range,
 //! damaged or of another history is refused.
 
 use std::io;
@@ -27,7 +27,7 @@ fn moment_gone(outcome: Result<CopyProgress, Error>) -> (u64, u64) {
     match outcome {
         Err(Error::MomentGone { oldest, latest }) => (oldest, latest),
         Err(error) => panic!("another error: {error}"),
-        Ok(made) => panic!("there is no such moment, but {made:?} was made"),
+        Ok(made) => panic!("there is no such point in time, but {made:?} was made"),
     }
 }
 
@@ -45,7 +45,8 @@ impl After {
     }
 }
 
-/// Plays a history with a backup in its middle; tells what the store held at each step since.
+/// Plays a history with a backup in the middle; returns the contents of the store at each step
+/// since.
 fn recorded(disk: &SimDisk, ops: &[Op]) -> Vec<After> {
     let source = Life::open(disk, DIRECTORY, ManualClock::START);
     let mut player = Player::new(&source);
@@ -61,7 +62,7 @@ fn recorded(disk: &SimDisk, ops: &[Op]) -> Vec<After> {
 }
 
 #[test]
-fn every_commit_since_the_backup_can_be_gone_back_to() {
+fn every_commit_since_the_backup_can_be_restored() {
     for number in 0..histories(HISTORIES) {
         let disk = SimDisk::new(number.into());
         let after = recorded(&disk, &random_history(number));
@@ -70,7 +71,8 @@ fn every_commit_since_the_backup_can_be_gone_back_to() {
             let target = format!("/commit-{commit}");
             let made = restore(&disk, Moment::Commit(commit), &target).unwrap();
             assert_eq!(made.commit, commit);
-            // A step can have several commits, whose last ones settling makes up for.
+            // A step can have several commits; settling leads from any of them to the contents
+            // after the last.
             let expected = after.iter().find(|after| after.commit >= commit).unwrap();
             let restored = Life::open(&disk, &target, expected.at);
             assert_eq!(restored.commit(), commit);
@@ -81,7 +83,7 @@ fn every_commit_since_the_backup_can_be_gone_back_to() {
 }
 
 #[test]
-fn every_time_since_the_backup_can_be_gone_back_to() {
+fn every_time_since_the_backup_can_be_restored() {
     for number in 0..histories(HISTORIES) {
         let disk = SimDisk::new(number.into());
         let after = recorded(&disk, &random_history(number + 100));
@@ -100,14 +102,14 @@ fn every_time_since_the_backup_can_be_gone_back_to() {
 }
 
 #[test]
-fn the_latest_moment_is_all_of_the_log_or_the_backup_itself_without_one() {
+fn the_latest_point_is_the_end_of_the_log_or_the_backup_without_one() {
     let disk = SimDisk::new(0);
     let after = recorded(&disk, &random_history(7));
     let (first, last) = (&after[0], after.last().unwrap());
     let made = restore(&disk, Moment::Latest, BACK).unwrap();
     assert_eq!(made.commit, last.commit);
     assert_same(&contents(&Life::open(&disk, BACK, last.at)), &last.contents, "all");
-    // Nothing happened after the last commit, so a later time is the same moment.
+    // Nothing happened after the last commit, so a later time is the same state.
     let made = restore(&disk, Moment::Time(Time(u64::MAX)), "/later").unwrap();
     assert_eq!(made.commit, last.commit);
     let without_log =
@@ -120,7 +122,7 @@ fn the_latest_moment_is_all_of_the_log_or_the_backup_itself_without_one() {
 }
 
 #[test]
-fn moments_out_of_reach_are_refused_and_the_target_can_be_used_for_another() {
+fn points_out_of_range_are_refused_and_the_target_can_be_reused() {
     let disk = disk_with_backup(10);
     // The table is commit 1, the backup ends with commit 11, the log with commit 21.
     let before = Time(ManualClock::START.0 + 9_999);
@@ -159,9 +161,9 @@ fn a_damaged_log_is_not_restored_from() {
     }
 }
 
-/// A relaxed store once lost commits that its copy had, and gave their numbers to others.
+/// A relaxed store once lost commits that its copy had, and reused their numbers.
 #[test]
-fn a_crash_never_takes_the_store_back_behind_its_copy() {
+fn a_crash_never_rolls_the_store_back_behind_its_copy() {
     for seed in 0..20 {
         let disk = SimDisk::new(seed);
         let options = Options { durability: Durability::Relaxed, ..repeatable(&disk) };
@@ -180,7 +182,7 @@ fn a_crash_never_takes_the_store_back_behind_its_copy() {
 }
 
 #[test]
-fn a_backup_can_be_looked_at_but_once_written_to_it_is_a_store_of_its_own() {
+fn a_backup_can_be_read_but_once_written_to_it_is_a_store_of_its_own() {
     let disk = disk_with_backup(10);
     let plain = table("plain");
     let looked_at = Engine::open(COPY, repeatable(&disk)).unwrap();
@@ -188,7 +190,7 @@ fn a_backup_can_be_looked_at_but_once_written_to_it_is_a_store_of_its_own() {
     looked_at.settle().unwrap();
     drop(looked_at);
     assert_eq!(restore(&disk, Moment::Latest, BACK).unwrap().commit, 21);
-    // Its commit 12 is another one than the commit 12 of the log.
+    // Its commit 12 differs from commit 12 of the log.
     for checkpoint in [false, true] {
         let disk = disk.after_crash(0);
         let written_to = Engine::open(COPY, repeatable(&disk)).unwrap();
@@ -208,7 +210,7 @@ fn a_backup_can_be_looked_at_but_once_written_to_it_is_a_store_of_its_own() {
 }
 
 #[test]
-fn a_restored_store_takes_writes_reopens_and_can_be_backed_up_and_restored_again() {
+fn a_restored_store_accepts_writes_reopens_and_can_be_backed_up_and_restored_again() {
     let disk = disk_with_backup(10);
     let plain = table("plain");
     restore(&disk, Moment::Commit(15), BACK).unwrap();
@@ -231,13 +233,13 @@ fn a_restored_store_takes_writes_reopens_and_can_be_backed_up_and_restored_again
     let third = Engine::open("/third", repeatable(&disk)).unwrap();
     assert_eq!(count(&third, &plain), 18);
     assert!(has(&third, &plain, 2000));
-    // The store that was restored from has commits of these numbers too, and they are others.
+    // The store that was restored from has different commits with these numbers.
     let mixed = Restore { logs: vec![DIRECTORY.into()], ..again("/mixed", Moment::Latest) };
     let mixed = Engine::restore(&mixed, &repeatable(&disk), &mut |_| ControlFlow::Continue(()));
     assert!(matches!(mixed, Err(Error::Damaged(_))), "{mixed:?}");
 }
 
-/// A disk on which the oldest segments of a log go right after they were listed, as if the store
+/// A disk that removes the oldest segments of a log right after they were listed, as if the store
 /// that writes it had trimmed it.
 #[derive(Debug)]
 struct Trimming {

@@ -1,4 +1,4 @@
-//! What the outside sees of the engine.
+//! The public interface of the engine.
 
 use std::future::ready;
 use std::path::Path;
@@ -17,92 +17,96 @@ use crate::{
     TransactGet, TransactWrite, UpdateItem,
 };
 
-use super::backup::{self, CopyProgress, OnProgress, Restore};
-use super::chores::{self, Stop};
+use super::backup::{self, CopyProgress, OnProgress};
 use super::committer::Committer;
-use super::compact::{Compaction, OnCompaction};
+use super::compactions::{Compaction, OnCompaction};
 use super::format::CommitNo;
+use super::maintenance;
 use super::open::{IfMissing, open};
 use super::options::{Background, Options};
 use super::prepared::Prepared;
-use super::queue::{Done, Task, Work, Write};
+use super::queue::{Operation, Outcome, Work, Write};
+use super::restore::Restore;
 use super::salvage::Salvaged;
-use super::scrub::{OnScrub, Scrub, Scrubbed};
+use super::scrub::Scrub;
+use super::scrub_report::{OnScrub, Scrubbed};
 use super::shared::Shared;
+use super::stop::Stop;
 use super::view::View;
-use super::{compact, feed, increment, io_error, rebuild, reply, salvage, scrub, walk};
+use super::{compact, feed, increment, io_error, rebuild, reply, restore, salvage, scrub, walk};
 
 /// A store in a directory.
 ///
-/// Any number of threads may use it. Reads are answered on the calling thread and never wait for
-/// writes; writes are handed to the engine's one writer. Dropping it stops its threads; what was
-/// acknowledged is safe with or without that.
+/// Any number of threads can use it. Reads run on the calling thread and never wait for writes;
+/// writes are handed to the engine's single writer thread. Dropping it stops its threads;
+/// acknowledged writes are durable either way.
 pub struct Engine {
     shared: Arc<Shared>,
     committer: Option<JoinHandle<()>>,
-    chores: Option<JoinHandle<()>>,
+    maintenance: Option<JoinHandle<()>>,
     stop: Arc<Stop>,
 }
 
-/// How an engine is doing.
+/// The state of an engine: positions, sizes, and counters since it was opened.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// The last commit that readers see.
     pub commit: u64,
-    /// The last commit that is safe on disk.
+    /// The last commit that is durable.
     pub synced: u64,
-    /// The last commit that the tree on disk has: opening after a crash replays what follows.
+    /// The last commit in the tree on disk: opening after a crash replays what follows it.
     pub checkpointed: u64,
     /// The oldest commit in the log.
     pub oldest: u64,
-    /// Bytes of the log.
+    /// The size of the log in bytes.
     pub log_bytes: u64,
-    /// Files of the log.
+    /// The number of log segment files.
     pub log_segments: usize,
-    /// Bytes that the tree's file takes on the disk.
+    /// The size of the tree's file in bytes.
     pub tree_bytes: u64,
-    /// Bytes that the rows in it would take without gaps, about. What is left could be returned to
-    /// the system.
+    /// Approximate size of the tree's rows without free space, in bytes. Compaction can return the
+    /// rest to the file system.
     pub tree_live_bytes: u64,
-    /// Bytes of trees that compaction has replaced and somebody still reads.
+    /// Size in bytes of trees that compaction has replaced and readers still use.
     pub retired_bytes: u64,
-    /// Bytes of the tree that wait to be written to its file.
+    /// Bytes of the tree that are not written to its file yet.
     pub unwritten_bytes: usize,
-    /// Groups of commits since it was opened; each is logged with one sync.
-    pub groups: u64,
+    /// Commit batches since it was opened; each is logged with one sync.
+    pub commit_batches: u64,
     /// Commits since it was opened.
     pub commits: u64,
     /// Syncs of the log since it was opened.
     pub syncs: u64,
-    /// How long all of them took together.
+    /// The total time of these syncs.
     pub sync_time: Duration,
-    /// Blocks of the tree that were verified in the background since it was opened.
+    /// Tree blocks verified in the background since it was opened.
     pub scrubbed_blocks: u64,
-    /// When everything was last verified, if that has happened since it was opened.
+    /// When the last full background verification ended, if one has ended since it was opened.
     pub scrubbed_at: Option<Time>,
-    /// Damaged places of its files that were found so, or by whoever read them, up to 1,000.
+    /// Damaged positions found in its files by the background verification or by readers, at most
+    /// 1,000.
     pub damages: u64,
-    /// The one found last.
+    /// The damage found last.
     pub last_damage: Option<Arc<Damage>>,
     /// Compactions since it was opened.
     pub compactions: u64,
     /// Compactions that failed and changed nothing.
     pub compactions_failed: u64,
-    /// Free bytes of the file system that it is on, if they can be told.
+    /// Free bytes of the file system that holds it, if the platform reports them.
     pub disk_free_bytes: Option<u64>,
-    /// Bytes that the file system has, if they can be told.
+    /// Total bytes of the file system, if the platform reports them.
     pub disk_bytes: Option<u64>,
-    /// Why no more writes are taken, if that is so.
+    /// Why writes are refused, if they are.
     pub failure: Option<Error>,
 }
 
 impl Engine {
     /// Opens the store in a directory, or creates one if the directory is empty or does not exist.
     ///
-    /// Opening repairs what a crash left: commits that the tree lacks are replayed from the log, and
-    /// a frame that was being written is cut off. Damage is reported as [`Error::Damaged`] and left as
-    /// it is. A directory that cannot be written is opened for reading. A directory that is neither
-    /// empty nor provably a data directory is refused, and nothing in it is changed.
+    /// Opening repairs what a crash left: it replays commits that the tree lacks from the log and
+    /// cuts off a torn frame. Damage is reported as [`Error::Damaged`] and left as it is. A
+    /// directory that cannot be written is opened read-only. A directory that is neither empty nor
+    /// provably a data directory is refused, and nothing in it is changed.
     pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Engine, Error> {
         Engine::start(directory.as_ref(), options, IfMissing::Create)
     }
@@ -117,13 +121,13 @@ impl Engine {
         let (shared, log) = open(path, options, if_missing)?;
         let shared = Arc::new(shared);
         let stop = Arc::new(Stop::default());
-        let mut engine = Engine { shared, committer: None, chores: None, stop };
+        let mut engine = Engine { shared, committer: None, maintenance: None, stop };
         let committer = Committer::new(Arc::clone(&engine.shared), log);
         engine.committer = Some(engine.spawn("keyloom-commit", move || committer.run())?);
         if background == Background::Threads {
             let (shared, stop) = (Arc::clone(&engine.shared), Arc::clone(&engine.stop));
-            let run = move || chores::run(&shared, &stop);
-            engine.chores = Some(engine.spawn("keyloom-chores", run)?);
+            let run = move || maintenance::run(&shared, &stop);
+            engine.maintenance = Some(engine.spawn("keyloom-maint", run)?);
         }
         Ok(engine)
     }
@@ -133,7 +137,7 @@ impl Engine {
         &self.shared.directory
     }
 
-    /// Brings everything to the disk and closes the store.
+    /// Checkpoints the tree and closes the store.
     pub fn close(mut self) -> Result<(), Error> {
         let checkpointed = match self.shared.options.read_only {
             true => Ok(()),
@@ -143,27 +147,27 @@ impl Engine {
         checkpointed
     }
 
-    /// Brings the tree on disk up to now, so that the next open has nothing to replay.
+    /// Brings the tree on disk up to date, so that the next open has nothing to replay.
     pub fn checkpoint(&self) -> Result<(), Error> {
-        reply::wait(self.submit(Work::Alone(Task::Checkpoint))).map(drop)
+        reply::wait(self.submit(Work::Exclusive(Operation::Checkpoint))).map(drop)
     }
 
-    /// Does all background work there is: fills indexes, removes what has expired, trims the log.
+    /// Runs all pending background work: builds indexes, removes expired items, trims the log.
     pub fn settle(&self) -> Result<(), Error> {
-        chores::settle(&self.shared, &self.stop)
+        maintenance::settle(&self.shared, &self.stop)
     }
 
-    /// Copies the tree into a file without gaps while the store is in use, so that what deletions have
-    /// freed goes back to the system. Needs room for the copy. If that fails, everything is as before.
-    /// Happens by itself when there is much to return ([`Options::compact_from_bytes`]).
+    /// Copies the tree into a file without free space while the store is in use, which returns
+    /// space freed by deletions to the file system. Needs room for the copy. On failure, everything
+    /// is as before. Runs by itself when there is enough to gain ([`Options::compact_from_bytes`]).
     pub fn compact(&self, on_progress: OnCompaction<'_>) -> Result<Compaction, Error> {
         compact::compact(&self.shared, &self.stop, on_progress)
     }
 
-    /// How the engine is doing.
+    /// Returns the state of the engine.
     pub fn status(&self) -> Result<Status, Error> {
         let (commit, files) = (self.shared.view().applied, self.shared.files());
-        let (damages, last_damage) = self.shared.damages();
+        let (damages, last_damage) = self.shared.damage();
         let (compactions, compactions_failed) = self.shared.compactions.counts();
         Ok(Status {
             commit: commit.0,
@@ -176,10 +180,10 @@ impl Engine {
             tree_live_bytes: files.tree.live_bytes(),
             retired_bytes: self.shared.retired_bytes(),
             unwritten_bytes: files.tree.file().waiting_bytes(),
-            groups: self.shared.meters.groups(),
+            commit_batches: self.shared.metrics.batches(),
             commits: commit.0.saturating_sub(self.shared.opened_at.0),
-            syncs: self.shared.meters.syncs(),
-            sync_time: self.shared.meters.sync_time(),
+            syncs: self.shared.metrics.syncs(),
+            sync_time: self.shared.metrics.sync_time(),
             scrubbed_blocks: self.shared.scrub.blocks(),
             scrubbed_at: self.shared.scrub.completed_at(),
             damages,
@@ -192,24 +196,24 @@ impl Engine {
         })
     }
 
-    /// Copies the store as it is now into a directory, while it is in use. The copy can be
-    /// opened, or brought to a later moment with [`Engine::restore`].
+    /// Copies the store in its current state into a directory, while it is in use. The copy can be
+    /// opened, or rolled forward with [`Engine::restore`].
     pub fn backup(
         &self,
         target: impl AsRef<Path>,
         on_progress: OnProgress<'_>,
     ) -> Result<CopyProgress, Error> {
         let disk = Arc::clone(&self.shared.options.disk);
-        let (view, store) = (self.shared.view(), self.shared.names.store);
-        // A backup must not have what a crash could still take from the log. What was found when the
-        // store was opened is safe, or else is only read.
+        let (view, store) = (self.shared.view(), self.shared.ids.store);
+        // A backup must not contain what a crash could still take from the log. What was found when
+        // the store was opened is durable, or the store is read-only.
         self.shared.sync_log().map_err(|error| self.shared.fail(error))?;
         backup::backup(&view, disk, store, target.as_ref(), on_progress)
     }
 
-    /// Copies what was written since an earlier backup, whole or incremental, into a directory, while
-    /// the store is in use. The copy is one of the logs of a [`Restore`]. An error if the log does not
-    /// reach back so far.
+    /// Copies what was written since an earlier backup, full or incremental, into a directory,
+    /// while the store is in use. The copy is one of the logs of a [`Restore`]. Fails if the log
+    /// does not reach back that far.
     pub fn backup_since(
         &self,
         since: impl AsRef<Path>,
@@ -219,26 +223,26 @@ impl Engine {
         increment::increment(&self.shared, since.as_ref(), target.as_ref(), on_progress)
     }
 
-    /// Makes a store out of a backup and a log, as it was at a moment. Its feed begins there.
+    /// Creates a store from a backup and a log, as of a point in time. Its feed begins there.
     pub fn restore(
         restore: &Restore,
         options: &Options,
         on_progress: OnProgress<'_>,
     ) -> Result<CopyProgress, Error> {
         let disk = Arc::clone(&options.disk);
-        backup::restore(restore, disk, options.clock.now(), on_progress)
+        restore::restore(restore, disk, options.clock.now(), on_progress)
     }
 
-    /// Rebuilds the tree of a directory whose tree is damaged, and which nobody has open: from the
-    /// log if that reaches back to the first commit, otherwise from a backup and the log. Every row
-    /// is then what it was at the last commit. Nothing is read of the old tree, which is replaced
-    /// when the new one is complete; until then the disk needs room for both.
+    /// Rebuilds the damaged tree of a directory that no process has open: from the log if that
+    /// reaches back to the first commit, otherwise from a backup and the log. Every row then is
+    /// what it was at the last commit. The old tree is not read; it is replaced when the new one is
+    /// complete, and until then the disk needs room for both.
     ///
     /// # Errors
     ///
-    /// [`Error::BackupNeeded`] if the log does not suffice and there is no backup,
-    /// [`Error::WrongBackup`] if the log does not continue after the backup, [`Error::Damaged`] if
-    /// the log or the backup is damaged too. Nothing was changed then.
+    /// [`Error::BackupNeeded`] if the log does not suffice and no backup is given,
+    /// [`Error::WrongBackup`] if the log does not continue the backup, [`Error::Damaged`] if the
+    /// log or the backup is damaged too. Nothing is changed then.
     pub fn rebuild(
         directory: impl AsRef<Path>,
         backup: Option<&Path>,
@@ -248,17 +252,16 @@ impl Engine {
         rebuild::rebuild(directory.as_ref(), backup, options, on_progress)
     }
 
-    /// Makes a tree out of what can still be read of a damaged one, in a directory that nobody has open:
-    /// for a store that [`Engine::rebuild`] cannot rebuild. Rows in damaged pages are lost. Every item
-    /// that is there afterwards was there before, and indexes and counts fit the items that are left;
-    /// sets are kept whole, or dropped and to be filled again. What is in the log beyond the damaged tree is
-    /// replayed.
-    /// The damaged tree is replaced when the new one is complete.
+    /// Builds a tree from the readable parts of a damaged one, in a directory that no process has
+    /// open: for a store that [`Engine::rebuild`] cannot rebuild. Rows in damaged pages are lost.
+    /// Every item present afterwards was present before, and indexes and counts match the remaining
+    /// items; sets are kept whole, or dropped and must be filled again. What the log has beyond the
+    /// damaged tree is replayed. The damaged tree is replaced when the new one is complete.
     ///
     /// # Errors
     ///
-    /// [`Error::Damaged`] if the records of the tables cannot be read, or the log is damaged too. Nothing
-    /// was changed then.
+    /// [`Error::Damaged`] if the records of the tables cannot be read, or the log is damaged too.
+    /// Nothing is changed then.
     pub fn salvage(
         directory: impl AsRef<Path>,
         options: &Options,
@@ -267,14 +270,14 @@ impl Engine {
         salvage::salvage(directory.as_ref(), options, on_progress)
     }
 
-    /// Verifies what is on disk, while the store is in use: the blocks of the tree, the frames of the
-    /// log, and if asked for every row. Nothing is repaired.
+    /// Verifies what is on disk, while the store is in use: the blocks of the tree, the frames of
+    /// the log, and optionally every row. Repairs nothing.
     pub fn scrub(&self, scrub: &Scrub, on_progress: OnScrub<'_>) -> Result<Scrubbed, Error> {
         scrub::scrub_open(&self.shared, scrub, on_progress)
     }
 
-    /// Verifies the files of a directory that nobody has open, also if it is damaged so that it cannot
-    /// be opened. Rows are compared only if it can be. Nothing in the directory is changed.
+    /// Verifies the files of a directory that no process has open, even if it is too damaged to
+    /// open. Compares rows only if it can be opened. Changes nothing in the directory.
     pub fn scrub_directory(
         directory: impl AsRef<Path>,
         scrub: &Scrub,
@@ -303,9 +306,9 @@ impl Engine {
 
     fn stop_threads(&mut self) {
         self.stop.stop();
-        // A thread that panicked has told its callers already.
-        if let Some(chores) = self.chores.take() {
-            let _ = chores.join();
+        // A thread that panicked has failed its callers already (`AbandonOnDrop`).
+        if let Some(maintenance) = self.maintenance.take() {
+            let _ = maintenance.join();
         }
         self.shared.queue.close();
         if let Some(committer) = self.committer.take() {
@@ -313,7 +316,7 @@ impl Engine {
         }
     }
 
-    fn submit(&self, work: Work) -> impl Future<Output = Result<Done, Error>> + Send + use<> {
+    fn submit(&self, work: Work) -> impl Future<Output = Result<Outcome, Error>> + Send + use<> {
         let receiver = self.shared.queue.submit(work);
         async move { receiver.await.unwrap_or(Err(Error::Closed)) }
     }
@@ -322,8 +325,8 @@ impl Engine {
         let done = self.submit(work);
         Box::pin(async move {
             match done.await? {
-                Done::Image(image) => Ok(image),
-                Done::Leftover(_) | Done::Table(_) | Done::Nothing => Ok(None),
+                Outcome::Image(image) => Ok(image),
+                Outcome::Unprocessed(_) | Outcome::Table(_) | Outcome::Nothing => Ok(None),
             }
         })
     }
@@ -332,13 +335,15 @@ impl Engine {
         let done = self.submit(work);
         Box::pin(async move {
             match done.await? {
-                Done::Table(description) => Ok(*description),
-                Done::Image(_) | Done::Leftover(_) | Done::Nothing => Err(Error::Closed),
+                Outcome::Table(description) => Ok(*description),
+                Outcome::Image(_) | Outcome::Unprocessed(_) | Outcome::Nothing => {
+                    Err(Error::Closed)
+                }
             }
         })
     }
 
-    /// A read at one moment, which is not kept while the read is parked.
+    /// Reads at one point in time. The view is not held while the read is parked.
     fn read<'a, T: Send + 'a>(
         &'a self,
         read: impl FnOnce(&View) -> Result<T, Error> + Send + 'a,
@@ -349,7 +354,7 @@ impl Engine {
         })
     }
 
-    /// The same for a read that can be long. Each attempt has a moment of its own.
+    /// Like [`Engine::read`], for reads that can take long. Each attempt uses a view of its own.
     fn read_long<'a, T: Send + 'a>(
         &'a self,
         read: impl Fn(&View, &Interrupt) -> Result<T, Error> + Send + 'a,
@@ -396,7 +401,7 @@ impl Read for Engine {
     }
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
-        self.read_long(move |view, interrupt| view.get_together(&transaction, interrupt))
+        self.read_long(move |view, interrupt| view.get_transaction(&transaction, interrupt))
     }
 
     fn sets(&self) -> Option<&dyn Sets> {
@@ -424,35 +429,37 @@ impl Sets for Engine {
 
 impl Store for Engine {
     fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
-        self.submit_for_table(Work::Alone(Task::CreateTable(spec)))
+        self.submit_for_table(Work::Exclusive(Operation::CreateTable(spec)))
     }
 
     fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
-        self.submit_for_table(Work::Alone(Task::AlterTable(table, change)))
+        self.submit_for_table(Work::Exclusive(Operation::AlterTable(table, change)))
     }
 
     fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
-        self.submit_for_table(Work::Alone(Task::DropTable(table)))
+        self.submit_for_table(Work::Exclusive(Operation::DropTable(table)))
     }
 
     fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
-        self.submit_for_image(Work::Grouped(Write::Put(put)))
+        self.submit_for_image(Work::Batched(Write::Put(put)))
     }
 
     fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
-        self.submit_for_image(Work::Grouped(Write::Update(update)))
+        self.submit_for_image(Work::Batched(Write::Update(update)))
     }
 
     fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
-        self.submit_for_image(Work::Grouped(Write::Delete(delete)))
+        self.submit_for_image(Work::Batched(Write::Delete(delete)))
     }
 
     fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
-        let done = self.submit(Work::Grouped(Write::Batch(batch)));
+        let done = self.submit(Work::Batched(Write::Batch(batch)));
         Box::pin(async move {
             match done.await? {
-                Done::Leftover(batch) => Ok(batch),
-                Done::Image(_) | Done::Table(_) | Done::Nothing => Ok(BatchWrite::default()),
+                Outcome::Unprocessed(batch) => Ok(batch),
+                Outcome::Image(_) | Outcome::Table(_) | Outcome::Nothing => {
+                    Ok(BatchWrite::default())
+                }
             }
         })
     }
@@ -462,13 +469,13 @@ impl Store for Engine {
             Ok(prepared) => Box::new(prepared),
             Err(error) => return Box::pin(ready(Err(error))),
         };
-        let done = self.submit(Work::Grouped(Write::Transaction(prepared)));
+        let done = self.submit(Work::Batched(Write::Transaction(prepared)));
         Box::pin(async move { done.await.map(drop) })
     }
 
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
         Box::pin(async move {
-            // Reads of a snapshot have no yield points: its moment is kept until they are done.
+            // Reads of a snapshot have no yield points: its view is held until they are done.
             leave_interrupting().await;
             let view: Arc<dyn Read> = self.shared.view();
             Ok(view)
@@ -476,19 +483,20 @@ impl Store for Engine {
     }
 
     fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
-        self.read(move |view| feed::shards(view, self.shared.names, &table))
+        self.read(move |view| feed::shards(view, self.shared.ids, &table))
     }
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
         self.read(move |view| {
-            let (files, names) = (self.shared.files(), self.shared.names);
+            let (files, ids) = (self.shared.files(), self.shared.ids);
             let synced = CommitNo(files.synced.load(Ordering::Acquire));
-            let changes = feed::changes(view, names, (&files.log, synced), &read);
-            changes.inspect_err(|error| self.shared.found_damages.note_error(error))
+            let changes = feed::changes(view, ids, (&files.log, synced), &read);
+            changes.inspect_err(|error| self.shared.found_damage.note_error(error))
         })
     }
 
-    /// The directory is locked, and an opening that has written anything ends at a later commit.
+    /// The directory is locked, and an engine that has written anything is next opened at a later
+    /// commit.
     fn opening(&self) -> Option<u64> {
         Some(self.shared.opened_at.0)
     }

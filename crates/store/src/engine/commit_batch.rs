@@ -1,7 +1,7 @@
-//! What the writes of one group do, decided one after the other before any of them is logged.
+//! A commit batch: writes decided one after the other, before any of them is logged.
 //!
-//! Each write sees the store as the writes before it in the group leave it. Nothing here changes
-//! the store: the outcome is a list of commits.
+//! Each write sees the store as the writes before it in the batch leave it. Nothing here changes
+//! the store: the result is a list of commits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use keyloom_value::Item;
 
 use crate::decide::decide;
-use crate::limits::TOKEN_KEPT_MS;
+use crate::limits::TOKEN_TTL_MS;
 use crate::numbers::{Added, added};
 use crate::ttl::{expires_at_secs, has_expired};
 use crate::{
@@ -27,25 +27,25 @@ use super::format::{
 use super::prepared::{Prepared, Target};
 use super::view::View;
 
-/// Most items that one step of expiry removes: the numbers of a feed leave room for 256 changes
-/// in a commit.
+/// Most items that one step of expiry removes: sequence numbers of a feed leave room for 256
+/// changes per commit.
 const EXPIRE_ITEMS_MAX: usize = 100;
 
-/// A commit that has been decided, with the images that applying it needs.
+/// A decided commit, with the images that applying it needs.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) commit: Commit,
     pub(crate) images: Vec<Option<Images>>,
 }
 
-/// The writes of one group so far.
-pub(crate) struct Group<'a> {
+/// The writes of one commit batch so far.
+pub(crate) struct CommitBatch<'a> {
     view: &'a View,
     now: Time,
-    /// Items that the group has written, by row.
+    /// Items that the batch has written, by row.
     items: HashMap<Vec<u8>, Option<Arc<Item>>>,
     tokens: HashMap<String, TokenRecord>,
-    /// Tables that get their first set in this group.
+    /// Tables that get their first set in this batch.
     with_sets: Vec<TableId>,
     planned: Vec<Planned>,
     bytes: usize,
@@ -60,13 +60,13 @@ struct Decided {
     /// `new`, if it has been encoded already.
     encoded: Option<Vec<u8>>,
     cause: Cause,
-    /// Whether the feed of its table has the change, if it has one.
-    is_fed: bool,
+    /// Whether the change goes to the table's feed, if it has one.
+    in_feed: bool,
 }
 
-impl<'a> Group<'a> {
-    pub(crate) fn new(view: &'a View, now: Time) -> Group<'a> {
-        Group {
+impl<'a> CommitBatch<'a> {
+    pub(crate) fn new(view: &'a View, now: Time) -> CommitBatch<'a> {
+        CommitBatch {
             view,
             now,
             items: HashMap::new(),
@@ -77,12 +77,12 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The commits, in order.
+    /// Returns the commits, in order.
     pub(crate) fn into_planned(self) -> Vec<Planned> {
         self.planned
     }
 
-    /// Bytes of the items written so far.
+    /// Returns the size of the items written so far.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -140,7 +140,7 @@ impl<'a> Group<'a> {
                 new,
                 encoded: None,
                 cause: Cause::Request,
-                is_fed: true,
+                in_feed: true,
             });
         }
         self.commit(writes, vec![]);
@@ -152,7 +152,7 @@ impl<'a> Group<'a> {
         let Prepared { transaction, targets, bytes, fingerprint, .. } = prepared;
         let token = transaction.token.zip(fingerprint);
         if let Some((token, fingerprint)) = &token
-            && let Some(known) = self.remembered(token)?
+            && let Some(known) = self.token_record(token)?
         {
             return match known.fingerprint == *fingerprint {
                 true => Ok(()),
@@ -163,7 +163,7 @@ impl<'a> Group<'a> {
         decided.extend(self.decide_numbers(transaction.numbers)?);
         let mut more = self.set_effects(transaction.sets)?;
         if let Some((token, fingerprint)) = token {
-            let expires = Time(self.now.0.saturating_add(TOKEN_KEPT_MS));
+            let expires = Time(self.now.0.saturating_add(TOKEN_TTL_MS));
             self.tokens.insert(token.clone(), TokenRecord { fingerprint, expires });
             more.push(Effect::Token { token, fingerprint, expires });
         }
@@ -171,7 +171,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Removes some of the items that have expired.
+    /// Removes some expired items.
     pub(crate) fn expire(&mut self) -> Result<(), Error> {
         let mut expired = Vec::new();
         for table in self.view.catalog.tables() {
@@ -196,7 +196,7 @@ impl<'a> Group<'a> {
             let (row, _) = entry?;
             let key = expiring_key(row.value()).map_err(|why| self.view.malformed(why))?;
             let old = self.item(table.space, &key)?;
-            // A write earlier in the group may have given it more time.
+            // An earlier write of the batch may have extended its time to live.
             let at = old.as_ref().and_then(|item| expires_at_secs(attribute, item));
             if at.is_some_and(|at| has_expired(at, self.now)) {
                 let table = Arc::clone(table);
@@ -207,7 +207,7 @@ impl<'a> Group<'a> {
                     new: None,
                     encoded: None,
                     cause: Cause::Expiry,
-                    is_fed: true,
+                    in_feed: true,
                 });
             }
         }
@@ -219,13 +219,15 @@ impl<'a> Group<'a> {
         Ok(self.decide_action(action, target)??)
     }
 
-    /// `bytes` are those that the actions leave behind, as far as is known before.
+    /// `bytes` is the size that the actions are known to write; updates are added as they are
+    /// decided.
     fn decide_all(
         &self,
         actions: Vec<TransactAction>,
         targets: Vec<Target>,
         mut bytes: usize,
     ) -> Result<Vec<Decided>, Error> {
+        debug_assert_eq!(actions.len(), targets.len(), "every action has a target");
         let mut decided = Vec::with_capacity(actions.len());
         let mut reasons = Vec::with_capacity(actions.len());
         for (action, target) in actions.into_iter().zip(targets) {
@@ -239,6 +241,7 @@ impl<'a> Group<'a> {
             reasons.push(outcome.as_ref().err().cloned());
             if let Ok(write) = outcome {
                 if let Some((key_bytes, new)) = key_bytes.zip(write.new.as_deref()) {
+                    debug_assert!(new.size() >= key_bytes, "an updated item has its key");
                     bytes += new.size() - key_bytes;
                 }
                 decided.push(write);
@@ -251,7 +254,7 @@ impl<'a> Group<'a> {
         Ok(decided)
     }
 
-    /// What becomes of items that hold numbers.
+    /// Decides the additions to items that hold numbers.
     fn decide_numbers(&self, numbers: Vec<AddNumber>) -> Result<Vec<Decided>, Error> {
         let catalog = &self.view.catalog;
         let item_at = |table: &TableName, key: &Item| {
@@ -270,7 +273,7 @@ impl<'a> Group<'a> {
                 new,
                 encoded: None,
                 cause: Cause::Request,
-                is_fed: false,
+                in_feed: false,
             })
         });
         decided.collect()
@@ -285,11 +288,11 @@ impl<'a> Group<'a> {
         let old = self.item(table.space, &key)?;
         Ok(decide(&table.spec, old.as_deref(), action).map(|new| {
             let new = new.map(Arc::new);
-            Decided { table, key, old, new, encoded, cause: Cause::Request, is_fed: true }
+            Decided { table, key, old, new, encoded, cause: Cause::Request, in_feed: true }
         }))
     }
 
-    /// Writes an item without looking at what is there, because nothing depends on it.
+    /// Writes an item without reading the old one, because nothing depends on it.
     fn put_blindly(&mut self, table: Arc<TableRecord>, item: Item) -> Result<(), Error> {
         let key = table.spec.key.encode(&item)?.into_vec();
         let new = encode_item(&item);
@@ -302,14 +305,14 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Adds a commit of what really changed, if anything did.
+    /// Adds a commit of the actual changes, if there are any.
     fn commit(&mut self, writes: Vec<Decided>, more: Vec<Effect>) {
         let mut effects = Vec::with_capacity(writes.len());
         let mut images = Vec::with_capacity(writes.len());
         for write in writes.into_iter().filter(|write| write.old != write.new) {
             let new = write.encoded.or_else(|| write.new.as_deref().map(encode_item));
             let feed = match write.table.spec.feed {
-                Feed::Images if write.is_fed => Some(write.old.as_deref().map(encode_item)),
+                Feed::Images if write.in_feed => Some(write.old.as_deref().map(encode_item)),
                 Feed::Off | Feed::Images => None,
             };
             let old_len = feed.as_ref().and_then(Option::as_ref).map_or(0, Vec::len);
@@ -325,13 +328,13 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What becomes of sets. The first set of a table makes a place for them.
+    /// Turns set changes into effects. The first set of a table allocates a space for its sets.
     fn set_effects(&mut self, changes: Vec<SetChange>) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::with_capacity(changes.len());
         for change in changes {
             let table = self.view.catalog.table(&change.table)?;
             if table.set_rows().is_none() && !self.with_sets.contains(&table.id) {
-                // Tables are not changed in a group, so nobody else takes these numbers.
+                // Tables are not changed within a batch, so nothing else allocates these ids.
                 let next = self.view.catalog.next_id() + self.with_sets.len() as u32;
                 effects.push(Effect::SetTable(with_sets(table, SpaceId(next))));
                 self.with_sets.push(table.id);
@@ -344,7 +347,7 @@ impl<'a> Group<'a> {
         Ok(effects)
     }
 
-    /// The item at a key, as the group leaves it so far.
+    /// Returns the item at a key, as the batch leaves it so far.
     fn item(&self, space: SpaceId, key: &[u8]) -> Result<Option<Arc<Item>>, Error> {
         if !self.items.is_empty()
             && let Some(item) = self.items.get(&space.row(key))
@@ -354,8 +357,8 @@ impl<'a> Group<'a> {
         Ok(self.view.item(space, key)?.map(Arc::new))
     }
 
-    /// What is known of a token that is not forgotten yet.
-    fn remembered(&self, token: &str) -> Result<Option<TokenRecord>, Error> {
+    /// Returns the record of a token that has not expired.
+    fn token_record(&self, token: &str) -> Result<Option<TokenRecord>, Error> {
         let known = match self.tokens.get(token) {
             Some(known) => Some(*known),
             None => {
@@ -369,12 +372,12 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Whether what is remembered of a token has run out. What cannot be read has.
+/// Whether a token's record has expired. An unreadable one counts as expired.
 pub(crate) fn token_expired(bytes: &[u8], now: Time) -> bool {
     TokenRecord::decode(bytes).map_or(true, |known| known.expires <= now)
 }
 
-/// Whether a put depends on nothing that is there: no condition, no image, no derived rows.
+/// Whether a put depends on nothing stored: no condition, no returned image, no derived rows.
 fn is_blind(table: &TableRecord, put: &Put) -> bool {
     put.condition.is_none()
         && put.returns == Returns::Nothing
@@ -382,9 +385,9 @@ fn is_blind(table: &TableRecord, put: &Put) -> bool {
         && table.spec.feed == Feed::Off
 }
 
-/// The item's key at the end of a row of the time-to-live list.
+/// Returns the item's key, which ends a row of the time-to-live list.
 fn expiring_key(row: &[u8]) -> Result<Vec<u8>, Malformed> {
     let (_, rest) = SpaceId::split(row)?;
     let key = keyloom_value::KeyBytes::skip_part(rest);
-    key.map(<[u8]>::to_vec).map_err(|_| Malformed("a row of the time-to-live list is wrong"))
+    key.map(<[u8]>::to_vec).map_err(|_| Malformed("a row of the time-to-live list is malformed"))
 }

@@ -1,7 +1,7 @@
-//! Work that no request waits for: finding it, and the thread that does it.
+//! Background maintenance: finding work that no request waits for, and the thread that runs it.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -12,17 +12,18 @@ use super::compact;
 use super::derive::expired_rows;
 use super::format::SystemKey;
 use super::options::Durability;
-use super::queue::{Task, Work, Write};
+use super::queue::{Operation, Work, Write};
 use super::reply;
 use super::resume::{Retry, resume};
 use super::shared::Shared;
+use super::stop::Stop;
 use super::tree::RowRange;
 use super::view::View;
 
-/// How often the thread looks for work when nothing wakes it.
+/// How often the thread looks for work.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Does everything there is to do now; returns when nothing is left.
+/// Runs all pending work; returns when nothing is left.
 pub(crate) fn settle(shared: &Shared, stop: &Stop) -> Result<(), Error> {
     resume(shared)?;
     shared.drop_retired();
@@ -33,35 +34,35 @@ pub(crate) fn settle(shared: &Shared, stop: &Stop) -> Result<(), Error> {
         reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
     }
     if compact::is_due(shared) {
-        // If it fails, everything is as it was.
+        // On failure, everything is as it was.
         let _ = compact::compact(shared, stop, &mut |_| ControlFlow::Continue(()));
     }
     shared.trim_log()?;
-    shared.scrub.round(shared, u64::MAX);
+    shared.scrub_round(u64::MAX);
     Ok(())
 }
 
-/// The next thing for the committer to do, if there is any.
+/// Returns the next work for the committer, if there is any.
 fn next_work(view: &View, now: Time) -> Result<Option<Work>, Error> {
-    // The committer's time never goes back; with another one here, what it will not do would be
-    // asked of it for ever.
+    // The committer's time never goes back; with an earlier time here, work that it considers not
+    // due would be submitted forever.
     let now = now.max(view.applied_at);
     for table in view.catalog.tables() {
         if let Some(derived) = table.incomplete() {
-            return Ok(Some(Work::Alone(Task::Fill(table.id, derived.space))));
+            return Ok(Some(Work::Exclusive(Operation::Fill(table.id, derived.space))));
         }
     }
     if let Some(row) = first_row(view, &SystemKey::dead())? {
         let space = SystemKey::dead_space(&row).map_err(|why| view.malformed(why))?;
-        return Ok(Some(Work::Alone(Task::Purge(space))));
+        return Ok(Some(Work::Exclusive(Operation::Purge(space))));
     }
     if first_row(view, &SystemKey::tokens_before(now.0))?.is_some() {
-        return Ok(Some(Work::Alone(Task::ForgetTokens)));
+        return Ok(Some(Work::Exclusive(Operation::ForgetTokens)));
     }
     for table in view.catalog.tables() {
         let Some(rows) = table.expiry_rows() else { continue };
         if first_row(view, &expired_rows(rows.space, now))?.is_some() {
-            return Ok(Some(Work::Grouped(Write::Expire)));
+            return Ok(Some(Work::Batched(Write::Expire)));
         }
     }
     Ok(None)
@@ -72,28 +73,7 @@ fn first_row(view: &View, range: &RowRange) -> Result<Option<Vec<u8>>, Error> {
     Ok(first.map(|(row, _)| row.value().to_vec()))
 }
 
-/// Tells the thread to stop.
-#[derive(Debug, Default)]
-pub(crate) struct Stop {
-    stopped: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Stop {
-    pub(crate) fn stop(&self) {
-        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits a while; true if it is time to stop.
-    pub(crate) fn wait(&self, timeout: Duration) -> bool {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = self.changed.wait_timeout_while(stopped, timeout, |stopped| !*stopped);
-        *wait.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
-/// Works until it is told to stop.
+/// Works until it is stopped.
 pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
     let mut retry = Retry::default();
     thread::scope(|scope| {
@@ -101,15 +81,15 @@ pub(crate) fn run(shared: &Arc<Shared>, stop: &Stop) {
         while !stop.wait(LOOK_EVERY) {
             retry.round(shared);
             shared.drop_retired();
-            // What keeps a chore from being done keeps writes from being done, and they report it.
+            // What fails here fails writes too, and they report it.
             let _ = one_round(shared, stop);
-            shared.scrub.round(shared, ROUND_BYTES);
-            // It takes minutes, in which other chores are due.
+            shared.scrub_round(ROUND_BYTES);
+            // Compaction takes minutes, during which other work is due.
             if compaction.as_ref().is_none_or(ScopedJoinHandle::is_finished)
                 && compact::is_due(shared)
             {
                 let thread = thread::Builder::new().name("keyloom-compact".to_owned());
-                // If it fails, everything is as it was, and it is counted.
+                // On failure, everything is as it was, and the failure is counted.
                 let run =
                     || drop(compact::compact(shared, stop, &mut |_| ControlFlow::Continue(())));
                 compaction = thread.spawn_scoped(scope, run).ok();
@@ -127,7 +107,7 @@ fn one_round(shared: &Shared, stop: &Stop) -> Result<(), Error> {
     shared.files().log.prepare_spare(shared.options.log_segment_bytes);
     while let Some(work) = next_work(&shared.view(), shared.options.clock.now())? {
         reply::wait(shared.queue.submit(work)).ok_or(Error::Closed)??;
-        // There may be work for minutes, and the promise is about a tenth of a second.
+        // There may be work for minutes, and `Durability::Relaxed` promises a sync every 100 ms.
         if shared.options.durability == Durability::Relaxed {
             shared.sync_log().map_err(|error| shared.fail(error))?;
         }

@@ -1,23 +1,23 @@
-//! What the engine counts while it runs.
+//! Counters of a running engine.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Counts since the store was opened.
+/// Counters since the store was opened.
 #[derive(Debug, Default)]
-pub(crate) struct Meters {
-    groups: AtomicU64,
+pub(crate) struct Metrics {
+    batches: AtomicU64,
     syncs: AtomicU64,
     sync_ns: AtomicU64,
 }
 
-impl Meters {
-    /// A group of commits was logged.
-    pub(crate) fn count_group(&self) {
-        self.groups.fetch_add(1, Ordering::Relaxed);
+impl Metrics {
+    /// Counts a commit batch that was logged.
+    pub(crate) fn count_batch(&self) {
+        self.batches.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Syncs the log, and counts that.
+    /// Runs a sync of the log; counts and times it.
     pub(crate) fn sync<T>(&self, sync: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let synced = sync();
@@ -27,8 +27,8 @@ impl Meters {
         synced
     }
 
-    pub(crate) fn groups(&self) -> u64 {
-        self.groups.load(Ordering::Relaxed)
+    pub(crate) fn batches(&self) -> u64 {
+        self.batches.load(Ordering::Relaxed)
     }
 
     pub(crate) fn syncs(&self) -> u64 {
