@@ -35,7 +35,7 @@ fn rewrite(reader: &mut Reader<'_>, out: &mut String) -> Result<usize, keyloom_j
     let mut values = 1;
     match reader.value("a value")? {
         Token::Null => out.push_str("null"),
-        Token::Bool(truth) => out.push_str(if truth { "true" } else { "false" }),
+        Token::Bool(boolean) => out.push_str(if boolean { "true" } else { "false" }),
         Token::Number(number) => out.push_str(number),
         Token::Text(text) => write_text(out, &text),
         Token::List => {

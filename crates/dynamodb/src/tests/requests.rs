@@ -112,7 +112,7 @@ pub(super) fn query(query: &Query) -> String {
         w.name("TableName").text(query.table.as_str());
         let mut printer = Printer::new();
         w.name("KeyConditionExpression").text(&printer.key_condition(&query.key));
-        w.name("ScanIndexForward").truth(query.direction == Direction::Forward);
+        w.name("ScanIndexForward").boolean(query.direction == Direction::Forward);
         page(w, &mut printer, query.index.as_ref(), &query.select, query.filter.as_ref());
         start(w, query.limit, query.start.as_ref());
         if query.index.is_none() {
@@ -266,7 +266,7 @@ pub(super) fn alter_table(
             Alteration::SetTtl(name) => w.name("TimeToLiveSpecification").object(|w| {
                 let named = name.as_ref().map(|name| name.as_str()).or(attribute);
                 w.name("AttributeName").text(named.unwrap_or("none"));
-                w.name("Enabled").truth(name.is_some());
+                w.name("Enabled").boolean(name.is_some());
             }),
             Alteration::SetFeed(feed) => write_stream(w, *feed == keyloom_store::Feed::Images),
         }
@@ -279,7 +279,7 @@ pub(super) fn alter_table(
 
 fn write_stream(w: &mut Writer, is_on: bool) {
     w.name("StreamSpecification").object(|w| {
-        w.name("StreamEnabled").truth(is_on);
+        w.name("StreamEnabled").boolean(is_on);
         if is_on {
             w.name("StreamViewType").text("NEW_AND_OLD_IMAGES");
         }
@@ -384,7 +384,7 @@ fn projection(w: &mut Writer, printer: &mut Printer, projection: Option<&Project
 
 fn consistency(w: &mut Writer, consistency: Consistency) {
     if consistency == Consistency::Strong {
-        w.name("ConsistentRead").truth(true);
+        w.name("ConsistentRead").boolean(true);
     }
 }
 

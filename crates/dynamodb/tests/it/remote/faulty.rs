@@ -108,19 +108,19 @@ impl Faulty {
     }
 
     /// The store over this server, with so many attempts at a request.
-    pub(crate) fn remote(&self, attempts_max: u32, answer_time_max: Duration) -> Remote {
-        remote(&self.url, attempts_max, answer_time_max)
+    pub(crate) fn remote(&self, attempts_max: u32, attempt_timeout: Duration) -> Remote {
+        remote(&self.url, attempts_max, attempt_timeout)
     }
 }
 
 /// A store whose waits are too short to notice.
-pub(crate) fn remote(url: &str, attempts_max: u32, answer_time_max: Duration) -> Remote {
+pub(crate) fn remote(url: &str, attempts_max: u32, attempt_timeout: Duration) -> Remote {
     let options = RemoteOptions {
         endpoint: Some(url.to_owned()),
         keys: Some(Keys { id: "made".to_owned(), secret: "up".to_owned() }),
         attempts_max,
         delay: Duration::from_micros(100),
-        answer_time_max,
+        attempt_timeout,
         ..RemoteOptions::default()
     };
     block_on(Remote::connect(options)).unwrap()
