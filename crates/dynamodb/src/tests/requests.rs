@@ -1,4 +1,4 @@
-//! Requests of the store as requests of the wire.
+//! Encodes store requests as requests to the endpoint.
 
 use keyloom_store::{
     Alteration, BatchAction, BatchGet, BatchWrite, Consistency, Delete, Direction, Get,
@@ -11,20 +11,20 @@ use crate::expression::{Printer, Substitutions};
 use crate::json::Writer;
 use crate::wire::{write_item, write_value};
 
-/// Whether the wire can say the condition: it joins two and more, and says nothing about fewer.
-pub(super) fn can_say(condition: Option<&Condition>) -> bool {
+/// Returns whether an expression can represent the condition: it cannot join fewer than two.
+pub(super) fn is_expressible(condition: Option<&Condition>) -> bool {
     let Some(condition) = condition else { return true };
     let mut printer = Printer::new();
     let text = printer.condition(condition);
     let parsed = Substitutions::new(printer.names, printer.values)
         .and_then(|mut substitutions| substitutions.condition("FilterExpression", &text));
-    // What is refused is the endpoint's to refuse.
+    // The endpoint itself must reject an invalid condition.
     parsed.map_or(true, |parsed| parsed == *condition)
 }
 
-/// Whether the wire can say the action: in a transaction it has no update without a change, and
-/// no image to return.
-pub(super) fn can_say_action(action: &TransactAction) -> bool {
+/// Returns whether the wire can represent the action: a transaction has no update that changes
+/// nothing, and returns no image.
+pub(super) fn is_expressible_action(action: &TransactAction) -> bool {
     let (condition, returns) = match action {
         TransactAction::Put(put) => (put.condition.as_ref(), put.returns),
         TransactAction::Update(update) if update.update.paths().next().is_none() => return false,
@@ -32,10 +32,10 @@ pub(super) fn can_say_action(action: &TransactAction) -> bool {
         TransactAction::Delete(delete) => (delete.condition.as_ref(), delete.returns),
         TransactAction::Check(check) => (Some(&check.condition), Returns::Nothing),
     };
-    can_say(condition) && returns == Returns::Nothing
+    is_expressible(condition) && returns == Returns::Nothing
 }
 
-/// A request that is a whole object.
+/// Writes a request.
 pub(super) fn object(fill: impl FnOnce(&mut Writer)) -> String {
     let mut writer = Writer::new();
     writer.object(fill);
@@ -238,7 +238,8 @@ pub(super) fn create_table(spec: &TableSpec) -> String {
     })
 }
 
-/// The operation and the request of an alteration; `attribute` is that of the time to live now.
+/// Encodes an alteration; returns the operation and the body. `attribute` is the current time to
+/// live attribute.
 pub(super) fn alter_table(
     table: &TableName,
     change: &Alteration,
@@ -261,7 +262,7 @@ pub(super) fn alter_table(
                     w.name("Delete").object(|w| w.name("IndexName").text(name.as_str()));
                 });
             }),
-            // The protocol has none.
+            // The protocol has no columns.
             Alteration::AddColumn(_) | Alteration::DropColumn(_) => {}
             Alteration::SetTtl(name) => w.name("TimeToLiveSpecification").object(|w| {
                 let named = name.as_ref().map(|name| name.as_str()).or(attribute);
@@ -287,13 +288,13 @@ fn write_stream(w: &mut Writer, is_on: bool) {
 }
 
 fn definitions<'a>(w: &mut Writer, keys: impl Iterator<Item = &'a KeySchema>) {
-    let mut told = Vec::new();
+    let mut written = Vec::new();
     w.name("AttributeDefinitions").list(|w| {
         for attribute in keys.flat_map(KeySchema::attributes) {
-            if told.contains(&attribute) {
+            if written.contains(&attribute) {
                 continue;
             }
-            told.push(attribute);
+            written.push(attribute);
             w.object(|w| {
                 w.name("AttributeName").text(attribute.name.as_str());
                 w.name("AttributeType").text(attribute.key_type.value_type().as_str());

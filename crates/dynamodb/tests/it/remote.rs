@@ -1,4 +1,4 @@
-//! The remote store where requests and answers get lost, are refused and come late.
+//! The remote store when requests and responses are lost, refused or delayed.
 
 mod faults;
 mod faulty;
