@@ -4,3 +4,4 @@ mod faults;
 mod faulty;
 mod histories;
 mod items;
+mod stale_specs;
