@@ -64,7 +64,7 @@ impl Raw {
         let free = Condition::missing(PARTITION);
         let put = |row: keyloom_model::Row| {
             let condition = match row.reason {
-                Reason::Own | Reason::Link(_) | Reason::Entry => free.clone(),
+                Reason::Own | Reason::Link(_) | Reason::Posting => free.clone(),
                 Reason::Guard(_) => {
                     let owner = row.item.get(OWNER).cloned().unwrap_or(Value::Null);
                     free.clone().or(Condition::equal(Path::from(OWNER), owner))
@@ -91,8 +91,8 @@ impl Raw {
         let comment = self.layout.model().find("comment").ok_or("There are no comments.")?;
         let list = self.layout.model().entity(comment).find_list("by_product");
         let list = list.ok_or("There is no such list.")?;
-        let slot = self.layout.list_slot(comment, list);
-        let partition = self.layout.list_partition((comment, list), None, &["42".into()])?;
+        let slot = self.layout.lists().slot(comment, list);
+        let partition = self.layout.lists().partition((comment, list), None, &["42".into()])?;
         let mut key = KeyCondition::equal(slot.partition(), partition.into_vec());
         if let Some(after) = after {
             key = key.and(slot.sort(), KeyTest::Greater(after.clone()));
@@ -176,7 +176,7 @@ pub(crate) fn new_image(layout: &Layout, random: &mut Random) -> Outcome<Image> 
         ("body", Value::from(body(random))),
     ]);
     let key = EntityKey { entity, tenant: None, id };
-    Ok(Image { key, version: stamp(random), number: None, fields })
+    Ok(Image { key, version: stamp(random), ordinal: None, fields })
 }
 
 fn key_of(row: &Item) -> Item {
