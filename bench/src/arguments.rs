@@ -1,4 +1,4 @@
-//! What the user wants measured, and how long.
+//! Command-line arguments.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,25 +6,25 @@ use std::time::Duration;
 use crate::Kind;
 
 pub(crate) const HELP: &str = "\
-Measures the contenders side by side and prints one table.
+Compare the contenders and print one table.
 
-Usage: cargo run --release -p keyloom-bench -- [options]
+Usage: cargo run --release -p keyloom-bench -- [OPTIONS]
 
 Options:
-  --quick       A minute instead of ten: fewer rows, shorter rounds. For a first look only.
-  --library     Only the library beside the raw engine.
-  --reads       Only the engine's reads.
-  --memory MIB  Memory of each contender (1024). With less than the rows take, reads find little in
-                their caches: Keyloom verifies checksums then, and redb does not.
-  --rows N      Rows of 1 KB loaded before anything is measured (200000).
-  --rounds N    Rounds of each contender, of which the median counts (5).
-  --seconds S   Length of a round (3).
-  --dir PATH    Where a fresh folder for the data is made, and removed at the end
-                (target/bench-data: a temporary directory may be memory, where a sync is free).
-  --help        This text.
+  --quick       Use fewer rows and shorter rounds: one minute instead of ten, less accurate
+  --library     Compare only the library with the raw engine
+  --reads       Measure only the engine's reads
+  --memory MIB  Memory of each contender [default: 1024]. If the rows do not fit, most reads miss
+                the cache: Keyloom then verifies checksums, and redb does not
+  --rows N      Rows of 1 KB to load first [default: 200000]
+  --rounds N    Rounds of each contender; the median counts [default: 5]
+  --seconds S   Length of a round [default: 3]
+  --dir PATH    Parent of a temporary folder for the data [default: target/bench-data, because a
+                temporary directory may be in memory, where a sync is free]
+  --help        Print help
 ";
 
-/// The command line, understood.
+/// The parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Arguments {
     pub(crate) mode: Mode,
@@ -40,7 +40,7 @@ pub(crate) enum Mode {
     Help,
 }
 
-/// What the process that is going to be killed writes.
+/// What the process to be killed writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fill {
     pub(crate) kind: Kind,
@@ -66,11 +66,11 @@ pub(crate) struct Settings {
     pub(crate) rounds: usize,
     pub(crate) round: Duration,
     pub(crate) directory: PathBuf,
-    /// Bytes to put for the measurement of checkpoints.
+    /// Bytes to put when measuring checkpoints.
     pub(crate) checkpoint_bytes: u64,
-    /// Sizes of the log for the measurement of reopening.
+    /// Sizes of the log when measuring reopening.
     pub(crate) reopen_log_bytes: Vec<u64>,
-    /// How often the disk is probed.
+    /// The number of disk probes.
     pub(crate) disk_probes: usize,
 }
 
@@ -105,7 +105,7 @@ impl Settings {
 }
 
 impl Arguments {
-    /// Reads the words after the program's name; the complaint is a sentence.
+    /// Parses the words after the program's name.
     pub(crate) fn parse(words: &[String]) -> Result<Arguments, String> {
         let is_quick = words.iter().any(|word| word == "--quick");
         let mut settings = if is_quick { Settings::quick() } else { Settings::full() };
@@ -127,11 +127,11 @@ impl Arguments {
                     let kind = Kind::named(value()?).ok_or("--fill needs a contender's name.")?;
                     mode = Mode::Fill(Fill { kind, log_bytes: number(option, value()?)? });
                 }
-                _ => return Err(format!("There is no option {option}.")),
+                _ => return Err(format!("Unknown option {option}.")),
             }
         }
         if settings.rows < crate::rows::PARTITION_ROWS || settings.rounds == 0 {
-            return Err("There must be at least 100 rows and one round.".to_owned());
+            return Err("Use at least 100 rows and one round.".to_owned());
         }
         Ok(Arguments { mode, settings })
     }
@@ -168,10 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_a_sentence() {
+    fn invalid_arguments_are_rejected_with_a_message() {
         for line in ["--rows", "--rows many", "--seconds -1", "--fast", "--rows 5", "--fill x 1"] {
-            let complaint = parse(line).unwrap_err();
-            assert!(complaint.ends_with('.'), "{line}: {complaint}");
+            let message = parse(line).unwrap_err();
+            assert!(message.ends_with('.'), "{line}: {message}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What a writer feels while checkpoints run.
+//! Write latencies during checkpoints.
 //!
-//! Short rounds may fall between two checkpoints; this one writes enough to meet several, and its
+//! Short rounds may fall between two checkpoints; this one writes enough to include several, and its
 //! longest call is the stall.
 
-use crate::compare::Entrant;
+use crate::entrant::Entrant;
 use crate::rows::{BODY_BYTES, KEY_BYTES};
 use crate::{
     Contender, Kind, Line, Outcome, Round, Rows, Sample, Settings, SpeedMeasure, Until, Work,
@@ -11,7 +11,7 @@ use crate::{
 
 const WORK: Work = Work::Put { writers: 16 };
 
-/// One long round of every contender that has a log.
+/// Runs one long round of every contender with a log.
 pub(crate) fn compare(
     entrants: &[Entrant],
     rows: &Rows,
@@ -32,7 +32,7 @@ pub(crate) fn compare(
     ))
 }
 
-/// Puts so many bytes of rows with 16 writers.
+/// Puts `bytes` of rows with 16 writers.
 pub(crate) fn measure(contender: &dyn Contender, rows: &Rows, bytes: u64) -> Outcome<Sample> {
     let until = Until::Calls(bytes / (KEY_BYTES + BODY_BYTES) as u64);
     Round { contender, work: WORK, rows, until, seed: u64::from(u32::MAX) }.run()

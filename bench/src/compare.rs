@@ -1,7 +1,8 @@
-//! The whole comparison, from loading to the table.
+//! Runs the whole comparison, from loading to the table.
 
 use std::thread;
 
+use crate::entrant::Entrant;
 use crate::{
     Contender, DataDirectory, Kind, Line, Outcome, Report, Round, Rows, Sample, Settings,
     SpeedMeasure, Until, Work, arguments::Part, checkpoints, disk_probe, library, reopen,
@@ -9,12 +10,6 @@ use crate::{
 
 const WORKS: &[Work] =
     &[Work::Get, Work::Range20, Work::Put { writers: 1 }, Work::Put { writers: 16 }];
-
-/// A contender that is open and loaded.
-pub(crate) struct Entrant {
-    pub(crate) kind: Kind,
-    pub(crate) contender: Box<dyn Contender>,
-}
 
 /// Measures everything and prints the table.
 pub(crate) fn run(settings: &Settings) -> Outcome<()> {
@@ -55,18 +50,17 @@ fn load_all(directory: &DataDirectory, rows: &Rows, memory_bytes: usize) -> Outc
     Kind::ALL.iter().map(load).collect()
 }
 
-/// Reads every row once: that fills the caches, and nobody is fast by having lost something.
+/// Reads every row once: fills the caches, and checks that no row is lost.
 fn check(contender: &dyn Contender, rows: &Rows) -> Outcome<()> {
     for row in rows.all() {
         if contender.get(&row.key)?.as_deref() != Some(row.body) {
-            return Err("A loaded row is not there as it was stored.".into());
+            return Err("A loaded row was not read back as stored.".into());
         }
     }
     Ok(())
 }
 
-/// One round of each contender after another, as many times as the settings say, after one
-/// round that does not count.
+/// Runs rounds of all contenders in turns, after one warm-up round.
 fn compare(
     work: Work,
     entrants: &[Entrant],
@@ -91,7 +85,7 @@ fn compare(
     Ok(Line::compared_with(reference.name(), measure, lines.collect()))
 }
 
-/// Whose speed is 1, and what speed is.
+/// Returns the reference, and how speeds are compared.
 fn reference(work: Work) -> (Kind, SpeedMeasure) {
     match work {
         Work::Get | Work::Range20 => (Kind::RawRedb, SpeedMeasure::TypicalCall),

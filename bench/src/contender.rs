@@ -1,4 +1,4 @@
-//! What every contender must be able to do.
+//! The operations of every contender.
 
 use std::error::Error;
 
@@ -6,10 +6,10 @@ use keyloom_value::Item;
 
 use crate::{Row, RowKey, Rows};
 
-/// What a measurement step returns. Nobody branches on these errors: they end the run.
+/// The result of a measurement step. Errors end the run.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Rows that a range read found, as the contender hands them to its users.
+/// Rows of a range read, as the contender returns them to users.
 pub(crate) enum Found {
     /// Bytes.
     Bodies(Vec<Vec<u8>>),
@@ -28,14 +28,14 @@ impl Found {
 
 /// Something that stores rows.
 ///
-/// Implementors MUST copy what they return out of their own memory, answer a put only when a
-/// crash cannot undo it, and let any number of threads call them.
+/// Implementors MUST return copies, return from a put only when it is durable, and allow concurrent
+/// calls.
 pub(crate) trait Contender: Send + Sync {
-    /// Stores all rows, as fast as it can, and leaves nothing to be done later.
+    /// Stores all rows as fast as possible, and leaves no work for later.
     fn load(&self, rows: &Rows) -> Outcome<()>;
-    /// The body of one row.
+    /// Returns the body of one row.
     fn get(&self, key: &RowKey) -> Outcome<Option<Vec<u8>>>;
-    /// 20 rows of one partition, from the key on, in order.
+    /// Returns 20 rows of one partition, from the key on, in order.
     fn range20(&self, from: &RowKey) -> Outcome<Found>;
     /// Stores one row durably.
     fn put(&self, row: Row<'_>) -> Outcome<()>;

@@ -1,4 +1,4 @@
-//! A directory for a run's data, gone when the run ends.
+//! A temporary directory for a run's data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Outcome;
 
-/// A fresh directory that is removed when this is dropped, with everything in it.
+/// A new directory that is removed on drop, with everything in it.
 #[derive(Debug)]
 pub(crate) struct DataDirectory {
     path: PathBuf,
 }
 
 impl DataDirectory {
-    /// Makes a directory inside another, which is made too if it does not exist, and stays.
+    /// Creates a directory in another, which is created if it does not exist, and stays.
     pub(crate) fn create(parent: &Path) -> Outcome<DataDirectory> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -28,7 +28,7 @@ impl DataDirectory {
         &self.path
     }
 
-    /// Makes a directory in this one.
+    /// Creates a directory in this one.
     pub(crate) fn subdirectory(&self, name: &str) -> Outcome<PathBuf> {
         let path = self.path.join(name);
         fs::create_dir(&path)?;
@@ -38,7 +38,7 @@ impl DataDirectory {
 
 impl Drop for DataDirectory {
     fn drop(&mut self) {
-        // What cannot be removed is only rubbish; the figures are right all the same.
+        // Leftover files do not affect the results.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! What the disk itself costs: the floor under every durable write.
+//! The cost of the disk itself: a lower bound for every durable write.
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -1,9 +1,9 @@
-//! As little HTTP as one client needs: one connection, one request at a time.
+//! A minimal HTTP client: one connection, one request at a time.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-/// A connection that is kept as long as the server keeps it.
+/// A keep-alive connection.
 #[derive(Debug)]
 pub struct HttpClient {
     stream: BufReader<TcpStream>,
@@ -12,7 +12,7 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// Connects to a server of this machine.
+    /// Connects to a server on this machine.
     ///
     /// # Errors
     ///
@@ -23,11 +23,11 @@ impl HttpClient {
         Ok(HttpClient { stream: BufReader::with_capacity(64 * 1024, stream), port, body: vec![] })
     }
 
-    /// Sends a request and reads its answer; the status. Tries once more on a new connection.
+    /// Sends a request, reads the response and returns its status. Retries once on a new connection.
     ///
     /// # Errors
     ///
-    /// If the server does not answer.
+    /// If the server does not respond.
     pub fn send(&mut self, request: &[u8]) -> io::Result<u16> {
         self.send_once(request).or_else(|_| {
             *self = HttpClient::connect(self.port)?;
@@ -35,7 +35,7 @@ impl HttpClient {
         })
     }
 
-    /// The body of the last answer.
+    /// Returns the body of the last response.
     pub fn body(&self) -> &[u8] {
         &self.body
     }

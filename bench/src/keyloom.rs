@@ -1,4 +1,4 @@
-//! Keyloom as a contender, through the trait that every store implements.
+//! Keyloom as a contender, through the store trait.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use pollster::block_on;
 use crate::rows::RANGE_ROWS;
 use crate::{Contender, Found, Outcome, Row, RowKey, Rows};
 
-/// Rows of one batch write, as many as it takes.
+/// The most rows of one batch write.
 const BATCH_ROWS: usize = 25;
-/// Threads that load.
+/// The number of loading threads.
 const LOADERS: usize = 16;
 
-/// A table with a partition key `pk` and a sort key `sk`, both texts, and bytes in `body`.
+/// A table with a partition key `pk` and a sort key `sk`, both strings, and bytes in `body`.
 pub(crate) struct Keyloom {
     engine: Arc<Engine>,
-    /// The engine as its users see it.
+    /// The engine as a trait object, as users call it.
     store: Arc<dyn Store>,
     table: TableName,
     pk: Name,
@@ -31,8 +31,7 @@ pub(crate) struct Keyloom {
 }
 
 impl Keyloom {
-    /// Opens a store with as much memory as the others have, and makes its table of rows if it is
-    /// not there.
+    /// Opens a store with the same memory as the others, and creates its table if it is missing.
     pub(crate) fn open(
         directory: &Path,
         durability: Durability,
@@ -54,7 +53,7 @@ impl Keyloom {
     fn key(&self, key: &RowKey) -> Item {
         Item::from([
             (self.pk.clone(), Value::from(key.partition())),
-            (self.sk.clone(), Value::from(key.place())),
+            (self.sk.clone(), Value::from(key.position())),
         ])
     }
 
@@ -64,7 +63,7 @@ impl Keyloom {
         item
     }
 
-    /// The body, moved out of the item: the store made the copy already.
+    /// Moves the body out of the item: the store has already copied it.
     fn body(&self, mut item: Item) -> Outcome<Vec<u8>> {
         match item.remove(self.body.as_str()) {
             Some(Value::B(bytes)) => Ok(bytes),
@@ -105,8 +104,8 @@ impl Contender for Keyloom {
     }
 
     fn range20(&self, from: &RowKey) -> Outcome<Found> {
-        let place = KeyTest::GreaterOrEqual(Value::from(from.place()));
-        let range = KeyCondition::equal(&self.pk, from.partition()).and(&self.sk, place);
+        let position = KeyTest::GreaterOrEqual(Value::from(from.position()));
+        let range = KeyCondition::equal(&self.pk, from.partition()).and(&self.sk, position);
         let mut query = Query::new(&self.table, range);
         query.limit = Some(RANGE_ROWS as u32);
         let page = block_on(self.store.query(query))?;

@@ -1,4 +1,4 @@
-//! Who takes part. A new contender is a variant here.
+//! The contenders. A new one is a variant here.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::{Contender, Keyloom, LogRedb, Outcome, RawRedb};
 /// A kind of contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// redb alone: what reads are compared with.
+    /// redb alone: the reference for reads.
     RawRedb,
-    /// A log with group commit in front of redb: what writes are compared with.
+    /// A log with group commit in front of redb: the reference for writes.
     LogRedb,
-    /// The engine, as it is by default.
+    /// The engine, with default options.
     Keyloom,
-    /// The engine that answers before the sync. Its puts are not durable when answered.
+    /// The engine with relaxed durability: puts return before the sync.
     KeyloomRelaxed,
 }
 
@@ -24,7 +24,7 @@ impl Kind {
     pub(crate) const ALL: &[Kind] =
         &[Kind::RawRedb, Kind::LogRedb, Kind::Keyloom, Kind::KeyloomRelaxed];
 
-    /// What the table calls it.
+    /// Returns its name in the table.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::RawRedb => "redb",
@@ -34,12 +34,12 @@ impl Kind {
         }
     }
 
-    /// The kind that the table calls so.
+    /// Returns the kind with this name in the table.
     pub(crate) fn named(name: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Opens it in a directory, empty or not; replays whatever it must.
+    /// Opens it in a directory, empty or not; replays its log.
     pub(crate) fn open(self, directory: &Path, memory_bytes: usize) -> Outcome<Box<dyn Contender>> {
         Ok(match self {
             Kind::RawRedb => Box::new(RawRedb::open(directory, memory_bytes)?),
@@ -51,7 +51,7 @@ impl Kind {
         })
     }
 
-    /// Whether it writes a log, and so has checkpoints and something to replay.
+    /// Returns whether it writes a log, and so has checkpoints and replay.
     pub(crate) fn has_log(self) -> bool {
         match self {
             Kind::RawRedb => false,

@@ -1,8 +1,8 @@
-//! How long calls took.
+//! Latencies of calls.
 
 use std::time::Duration;
 
-/// The times of many calls, sorted.
+/// The latencies of many calls, sorted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latencies {
     sorted: Vec<Duration>,
@@ -18,7 +18,7 @@ impl Latencies {
         self.sorted.len()
     }
 
-    /// The time that so many of 100 calls do not exceed; zero if there were none.
+    /// Returns a percentile; zero if there were no calls.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let rank = (self.sorted.len() * percent).div_ceil(100);
         self.sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_a_time_that_was_seen() {
+    fn a_percentile_is_a_measured_time() {
         let latencies = Latencies::new((1..=200).rev().map(Duration::from_micros).collect());
         assert_eq!(latencies.percentile(50), Duration::from_micros(100));
         assert_eq!(latencies.percentile(99), Duration::from_micros(198));

@@ -1,4 +1,4 @@
-//! What the measurements of servers share: a client, and how programs are started.
+//! Code that the server benchmarks share: an HTTP client, and server processes.
 
 mod http_client;
 pub mod postgres;

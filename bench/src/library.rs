@@ -1,11 +1,12 @@
-//! The library beside the raw engine doing the same rows: what the model, the guards and the lists
-//! cost on top of the table.
+//! Compares the library with the raw engine on the same rows: the cost of the model, the guards and
+//! the lists on top of the table.
 
 mod face;
 mod raw;
+mod work;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use keyloom::Db;
 use keyloom_model::Layout;
@@ -14,9 +15,10 @@ use keyloom_value::Item;
 use pollster::block_on;
 
 use crate::measure::{Until, sample};
-use crate::{DataDirectory, Line, Outcome, Random, Settings, SpeedMeasure};
+use crate::{DataDirectory, Line, Outcome, Random, Settings};
 use face::Face;
 use raw::Raw;
+use work::{PAGE, Side, Work};
 
 /// Comments on one product, with one unique, two lists and about 1 KB each.
 const MODEL: &str = r#"
@@ -31,60 +33,11 @@ list.by_product = { by = "product", order = "-created" }
 list.by_rating  = { by = ["product", "rating"], order = "-created" }
 "#;
 
-/// Bytes of a comment's body.
-const BODY_BYTES: usize = 900;
-/// Comments of a page.
-const PAGE: u64 = 20;
-/// What redb takes for its cache unless it is told otherwise.
+/// redb's default cache size.
 const MEMORY_BYTES: usize = 1 << 30;
 
 const ENGINE: &str = "engine";
 const LIBRARY: &str = "library";
-
-/// Something that can be done on either side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Work {
-    Create {
-        writers: usize,
-    },
-    Get,
-    Update,
-    /// A page of the list of all comments, this many pages after the first.
-    Page {
-        after: u64,
-    },
-}
-
-impl Work {
-    fn name(self) -> String {
-        match self {
-            Work::Create { writers: 1 } => "library: create 1 KB, 1 writer".to_owned(),
-            Work::Create { writers } => format!("library: create 1 KB, {writers} writers"),
-            Work::Get => "library: get 1 KB".to_owned(),
-            Work::Update => "library: update, read and written".to_owned(),
-            Work::Page { after } => format!("library: page {} of a list, 20 × 1 KB", after + 1),
-        }
-    }
-
-    fn threads(self) -> usize {
-        match self {
-            Work::Create { writers } => writers,
-            Work::Get | Work::Update | Work::Page { .. } => 1,
-        }
-    }
-
-    fn measure(self) -> SpeedMeasure {
-        match self {
-            Work::Create { .. } | Work::Update => SpeedMeasure::Rate,
-            Work::Get | Work::Page { .. } => SpeedMeasure::TypicalCall,
-        }
-    }
-}
-
-/// One side: does a piece of work, and says how long that took.
-trait Side: Sync {
-    fn call(&self, work: Work, random: &mut Random) -> Outcome<Duration>;
-}
 
 /// Loads both sides with the same rows and measures them in turns.
 pub(crate) fn compare(directory: &DataDirectory, settings: &Settings) -> Outcome<Vec<Line>> {
@@ -120,7 +73,7 @@ fn one_work(work: Work, raw: &Raw, face: &Face, settings: &Settings) -> Outcome<
         for ((_, side), samples) in sides.iter().zip(&mut samples) {
             let until = Until::Elapsed(settings.round);
             let call = |random: &mut Random| side.call(work, random);
-            // Other numbers for each work: no two make a comment with the same slug.
+            // A different seed for each work, so that no two create the same slug.
             let seed = (work.threads() * 1000 + round) as u64;
             let sample = sample(work.threads(), until, seed, call)?;
             if round > 0 {
@@ -133,7 +86,7 @@ fn one_work(work: Work, raw: &Raw, face: &Face, settings: &Settings) -> Outcome<
     Ok(Line::compared_with(ENGINE, work.measure(), lines.collect()))
 }
 
-/// `rows(image)` and nothing else.
+/// Measures only `rows(image)`.
 fn rows_alone(settings: &Settings) -> Outcome<Line> {
     let layout = layout()?;
     let call = |random: &mut Random| {
@@ -159,12 +112,4 @@ fn open(directory: &DataDirectory, name: &str) -> Outcome<Engine> {
     let durability = Durability::Sync;
     let options = Options { durability, memory_bytes: MEMORY_BYTES, ..Options::default() };
     Ok(Engine::open(directory.subdirectory(name)?, options)?)
-}
-
-/// A body that is not there twice.
-fn body(random: &mut Random) -> String {
-    let words = std::iter::repeat_with(|| format!("{:016x} ", random.next()));
-    let mut body: String = words.take(BODY_BYTES.div_ceil(17)).collect();
-    body.truncate(BODY_BYTES);
-    body
 }

@@ -1,4 +1,4 @@
-//! A log of groups of rows: the least that makes a group survive a crash.
+//! A log of batches of rows: the minimum that makes a batch durable.
 //!
 //! ```text
 //! record = length: u32 | checksum: u64 | length bytes of rows
@@ -6,8 +6,7 @@
 //! ```
 //!
 //! Numbers are little-endian; the checksum is xxh3 of the rows' bytes. A record that ends too
-//! early or does not match its checksum was being written when the process ended: it and what
-//! follows is not there.
+//! early or does not match its checksum was torn by a crash: it and everything after it is ignored.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -21,19 +20,19 @@ use crate::{Outcome, Row, RowKey};
 const HEADER_BYTES: usize = 12;
 const ROW_BYTES: usize = KEY_BYTES + BODY_BYTES;
 
-/// The file that is appended to. Its predecessors are removed once their rows are elsewhere.
+/// The active file. Its predecessors are removed once their rows are durable elsewhere.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     directory: PathBuf,
     number: u64,
     file: File,
     len: u64,
-    /// The record being put together, kept for its memory.
+    /// A buffer for the next record.
     record: Vec<u8>,
 }
 
 impl LogFile {
-    /// Begins a file after all that are in the directory.
+    /// Creates the next file of a directory.
     pub(crate) fn create(directory: &Path) -> Outcome<LogFile> {
         let number = numbers(directory)?.last().map_or(0, |last| last + 1);
         let path = path(directory, number);
@@ -42,7 +41,7 @@ impl LogFile {
         Ok(LogFile { directory: directory.to_owned(), number, file, len: 0, record: vec![] })
     }
 
-    /// Appends a group of rows as one record and syncs it.
+    /// Appends rows as one record and syncs it.
     pub(crate) fn append<'a>(&mut self, rows: impl IntoIterator<Item = Row<'a>>) -> Outcome<()> {
         self.record.clear();
         self.record.resize(HEADER_BYTES, 0);
@@ -59,12 +58,12 @@ impl LogFile {
         Ok(())
     }
 
-    /// How many bytes it has.
+    /// Returns its length in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Begins a new file and removes the old ones: what they hold must be durable elsewhere.
+    /// Starts a new file and removes the old ones, whose rows must be durable elsewhere.
     pub(crate) fn restart(&mut self) -> Outcome<()> {
         *self = LogFile::create(&self.directory)?;
         for number in numbers(&self.directory)? {
@@ -76,7 +75,7 @@ impl LogFile {
     }
 }
 
-/// The payloads of all records in a directory's log, oldest first.
+/// Returns the payloads of all records in a directory's log, oldest first.
 pub(crate) fn read_all(directory: &Path) -> Outcome<Vec<Vec<u8>>> {
     let mut payloads = vec![];
     for number in numbers(directory)? {
@@ -90,7 +89,7 @@ pub(crate) fn read_all(directory: &Path) -> Outcome<Vec<Vec<u8>>> {
     Ok(payloads)
 }
 
-/// The rows of a record's payload.
+/// Returns the rows of a record's payload.
 pub(crate) fn rows(payload: &[u8]) -> impl Iterator<Item = Row<'_>> {
     payload.chunks_exact(ROW_BYTES).filter_map(|row| {
         let (key, body) = row.split_at_checked(KEY_BYTES)?;
@@ -110,7 +109,7 @@ fn path(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("log-{number:06}"))
 }
 
-/// The numbers of the log's files, ascending.
+/// Returns the numbers of the log's files, ascending.
 fn numbers(directory: &Path) -> Outcome<Vec<u64>> {
     let mut numbers = vec![];
     for entry in fs::read_dir(directory)? {
@@ -129,7 +128,7 @@ mod tests {
     use crate::{DataDirectory, Rows};
 
     #[test]
-    fn a_torn_or_damaged_record_ends_the_log() {
+    fn a_torn_or_corrupt_record_ends_the_log() {
         let directory = DataDirectory::create(&std::env::temp_dir()).unwrap();
         let rows = Rows::new(3);
         let all: Vec<Row<'_>> = rows.all().collect();

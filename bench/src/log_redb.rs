@@ -1,8 +1,8 @@
-//! The thinnest durable writer we know: a log synced once for a group of puts, redb behind it.
+//! A minimal durable writer: a log with group commit in front of redb.
 //!
-//! Writers queue; one thread takes all that wait, appends them as one record, syncs, applies them
-//! to redb in one transaction that is not durable, and answers. Every 64 MiB of log a durable
-//! transaction makes the log unnecessary, and it starts again.
+//! Writers queue; one thread takes all waiting puts, appends them as one record, syncs, applies them
+//! to redb in one non-durable transaction, and replies. After every 64 MiB of log, a durable
+//! transaction makes the log obsolete, and it restarts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use redb::Durability;
 
 use crate::{Contender, Found, LogFile, Outcome, Row, RowKey, Rows, Tree, log_file};
 
-/// Log between two checkpoints.
+/// Bytes of log between two checkpoints.
 pub(crate) const CHECKPOINT_BYTES: u64 = 64 << 20;
 
 /// A log, a redb file, and the thread that writes both.
 #[derive(Debug)]
 pub(crate) struct LogRedb {
     tree: Arc<Tree>,
-    /// Taken away to tell the thread that no more puts come.
+    /// Dropped to stop the thread.
     queue: Option<Sender<Job>>,
     committer: Option<JoinHandle<()>>,
 }
 
-/// A put that waits.
+/// A waiting put.
 #[derive(Debug)]
 struct Job {
     key: RowKey,
     body: Vec<u8>,
-    answer: Sender<Result<(), String>>,
+    reply: Sender<Result<(), String>>,
 }
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct Committer {
 }
 
 impl LogRedb {
-    /// Opens what is in the directory and replays its log.
+    /// Opens a directory and replays its log.
     pub(crate) fn open(directory: &Path, memory_bytes: usize) -> Outcome<LogRedb> {
         let tree = Arc::new(Tree::open(&directory.join("tree.redb"), memory_bytes)?);
         for payload in log_file::read_all(directory)? {
@@ -62,7 +62,7 @@ impl Drop for LogRedb {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(committer) = self.committer.take() {
-            // A committer that panicked has told its writers by hanging up.
+            // Writers of a panicked committer see a closed channel.
             let _ = committer.join();
         }
     }
@@ -82,21 +82,21 @@ impl Contender for LogRedb {
     }
 
     fn put(&self, row: Row<'_>) -> Outcome<()> {
-        let (answer, answered) = mpsc::channel();
-        let job = Job { key: row.key, body: row.body.to_vec(), answer };
+        let (reply, replied) = mpsc::channel();
+        let job = Job { key: row.key, body: row.body.to_vec(), reply };
         self.queue.as_ref().ok_or("The queue is closed.")?.send(job)?;
-        Ok(answered.recv()??)
+        Ok(replied.recv()??)
     }
 }
 
 impl Committer {
     fn run(mut self) {
         while let Ok(first) = self.queue.recv() {
-            let group: Vec<Job> = std::iter::once(first).chain(self.queue.try_iter()).collect();
-            let outcome = self.commit(&group).map_err(|error| error.to_string());
-            for job in group {
-                // A writer that went away does not need the answer.
-                let _ = job.answer.send(outcome.clone());
+            let batch: Vec<Job> = std::iter::once(first).chain(self.queue.try_iter()).collect();
+            let outcome = self.commit(&batch).map_err(|error| error.to_string());
+            for job in batch {
+                // The writer may be gone.
+                let _ = job.reply.send(outcome.clone());
             }
             if outcome.is_err() {
                 return;
@@ -104,12 +104,12 @@ impl Committer {
         }
     }
 
-    fn commit(&mut self, group: &[Job]) -> Outcome<()> {
+    fn commit(&mut self, batch: &[Job]) -> Outcome<()> {
         if self.log.len() >= CHECKPOINT_BYTES {
             self.tree.checkpoint()?;
             self.log.restart()?;
         }
-        let rows = || group.iter().map(|job| Row { key: job.key, body: &job.body });
+        let rows = || batch.iter().map(|job| Row { key: job.key, body: &job.body });
         self.log.append(rows())?;
         self.tree.write(rows(), Durability::None)
     }
@@ -121,7 +121,7 @@ mod tests {
     use crate::{DataDirectory, Random};
 
     #[test]
-    fn an_answered_put_is_read_and_survives_without_a_checkpoint() {
+    fn an_acknowledged_put_is_readable_and_survives_without_a_checkpoint() {
         let directory = DataDirectory::create(&std::env::temp_dir()).unwrap();
         let rows = Rows::new(100);
         let fresh: Vec<Row<'_>> = {

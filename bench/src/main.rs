@@ -1,15 +1,14 @@
 //! Side-by-side measurements: the same rows, the same work, one table of ratios.
 //!
-//! Absolute figures say more about a disk than about a program, so every figure stands beside
-//! that of the thinnest program that does the same: redb alone for reads, a log and redb for
-//! writes. Rounds of all contenders alternate, and medians are compared, so that a noisy moment
-//! hits all of them.
+//! Absolute numbers depend more on the disk than on the program, so every number is compared with
+//! that of a minimal program that does the same: redb alone for reads, a log and redb for writes.
+//! Rounds of all contenders alternate, and medians are compared, so that noise affects all of them.
 //!
 //! A contender is one implementation of [`Contender`] and one line in [`Kind`].
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a command-line tool talks to its user on the terminal"
+    reason = "a command-line tool prints to the terminal"
 )]
 
 mod arguments;
@@ -18,6 +17,7 @@ mod compare;
 mod contender;
 mod data_directory;
 mod disk_probe;
+mod entrant;
 mod keyloom;
 mod kind;
 mod latencies;
@@ -48,8 +48,8 @@ use report::{Line, Report, SpeedMeasure};
 use rows::{Random, Row, RowKey, Rows};
 use tree::Tree;
 
-/// The same allocator for all contenders: one that does not punish many small allocations, as a
-/// server would choose.
+/// The same allocator for all contenders: one that is fast for many small allocations, as a server
+/// would use.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         }
         Ok(Arguments { mode: Mode::Compare, settings }) => compare::run(&settings),
         Ok(Arguments { mode: Mode::Fill(fill), settings }) => reopen::fill(&fill, &settings),
-        Err(complaint) => Err(format!("{complaint}\n\n{}", arguments::HELP).into()),
+        Err(error) => Err(format!("{error}\n\n{}", arguments::HELP).into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! One round of one kind of work on one contender.
+//! Measures one round of one kind of work on one contender.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ pub(crate) enum Work {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Until {
     Elapsed(Duration),
-    /// So many calls, by all threads together.
+    /// This many calls, by all threads together.
     Calls(u64),
 }
 
@@ -33,11 +33,11 @@ pub(crate) struct Round<'a> {
     pub(crate) work: Work,
     pub(crate) rows: &'a Rows,
     pub(crate) until: Until,
-    /// Each gives other keys, so that no round writes the rows of another.
+    /// Each seed gives different keys, so that no round writes the rows of another.
     pub(crate) seed: u64,
 }
 
-/// What a round showed.
+/// The result of a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) calls_per_sec: f64,
@@ -52,7 +52,7 @@ impl Work {
         }
     }
 
-    /// One call, and the time the contender took for it.
+    /// Makes one call and returns the time the contender took.
     fn call(
         self,
         contender: &dyn Contender,
@@ -109,7 +109,7 @@ impl Round<'_> {
     }
 }
 
-/// Calls again and again on some threads, each with random numbers of its own.
+/// Calls repeatedly on some threads, each with its own random numbers.
 pub(crate) fn sample(
     threads: usize,
     until: Until,
@@ -118,14 +118,14 @@ pub(crate) fn sample(
 ) -> Outcome<Sample> {
     let calls = AtomicU64::new(0);
     let start = Instant::now();
-    let may_go_on = || match until {
+    let is_running = || match until {
         Until::Elapsed(limit) => start.elapsed() < limit,
         Until::Calls(limit) => calls.fetch_add(1, Ordering::Relaxed) < limit,
     };
     let worker = |number: usize| {
         let mut random = Random::new(seed ^ ((number as u64 + 1) << 40));
         let mut times = vec![];
-        while may_go_on() {
+        while is_running() {
             times.push(call(&mut random)?);
         }
         Ok(times)
@@ -134,9 +134,8 @@ pub(crate) fn sample(
 }
 
 impl Sample {
-    /// The rate counts the time that the busiest worker spent inside the contender: drawing keys
-    /// and checking answers is the harness's own, and would make everybody look more alike than
-    /// they are.
+    /// The rate counts the time that the busiest worker spent inside the contender: drawing keys and
+    /// checking results would make the contenders look more alike than they are.
     fn of_workers(workers: Vec<Vec<Duration>>) -> Sample {
         let busy = workers.iter().map(|times| times.iter().sum::<Duration>()).max();
         let latencies = Latencies::new(workers.concat());

@@ -1,11 +1,11 @@
-//! PostgreSQL as Debian sets it up: every commit is synced before it is answered.
+//! PostgreSQL with Debian's defaults: every commit is synced before it is acknowledged.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::process::{Running, free_port, run};
 
-/// The folder of PostgreSQL's programs.
+/// Returns the folder of PostgreSQL's programs; installs them if they are missing.
 fn installed() -> Result<PathBuf, String> {
     let newest = || {
         let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
@@ -18,8 +18,8 @@ fn installed() -> Result<PathBuf, String> {
     newest().ok_or_else(|| "PostgreSQL is not below /usr/lib/postgresql".to_owned())
 }
 
-/// A database in a folder of its own, and its address. PostgreSQL refuses to run as root, so root
-/// asks for somebody else.
+/// Starts a database in a new folder; returns it and its URL. PostgreSQL refuses to run as root, so
+/// root switches to another user.
 ///
 /// # Errors
 ///

@@ -1,15 +1,15 @@
-//! Servers as processes, and where they are put.
+//! Server processes.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server that runs; stopped when dropped, and its data removed.
+/// A running server; stopped on drop, and its data removed.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    /// Where it listens.
+    /// The port it listens on.
     pub port: u16,
     data: PathBuf,
 }
@@ -24,9 +24,9 @@ impl Running {
         command.stdout(Stdio::null()).stderr(Stdio::null()).current_dir(&data);
         let child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
         let running = Running { child, port, data };
-        let asked = Instant::now();
+        let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if asked.elapsed() > Duration::from_secs(60) {
+            if start.elapsed() > Duration::from_secs(60) {
                 return Err("it did not listen within a minute".to_owned());
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -37,10 +37,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Asked first: a server with helpers of its own takes them along.
-        let asked = Command::new("kill").arg(self.child.id().to_string()).status();
-        let asked_at = Instant::now();
-        while asked.is_ok() && asked_at.elapsed() < Duration::from_secs(5) {
+        // SIGTERM first, so that a server can stop its child processes.
+        let sent = Command::new("kill").arg(self.child.id().to_string()).status();
+        let sent_at = Instant::now();
+        while sent.is_ok() && sent_at.elapsed() < Duration::from_secs(5) {
             if let Ok(Some(_)) = self.child.try_wait() {
                 break;
             }
@@ -52,17 +52,17 @@ impl Drop for Running {
     }
 }
 
-/// The folder of this program: that of the binaries of one profile.
+/// Returns the folder of this program, which has the binaries of one profile.
 ///
 /// # Errors
 ///
-/// If the system does not say.
+/// If the system does not report it.
 pub fn folder() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    program.parent().map(Path::to_owned).ok_or_else(|| "this program is nowhere".to_owned())
+    program.parent().map(Path::to_owned).ok_or_else(|| "this program has no folder".to_owned())
 }
 
-/// A port that nobody has.
+/// Returns an unused port.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ pub fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// Runs a program to its end.
+/// Runs a program to completion.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub fn free_port() -> std::io::Result<u16> {
 pub fn run(command: &mut Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?} ended with {status}")),
+        Ok(status) => Err(format!("{command:?} exited with {status}")),
         Err(error) => Err(format!("{command:?}: {error}")),
     }
 }

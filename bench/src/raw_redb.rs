@@ -1,4 +1,4 @@
-//! redb alone: each put is a durable transaction of its own.
+//! Plain redb: each put is a separate durable transaction.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use redb::Durability;
 
 use crate::{Contender, Found, Outcome, Row, RowKey, Rows, Tree};
 
-/// redb as it comes.
+/// redb with its defaults.
 #[derive(Debug)]
 pub(crate) struct RawRedb {
     tree: Tree,

@@ -1,7 +1,7 @@
-//! How long opening takes after the process was killed, by the size of the log.
+//! Time to open after a kill, by the size of the log.
 //!
-//! A copy of this program fills a directory and says so; it is killed and the directory opened.
-//! Killing a process loses nothing that the system holds: this measures replay, not durability.
+//! A child process fills a directory and reports it; then it is killed and the directory opened.
+//! Killing a process loses nothing in the page cache: this measures replay, not durability.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,12 +15,12 @@ use crate::{
     checkpoints,
 };
 
-/// What the copy says when it has written everything.
+/// What the child prints when it has written everything.
 const FILLED: &str = "filled";
-/// How often a size is measured; loading takes longer than reopening.
+/// The most runs per size; loading takes longer than reopening.
 const RUNS_MAX: usize = 3;
 
-/// Every size of log, for every contender that has one.
+/// Measures every size of log for every contender with a log.
 pub(crate) fn compare(directory: &DataDirectory, settings: &Settings) -> Outcome<Vec<Line>> {
     let mut lines = vec![];
     for log_bytes in &settings.reopen_log_bytes {
@@ -70,16 +70,16 @@ fn reopen(fill: Fill, directory: &Path, settings: &Settings) -> Outcome<Duration
 }
 
 fn wait_until_filled(child: &mut Child) -> Outcome<()> {
-    let output = child.stdout.take().ok_or("The copy has no output.")?;
+    let output = child.stdout.take().ok_or("The child has no output.")?;
     let mut line = String::new();
     BufReader::new(output).read_line(&mut line)?;
     if line.trim_end() != FILLED {
-        return Err("The copy that should fill a directory ended before it did.".into());
+        return Err("The child exited before it had filled the directory.".into());
     }
     Ok(())
 }
 
-/// The copy's part: fills the directory, says so and waits for its end.
+/// Runs in the child: fills the directory, reports it and waits to be killed.
 pub(crate) fn fill(fill: &Fill, settings: &Settings) -> Outcome<()> {
     let rows = Rows::new(settings.rows);
     let contender = fill.kind.open(&settings.directory, settings.memory_bytes)?;
@@ -87,7 +87,7 @@ pub(crate) fn fill(fill: &Fill, settings: &Settings) -> Outcome<()> {
     checkpoints::measure(contender.as_ref(), &rows, fill.log_bytes)?;
     println!("{FILLED}");
     io::stdout().flush()?;
-    // The input ends only if the other process is gone, and then nobody will come to kill this.
+    // The input ends only if the parent is gone, which then will not kill this process.
     io::stdin().read_to_end(&mut vec![])?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The table that a run prints.
+//! The table of results.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub(crate) struct Report {
     pub(crate) lines: Vec<Line>,
 }
 
-/// What one contender did at one kind of work: medians over the rounds.
+/// The result of one contender for one kind of work: medians over the rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) work: String,
@@ -21,22 +21,22 @@ pub(crate) struct Line {
     pub(crate) p99: Duration,
     /// The longest call of all rounds: a stall must not hide behind a median.
     pub(crate) max: Duration,
-    /// How many times as fast as the reference; none if there is no reference.
+    /// Speed relative to the reference, if there is one.
     pub(crate) ratio: Option<f64>,
 }
 
-/// What a ratio is a ratio of.
+/// How speeds are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpeedMeasure {
-    /// Calls per second: right where calls wait for each other.
+    /// Calls per second: for calls that wait for each other.
     Rate,
-    /// The median call: right for calls of microseconds, whose rate is that of the neighbours
-    /// who take the processor away for milliseconds.
+    /// The median call: for calls of microseconds, whose rate depends on other processes that take the
+    /// processor for milliseconds.
     TypicalCall,
 }
 
 impl Line {
-    /// Puts rounds together; there must be one at least.
+    /// Combines rounds, of which there must be at least one.
     pub(crate) fn new(work: &str, contender: &'static str, rounds: &[Sample]) -> Line {
         let times = |percent| rounds.iter().map(move |round| round.latencies.percentile(percent));
         Line {
@@ -50,7 +50,7 @@ impl Line {
         }
     }
 
-    /// The same lines with their speed divided by that of the reference among them.
+    /// Adds the ratio of each line to the reference among them.
     pub(crate) fn compared_with(
         reference: &str,
         measure: SpeedMeasure,
@@ -109,7 +109,7 @@ fn readable(time: Duration) -> String {
     }
 }
 
-/// Whole numbers with a mark at the thousands; decimals only for slow things.
+/// Formats a rate with thousands separators; with decimals only if it is low.
 fn readable_rate(rate: f64) -> String {
     if rate < 100.0 {
         return format!("{rate:.1}");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_have_about_three_digits() {
+    fn numbers_have_about_three_digits() {
         let cases = [(3, "3.0 µs"), (250, "250 µs"), (1500, "1.5 ms"), (250_000, "250 ms")];
         for (micros, text) in cases {
             assert_eq!(readable(Duration::from_micros(micros)), text);

@@ -1,17 +1,17 @@
-//! The rows everybody stores: the same bytes for every contender.
+//! The stored rows: the same bytes for every contender.
 
 /// Bytes of a row's body.
 pub(crate) const BODY_BYTES: usize = 1024;
-/// Bytes of a row's key: two texts of eight.
+/// Bytes of a row's key: two strings of eight.
 pub(crate) const KEY_BYTES: usize = 16;
 /// Loaded rows that share a partition.
 pub(crate) const PARTITION_ROWS: u64 = 100;
 /// Rows of one range read.
 pub(crate) const RANGE_ROWS: u64 = 20;
-/// Different bodies; one for every row would measure the generator.
+/// Distinct bodies; one per row would measure the generator.
 const BODIES: u64 = 64;
 
-/// The key of a row: a partition and a place in it, each a text of eight hexadecimal digits.
+/// The key of a row: a partition and a position in it, each eight hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowKey([u8; KEY_BYTES]);
 
@@ -22,7 +22,7 @@ pub(crate) struct Row<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// The rows that are loaded before anything is measured, computed and not stored.
+/// The rows to load before measuring, computed on demand.
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) count: u64,
@@ -30,13 +30,13 @@ pub(crate) struct Rows {
 }
 
 impl RowKey {
-    pub(crate) fn new(partition: u32, place: u32) -> RowKey {
+    pub(crate) fn new(partition: u32, position: u32) -> RowKey {
         let mut bytes = [0; KEY_BYTES];
-        bytes.copy_from_slice(format!("{partition:08x}{place:08x}").as_bytes());
+        bytes.copy_from_slice(format!("{partition:08x}{position:08x}").as_bytes());
         RowKey(bytes)
     }
 
-    /// The key of these bytes; none if they are not as many as a key's.
+    /// Returns the key with these bytes; `None` if their number is wrong.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<RowKey> {
         bytes.try_into().ok().map(RowKey)
     }
@@ -49,7 +49,7 @@ impl RowKey {
         self.text(0..8)
     }
 
-    pub(crate) fn place(&self) -> &str {
+    pub(crate) fn position(&self) -> &str {
         self.text(8..16)
     }
 
@@ -68,29 +68,29 @@ impl Rows {
         Rows { count, bodies: (0..BODIES).map(body).collect() }
     }
 
-    /// All rows, partition by partition; partitions are in no order.
+    /// Returns all rows, partition by partition, in no particular order of partitions.
     pub(crate) fn all(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.count).map(|index| Row { key: key(index), body: self.body(index) })
     }
 
-    /// A row that is loaded, any.
+    /// Returns a random loaded row.
     pub(crate) fn any(&self, random: &mut Random) -> Row<'_> {
         let index = random.below(self.count);
         Row { key: key(index), body: self.body(index) }
     }
 
-    /// A key with a whole range behind it in its partition.
+    /// Returns a random key followed by a whole range in its partition.
     pub(crate) fn any_range(&self, random: &mut Random) -> RowKey {
         let partition = random.below(self.count / PARTITION_ROWS);
-        let place = random.below(PARTITION_ROWS - RANGE_ROWS + 1);
-        key(partition * PARTITION_ROWS + place)
+        let position = random.below(PARTITION_ROWS - RANGE_ROWS + 1);
+        key(partition * PARTITION_ROWS + position)
     }
 
-    /// A row under a key that is, but for a rare coincidence, not there yet.
+    /// Returns a row with a random key, which almost certainly does not exist yet.
     pub(crate) fn fresh(&self, random: &mut Random) -> Row<'_> {
         let bits = random.next();
-        let [partition, place] = [bits >> 32, bits & u64::from(u32::MAX)].map(low_half);
-        Row { key: RowKey::new(partition, place), body: self.body(bits) }
+        let [partition, position] = [bits >> 32, bits & u64::from(u32::MAX)].map(low_half);
+        Row { key: RowKey::new(partition, position), body: self.body(bits) }
     }
 
     fn body(&self, index: u64) -> &[u8] {
@@ -102,7 +102,7 @@ fn key(index: u64) -> RowKey {
     RowKey::new(scattered(low_half(index / PARTITION_ROWS)), low_half(index % PARTITION_ROWS))
 }
 
-/// A different number for each number, with no order left: an odd factor is invertible.
+/// Permutes numbers pseudo-randomly: multiplying by an odd factor is invertible.
 fn scattered(number: u32) -> u32 {
     let mixed = number.wrapping_mul(0x9e37_79b1);
     (mixed ^ (mixed >> 16)).wrapping_mul(0x85eb_ca6b)
@@ -112,7 +112,7 @@ fn low_half(number: u64) -> u32 {
     (number & u64::from(u32::MAX)) as u32
 }
 
-/// Numbers without order, the same for the same seed (splitmix64).
+/// A seeded random number generator (splitmix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     state: u64,
@@ -131,7 +131,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below the limit. The bias is one in 2^64 / limit.
+    /// Returns a number below the limit. The bias is one in 2^64 / limit.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
@@ -158,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_its_two_texts() {
+    fn a_key_consists_of_two_strings() {
         let key = RowKey::new(0xab, 7);
-        assert_eq!((key.partition(), key.place()), ("000000ab", "00000007"));
+        assert_eq!((key.partition(), key.position()), ("000000ab", "00000007"));
         assert_eq!(key.bytes(), b"000000ab00000007");
     }
 }

@@ -1,4 +1,4 @@
-//! Rows in a redb file, without anything around it.
+//! Rows in a plain redb file.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ impl Tree {
     pub(crate) fn open(path: &Path, memory_bytes: usize) -> Outcome<Tree> {
         let database = Builder::new().set_cache_size(memory_bytes).create(path)?;
         let tree = Tree { database };
-        // Makes the table, so that reading an empty tree is no error.
+        // Creates the table, so that reading an empty tree does not fail.
         tree.write([], Durability::Immediate)?;
         Ok(tree)
     }

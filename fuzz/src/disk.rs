@@ -1,7 +1,7 @@
-//! Bytes on disk: headers of segments and frames, commits, and every row of the tree.
+//! The on-disk format: headers of segments and frames, commits, and every row of the tree.
 
 #[path = "../../crates/store/src/engine/format/mod.rs"]
-#[allow(dead_code, unused_imports, unreachable_pub, reason = "not all of it is needed here")]
+#[allow(dead_code, unused_imports, unreachable_pub, reason = "only parts of it are used here")]
 mod format;
 
 use format::{
@@ -13,7 +13,7 @@ use crate::choice::chosen;
 
 const STORE: u64 = 7;
 
-/// What is read is written and read as the same; whatever cannot be read is refused.
+/// Decoded bytes encode and decode to the same value; all other bytes are rejected.
 pub fn disk(input: &[u8]) {
     let Some((choice, bytes)) = chosen(input) else { return };
     match choice % 8 {
@@ -54,8 +54,8 @@ fn frame(bytes: &[u8]) {
     commits.iter().for_each(|commit| frame.push(commit));
     let Some(sealed) = frame.seal(header.synced, STORE) else { return };
     let (head, payload) = sealed.split_first_chunk().expect("a frame has a header");
-    let again = FrameHeader::decode(head, STORE).expect("a header that was written");
-    // It may be filled up with zeros.
+    let again = FrameHeader::decode(head, STORE).expect("an encoded header");
+    // It may be padded with zeros.
     let payload = &payload[..again.payload_len as usize];
     assert!(again.fits(head, payload, STORE));
     assert_eq!(Frame::commits(&again, payload), Ok(commits));
@@ -65,7 +65,7 @@ fn segment(bytes: &[u8]) {
     let Some((head, _)) = bytes.split_first_chunk::<{ SegmentHeader::LEN }>() else { return };
     if let Ok(header) = SegmentHeader::decode(head) {
         let again = header.encode();
-        let (head, _) = again.split_first_chunk().expect("a header that was written");
+        let (head, _) = again.split_first_chunk().expect("an encoded header");
         assert_eq!(SegmentHeader::decode(head), Ok(header));
     }
 }
@@ -87,7 +87,7 @@ fn set(bytes: &[u8]) {
     }
     if let Ok(chunk) = Chunk::decode(bytes) {
         let mut bits = chunk.to_bits();
-        // One without members is never written, and is read.
+        // An empty chunk is never written, but can be read.
         if let Some(again) = bits.clone().into_chunk() {
             assert_eq!(again.to_bits(), bits);
             assert_eq!(chunk.members(ChunkNo::of(0)), again.members(ChunkNo::of(0)));

@@ -3,8 +3,7 @@
 use keyloom::{Entry, item_to_json, json_to_item};
 use keyloom_json::{Limits, Reader, Token, write_text};
 
-/// Whatever is accepted is JSON to others, is the same when it is written and read again, and keeps
-/// the limits.
+/// Accepted text is valid JSON for other parsers, round-trips, and is within the limits.
 pub fn json(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         assert!(json_to_item(input).is_err(), "only UTF-8 is JSON");
@@ -18,7 +17,7 @@ pub fn json(input: &[u8]) {
         assert!(values <= 64, "there are {values} values");
         let other =
             |text: &str| serde_json::from_str::<&serde_json::value::RawValue>(text).map(drop);
-        assert!(other(text).is_ok(), "others do not read it");
+        assert!(other(text).is_ok(), "other parsers reject it");
         let mut again = String::new();
         let mut reader = Reader::new(&written, Limits { depth: 8, values: 64 });
         assert!(rewrite(&mut reader, &mut again).is_ok() && reader.end().is_ok());
@@ -30,12 +29,12 @@ pub fn json(input: &[u8]) {
     }
 }
 
-/// Writes what is read; answers how many values that were.
+/// Copies JSON; returns the number of values.
 fn rewrite(reader: &mut Reader<'_>, out: &mut String) -> Result<usize, keyloom_json::JsonError> {
     let mut values = 1;
     match reader.value("a value")? {
         Token::Null => out.push_str("null"),
-        Token::Bool(truth) => out.push_str(if truth { "true" } else { "false" }),
+        Token::Bool(boolean) => out.push_str(if boolean { "true" } else { "false" }),
         Token::Number(number) => out.push_str(number),
         Token::Text(text) => write_text(out, &text),
         Token::List => {
@@ -67,7 +66,7 @@ fn rewrite(reader: &mut Reader<'_>, out: &mut String) -> Result<usize, keyloom_j
     Ok(values)
 }
 
-/// A line of an import that is accepted is written and read as the same.
+/// An accepted line of an import round-trips.
 pub fn import(input: &[u8]) {
     if let Ok(entry) = Entry::from_json(input) {
         let written = entry.to_json();

@@ -18,7 +18,7 @@ fn substitutions() -> Substitutions {
     Substitutions::new(names, values).expect("these are placeholders")
 }
 
-/// What is accepted is printed, and what is printed is accepted as the same.
+/// An accepted expression prints to one that parses to the same value.
 pub fn expressions(input: &[u8]) {
     let Some((choice, text)) = chosen(input) else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
@@ -29,8 +29,8 @@ pub fn expressions(input: &[u8]) {
                 let printed = $print(&mut printer, &parsed);
                 let names = printer.names.clone();
                 let again = Substitutions::new(names, printer.values.clone());
-                let mut again = again.expect("what was printed are placeholders");
-                // It may be longer than the limit, with names and values for each place.
+                let mut again = again.expect("printed placeholders are valid");
+                // It may exceed the length limit, with placeholders for all names and values.
                 if printed.len() <= 4096 {
                     let again = $parse(&mut again, &printed);
                     assert_eq!(again.as_ref(), Ok(&parsed), "{printed}");

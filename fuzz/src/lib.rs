@@ -1,7 +1,7 @@
-//! One function for each fuzz target. Each takes any bytes, and panics if a law of the decoder or
-//! parser that it is about does not hold: what was read is written and read again as the same.
+//! One function per fuzz target. Each takes arbitrary bytes and panics if a property of its decoder or
+//! parser does not hold: decoded input encodes and decodes to the same value.
 //!
-//! What is private is included by its path, so that no crate has a name more for this.
+//! Private modules are included by path, so that no crate exports more names for fuzzing.
 
 mod choice;
 mod disk;
@@ -22,12 +22,12 @@ pub use signatures::signatures;
 pub use values::{key_bytes, numbers};
 pub use wire::wire;
 
-// What the files in `disk` know by these names. Of two types they know more than others do.
+// Names that the included files of `disk` expect. Two modules are included for their private parts.
 #[path = "../../crates/store/src/column.rs"]
-#[allow(dead_code, reason = "not all of it is needed here")]
+#[allow(dead_code, reason = "only parts of it are used here")]
 mod column;
 #[path = "../../crates/store/src/members.rs"]
-#[allow(dead_code, reason = "not all of it is needed here")]
+#[allow(dead_code, reason = "only parts of it are used here")]
 mod members;
 
 use column::ColumnValue;

@@ -1,10 +1,10 @@
-//! Model files, and times as people write them.
+//! Model files and times.
 
 use keyloom_model::{FieldType, Layout, check, evolve, render};
 use keyloom_value::{Item, Value};
 
-/// Every text is a model or has errors that point into it. A model becomes itself without a change,
-/// and has a layout.
+/// Every text is a model or has errors with positions. A model evolves to itself without changes and
+/// has a layout.
 pub fn model(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     match check(text) {
@@ -22,7 +22,7 @@ pub fn model(input: &[u8]) {
     }
 }
 
-/// A time that is accepted is shown as a text that is the same time.
+/// An accepted time is formatted as a text that parses to the same time.
 pub fn times(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let taken = FieldType::Time.take(&Value::from(text));

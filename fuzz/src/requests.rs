@@ -55,7 +55,7 @@ impl Served {
         let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
         let clock = Arc::new(SystemClock);
         let store = Arc::new(MemoryStore::new(clock.clone()));
-        let db = block_on(Db::open(MODEL, store.clone())).expect("the model is one");
+        let db = block_on(Db::open(MODEL, store.clone())).expect("the model is valid");
         let tokens = block_on(Tokens::open(store, clock, Arc::new(SystemEntropy)));
         let tokens = tokens.expect("a table of tokens");
         let rest = Rest::new(db.clone(), tokens, vec![], RestOptions::default());
@@ -74,7 +74,7 @@ impl Served {
     }
 }
 
-/// Where queries are asked, so that not every input is a path that is not served.
+/// Valid paths, so that not every input is an unknown one.
 const PATHS: &[&str] = &[
     "tasks/lists/all",
     "tasks/lists/open",
@@ -88,10 +88,10 @@ const PATHS: &[&str] = &[
     "projects/p/with/tasks",
 ];
 
-/// What a client is told if the fault is the server's.
+/// The message of an internal server error.
 const FAULT: &str = "The server could not do this";
 
-/// Every path with every query is answered, and never with a fault of the server.
+/// Every path with every query gets a response other than an internal error.
 pub fn requests(input: &[u8]) {
     let Some((choice, rest)) = chosen(input) else { return };
     let Ok(rest) = std::str::from_utf8(rest) else { return };
@@ -100,21 +100,21 @@ pub fn requests(input: &[u8]) {
         None => rest.to_owned(),
     };
     with_served(|served| {
-        let told = served.runtime.block_on(served.rest.explain(&request, None));
-        assert!(told.err().is_none_or(|why| !why.contains(FAULT)), "{request}");
+        let result = served.runtime.block_on(served.rest.explain(&request, None));
+        assert!(result.err().is_none_or(|why| !why.contains(FAULT)), "{request}");
     });
 }
 
-/// Every change is explained or refused, and never with a fault of the server.
+/// Every change is explained or rejected, never with an internal error.
 pub fn changes(input: &[u8]) {
     let Ok(change) = std::str::from_utf8(input) else { return };
     with_served(|served| {
-        let told = served.runtime.block_on(served.rest.explain_change(change, None));
-        assert!(told.err().is_none_or(|why| !why.contains(FAULT)), "{change}");
+        let result = served.runtime.block_on(served.rest.explain_change(change, None));
+        assert!(result.err().is_none_or(|why| !why.contains(FAULT)), "{change}");
     });
 }
 
-/// A cursor leads on from where it was given, or is refused; a position is the same as a text.
+/// A cursor continues its query or is rejected; a position round-trips through text.
 pub fn cursors(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     if let Ok(position) = text.parse::<Position>() {
@@ -125,7 +125,7 @@ pub fn cursors(input: &[u8]) {
         let list = served.db.list("task", "open").by("project", "p").limit(4);
         let first = block_on(list.read()).expect("a page");
         let next = first.next.expect("there is more");
-        // Some bytes of a real cursor become others; a cursor is nobody's to make.
+        // Changes bytes of a valid cursor; only the server can create cursors.
         let mut changed: Vec<u8> = next.clone().into_bytes();
         for (place, byte) in input.iter().enumerate().take(changed.len()) {
             changed[place] ^= byte;

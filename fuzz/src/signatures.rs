@@ -1,10 +1,10 @@
-//! Signed requests: of DynamoDB's clients, of webhooks, and the file of access keys.
+//! Signed requests of DynamoDB clients and webhooks, and the file of access keys.
 
 use hyper::Request;
 use keyloom_server::WebhookSecret;
 
 #[path = "../../crates/server/src/dynamodb/credentials.rs"]
-#[allow(dead_code, reason = "not all of it is needed here")]
+#[allow(dead_code, reason = "only parts of it are used here")]
 mod credentials;
 #[path = "../../crates/server/src/dynamodb/sigv4.rs"]
 mod sigv4;
@@ -24,7 +24,7 @@ const HEADERS: [&str; 7] = [
     "webhook-signature",
 ];
 
-/// Headers of any content are read and refused: nobody can sign without the secret.
+/// Arbitrary headers are parsed and rejected: nobody can sign without the secret.
 pub fn signatures(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let _ = Credentials::parse(text);
@@ -33,7 +33,7 @@ pub fn signatures(input: &[u8]) {
     for (name, value) in HEADERS.iter().zip(text.split('\n')) {
         request = request.header(*name, value);
     }
-    // A line may be no value of a header at all.
+    // A line may not be a valid header value.
     let Ok(request) = request.body(()) else { return };
     let (head, ()) = request.into_parts();
     let keys =

@@ -1,9 +1,9 @@
-//! Numbers and key bytes: both forms of both, and their one order.
+//! Numbers and key bytes: round trips, and a common order.
 
 use keyloom_value::{KeyBytes, Number, Value};
 
-/// A number is the same after it was written, taken apart, or put into a key; keys of two numbers
-/// are in the order of the numbers.
+/// A number round-trips through text, its parts and a key; the keys of two numbers sort like the
+/// numbers.
 pub fn numbers(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let (left, right) = text.split_once(' ').unwrap_or((text, "0"));
@@ -28,12 +28,12 @@ pub fn numbers(input: &[u8]) {
     }
 }
 
-/// Key bytes that are read are the ones that would be written, part by part.
+/// Decoded key bytes encode to the same bytes, part by part.
 pub fn key_bytes(input: &[u8]) {
     if let Ok(parts) = KeyBytes::decode(input) {
         let mut again = KeyBytes::new();
         for part in &parts {
-            again.push(part).expect("what was read can be written");
+            again.push(part).expect("a decoded part can be encoded");
         }
         assert_eq!(again.as_bytes(), input, "{parts:?}");
     }

@@ -1,4 +1,4 @@
-//! The DynamoDB wire: any body of any operation, and items through it.
+//! The DynamoDB endpoint: arbitrary bodies of all operations, and round trips of items.
 
 use std::sync::Arc;
 
@@ -30,12 +30,12 @@ const OPERATIONS: &[&str] = &[
 fn call(endpoint: &Endpoint, operation: &str, body: &[u8]) -> (u16, serde_json::Value) {
     let reply = block_on(endpoint.call(&format!("DynamoDB_20120810.{operation}"), body));
     assert!(matches!(reply.status, 200 | 400), "{} {}", reply.status, reply.body);
-    let body = serde_json::from_str(&reply.body).expect("an answer is JSON");
+    let body = serde_json::from_str(&reply.body).expect("a response is JSON");
     (reply.status, body)
 }
 
-/// Every body is answered, never with a fault of the server. An item that is accepted comes back,
-/// and what comes back is accepted as the same.
+/// Every body gets a response other than an internal error. An accepted item can be read back, and is
+/// accepted again as the same item.
 pub fn wire(input: &[u8]) {
     let Some((choice, body)) = chosen(input) else { return };
     let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));

@@ -1,7 +1,7 @@
-//! The charts of documents, drawn from the tables that they show: figures are in one place.
+//! Draws the charts of documents from their tables, so that numbers have one source.
 //!
-//! An image `![by row: ...](charts/NAME.svg)` below a table is a picture of it: of each row whose cells
-//! are figures, a bar for each column; `by column` of each such column, a bar for each row.
+//! An image `![by row: ...](charts/NAME.svg)` below a table shows the table: for each row of numbers,
+//! a bar per column; with `by column`, for each column of numbers, a bar per row.
 
 mod draw;
 mod table;
@@ -11,18 +11,18 @@ use std::process::ExitCode;
 
 use table::Table;
 
-/// The documents that have charts.
+/// The documents with charts.
 const DOCUMENTS: [&str; 1] = ["docs/benchmarks.md"];
 
-/// A picture and where it is kept.
+/// A chart and its file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Chart {
-    /// From the workspace's folder.
+    /// Relative to the root of the workspace.
     pub(crate) path: String,
     pub(crate) svg: String,
 }
 
-/// Draws all of them.
+/// Draws all charts.
 pub(crate) fn run(root: &Path) -> ExitCode {
     for document in DOCUMENTS {
         let text = std::fs::read_to_string(root.join(document));
@@ -30,14 +30,14 @@ pub(crate) fn run(root: &Path) -> ExitCode {
             charts.iter().try_for_each(|chart| std::fs::write(root.join(&chart.path), &chart.svg))
         });
         if let Err(error) = drawn {
-            eprintln!("The charts of {document} could not be drawn: {error}.");
+            eprintln!("Cannot draw the charts of {document}: {error}.");
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
 }
 
-/// The charts of every document of which there is a text.
+/// Returns the charts of every document that has a text.
 pub(crate) fn expected<'t>(text: impl Fn(&str) -> Option<&'t str>) -> Vec<Chart> {
     let of = |document: &&str| text(document).map(|text| charts(document, text));
     DOCUMENTS.iter().filter_map(of).flatten().collect()
@@ -77,7 +77,7 @@ Some words.
 ";
 
     #[test]
-    fn rows_of_figures_are_drawn() {
+    fn rows_of_numbers_are_drawn() {
         let charts = charts("docs/a.md", TEXT);
         assert_eq!(charts.len(), 1);
         let Chart { path, svg } = &charts[0];
@@ -89,7 +89,7 @@ Some words.
     }
 
     #[test]
-    fn columns_are_drawn_if_that_is_asked_for() {
+    fn columns_are_drawn_on_request() {
         let text = "| who | n | m |\n|---|---:|---:|\n| a | 1 | x |\n| b<c | 2 | 3 |\n\n![by column](c.svg)\n";
         let charts = charts("docs/a.md", text);
         assert!(charts[0].svg.contains("b&lt;c") && !charts[0].svg.contains(">m<"));

@@ -1,27 +1,28 @@
-//! The steps of `cargo xtask ci`, in the order of how soon they can fail.
+//! The steps of `cargo xtask ci`, fastest to fail first.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
+use std::time::Instant;
 
+use crate::commands::{cargo, seconds, succeed};
 use crate::judges::{self, Size};
 use crate::{deny, tidy};
 
-/// One thing that must pass.
+/// A check that must pass.
 struct Step {
-    /// What the reader of the output sees above it.
+    /// Printed above its output.
     heading: &'static str,
-    /// What to do when it fails.
+    /// How to fix a failure.
     remedy: &'static str,
     action: Action,
 }
 
 enum Action {
-    /// The style budgets, in this process.
+    /// The style checks, in this process.
     Tidy,
-    /// What we build with.
+    /// Licences, bans and sources of dependencies.
     Deny,
     /// Cargo with these arguments.
     Cargo(&'static [&'static str]),
@@ -29,9 +30,9 @@ enum Action {
     CargoTest(&'static [&'static str]),
     /// Cargo with these arguments, and warnings of rustdoc as errors.
     CargoDoc(&'static [&'static str]),
-    /// Every example of every crate, because a reader tries them first.
+    /// Every example of every crate.
     Examples,
-    /// The tests that install foreign software.
+    /// The tests that install external software.
     Judges,
 }
 
@@ -43,8 +44,8 @@ const STEPS: &[Step] = &[
     },
     Step {
         heading: "tidy",
-        remedy: "Each line above names a place and what to do there; `cargo xtask tidy` runs this \
-                 step alone.",
+        remedy: "Each line above names a location and how to fix it; `cargo xtask tidy` runs only \
+                 this step.",
         action: Action::Tidy,
     },
     Step {
@@ -54,7 +55,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         heading: "clippy",
-        remedy: "Fix the warnings above; one that is wrong gets \
+        remedy: "Fix the warnings above, or suppress a false positive with \
                  `#[expect(clippy::name, reason = \"...\")]`.",
         action: Action::Cargo(&[
             "clippy",
@@ -70,8 +71,8 @@ const STEPS: &[Step] = &[
     },
     Step {
         heading: "tests",
-        remedy: "Run the failing test alone: `cargo test -p <package> <name>`. If it printed a \
-                 seed, the seed repeats it.",
+        remedy: "Run only the failing test: `cargo test -p <package> <name>`. A printed seed \
+                 reproduces the failure.",
         action: Action::CargoTest(&["test", "--workspace", "--locked"]),
     },
     Step {
@@ -82,13 +83,13 @@ const STEPS: &[Step] = &[
     },
     Step {
         heading: "examples",
-        remedy: "Run the last example named above alone; it must end without an error.",
+        remedy: "Run the last example named above; it must exit without an error.",
         action: Action::Examples,
     },
     Step {
         heading: "judges",
         remedy: "They need Python 3, Node.js, npm, PyPI and Debian's packages. `cargo xtask judges` runs \
-                 this step alone.",
+                 only this step.",
         action: Action::Judges,
     },
 ];
@@ -99,7 +100,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     for (index, step) in STEPS.iter().enumerate() {
         println!("\n=== {}/{} {} ===", index + 1, STEPS.len(), step.heading);
         let step_start = Instant::now();
-        let outcome = act(&step.action, root);
+        let outcome = perform(&step.action, root);
         let elapsed = seconds(step_start.elapsed());
         if let Err(failure) = outcome {
             eprintln!("\n{} failed after {elapsed}: {failure}\n{}", step.heading, step.remedy);
@@ -111,17 +112,17 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn act(action: &Action, root: &Path) -> Result<(), String> {
+fn perform(action: &Action, root: &Path) -> Result<(), String> {
     match action {
         Action::Tidy => match tidy::check(root)? {
             0 => Ok(()),
-            complaints => Err(format!("complaints: {complaints}.")),
+            findings => Err(format!("{findings} findings.")),
         },
         Action::Deny => deny::check(root),
         Action::Cargo(arguments) => succeed(cargo(root).args(*arguments)),
         Action::CargoTest(arguments) => {
-            // A change passes or fails by what it is, not by luck. `cargo test` on its own draws
-            // other cases every time.
+            // A fixed seed, so that a change does not pass or fail by chance. Plain `cargo test`
+            // draws new cases every time.
             let seed = env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "2026".to_owned());
             succeed(cargo(root).args(*arguments).env("PROPTEST_RNG_SEED", seed))
         }
@@ -141,8 +142,8 @@ fn run_examples(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The names of all examples in `crates/*/examples/`. They are unique in the workspace, because
-/// cargo puts all of them into one folder.
+/// Returns the names of all examples in `crates/*/examples/`. They are unique in the workspace,
+/// because cargo puts all of them into one folder.
 fn example_names(root: &Path) -> Result<Vec<String>, String> {
     let mut names = vec![];
     for package in entries(&root.join("crates"))? {
@@ -157,32 +158,11 @@ fn example_names(root: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// What is in a directory, sorted.
+/// Lists a directory, sorted.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
     let listing = fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let listing = listing.map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut paths: Vec<_> = listing.iter().map(fs::DirEntry::path).collect();
     paths.sort();
     Ok(paths)
-}
-
-/// The cargo that runs this program, in the workspace's folder.
-pub(crate) fn cargo(root: &Path) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root);
-    command
-}
-
-/// Runs a command that must succeed.
-pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("it ended with {status}.")),
-        Err(error) => Err(format!("it could not be started: {error}.")),
-    }
-}
-
-/// A time as the output names it.
-pub(crate) fn seconds(elapsed: Duration) -> String {
-    format!("{:.1} s", elapsed.as_secs_f64())
 }

@@ -1,20 +1,20 @@
-//! `cargo deny`, by `deny.toml`: licences, bans and sources in every run of CI; advisories on their
-//! own, because they need a database that is not reachable from everywhere.
+//! Runs `cargo deny` with `deny.toml`: licences, bans and sources in every CI run; advisories
+//! separately, because they need network access to a database.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::ci::succeed;
+use crate::commands::succeed;
 use crate::tools::installed;
 
 const VERSION: &str = "0.20.2";
 
-/// What the lock file alone can answer.
+/// Checks what needs only the lock file.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     run(root, &["licenses", "bans", "sources"])
 }
 
-/// Whether something is known to be vulnerable or was withdrawn.
+/// Checks for vulnerable or yanked dependencies.
 pub(crate) fn advisories(root: &Path) -> ExitCode {
     match run(root, &["advisories"]) {
         Ok(()) => ExitCode::SUCCESS,

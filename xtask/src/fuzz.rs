@@ -1,26 +1,26 @@
-//! `cargo xtask fuzz`: every fuzz target for a while, one after the other, with libFuzzer.
+//! `cargo xtask fuzz`: runs every fuzz target with libFuzzer, one after the other.
 //!
-//! The toolchain of the workspace does: coverage is counted by LLVM's own pass, and what address
-//! sanitizer would find cannot be written without `unsafe`.
+//! The stable toolchain of the workspace suffices: LLVM counts coverage, and the address sanitizer
+//! finds only errors that need `unsafe`.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::ci::{cargo, succeed};
+use crate::commands::{cargo, succeed};
 use crate::tools::installed;
 
 const VERSION: &str = "0.13.2";
-/// How long each target runs if nobody says.
+/// How long each target runs by default.
 pub(crate) const SECONDS: &str = "120";
-/// Longer inputs find little more, and take longer.
+/// Longer inputs find little more and are slower.
 const INPUT_BYTES_MAX: usize = 4096;
-/// One input may take so long, and so much memory.
+/// Limits of one input.
 const INPUT_SECONDS_MAX: usize = 20;
 const MEMORY_MIB_MAX: usize = 2048;
 
-/// Runs one target, or all of them also after one that fails, each for so many seconds.
+/// Runs one target, or all of them, each for `seconds`. Continues after a failure.
 pub(crate) fn run(root: &Path, seconds: &str, only: Option<&str>) -> ExitCode {
     match run_all(root, seconds, only) {
         Ok(()) => ExitCode::SUCCESS,
@@ -31,7 +31,7 @@ pub(crate) fn run(root: &Path, seconds: &str, only: Option<&str>) -> ExitCode {
     }
 }
 
-/// The task as a command, for those who run it among others.
+/// Returns the command that runs this task.
 pub(crate) fn command(root: &Path, seconds: &str) -> Command {
     let mut command = cargo(root);
     command.args(["xtask", "fuzz", seconds]);
@@ -39,12 +39,12 @@ pub(crate) fn command(root: &Path, seconds: &str) -> Command {
 }
 
 fn run_all(root: &Path, seconds: &str, only: Option<&str>) -> Result<(), String> {
-    seconds.parse::<u32>().map_err(|_| format!("`{seconds}` is no number of seconds."))?;
+    seconds.parse::<u32>().map_err(|_| format!("Invalid number of seconds: `{seconds}`."))?;
     let targets = targets(root)?;
     let wanted: Vec<&String> =
         targets.iter().filter(|target| only.is_none_or(|only| only == *target)).collect();
     if wanted.is_empty() {
-        return Err(format!("There is no such target. There are: {}.", targets.join(", ")));
+        return Err(format!("Unknown target. Possible values: {}.", targets.join(", ")));
     }
     let program = installed(root, "cargo-fuzz", VERSION)?;
     let mut failed = vec![];
@@ -58,7 +58,7 @@ fn run_all(root: &Path, seconds: &str, only: Option<&str>) -> Result<(), String>
         true => Ok(()),
         false => Err(format!(
             "\nFailed: {}. The inputs are in fuzz/artifacts; \
-             `cargo fuzz run --sanitizer none TARGET FILE` repeats one. Fix it, and keep it as a test.",
+             `cargo fuzz run --sanitizer none TARGET FILE` repeats one. Fix it and add it as a test.",
             failed.join(", ")
         )),
     }
@@ -80,7 +80,7 @@ fn fuzz(root: &Path, program: &Path, target: &str, seconds: &str) -> Result<Comm
     Ok(command)
 }
 
-/// Where a target begins: inputs that are kept, and for models the ones that tests have.
+/// Returns the seed inputs of a target: checked-in ones, and for models also those of tests.
 fn seeds(root: &Path, target: &str) -> Vec<PathBuf> {
     let models = (target == "model").then(|| root.join("crates/model/tests/changes"));
     let own = root.join("fuzz/seeds").join(target);

@@ -1,20 +1,20 @@
-//! The tier of tests that installs foreign software, and its two sizes.
+//! Tests that install external software, in two sizes.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::ci::{cargo, succeed};
+use crate::commands::{cargo, succeed};
 
-/// Of the workspace, as the other tests are, so that no dependency is built twice.
+/// Selects the whole workspace, like the other tests, so that no dependency is built twice.
 const ARGUMENTS: &[&str] =
     &["test", "--workspace", "--locked", "--features", "keyloom-cli/judges", "--test", "judges"];
 
-/// How much the judges try.
+/// The size of a run.
 #[derive(Clone, Copy)]
 pub(crate) enum Size {
     /// Minutes, with the same requests in every run.
     Reduced,
-    /// As long as it takes.
+    /// Everything, without a time limit.
     Full,
 }
 
@@ -27,7 +27,7 @@ impl Size {
     }
 }
 
-/// `cargo xtask judges`.
+/// Runs `cargo xtask judges`.
 pub(crate) fn run(root: &Path) -> ExitCode {
     match succeed(&mut command(root, Size::Reduced)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     }
 }
 
-/// What runs them.
+/// Returns the command that runs them.
 pub(crate) fn command(root: &Path, size: Size) -> Command {
     let mut command = cargo(root);
     command.args(ARGUMENTS).env("KEYLOOM_JUDGES", size.name());

@@ -1,15 +1,16 @@
-//! The workspace's own tasks: `cargo xtask ci` and its parts.
+//! The tasks of the workspace: `cargo xtask ci` and its parts.
 //!
-//! Everything a change must pass is one command, so that what runs on a laptop and what runs
-//! elsewhere cannot differ. It has no dependencies, so that the gate itself always builds.
+//! One command runs everything that a change must pass, so that local and remote runs cannot differ.
+//! It has no dependencies, so that it always builds.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a command-line tool talks to its user on the terminal"
+    reason = "a command-line tool prints to the terminal"
 )]
 
 mod charts;
 mod ci;
+mod commands;
 mod deny;
 mod fuzz;
 mod judges;
@@ -22,34 +23,34 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-The tasks of this workspace.
+Run the tasks of this workspace.
 
-Usage: cargo xtask <task>
+Usage: cargo xtask <TASK>
 
 Tasks:
-  ci      Everything a change must pass, in this order, stopping at the first failure:
-          formatting, tidy, dependencies (cargo-deny, which it installs into the target
-          folder), clippy, all tests (unit, integration, documentation), the documentation
-          itself, the examples, and the judges. Run it before you commit. Random tests draw
-          the same cases every time.
-  tidy    Only the style budgets: function and file length, names, words and calls that may
-          not be there, layering of crates, public surface, documents, charts.
-          Each complaint names a place (file:line) and says what to do.
+  ci      Run everything a change must pass, stopping at the first failure: formatting,
+          tidy, dependencies (installs cargo-deny into the target folder), clippy, all tests
+          (unit, integration, documentation), the documentation itself, the examples, and the
+          judges. Run it before you commit. Random tests draw the same cases every time.
+  tidy    Check the style rules: function and file lengths, file names, forbidden words and
+          calls, layering of crates, public names, documents, charts. Each finding names a
+          location (file:line) and how to fix it.
   advisories
-          Whether a dependency has a known vulnerability. It needs GitHub, so `ci` does not.
-  judges  Only the tests that install foreign software (SDKs, other servers, generators, a
-          browser), at reduced size. They need Python 3, Node.js and the network.
-  soak    All tests, judges and fuzz targets at full size with fresh seeds, for hours. It prints its seeds and a
-          table of results for docs/testing.md; PROPTEST_RNG_SEED, KEYLOOM_SEED, PROPTEST_CASES
-          and ONCALL_SEEDS decide what they name.
+          Check dependencies for known vulnerabilities. Needs access to GitHub, so not part
+          of `ci`.
+  judges  Run the tests that install external software (SDKs, other servers, generators, a
+          browser), at reduced size. Needs Python 3, Node.js and network access.
+  soak    Run all tests, judges and fuzz targets at full size with fresh seeds, for hours.
+          Prints the seeds and a table of results for docs/testing.md.
+          [env: PROPTEST_RNG_SEED, KEYLOOM_SEED, PROPTEST_CASES, ONCALL_SEEDS, KEYLOOM_KILLS]
   fuzz [SECONDS] [TARGET]
-          Fuzz every decoder and parser with libFuzzer, or one of them, each for so many seconds
-          (120). It installs cargo-fuzz into the target folder and needs a C++ compiler.
-  charts  Draw the charts of documents from their tables; tidy says which are old.
-  help    This text; also --help.
+          Fuzz every decoder and parser with libFuzzer, or only TARGET, for SECONDS each
+          [default: 120]. Installs cargo-fuzz into the target folder; needs a C++ compiler.
+  charts  Draw the charts of documents from their tables; tidy reports outdated ones.
+  help    Print this help; also --help.
 
-A function or file that cannot be made shorter yet is listed, with its exact length, in
-xtask/tidy-ratchet.txt; lengths there may only go down.
+xtask/tidy-ratchet.txt lists functions and files over the length limit, with their exact
+lengths. Lengths there can only decrease.
 ";
 
 fn main() -> ExitCode {
@@ -69,17 +70,17 @@ fn main() -> ExitCode {
             print!("{HELP}");
             ExitCode::SUCCESS
         }
-        [] => usage("No task was named."),
-        [task, ..] => usage(&format!("There is no task `{task}` with these arguments.")),
+        [] => usage("Missing task."),
+        [task, ..] => usage(&format!("Unknown task, or invalid arguments: `{task}`.")),
     }
 }
 
-fn usage(complaint: &str) -> ExitCode {
-    eprintln!("{complaint}\n\n{HELP}");
+fn usage(error: &str) -> ExitCode {
+    eprintln!("{error}\n\n{HELP}");
     ExitCode::from(2)
 }
 
-/// The folder of the workspace, wherever in it the command was called.
+/// Returns the root of the workspace.
 fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package)

@@ -1,7 +1,7 @@
-//! `cargo xtask soak`: everything random at full size, with a fresh seed, as long as it takes.
+//! `cargo xtask soak`: runs all random tests at full size, with fresh seeds.
 //!
-//! Nothing that a change must pass depends on luck, so `ci` always draws the same cases. Here each
-//! run draws others. A failure is repeated by the seed that the run prints first.
+//! `ci` always draws the same cases, so that no change passes or fails by chance. Each soak run draws
+//! new ones. The seed printed first reproduces a failure.
 
 use std::env;
 use std::hash::{BuildHasher, RandomState};
@@ -9,37 +9,38 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Instant, SystemTime};
 
-use crate::ci::{cargo, seconds, succeed};
+use crate::commands::{cargo, seconds, succeed};
 use crate::fuzz;
 use crate::judges::{self, Size};
 
-/// Sizes and seeds. What the environment names already stays as it is there.
-struct Draw {
+/// Sizes and seeds, as environment variables. Variables that are already set take precedence.
+struct Settings {
     variables: Vec<(&'static str, String)>,
 }
 
-/// One part of the run, and what came of it.
+/// A part of the run.
 struct Part {
     name: &'static str,
     command: Command,
 }
 
-/// Runs all parts, also after one that fails, and prints a table for `docs/testing.md`.
+/// Runs all parts, continuing after failures, and prints a table for `docs/testing.md`.
 pub(crate) fn run(root: &Path) -> ExitCode {
-    let draw = Draw::new();
-    println!("{}\nRepeat it with: {} cargo xtask soak", provenance(root), draw.in_words());
+    let settings = Settings::new();
+    println!("{}\nRepeat with: {} cargo xtask soak", provenance(root), settings.assignments());
     let mut rows = vec![];
     let mut failed = 0;
     for Part { name, mut command } in parts(root) {
         println!("\n=== {name} ===");
         let start = Instant::now();
-        let outcome = succeed(command.envs(draw.variables.iter().map(|(key, value)| (key, value))));
+        let outcome =
+            succeed(command.envs(settings.variables.iter().map(|(key, value)| (key, value))));
         failed += usize::from(outcome.is_err());
         let result =
             outcome.err().map_or_else(|| "passed".to_owned(), |why| format!("FAILED: {why}"));
         rows.push(format!("| {name} | {} | {result} |", seconds(start.elapsed())));
     }
-    println!("\n{}, `{}`:\n", provenance(root), draw.in_words());
+    println!("\n{}, `{}`:\n", provenance(root), settings.assignments());
     println!("| part | time | result |\n|---|---|---|\n{}", rows.join("\n"));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -57,12 +58,12 @@ fn parts(root: &Path) -> Vec<Part> {
     ]
 }
 
-impl Draw {
-    fn new() -> Draw {
-        // 32 bits, because worlds count up from their seed.
+impl Settings {
+    fn new() -> Settings {
+        // 32 bits, because tests count up from their seed.
         let fresh = || (RandomState::new().hash_one(SystemTime::now()) as u32).to_string();
-        let variable = |name: &'static str, otherwise: &dyn Fn() -> String| {
-            (name, env::var(name).unwrap_or_else(|_| otherwise()))
+        let variable = |name: &'static str, default: &dyn Fn() -> String| {
+            (name, env::var(name).unwrap_or_else(|_| default()))
         };
         let variables = vec![
             variable("PROPTEST_RNG_SEED", &fresh),
@@ -71,26 +72,26 @@ impl Draw {
             variable("ONCALL_SEEDS", &|| "10000".to_owned()),
             variable("KEYLOOM_KILLS", &|| "500".to_owned()),
         ];
-        Draw { variables }
+        Settings { variables }
     }
 
-    fn in_words(&self) -> String {
-        let words = self.variables.iter().map(|(name, value)| format!("{name}={value}"));
-        words.collect::<Vec<_>>().join(" ")
+    fn assignments(&self) -> String {
+        let pairs = self.variables.iter().map(|(name, value)| format!("{name}={value}"));
+        pairs.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The day and the commit, as documents name them.
+/// Returns the date and the commit.
 fn provenance(root: &Path) -> String {
-    let said = |command: &mut Command| {
+    let output_of = |command: &mut Command| {
         let output =
             command.current_dir(root).output().ok().filter(|output| output.status.success());
         output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let unknown = || "unknown".to_owned();
-    let day = said(Command::new("date").args(["-u", "+%Y-%m-%d"])).unwrap_or_else(unknown);
-    let commit = said(Command::new("git").args(["rev-parse", "--short", "HEAD"]));
-    let changed = said(Command::new("git").args(["status", "--porcelain"]));
+    let day = output_of(Command::new("date").args(["-u", "+%Y-%m-%d"])).unwrap_or_else(unknown);
+    let commit = output_of(Command::new("git").args(["rev-parse", "--short", "HEAD"]));
+    let changed = output_of(Command::new("git").args(["status", "--porcelain"]));
     let changed = changed.is_none_or(|changes| !changes.is_empty());
     let note = if changed { " with uncommitted changes" } else { "" };
     format!("{day} at commit `{}`{note}", commit.unwrap_or_else(unknown))

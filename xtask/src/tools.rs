@@ -1,13 +1,12 @@
-//! Programs that tasks need and the workspace does not: each is compiled once into the target
-//! folder, and again for another version.
+//! Installs the external programs that tasks need, each once per version, into the target folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::{cargo, succeed};
+use crate::commands::{cargo, succeed};
 
-/// A cargo subcommand of this version, installed unless it is there.
+/// Returns a cargo subcommand of this version; installs it if it is missing.
 pub(crate) fn installed(root: &Path, name: &str, version: &str) -> Result<PathBuf, String> {
     let tools = root.join("target/tools");
     let program = tools.join("bin").join(name);
@@ -17,12 +16,12 @@ pub(crate) fn installed(root: &Path, name: &str, version: &str) -> Result<PathBu
     println!("Installing {name} {version} into {}", tools.display());
     let build = tools.join("build");
     let mut install = cargo(root);
-    // What it does takes no time: compiling it should not either.
+    // It runs quickly, so a fast build matters more than fast code.
     install.args(["install", name, "--version", version, "--locked", "--debug", "--force"]);
     install.arg("--root").arg(&tools).env("CARGO_TARGET_DIR", &build);
     install.env("CARGO_PROFILE_DEV_DEBUG", "0");
-    succeed(&mut install).map_err(|error| format!("{name} cannot be installed: {error}"))?;
-    // That the parts stay is no reason to fail.
+    succeed(&mut install).map_err(|error| format!("cannot install {name}: {error}"))?;
+    // Leftover build files are harmless.
     let _ = fs::remove_dir_all(build);
     Ok(program)
 }

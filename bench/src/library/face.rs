@@ -1,4 +1,4 @@
-//! The library's side: what a user of it would call.
+//! The library's side: the calls of a user.
 
 use std::sync::Mutex;
 use std::thread;
@@ -8,17 +8,17 @@ use keyloom::{Db, Record};
 use pollster::block_on;
 use serde::Serialize;
 
-use super::{PAGE, Side, Work, body};
+use super::work::{PAGE, Side, Work, body};
 use crate::{Outcome, Random};
 
-/// Threads that load.
+/// The number of loading threads.
 const LOADERS: u64 = 16;
 
 /// A database with comments.
 pub(crate) struct Face {
     db: Db,
     ids: Vec<String>,
-    /// The cursor of a page that was walked to, by its number.
+    /// The cursor of the page reached last, with its number.
     cursor: Mutex<Option<(u64, String)>>,
 }
 
@@ -76,7 +76,7 @@ impl Face {
         Ok((page.items, page.next))
     }
 
-    /// The cursor that leads to a page; walked to once.
+    /// Returns the cursor of a page; reads the pages before it only once.
     fn cursor(&self, after: u64) -> Outcome<Option<String>> {
         let mut kept = self.cursor.lock().map_err(|_| "A worker panicked.")?;
         match &*kept {

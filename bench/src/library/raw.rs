@@ -13,10 +13,10 @@ use keyloom_store::{
 use keyloom_value::{Condition, Item, KeyCondition, KeyTest, Path, Value};
 use pollster::block_on;
 
-use super::{PAGE, Side, Work, body};
+use super::work::{PAGE, Side, Work, body};
 use crate::{Outcome, Random};
 
-/// Rows of one batch write, as many as it takes.
+/// The most rows of one batch write.
 const BATCH_ROWS: usize = 25;
 
 /// An engine with the rows of comments.
@@ -24,14 +24,14 @@ pub(crate) struct Raw {
     engine: Engine,
     table: TableName,
     layout: Layout,
-    /// Keys of own rows.
+    /// Keys of the entities' own rows.
     keys: Vec<Item>,
-    /// The position after which a page begins that was walked to, by its number.
+    /// The position before the page reached last, with its number.
     position: Mutex<Option<(u64, Value)>>,
 }
 
 impl Raw {
-    /// The same table with the same rows.
+    /// Copies the table with all its rows.
     pub(crate) fn copy(from: &Engine, engine: Engine, layout: Layout) -> Outcome<Raw> {
         let table = TableName::new("keyloom")?;
         let spec = block_on(from.describe_table(table.clone()))?.spec;
@@ -86,7 +86,7 @@ impl Raw {
         Ok(())
     }
 
-    /// A page of the list of all comments: keys from the index, then the rows.
+    /// Reads a page of the list of all comments: keys from the index, then the rows.
     fn page(&self, after: Option<&Value>) -> Outcome<(Vec<Item>, Option<Value>)> {
         let comment = self.layout.model().find("comment").ok_or("There are no comments.")?;
         let list = self.layout.model().entity(comment).find_list("by_product");
@@ -159,10 +159,10 @@ impl Side for Raw {
     }
 }
 
-/// How many images were made: ids grow, as those of the library do.
+/// The number of images created: ids ascend, like those of the library.
 static IMAGES: AtomicU64 = AtomicU64::new(0);
 
-/// A comment that is not there yet, later than all that are.
+/// Returns a new comment, later than all existing ones.
 pub(crate) fn new_image(layout: &Layout, random: &mut Random) -> Outcome<Image> {
     let entity = layout.model().find("comment").ok_or("There are no comments.")?;
     let number = IMAGES.fetch_add(1, Ordering::Relaxed);

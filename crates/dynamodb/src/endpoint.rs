@@ -1,9 +1,8 @@
 //! The service as a function: a target and a body in, a status and a body out.
 //!
-//! One file for each operation, or for a few that belong together. Each reads its parameters,
-//! refuses what the service refuses in the service's order (shape, constraints, rules of the
-//! parameters, expressions, and last what only the table knows), asks the store, and writes the
-//! answer. Nothing here knows HTTP.
+//! One file per operation, or per group of related ones. Each reads its parameters, validates them
+//! in the service's order (shape, constraints, parameter rules, expressions, and last what depends
+//! on the table), calls the store, and writes the response. Nothing here knows HTTP.
 
 mod arn;
 mod batch_get_item;
@@ -20,9 +19,11 @@ mod page;
 mod params;
 mod put_item;
 mod query;
+mod query_refusal;
 mod refusal;
 mod returned;
 mod scan;
+mod service;
 mod settings;
 mod streams;
 mod table_description;
@@ -36,5 +37,8 @@ mod transact_write_items;
 mod update_item;
 mod update_table;
 mod violations;
+mod visible;
+mod write_params;
 
-pub use dispatch::{Endpoint, EndpointOptions, Reply};
+pub use dispatch::Reply;
+pub use service::{Endpoint, EndpointOptions};

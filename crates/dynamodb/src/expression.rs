@@ -1,13 +1,14 @@
-//! The five expression languages: conditions and filters, key conditions, updates, projections.
+//! The expression languages: conditions and filters, key conditions, updates, projections.
 //!
-//! Text becomes tokens (`lexer`), tokens a tree of what was written (`syntax`), and the tree, with
-//! names and values put in (`substitutions`), one of `keyloom_value`'s types. [`Printer`] goes the
-//! other way. Length, operators and nesting are limited before anything is built.
+//! Text is split into tokens (`lexer`), parsed into a syntax tree (`syntax`) and resolved, with
+//! placeholders substituted (`substitutions`), to one of `keyloom_value`'s types. [`Printer`] is
+//! the reverse. Length, operators and nesting are limited before anything is built.
 
 mod condition;
 mod error;
 mod key_condition;
 mod lexer;
+mod parse;
 mod print;
 mod projection;
 mod reserved;

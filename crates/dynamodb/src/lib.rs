@@ -1,12 +1,11 @@
 //! Amazon DynamoDB's wire format over any [`Store`](keyloom_store::Store).
 //!
 //! - [`Endpoint`] is the service as a function: a target and a JSON body in, a status and a JSON
-//!   body out. It answers in the service's words, refuses in the service's order, and knows
-//!   neither HTTP nor signatures.
+//!   body out. It validates in the service's order, reproduces its messages, and knows neither
+//!   HTTP nor signatures.
 //! - [`Substitutions`] parses the expression languages (conditions and filters, key conditions,
 //!   updates, projections) into `keyloom_value`'s types; [`Printer`] prints them back.
-//! - `Remote` (feature `remote`) is the other way round: DynamoDB itself as a store, through the AWS
-//!   SDK.
+//! - `Remote` (feature `remote`) is the reverse: DynamoDB itself as a store, through the AWS SDK.
 //!
 //! ```
 //! use keyloom_dynamodb::{Endpoint, EndpointOptions};
@@ -29,14 +28,14 @@
 //! assert_eq!(reply.body, r#"{"Attributes":{"n":{"N":"2"}}}"#);
 //! ```
 //!
-//! # What it costs
+//! # Cost
 //!
-//! Requests are parsed without copying text, and answers are written straight from items. A
-//! request that asks for consumed capacity reads the old item too; one that is refused may read
-//! the table's description, because the service's words name its keys.
+//! Requests are parsed without copying text, and responses are written straight from items. A
+//! request for consumed capacity also reads the old item. A rejected request may read the table's
+//! description, because the service's messages name its keys.
 //!
-//! What is not supported, such as the parameters from before there were expressions, is refused
-//! with a message that says what to use instead; `COMPAT.md` lists it.
+//! Unsupported features, such as the legacy parameters that expressions replaced, are rejected with
+//! a message that names the replacement; `COMPAT.md` lists them.
 
 mod endpoint;
 mod expression;

@@ -1,10 +1,11 @@
-//! DynamoDB as a store: the same trait, over the AWS SDK. One file for each part of the trait.
+//! DynamoDB as a store: the same trait, over the AWS SDK. One file per part of the trait.
 //!
-//! A request is checked by the rules of [`keyloom_store`] before it is sent, so that it is refused
-//! for the same reason as by the other stores. What the service alone can know it says itself.
+//! A request is validated by the rules of [`keyloom_store`] before it is sent, so that every store
+//! rejects it for the same reason. The service reports what only it can know.
 
 mod batches;
 mod capacity;
+mod codes;
 mod connection;
 mod expressions;
 mod feed;
@@ -14,6 +15,7 @@ mod pages;
 mod refusal;
 mod retry;
 mod service;
+mod spec_cache;
 mod specs;
 mod store;
 mod table_shape;

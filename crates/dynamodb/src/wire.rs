@@ -1,4 +1,4 @@
-//! How values, items and faults look on the wire.
+//! Encoding of values, items and faults on the wire.
 
 mod decode;
 mod encode;

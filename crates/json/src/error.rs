@@ -1,12 +1,12 @@
-//! Why a text is no JSON, or more of it than the caller takes.
+//! Errors of reading JSON.
 
 use std::fmt::{self, Display};
 
-/// What is wrong with a text, and where.
+/// An error in a text, and its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset}: {fault}")]
 pub struct JsonError {
-    /// How many bytes come before it; always at the start of a character.
+    /// Its byte offset; always at the start of a character.
     pub offset: usize,
     /// What is wrong.
     pub fault: JsonFault,
@@ -16,30 +16,30 @@ pub struct JsonError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonFault {
-    /// The text ends, or goes on, with something else than this.
+    /// Something else was expected here.
     #[error("expected {what}, found {}", Found(*.found))]
     Expected {
-        /// What could have been there.
+        /// What was expected.
         what: &'static str,
-        /// The character that is; none at the end of the text.
+        /// The character found; `None` at the end of the text.
         found: Option<char>,
     },
-    /// A control character stands in a text as it is.
-    #[error("a text has a control character; write it as `\\n` or `\\u0000`")]
+    /// A string contains an unescaped control character.
+    #[error("a string contains a control character; escape it as `\\n` or `\\u0000`")]
     ControlCharacter,
-    /// Half of a pair of UTF-16 is escaped without the other.
-    #[error("half of a character is escaped; write the other half after it, or the character")]
+    /// Half of a UTF-16 surrogate pair is escaped without the other.
+    #[error("unpaired surrogate; escape both halves, or write the character itself")]
     LoneSurrogate,
     /// Lists and objects are nested too deep.
     #[error("this is nested more than {depth_max} deep; make it flatter")]
     TooDeep {
-        /// How deep they may be.
+        /// The limit.
         depth_max: usize,
     },
-    /// There are more values than the caller takes.
+    /// There are more values than the caller accepts.
     #[error("there are more than {values_max} values up to here; send fewer at a time")]
     TooManyValues {
-        /// How many there may be.
+        /// The limit.
         values_max: usize,
     },
 }

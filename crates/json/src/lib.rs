@@ -1,8 +1,8 @@
 //! JSON text (RFC 8259), read token by token, within limits that hold before anything is built.
 //!
-//! [`Reader`] hands out [`Token`]s; its caller builds of them what it needs. Numbers stay as they
-//! are written, names may repeat (the caller decides what that means), and every error has its
-//! offset. [`write_text`] is the way back for texts.
+//! [`Reader`] returns [`Token`]s, from which its caller builds what it needs. Numbers stay text,
+//! names may repeat (the caller decides what that means), and every error has an offset.
+//! [`write_text`] writes strings.
 //!
 //! ```
 //! use keyloom_json::{Limits, Reader, Token};
@@ -19,8 +19,8 @@
 //!
 //! # Trade-offs
 //!
-//! The usual readers build trees of floats, let the last of two names win, and say what is wrong in
-//! words of their own. This one does less: it never allocates but for texts with escapes.
+//! Most JSON parsers convert numbers to floats, let the last of two equal names win, and have fixed
+//! error messages. This one does less: it allocates only for strings with escapes.
 
 mod error;
 mod reader;

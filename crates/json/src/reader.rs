@@ -1,4 +1,4 @@
-//! Text → tokens.
+//! Reads JSON text token by token.
 //!
 //! ```text
 //! value  = object | list | text | number | "true" | "false" | "null"
@@ -13,68 +13,68 @@ use std::borrow::Cow;
 
 use crate::{JsonError, JsonFault};
 
-/// How much of a text is read.
+/// Limits of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How deep lists and objects may be nested, the outermost included.
+    /// The deepest nesting of lists and objects, including the outermost.
     pub depth: usize,
-    /// How many values there may be, each list and object being one, names being none.
+    /// The most values; each list and object counts as one, names do not count.
     pub values: usize,
 }
 
-/// What a value begins with, or all of it.
+/// A value, or the start of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token<'a> {
     /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number as it is written.
+    /// A number, as written.
     Number(&'a str),
-    /// A text without its escapes; borrowed if it has none.
+    /// A string, unescaped; borrowed if it has no escapes.
     Text(Cow<'a, str>),
-    /// A list; [`Reader::next_element`] goes through it.
+    /// A list; iterate with [`Reader::next_element`].
     List,
-    /// An object; [`Reader::next_member`] goes through it.
+    /// An object; iterate with [`Reader::next_member`].
     Object,
 }
 
-/// Reads a text from its start to its end, in one pass: O(n), and constant memory but for texts
-/// with escapes.
+/// Reads a text in one pass: O(n), in constant memory except for strings with escapes.
 ///
-/// The legal calls follow the grammar: [`Reader::value`] once; after [`Token::List`],
-/// [`Reader::next_element`] until it is false, with a value after every true; after
-/// [`Token::Object`], [`Reader::next_member`] until it is none, with [`Reader::colon`] and a value after
-/// every name; last [`Reader::end`]. Other calls give errors or nonsense, never a panic.
+/// Calls must follow the grammar: [`Reader::value`] once; after [`Token::List`],
+/// [`Reader::next_element`] until it returns false, with a value after every true; after
+/// [`Token::Object`], [`Reader::next_member`] until it returns `None`, with [`Reader::colon`] and a
+/// value after every name; last [`Reader::end`]. Other calls return errors or meaningless tokens, and
+/// never panic.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     text: &'a str,
     /// Always at the start of a character.
     offset: usize,
     limits: Limits,
-    /// How many lists and objects are open.
+    /// The number of open lists and objects.
     depth: usize,
-    /// How many values have begun.
+    /// The number of values started.
     values: usize,
-    /// Whether nothing was read yet of the list or object that was opened last.
-    is_fresh: bool,
+    /// Whether the list or object opened last is still at its start.
+    is_at_start: bool,
 }
 
 type Result<T> = std::result::Result<T, JsonError>;
 
 impl<'a> Reader<'a> {
-    /// Reads this text.
+    /// Creates a reader of a text.
     pub fn new(text: &'a str, limits: Limits) -> Reader<'a> {
-        Reader { text, offset: 0, limits, depth: 0, values: 0, is_fresh: false }
+        Reader { text, offset: 0, limits, depth: 0, values: 0, is_at_start: false }
     }
 
-    /// Where the next value begins, in bytes.
+    /// Returns the byte offset of the next value.
     pub fn next_offset(&mut self) -> usize {
         self.skip_space();
         self.offset
     }
 
-    /// The next value, or its beginning; `what` names it if it is missing.
+    /// Reads the next value, or its start; `what` names it in errors.
     ///
     /// # Errors
     ///
@@ -99,23 +99,24 @@ impl<'a> Reader<'a> {
         Ok(token)
     }
 
-    /// Whether the list has another element, which then comes next. At its end the list is closed.
+    /// Returns whether the list has another element, which must be read next. Closes the list at its
+    /// end.
     ///
     /// # Errors
     ///
     /// If neither an element nor the end follows.
     pub fn next_element(&mut self) -> Result<bool> {
-        self.goes_on(b']', "`,` or `]`")
+        self.has_next(b']', "`,` or `]`")
     }
 
-    /// The name of the object's next member, whose value comes next. At its end the object is
-    /// closed.
+    /// Reads the name of the object's next member, whose value must be read next. Closes the object
+    /// at its end.
     ///
     /// # Errors
     ///
     /// If neither a member nor the end follows.
     pub fn next_member(&mut self) -> Result<Option<Cow<'a, str>>> {
-        if !self.goes_on(b'}', "`,` or `}`")? {
+        if !self.has_next(b'}', "`,` or `}`")? {
             return Ok(None);
         }
         self.skip_space();
@@ -125,8 +126,8 @@ impl<'a> Reader<'a> {
         self.text().map(Some)
     }
 
-    /// Passes the colon between a name and its value. Apart from the name, so that the caller can
-    /// say in which member the colon is missing.
+    /// Skips the colon between a name and its value. Separate from the name, so that the caller's
+    /// error can name the member without a colon.
     ///
     /// # Errors
     ///
@@ -136,11 +137,11 @@ impl<'a> Reader<'a> {
         self.must_eat(b':', "`:`")
     }
 
-    /// The end of the text.
+    /// Checks that the text ends here.
     ///
     /// # Errors
     ///
-    /// If something else than space follows.
+    /// If anything but whitespace follows.
     pub fn end(&mut self) -> Result<()> {
         self.skip_space();
         if self.offset < self.text.len() {
@@ -156,19 +157,19 @@ impl<'a> Reader<'a> {
         }
         self.depth += 1;
         self.offset += 1;
-        self.is_fresh = true;
+        self.is_at_start = true;
         Ok(token)
     }
 
-    /// Whether something stands before this bracket; if not, it is passed.
-    fn goes_on(&mut self, bracket: u8, what: &'static str) -> Result<bool> {
+    /// Returns whether an element comes before the closing bracket; otherwise skips the bracket.
+    fn has_next(&mut self, bracket: u8, what: &'static str) -> Result<bool> {
         self.skip_space();
-        let is_fresh = std::mem::take(&mut self.is_fresh);
+        let is_at_start = std::mem::take(&mut self.is_at_start);
         if self.eat(bracket) {
             self.depth = self.depth.saturating_sub(1);
             return Ok(false);
         }
-        if !is_fresh {
+        if !is_at_start {
             self.must_eat(b',', what)?;
         }
         Ok(true)
@@ -200,7 +201,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A text in quotes. Nearly none have escapes, and those that have none are not copied.
+    /// Reads a string. Most have no escapes and are borrowed.
     fn text(&mut self) -> Result<Cow<'a, str>> {
         self.offset += 1;
         let plain = self.plain();
@@ -222,7 +223,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What can be taken as it is.
+    /// Reads characters that need no unescaping.
     fn plain(&mut self) -> &'a str {
         let rest = &self.text[self.offset..];
         let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
@@ -251,7 +252,7 @@ impl<'a> Reader<'a> {
         Ok(character)
     }
 
-    /// What follows `\u`: four digits, or a pair of them for a character beyond 16 bits.
+    /// Reads what follows `\u`: four digits, or a surrogate pair.
     fn unicode(&mut self, start: usize) -> Result<char> {
         let first = self.hex()?;
         let is_pair = (0xD800..0xDC00).contains(&first);
@@ -295,7 +296,7 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(self.offset).copied()
     }
 
-    /// Passes this byte, which must be ASCII, if it is the next one.
+    /// Skips this byte, which must be ASCII, if it is next.
     fn eat(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         self.offset += usize::from(is_next);

@@ -1,8 +1,8 @@
-//! Texts → JSON.
+//! Writes JSON strings.
 
 use std::fmt::Write as _;
 
-/// Appends a text to JSON, in quotes and with what escapes it needs. O(n).
+/// Appends a string to JSON, quoted and escaped. O(n).
 pub fn write_text(json: &mut String, text: &str) {
     json.push('"');
     let mut plain_start = 0;
@@ -10,7 +10,7 @@ pub fn write_text(json: &mut String, text: &str) {
         if !matches!(byte, b'"' | b'\\' | 0..=0x1F) {
             continue;
         }
-        // What must be escaped is ASCII: one byte, at the start of a character.
+        // All escaped characters are ASCII: one byte, at the start of a character.
         json.push_str(&text[plain_start..at]);
         plain_start = at + 1;
         match byte {

@@ -1,4 +1,4 @@
-//! Conditions on an item, as data, and whether they hold.
+//! Conditions on an item, as data, and their evaluation.
 
 mod evaluate;
 
@@ -6,24 +6,24 @@ use crate::{Path, Value, ValueType};
 
 /// A condition on an item that may not exist.
 ///
-/// Evaluating, cloning, printing and dropping follow the nesting with the call stack. A caller
-/// that takes conditions from outside checks [`Condition::operators`] or [`Condition::depth`]
-/// first, which are safe at any depth; DynamoDB allows 300 operators.
+/// Evaluating, cloning, printing and dropping are recursive. For conditions of unknown origin,
+/// check [`Condition::operators`] or [`Condition::depth`] first, which are safe at any depth;
+/// DynamoDB allows 300 operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// Compares two operands. Operands of different types are never ordered and never equal, and
-    /// neither are absent ones. So only `<>` holds for them.
+    /// Compares two operands. Operands of different types, and absent ones, are neither ordered nor
+    /// equal, so only `<>` holds for them.
     Compare {
-        /// What stands left of the sign.
+        /// The left operand.
         left: Operand,
-        /// The sign.
+        /// The operator.
         comparison: Comparison,
-        /// What stands right of it.
+        /// The right operand.
         right: Operand,
     },
     /// `low <= operand <= high`.
     Between {
-        /// What is tested.
+        /// The tested operand.
         operand: Operand,
         /// The inclusive lower bound.
         low: Operand,
@@ -32,9 +32,9 @@ pub enum Condition {
     },
     /// The operand equals one of the choices.
     In {
-        /// What is tested.
+        /// The tested operand.
         operand: Operand,
-        /// What it may equal.
+        /// The operands it may equal.
         choices: Vec<Operand>,
     },
     /// There is a value at the path.
@@ -43,9 +43,9 @@ pub enum Condition {
     Missing(Path),
     /// The value at the path has the type.
     HasType(Path, ValueType),
-    /// A text or bytes operand begins with another.
+    /// A string or bytes operand begins with another.
     BeginsWith(Operand, Operand),
-    /// A text contains a text, bytes contain bytes, a set contains a member, a list an element.
+    /// A string contains a string, bytes contain bytes, a set a member, a list an element.
     Contains(Operand, Operand),
     /// All of them hold.
     And(Vec<Condition>),
@@ -55,19 +55,19 @@ pub enum Condition {
     Not(Box<Condition>),
 }
 
-/// What a condition compares.
+/// An operand of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// The value at a path; absent if there is none.
     Path(Path),
     /// A constant.
     Value(Value),
-    /// The size of the value at a path: UTF-16 code units of a text, bytes, or elements. Absent
-    /// for numbers, truth values and null, which have no size.
+    /// The size of the value at a path: UTF-16 code units of a string, bytes, or elements. Absent
+    /// for numbers, Booleans and null, which have no size.
     Size(Path),
 }
 
-/// The sign of a comparison.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// `=`
@@ -143,27 +143,27 @@ impl Condition {
         Condition::Not(Box::new(self))
     }
 
-    /// How many operators and functions it is made of, as an expression would spell it: every
-    /// test, `NOT` and `size` is one, and what joins n conditions are n - 1.
+    /// Returns the number of operators and functions in its expression: every test, `NOT` and
+    /// `size` is one, and joining n conditions takes n - 1.
     pub fn operators(&self) -> usize {
         let mut count = 0;
         self.visit(|condition, _| count += condition.own_operators());
         count
     }
 
-    /// How many conditions lie around its innermost test: 0 for a test.
+    /// Returns how many conditions surround its innermost test: 0 for a test.
     pub fn depth(&self) -> usize {
         let mut deepest = 0;
         self.visit(|_, around| deepest = deepest.max(around));
         deepest
     }
 
-    /// Shows every condition inside, itself first, with the number of those around it. It keeps
-    /// its own stack, so that a condition too deep to evaluate can still be measured.
-    fn visit(&self, mut show: impl FnMut(&Condition, usize)) {
+    /// Visits every condition in it, itself first, with its depth. Keeps its own stack, so that a
+    /// condition too deep to evaluate can still be measured.
+    fn visit(&self, mut visit: impl FnMut(&Condition, usize)) {
         let mut pending = vec![(self, 0)];
         while let Some((condition, around)) = pending.pop() {
-            show(condition, around);
+            visit(condition, around);
             match condition {
                 Condition::And(inner) | Condition::Or(inner) => {
                     pending.extend(inner.iter().map(|condition| (condition, around + 1)));
@@ -181,7 +181,7 @@ impl Condition {
         }
     }
 
-    /// The operators of this condition without those of the conditions inside.
+    /// Returns the operators of this condition, without those of its subconditions.
     fn own_operators(&self) -> usize {
         match self {
             Condition::Compare { left, right, .. } => 1 + left.operators() + right.operators(),
@@ -199,6 +199,20 @@ impl Condition {
             | Condition::HasType(..)
             | Condition::Not(_) => 1,
             Condition::And(inner) | Condition::Or(inner) => inner.len().saturating_sub(1),
+        }
+    }
+}
+
+impl Comparison {
+    /// Returns the operator as expressions write it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Comparison::Equal => "=",
+            Comparison::NotEqual => "<>",
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
         }
     }
 }

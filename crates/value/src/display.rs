@@ -1,5 +1,5 @@
-//! How everything here is printed: close to DynamoDB's expressions with the values in place, and
-//! different for whatever is different.
+//! Text form of all types: close to DynamoDB's expressions, with values in place of placeholders.
+//! Different values have different texts.
 //!
 //! ```text
 //! value     ::= text | number | bytes | "true" | "false" | "null" | list | map | set
@@ -12,7 +12,7 @@
 //! path      ::= name ("." name | "[" index "]")*
 //!
 //! operand   ::= value | path | "size" "(" path ")"
-//! condition ::= operand sign operand
+//! condition ::= operand operator operand
 //!             | operand "BETWEEN" operand "AND" operand
 //!             | operand "IN" "(" (operand ("," operand)*)? ")"
 //!             | function "(" path-or-operand ("," operand-or-type)? ")"
@@ -27,9 +27,9 @@
 //! update    ::= ("SET" …)? ("REMOVE" …)? ("ADD" …)? ("DELETE" …)?
 //! ```
 //!
-//! A word is letters, digits and `_`, does not begin with a digit, and is none of `true`, `false`
-//! and `null`. Every other name is put in backquotes, so that no name looks like a value or like
-//! a longer path.
+//! A word consists of letters, digits and `_`, does not begin with a digit, and is not `true`,
+//! `false` or `null`. All other names are in backquotes, so that no name looks like a value or a
+//! longer path.
 
 mod expression;
 
@@ -37,7 +37,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use crate::{Item, Path, Step, Value};
 
-/// A text or name in quotes, with escapes.
+/// A string or name in quotes, with escapes.
 pub(crate) struct Quoted<'a> {
     text: &'a str,
     quote: char,
@@ -67,7 +67,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// A name as it is written in maps and paths.
+/// A name in a map or path.
 struct Word<'a>(&'a str);
 
 impl Display for Word<'_> {
@@ -89,7 +89,7 @@ impl Display for Hex<'_> {
     }
 }
 
-/// Things one after another with a separator between them.
+/// Writes values with a separator between them.
 fn write_joined(
     f: &mut Formatter<'_>,
     things: impl IntoIterator<Item = impl Display>,
@@ -121,7 +121,7 @@ impl Display for Value {
             Value::S(text) => Quoted::text(text).fmt(f),
             Value::N(number) => number.fmt(f),
             Value::B(bytes) => Hex(bytes).fmt(f),
-            Value::Bool(truth) => truth.fmt(f),
+            Value::Bool(boolean) => boolean.fmt(f),
             Value::Null => f.write_str("null"),
             Value::L(elements) => write_enclosed(f, "[", elements, "]"),
             Value::M(members) => members.fmt(f),

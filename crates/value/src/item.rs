@@ -19,13 +19,13 @@ pub struct Item {
     attributes: Vec<(Name, Value)>,
 }
 
-/// Up to this many attributes are searched one by one: comparing lengths rules most names out
-/// without reading them, and branches are predicted. At 12 attributes a binary search takes ten
-/// times as long.
+/// Up to this many attributes are searched linearly: comparing lengths rules out most names without
+/// reading them, and branches are predicted. At 12 attributes a binary search takes ten times as
+/// long.
 const LINEAR_SEARCH_MAX: usize = 32;
 
 impl Name {
-    /// The name as text.
+    /// Returns the name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -68,75 +68,74 @@ impl AsRef<str> for Name {
 }
 
 impl fmt::Display for Name {
-    /// Writes the name as it is. Inside items and paths, names that are not plain words are
-    /// quoted.
+    /// Writes the name verbatim. In items and paths, names that are not plain words are quoted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
 impl Item {
-    /// An item without attributes.
+    /// Creates an empty item.
     pub fn new() -> Item {
         Item::default()
     }
 
-    /// An item without attributes, with room for some.
+    /// Creates an empty item with room for `capacity` attributes.
     pub fn with_capacity(capacity: usize) -> Item {
         Item { attributes: Vec::with_capacity(capacity) }
     }
 
-    /// An item of attributes that are in strictly ascending order of their names already; `None`
-    /// if they are not. For decoders: it neither sorts nor copies.
+    /// Creates an item from attributes in strictly ascending order of names; `None` if they are not.
+    /// For decoders: neither sorts nor copies.
     pub fn from_sorted(attributes: Vec<(Name, Value)>) -> Option<Item> {
         attributes.is_sorted_by(|(left, _), (right, _)| left < right).then_some(Item { attributes })
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.attributes.get(self.position(name)?).map(|(_, value)| value)
     }
 
-    /// The value of an attribute, to be changed in place.
+    /// Returns a mutable reference to the value of an attribute.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let position = self.position(name)?;
         self.attributes.get_mut(position).map(|(_, value)| value)
     }
 
-    /// Sets an attribute, and returns the value it had.
+    /// Sets an attribute and returns the old value.
     pub fn insert(&mut self, name: impl Into<Name>, value: impl Into<Value>) -> Option<Value> {
         self.insert_attribute(name.into(), value.into())
     }
 
-    /// Removes an attribute, and returns the value it had.
+    /// Removes an attribute and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         let position = self.position(name)?;
         Some(self.attributes.remove(position).1)
     }
 
-    /// Whether there is such an attribute.
+    /// Returns whether the item has the attribute.
     pub fn contains(&self, name: &str) -> bool {
         self.position(name).is_some()
     }
 
-    /// The attributes in the order of their names.
+    /// Iterates over the attributes in order of names.
     pub fn iter(
         &self,
     ) -> impl DoubleEndedIterator<Item = (&Name, &Value)> + ExactSizeIterator + Clone {
         self.attributes.iter().map(|(name, value)| (name, value))
     }
 
-    /// The names in their order.
+    /// Iterates over the names, sorted.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = &Name> + ExactSizeIterator + Clone {
         self.attributes.iter().map(|(name, _)| name)
     }
 
-    /// How many attributes there are.
+    /// Returns the number of attributes.
     pub fn len(&self) -> usize {
         self.attributes.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no attributes.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty()
     }
@@ -161,15 +160,15 @@ impl Item {
         self.search(name).ok()
     }
 
-    /// Where the name is, or where it belongs.
+    /// Returns the position of the name, or where to insert it.
     fn search(&self, name: &str) -> Result<usize, usize> {
         self.attributes.binary_search_by(|(other, _)| other.as_str().cmp(name))
     }
 }
 
 impl FromIterator<(Name, Value)> for Item {
-    /// Collects attributes in any order; of several with one name the last counts. O(n log n),
-    /// and O(n) if they come in order.
+    /// Collects attributes in any order; the last of several with the same name wins. O(n log n),
+    /// and O(n) if they are sorted.
     fn from_iter<I: IntoIterator<Item = (Name, Value)>>(attributes: I) -> Item {
         let mut attributes: Vec<_> = attributes.into_iter().collect();
         attributes.sort_by(|(left, _), (right, _)| left.cmp(right));

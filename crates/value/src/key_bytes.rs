@@ -1,7 +1,7 @@
 //! Key values as bytes: the only module that orders key bytes.
 //!
-//! A part is a tag and the value. Texts and bytes escape `00` and end in `00 01`, which sorts
-//! before every byte that could go on:
+//! A part is a tag and a value. Strings and bytes escape `00` and end in `00 01`, which sorts
+//! before every possible continuation:
 //!
 //! ```text
 //! S   02 | UTF-8 bytes, every 00 as 00 FF | 00 01
@@ -9,8 +9,8 @@
 //! ```
 //!
 //! A number is its sign, the exponent of its first digit plus 130 in one byte, and its digits in
-//! pairs, the last pair filled up with a zero, each pair plus 1. A negative number has all bytes
-//! after the sign complemented (`~`), so that the larger magnitude comes first:
+//! pairs, the last pair padded with a zero, each pair plus 1. In a negative number all bytes after
+//! the sign are complemented (`~`), so that the larger magnitude sorts first:
 //!
 //! ```text
 //! N   01 | 00 | ~(exponent + 130) | ~(pair + 1) ... | FF      negative
@@ -20,8 +20,8 @@
 //! 123.4 = 1.234E+2   01 02 84 0D 23 00
 //! ```
 //!
-//! All tags are below `80`, which leaves the upper half to whoever writes other things between
-//! keys. A part in descending order is all of this complemented.
+//! All tags are below `80`, which leaves the upper half for other content between keys. A part in
+//! descending order has all its bytes complemented.
 
 mod error;
 mod number;
@@ -32,9 +32,9 @@ pub use error::KeyBytesError;
 
 /// The encoded values of a key, one part after another.
 ///
-/// Byte order equals value order part by part (texts by UTF-8 bytes, numbers as numbers, bytes as
-/// bytes), for every input; no part is a prefix of another part, so composite keys order and
-/// decode unambiguously whatever bytes the values contain.
+/// Byte order equals value order, part by part (strings by UTF-8 bytes), for every input. No part is
+/// a prefix of another part, so composite keys sort and decode unambiguously, whatever bytes the
+/// values contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyBytes(Vec<u8>);
 
@@ -49,17 +49,17 @@ const ESCAPED_ZERO: u8 = 0xFF;
 const ESCAPED_END: u8 = 0x01;
 
 impl KeyBytes {
-    /// No parts.
+    /// Creates a key without parts.
     pub fn new() -> KeyBytes {
         KeyBytes::default()
     }
 
-    /// No parts, and room for so many bytes.
+    /// Creates a key without parts, with room for `bytes`.
     pub fn with_capacity(bytes: usize) -> KeyBytes {
         KeyBytes(Vec::with_capacity(bytes))
     }
 
-    /// Appends a part that is a text.
+    /// Appends a string.
     pub fn push_text(&mut self, text: &str) {
         self.push_whole(TAG_TEXT, text.as_bytes());
     }
@@ -68,8 +68,7 @@ impl KeyBytes {
     ///
     /// # Errors
     ///
-    /// If the value is not a text, a number or bytes: nothing else can be part of a key. Nothing
-    /// is appended then.
+    /// If the value is not a string, a number or bytes. Nothing is appended then.
     pub fn push(&mut self, value: &Value) -> Result<(), KeyBytesError> {
         match key_content(value) {
             Some(Content::Number(number)) => {
@@ -85,9 +84,9 @@ impl KeyBytes {
         Ok(())
     }
 
-    /// Appends a part that orders the other way round: of two values the greater comes first. No
-    /// part is a prefix of another, so complementing all bytes turns their order and keeps every
-    /// other promise. Such parts bound and order; they can be skipped, but do not decode.
+    /// Appends a part in descending order: the greater value sorts first. No part is a prefix of
+    /// another, so complementing all bytes reverses the order and preserves every other property.
+    /// Such parts can be compared and skipped, but not decoded.
     ///
     /// # Errors
     ///
@@ -101,13 +100,12 @@ impl KeyBytes {
         Ok(())
     }
 
-    /// Appends the beginning of a part: the result is a prefix of the bytes of exactly those keys
-    /// that have a text or bytes in this place that begin with the value. Such bytes bound a
-    /// range; they do not decode.
+    /// Appends a prefix of a part: the result is a prefix of exactly those keys that have a string
+    /// or bytes here that begin with the value. It bounds a range and cannot be decoded.
     ///
     /// # Errors
     ///
-    /// If the value is neither a text nor bytes. Nothing is appended then.
+    /// If the value is neither a string nor bytes. Nothing is appended then.
     pub fn push_prefix(&mut self, value: &Value) -> Result<(), KeyBytesError> {
         match key_content(value) {
             Some(Content::Bytes { tag, bytes }) => {
@@ -125,17 +123,17 @@ impl KeyBytes {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The bytes, without copying.
+    /// Returns the bytes, without copying.
     pub fn into_vec(self) -> Vec<u8> {
         self.0
     }
 
-    /// The values of all parts.
+    /// Decodes all parts.
     ///
     /// # Errors
     ///
@@ -151,7 +149,7 @@ impl KeyBytes {
         Ok(values)
     }
 
-    /// The value of the first part, and the bytes after it.
+    /// Decodes the first part; returns its value and the bytes after it.
     ///
     /// # Errors
     ///
@@ -176,8 +174,8 @@ impl KeyBytes {
         }
     }
 
-    /// The bytes after the first part, found without building its value. It looks only for the
-    /// end: a part that it skips may still fail to decode.
+    /// Returns the bytes after the first part, without decoding it. Only its end is checked: a
+    /// skipped part may still fail to decode.
     ///
     /// # Errors
     ///
@@ -191,20 +189,19 @@ impl KeyBytes {
         }
     }
 
-    /// The bytes after a first part that [`KeyBytes::push_descending`] wrote.
+    /// Returns the bytes after a first part written by [`KeyBytes::push_descending`].
     ///
     /// # Errors
     ///
     /// If the first part has no end.
     pub fn skip_descending(bytes: &[u8]) -> Result<&[u8], KeyBytesError> {
-        let turned: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
-        let left = KeyBytes::skip_part(&turned)?.len();
+        let complemented: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+        let left = KeyBytes::skip_part(&complemented)?.len();
         Ok(&bytes[bytes.len() - left..])
     }
 
-    /// The smallest bytes that are greater than everything that starts with the prefix: the
-    /// exclusive end of its range. `None` if there are none, because the prefix is empty or all
-    /// `FF`.
+    /// Returns the exclusive end of the range of a prefix: the smallest bytes greater than everything
+    /// that starts with it. `None` if the prefix is empty or all `FF`.
     pub fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
         let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
         let mut after = prefix[..=last].to_vec();
@@ -212,10 +209,9 @@ impl KeyBytes {
         Some(after)
     }
 
-    /// Where what comes before a key ends, for a key whose last part is a text or bytes: all keys
-    /// before it are less than these bytes, the key and all after it are greater. It is the key
-    /// without the last byte of the part's end, and no part has `00 00` in it, so nothing lies
-    /// between.
+    /// Returns a bound just before a key whose last part is a string or bytes: all smaller keys are
+    /// less than it, the key and all greater ones are greater. It is the key without its last byte;
+    /// no part contains `00 00`, so no key lies between.
     pub fn before(key: &[u8]) -> &[u8] {
         key.split_last().map_or(key, |(_, before)| before)
     }
@@ -245,10 +241,10 @@ impl AsRef<[u8]> for KeyBytes {
     }
 }
 
-/// Room for a text or bytes that are read; few are longer.
+/// Initial capacity for a decoded string or bytes; few are longer.
 const CONTENT_BYTES_USUAL: usize = 64;
 
-/// A value as far as keys can hold it.
+/// The content of a key part.
 enum Content<'a> {
     Number(&'a Number),
     Bytes { tag: u8, bytes: &'a [u8] },
@@ -275,17 +271,18 @@ fn decode_content(bytes: &[u8]) -> Result<(Vec<u8>, &[u8]), KeyBytesError> {
     Ok((content, rest))
 }
 
-/// Shows the content of a text or bytes piece by piece, and returns the bytes after its end.
-fn read_content(bytes: &[u8], mut show: impl FnMut(&[u8])) -> Result<&[u8], KeyBytesError> {
+/// Passes the content of a string or bytes to `visit`, piece by piece; returns the bytes after its
+/// end.
+fn read_content(bytes: &[u8], mut visit: impl FnMut(&[u8])) -> Result<&[u8], KeyBytesError> {
     let mut rest = bytes;
     loop {
         let escape = position_of_zero(rest).ok_or(KeyBytesError::Truncated)?;
         let (piece, escaped) = rest.split_at(escape);
-        show(piece);
+        visit(piece);
         match escaped {
             [_, ESCAPED_END, after @ ..] => return Ok(after),
             [_, ESCAPED_ZERO, after @ ..] => {
-                show(&[0]);
+                visit(&[0]);
                 rest = after;
             }
             [_, byte, ..] => return Err(KeyBytesError::BadEscape { byte: *byte }),
@@ -294,8 +291,7 @@ fn read_content(bytes: &[u8], mut show: impl FnMut(&[u8])) -> Result<&[u8], KeyB
     }
 }
 
-/// Where the first zero byte is, found eight bytes at a time: hardly any key has one before its
-/// end.
+/// Finds the first zero byte, eight bytes at a time: hardly any key has one before its end.
 fn position_of_zero(bytes: &[u8]) -> Option<usize> {
     const LOW_BITS: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGH_BITS: u64 = u64::from_ne_bytes([0x80; 8]);

@@ -1,14 +1,14 @@
-//! Key conditions: which part of a table or index a query reads.
+//! Key conditions: the part of a table or index that a query reads.
 
 use std::cmp::Ordering;
 
 use crate::{Item, Name, Value};
 
-/// Tests on key attributes. Which attributes are keys, and in what order, only the table knows;
-/// it refuses what its key cannot answer with one contiguous read.
+/// Tests on key attributes. Only the table knows which attributes are keys, and in what order; it
+/// rejects conditions that are not one contiguous range of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyCondition {
-    /// The tests, at most one for an attribute.
+    /// The tests, at most one per attribute.
     pub tests: Vec<(Name, KeyTest)>,
 }
 
@@ -27,7 +27,7 @@ pub enum KeyTest {
     GreaterOrEqual(Value),
     /// From the first to the second, both included.
     Between(Value, Value),
-    /// Text or bytes that begin with the value.
+    /// A string or bytes that begin with the value.
     BeginsWith(Value),
 }
 
@@ -44,7 +44,7 @@ impl KeyCondition {
         self
     }
 
-    /// Whether the item passes every test. An attribute it does not have passes none.
+    /// Returns whether the item passes every test. A missing attribute passes none.
     pub fn matches(&self, item: &Item) -> bool {
         self.tests
             .iter()
@@ -53,7 +53,7 @@ impl KeyCondition {
 }
 
 impl KeyTest {
-    /// Whether the value passes. A value of another type than the test's never does.
+    /// Returns whether the value passes. A value of a different type never does.
     pub fn matches(&self, value: &Value) -> bool {
         let is = |bound: &Value, accepts: fn(Ordering) -> bool| {
             value.compare(bound).is_some_and(accepts)

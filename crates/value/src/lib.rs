@@ -1,12 +1,12 @@
-//! Items and what can be asked of them, as plain data.
+//! Items, and the operations on them, as plain data.
 //!
-//! An [`Item`] is a map of attribute [`Name`]s to [`Value`]s of DynamoDB's ten types. Around it
-//! stand the things a table does with items: decimal [`Number`]s of 38 digits, document
+//! An [`Item`] is a map of attribute [`Name`]s to [`Value`]s of DynamoDB's ten types. The
+//! other types are what a table does with items: decimal [`Number`]s of 38 digits, document
 //! [`Path`]s, [`Condition`]s, [`Update`]s, [`Projection`]s, [`KeyCondition`]s, and [`KeyBytes`],
-//! the one place that turns key values into bytes whose order is the order of the values.
+//! which encodes key values so that the order of bytes is the order of values.
 //!
-//! This crate does no I/O, parses no expression text, knows no tables, and has no dependencies but a
-//! macro for its errors. Everything in it is deterministic.
+//! This crate does no I/O, parses no expression text, knows no tables, and depends only on a derive
+//! macro for errors. Everything in it is deterministic.
 //!
 //! ```
 //! use keyloom_value::{Condition, Item, Operand, Comparison, Path, Update, Value};

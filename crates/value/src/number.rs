@@ -1,4 +1,4 @@
-//! Decimal numbers of up to 38 significant digits, exact.
+//! Exact decimal numbers of up to 38 significant digits.
 
 mod error;
 mod text;
@@ -21,14 +21,14 @@ pub struct Number {
     exponent: i16,
 }
 
-/// The most significant digits a number has.
+/// The most significant digits of a number.
 const DIGITS_MAX: u32 = 38;
 /// The exponent of the first digit of the largest magnitude.
 const SCIENTIFIC_MAX: i64 = 125;
 /// The exponent of the first digit of the smallest magnitude.
 const SCIENTIFIC_MIN: i64 = -130;
 
-/// Which side of zero a number is on; zero itself counts as positive.
+/// The sign of a number; zero counts as positive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
     Negative,
@@ -39,7 +39,7 @@ impl Number {
     /// Zero.
     pub const ZERO: Number = Number::canonical(0, 0);
 
-    /// The number `coefficient * 10^exponent`.
+    /// Returns `coefficient * 10^exponent`.
     ///
     /// # Errors
     ///
@@ -49,16 +49,16 @@ impl Number {
         Number::from_magnitude(sign, coefficient.unsigned_abs(), i64::from(exponent))
     }
 
-    /// The canonical coefficient and exponent: the number is `coefficient * 10^exponent`, the
+    /// Returns the canonical coefficient and exponent: the number is `coefficient * 10^exponent`, the
     /// coefficient ends in no zero, and zero is `(0, 0)`.
     pub fn parts(&self) -> (i128, i16) {
         (self.coefficient(), self.exponent)
     }
 
-    /// How many significant digits it has, from 1 to 38; zero has none.
+    /// Returns the number of significant digits, from 1 to 38; zero has none.
     pub fn digits(&self) -> u32 {
         let magnitude = self.magnitude();
-        // The logarithm of 64 bits comes from a table, that of 128 bits from divisions.
+        // The 64-bit logarithm uses a table, the 128-bit one divisions.
         let log = match u64::try_from(magnitude) {
             Ok(small) => small.checked_ilog10(),
             Err(_) => magnitude.checked_ilog10(),
@@ -66,18 +66,17 @@ impl Number {
         log.map_or(0, |log| log + 1)
     }
 
-    /// The number as an integer, if it is one and fits.
+    /// Returns the number as an integer, if it is one and fits.
     pub fn to_i64(&self) -> Option<i64> {
         let scale = 10_i128.checked_pow(u32::try_from(self.exponent).ok()?)?;
         i64::try_from(self.coefficient().checked_mul(scale)?).ok()
     }
 
-    /// The exact sum.
+    /// Returns the exact sum.
     ///
     /// # Errors
     ///
-    /// If the exact sum has more than 38 significant digits or is out of range: it is never
-    /// rounded.
+    /// If the sum has more than 38 significant digits or is out of range. It is never rounded.
     pub fn checked_add(&self, other: &Number) -> Result<Number, NumberError> {
         let (coarse, fine) =
             if self.exponent >= other.exponent { (self, other) } else { (other, self) };
@@ -105,17 +104,17 @@ impl Number {
         Number::from_magnitude(sign, magnitude, i64::from(fine.exponent))
     }
 
-    /// The exact difference.
+    /// Returns the exact difference.
     ///
     /// # Errors
     ///
-    /// If the exact difference has more than 38 significant digits or is out of range: it is
-    /// never rounded.
+    /// If the difference has more than 38 significant digits or is out of range. It is never
+    /// rounded.
     pub fn checked_sub(&self, other: &Number) -> Result<Number, NumberError> {
         self.checked_add(&Number::canonical(-other.coefficient(), other.exponent))
     }
 
-    /// The number of that sign and magnitude, `magnitude * 10^exponent`, made canonical.
+    /// Returns the canonical number of a sign and a magnitude, `magnitude * 10^exponent`.
     pub(crate) fn from_magnitude(
         sign: Sign,
         magnitude: u128,
@@ -145,7 +144,7 @@ impl Number {
         Ok(Number::canonical(coefficient, exponent as i16))
     }
 
-    /// The exponent of the first significant digit: 2 for 123, -1 for 0.5; that of zero is 0.
+    /// Returns the exponent of the first significant digit: 2 for 123, -1 for 0.5, 0 for zero.
     pub(crate) fn scientific_exponent(&self) -> i32 {
         i32::from(self.exponent) + self.digits().saturating_sub(1) as i32
     }
@@ -162,7 +161,7 @@ impl Number {
         (i128::from(self.coefficient_high) << 64) | i128::from(self.coefficient_low)
     }
 
-    /// Splits a coefficient that is canonical already.
+    /// Builds a number from a coefficient that is already canonical.
     const fn canonical(coefficient: i128, exponent: i16) -> Number {
         Number {
             coefficient_high: (coefficient >> 64) as i64,
@@ -172,7 +171,7 @@ impl Number {
     }
 }
 
-/// Takes the trailing zeros off a magnitude other than zero, and counts them.
+/// Removes and counts the trailing zeros of a magnitude other than zero.
 fn trim_zeros(mut magnitude: u128) -> (u128, u8) {
     let mut zeros = 0;
     while magnitude > u128::from(u64::MAX) && magnitude.is_multiple_of(10) {
@@ -211,8 +210,8 @@ impl PartialOrd for Number {
 
 fn compare_magnitudes(left: &Number, right: &Number) -> Ordering {
     left.scientific_exponent().cmp(&right.scientific_exponent()).then_with(|| {
-        // Their first digits stand at one place, so scaling the one with the fewer digits makes
-        // it no longer than the other: 38 digits at most.
+        // Their first digits have the same weight, so scaling the one with fewer digits makes it
+        // no longer than the other: 38 digits at most.
         let scale = 10_u128.saturating_pow(u32::from(left.exponent.abs_diff(right.exponent)));
         if left.exponent > right.exponent {
             left.magnitude().saturating_mul(scale).cmp(&right.magnitude())

@@ -1,4 +1,4 @@
-//! Document paths: where in an item a value lives.
+//! Document paths: the position of a value in an item.
 
 mod clash;
 
@@ -7,7 +7,7 @@ use crate::{Item, Name, Value};
 pub use clash::PathClash;
 pub(crate) use clash::first_clash;
 
-/// A place inside an item: an attribute, then any number of steps into maps and lists.
+/// A position in an item: an attribute, then any number of steps into maps and lists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path {
     root: Name,
@@ -24,36 +24,36 @@ pub enum Step {
 }
 
 impl Path {
-    /// The path of an attribute.
+    /// Creates the path of an attribute.
     pub fn new(root: Name) -> Path {
         Path { root, steps: Vec::new() }
     }
 
-    /// The path of a member of the map at this path.
+    /// Returns the path of a member of the map at this path.
     #[must_use]
     pub fn member(mut self, name: impl Into<Name>) -> Path {
         self.steps.push(Step::Member(name.into()));
         self
     }
 
-    /// The path of an element of the list at this path, counted from 0.
+    /// Returns the path of an element of the list at this path, counted from 0.
     #[must_use]
     pub fn element(mut self, index: usize) -> Path {
         self.steps.push(Step::Element(index));
         self
     }
 
-    /// The attribute it starts from.
+    /// Returns the attribute it starts from.
     pub fn root(&self) -> &Name {
         &self.root
     }
 
-    /// The steps below the attribute.
+    /// Returns the steps below the attribute.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// The value at this path, if there is one.
+    /// Returns the value at this path, if there is one.
     pub fn get<'a>(&self, item: &'a Item) -> Option<&'a Value> {
         let root = item.get(self.root.as_str())?;
         self.steps.iter().try_fold(root, |value, step| match (value, step) {
@@ -63,18 +63,19 @@ impl Path {
         })
     }
 
-    /// Whether one path lies at or inside the other, so that writing both makes no sense.
+    /// Returns whether the paths are equal or one is inside the other, so that writing both is
+    /// ambiguous.
     pub fn overlaps(&self, other: &Path) -> bool {
         self.root == other.root
             && self.steps.iter().zip(&other.steps).all(|(left, right)| left == right)
     }
 
-    /// Whether one path takes for a map what the other takes for a list, so that no item has a
-    /// value at both.
+    /// Returns whether one path steps into a map where the other steps into a list, so that no item
+    /// has a value at both.
     pub fn conflicts(&self, other: &Path) -> bool {
-        let parting = self.steps.iter().zip(&other.steps).find(|(left, right)| left != right);
+        let divergence = self.steps.iter().zip(&other.steps).find(|(left, right)| left != right);
         self.root == other.root
-            && match parting {
+            && match divergence {
                 Some((Step::Member(_), Step::Element(_)))
                 | Some((Step::Element(_), Step::Member(_))) => true,
                 Some((Step::Member(_), Step::Member(_)))

@@ -1,20 +1,21 @@
-//! Numbers by which things are ranked, as parts of keys: the greatest comes first.
+//! Scores of leaderboards, as key parts: the greatest sorts first.
 //!
-//! How many are better is found without counting them. Each score adds to its *steps*, rows that say
-//! how many scores begin with the same bytes; the better ones are, byte by byte, the steps before.
+//! A rank is found without counting every better score. Each score adds to its *prefix counts*
+//! (`steps`): rows that count the scores that begin with the same bytes. The better scores are, byte
+//! by byte, the prefixes that sort before.
 
 use crate::{KeyBytes, Number, Value};
 
-/// Bytes that the first step has: the tag of a number, its sign, its exponent. All that come after
-/// are steps of their own.
+/// The length of the first prefix: the tag of a number, its sign, its exponent. Every further byte
+/// ends a prefix of its own.
 const FIRST_STEP: usize = 3;
 
-/// A number by which something is ranked.
+/// A number to rank by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Score(KeyBytes);
 
 impl Score {
-    /// The score of a number.
+    /// Creates the score of a number.
     pub fn new(number: &Number) -> Score {
         let mut key = KeyBytes::new();
         let pushed = key.push(&Value::N(Score::negated(number)));
@@ -22,26 +23,25 @@ impl Score {
         Score(key)
     }
 
-    /// The same magnitude on the other side of zero: what a score is in a key, and what a part of a
-    /// key is as a score.
+    /// Returns the negated number: converts a score to its key part, and back.
     pub fn negated(number: &Number) -> Number {
         let (coefficient, exponent) = number.parts();
-        // The magnitude is the same, so it fits.
+        // The magnitude is the same, so it is in range.
         Number::from_parts(-coefficient, exponent).unwrap_or(*number)
     }
 
-    /// As a key, or the beginning of one.
+    /// Returns the key, or the beginning of one.
     pub fn into_key(self) -> KeyBytes {
         self.0
     }
 
-    /// The sort keys of the steps to which it adds; the first one is that of all scores.
+    /// Returns the sort keys of the prefix counts it adds to; the first one counts all scores.
     pub fn steps(&self) -> impl Iterator<Item = KeyBytes> {
         self.lengths().enumerate().map(|(depth, length)| self.step(depth, length))
     }
 
-    /// The sort keys, from and to, of the steps that together say how many scores are better. None
-    /// of them is an end itself.
+    /// Returns the ranges of sort keys, both ends exclusive, whose prefix counts add up to the number
+    /// of better scores.
     pub fn better_steps(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let lengths: Vec<usize> = self.lengths().collect();
         let span = |(index, pair): (usize, &[usize])| {
@@ -54,7 +54,7 @@ impl Score {
         lengths.windows(2).enumerate().map(span).collect()
     }
 
-    /// How many bytes each of its steps has. Zero is shorter than all others.
+    /// Returns the lengths of its prefixes. Zero is shorter than all other scores.
     fn lengths(&self) -> impl Iterator<Item = usize> + use<> {
         let bytes = self.0.as_bytes().len();
         let first = FIRST_STEP.min(bytes);

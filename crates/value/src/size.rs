@@ -1,8 +1,8 @@
-//! Sizes as DynamoDB counts them.
+//! Sizes, as DynamoDB counts them.
 //!
 //! | value | bytes |
 //! |---|---|
-//! | S, B | its bytes, a text in UTF-8 |
+//! | S, B | its bytes, a string in UTF-8 |
 //! | N | 1, and 1 for every two significant digits, and 1 if it is negative |
 //! | BOOL, NULL | 1 |
 //! | L, M | 3, and 1 for every element, and the elements; a map also its names |
@@ -14,16 +14,16 @@ use crate::number::Sign;
 use crate::{Item, Number, Value};
 
 impl Item {
-    /// The size in bytes as DynamoDB counts it: the names in UTF-8 and the values.
+    /// Returns the size in bytes, as DynamoDB counts it: the names in UTF-8 and the values.
     ///
-    /// Limits and prices depend on it; it is not what the item takes in memory or on disk. O(n).
+    /// Limits and capacity depend on it; the size in memory or on disk differs. O(n).
     pub fn size(&self) -> usize {
         self.iter().map(|(name, value)| name.as_str().len() + value.size()).sum()
     }
 }
 
 impl Value {
-    /// The size in bytes as DynamoDB counts it. O(n), and safe at any depth of nesting.
+    /// Returns the size in bytes, as DynamoDB counts it. O(n), and safe at any depth of nesting.
     pub fn size(&self) -> usize {
         let mut pending = Vec::new();
         let mut total = shallow_size(self, &mut pending);
@@ -34,7 +34,7 @@ impl Value {
     }
 }
 
-/// The size without the elements of a list or map, which are left in `pending` to be counted.
+/// Returns the size without the elements of a list or map, which are added to `pending`.
 fn shallow_size<'a>(value: &'a Value, pending: &mut Vec<&'a Value>) -> usize {
     match value {
         Value::S(text) => text.len(),

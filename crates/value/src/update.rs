@@ -1,4 +1,4 @@
-//! Updates of an item, as data, and their effect.
+//! Updates of an item, as data, and their application.
 
 mod apply;
 mod check;
@@ -9,16 +9,16 @@ use crate::{Path, Value};
 
 pub use error::{UpdateError, UpdateOperator};
 
-/// Changes to an item. All of them read the item as it was before the update.
+/// Changes to an item. All of them read the old item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     /// Paths to write, with what to write there.
     pub set: Vec<(Path, SetValue)>,
     /// Paths to remove.
     pub remove: Vec<Path>,
-    /// Numbers to add to, sets to put members into.
+    /// Numbers to add to, sets to insert members into.
     pub add: Vec<(Path, Value)>,
-    /// Sets to take members from.
+    /// Sets to remove members from.
     pub delete: Vec<(Path, Value)>,
 }
 
@@ -29,9 +29,9 @@ pub enum SetValue {
     Value(Value),
     /// The value at another path.
     Path(Path),
-    /// The value at the path, or this if there is none.
+    /// The value at the path, or a default if there is none.
     IfMissing(Path, Box<SetValue>),
-    /// Two lists, one after the other.
+    /// The concatenation of two lists.
     Append(Box<SetValue>, Box<SetValue>),
     /// The sum of two numbers.
     Plus(Box<SetValue>, Box<SetValue>),
@@ -40,7 +40,7 @@ pub enum SetValue {
 }
 
 impl Update {
-    /// An update that changes nothing.
+    /// Creates an update that changes nothing.
     pub fn new() -> Update {
         Update::default()
     }
@@ -52,14 +52,14 @@ impl Update {
         self
     }
 
-    /// Also removes what is at the path. Elements behind a removed one move up.
+    /// Also removes the value at the path. Elements after a removed one move up.
     #[must_use]
     pub fn remove(mut self, path: Path) -> Update {
         self.remove.push(path);
         self
     }
 
-    /// Also adds a number to a number, or members to a set. What is missing counts as zero or as
+    /// Also adds a number to a number, or members to a set. A missing value counts as zero or as
     /// the empty set.
     #[must_use]
     pub fn add(mut self, path: Path, value: Value) -> Update {
@@ -67,14 +67,14 @@ impl Update {
         self
     }
 
-    /// Also takes members from a set. A set that becomes empty is removed.
+    /// Also removes members from a set. A set that becomes empty is removed.
     #[must_use]
     pub fn delete(mut self, path: Path, value: Value) -> Update {
         self.delete.push((path, value));
         self
     }
 
-    /// All paths that are written or removed.
+    /// Returns all paths that are written or removed.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let set = self.set.iter().map(|(path, _)| path);
         let add = self.add.iter().map(|(path, _)| path);
@@ -82,16 +82,15 @@ impl Update {
         set.chain(&self.remove).chain(add).chain(delete)
     }
 
-    /// How many sums, differences, appended lists and values for missing ones it is made of. Keeps
-    /// its own stack, because the other functions follow nesting with the call stack: callers set
-    /// a limit with this before they call them.
+    /// Returns the number of sums, differences, appended lists and defaults. Safe at any depth, unlike
+    /// the other functions, which are recursive: check a limit with this first.
     pub fn operators(&self) -> usize {
         let mut waiting: Vec<&SetValue> = self.set.iter().map(|(_, value)| value).collect();
         let mut operators = 0;
         while let Some(value) = waiting.pop() {
             match value {
                 SetValue::Value(_) | SetValue::Path(_) => continue,
-                SetValue::IfMissing(_, otherwise) => waiting.push(otherwise),
+                SetValue::IfMissing(_, default) => waiting.push(default),
                 SetValue::Append(left, right)
                 | SetValue::Plus(left, right)
                 | SetValue::Minus(left, right) => waiting.extend([&**left, &**right]),
@@ -103,12 +102,12 @@ impl Update {
 }
 
 impl SetValue {
-    /// The value at the path, or this if there is none.
+    /// The value at the path, or a default if there is none.
     pub fn if_missing(path: impl Into<Path>, value: impl Into<SetValue>) -> SetValue {
         SetValue::IfMissing(path.into(), Box::new(value.into()))
     }
 
-    /// Two lists, one after the other.
+    /// The concatenation of two lists.
     pub fn append(left: impl Into<SetValue>, right: impl Into<SetValue>) -> SetValue {
         SetValue::Append(Box::new(left.into()), Box::new(right.into()))
     }

@@ -10,26 +10,26 @@ use crate::{Item, Number};
 ///
 /// `Eq` is DynamoDB's equality: numbers compare as numbers (`1` is `1.0`), sets ignore order.
 ///
-/// Cloning, comparing, printing and dropping follow the nesting with the call stack. Check
-/// [`Value::depth`] before building on a value of unknown origin: DynamoDB allows 31 lists and
-/// maps around a value, and a decoder should refuse more before it has built them.
+/// Cloning, comparing, printing and dropping are recursive. Check [`Value::depth`] before using a
+/// value of unknown origin: DynamoDB allows 31 lists and maps around a value, and a decoder should
+/// reject more before building them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Text.
+    /// A string.
     S(String),
     /// A decimal number.
     N(Number),
     /// Bytes.
     B(Vec<u8>),
-    /// A truth value.
+    /// A Boolean.
     Bool(bool),
-    /// The value that says there is none.
+    /// The null value.
     Null,
     /// A list.
     L(Vec<Value>),
     /// A map.
     M(Item),
-    /// A set of texts.
+    /// A set of strings.
     Ss(BTreeSet<String>),
     /// A set of numbers.
     Ns(BTreeSet<Number>),
@@ -40,13 +40,13 @@ pub enum Value {
 /// The type of a [`Value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ValueType {
-    /// Text.
+    /// String.
     S,
     /// Number.
     N,
     /// Bytes.
     B,
-    /// Truth value.
+    /// Boolean.
     Bool,
     /// Null.
     Null,
@@ -54,7 +54,7 @@ pub enum ValueType {
     L,
     /// Map.
     M,
-    /// Set of texts.
+    /// Set of strings.
     Ss,
     /// Set of numbers.
     Ns,
@@ -63,7 +63,7 @@ pub enum ValueType {
 }
 
 impl Value {
-    /// The type.
+    /// Returns the type.
     pub fn value_type(&self) -> ValueType {
         match self {
             Value::S(_) => ValueType::S,
@@ -79,8 +79,8 @@ impl Value {
         }
     }
 
-    /// How many lists and maps lie around its innermost value, itself included: 0 for a scalar
-    /// or a set, 1 for an empty list or a list of scalars, 2 for a list in a map.
+    /// Returns how many lists and maps surround its innermost value, itself included: 0 for a
+    /// scalar or a set, 1 for an empty list or a list of scalars, 2 for a list in a map.
     ///
     /// O(n), and safe at any depth of nesting.
     pub fn depth(&self) -> usize {
@@ -109,8 +109,8 @@ impl Value {
         deepest
     }
 
-    /// The order of two texts (by UTF-8 bytes), two numbers or two byte strings; `None` for
-    /// everything else, because nothing else has an order.
+    /// Compares two strings (by UTF-8 bytes), two numbers or two byte strings; `None` for all other
+    /// pairs, which have no order.
     pub fn compare(&self, other: &Value) -> Option<Ordering> {
         match (self, other) {
             (Value::S(left), Value::S(right)) => Some(left.cmp(right)),
@@ -120,7 +120,7 @@ impl Value {
         }
     }
 
-    /// Whether it is a text or bytes that begin with the other of its type.
+    /// Returns whether it is a string or bytes that begin with a prefix of the same type.
     pub(crate) fn begins_with(&self, prefix: &Value) -> bool {
         match (self, prefix) {
             (Value::S(text), Value::S(prefix)) => text.starts_with(prefix.as_str()),
@@ -129,24 +129,24 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the string, if it is one.
     pub fn as_s(&self) -> Option<&str> {
         if let Value::S(text) = self { Some(text) } else { None }
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     pub fn as_n(&self) -> Option<&Number> {
         if let Value::N(number) = self { Some(number) } else { None }
     }
 
-    /// The bytes, if it is bytes.
+    /// Returns the bytes, if it has that type.
     pub fn as_b(&self) -> Option<&[u8]> {
         if let Value::B(bytes) = self { Some(bytes) } else { None }
     }
 }
 
 impl ValueType {
-    /// DynamoDB's name of the type.
+    /// Returns DynamoDB's name of the type.
     pub fn as_str(self) -> &'static str {
         match self {
             ValueType::S => "S",
@@ -182,8 +182,8 @@ impl From<String> for Value {
 }
 
 impl From<bool> for Value {
-    fn from(truth: bool) -> Value {
-        Value::Bool(truth)
+    fn from(boolean: bool) -> Value {
+        Value::Bool(boolean)
     }
 }
 

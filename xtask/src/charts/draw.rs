@@ -1,5 +1,5 @@
-//! Bars, one below the other. Each group has a scale of its own, and it is logarithmic: between the
-//! figures lie factors of hundreds.
+//! Draws bars, one below the other. Each group has its own, logarithmic scale: numbers differ by
+//! factors of hundreds.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ const STEP: f64 = 23.0;
 const HEADING: f64 = 34.0;
 const BARS_LEFT: f64 = 190.0;
 const BARS_WIDTH: f64 = 540.0;
-/// The part of the width that the shortest bar has.
+/// The width of the shortest bar, as a fraction.
 const SHORTEST: f64 = 0.03;
 
 const OURS: &str = "#1d4fb8";
@@ -32,7 +32,7 @@ pub(super) fn svg(groups: &[Group]) -> String {
     )
 }
 
-/// Draws a group from `y` on; returns where it ends.
+/// Draws a group from `y` on; returns its end.
 fn draw_group(body: &mut String, group: &Group, mut y: f64) -> f64 {
     let heading = escaped(&group.heading);
     text(body, (MARGIN, y + BAR), "font-weight=\"600\"", &heading);
@@ -52,7 +52,7 @@ fn draw_bar(body: &mut String, bar: &Bar, width: f64, y: f64) {
     let color = if bar.name.to_lowercase().starts_with("keyloom") { OURS } else { OTHERS };
     let middle = y + BAR - 4.0;
     text(body, (BARS_LEFT - 8.0, middle), "text-anchor=\"end\"", &escaped(&bar.name));
-    // A text takes any number of writes.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         body,
         "<rect x=\"{BARS_LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"{BAR}\" rx=\"3\" fill=\"{color}\"/>"

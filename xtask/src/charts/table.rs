@@ -1,29 +1,29 @@
-//! Tables of a document, and the figures in them.
+//! Tables of a document, and the numbers in them.
 
-/// A table as its cells; the first row is the heading.
+/// The cells of a table; the first row is the heading.
 #[derive(Debug)]
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// Figures that are compared with each other.
+/// Numbers that are compared with each other.
 #[derive(Debug, PartialEq)]
 pub(super) struct Group {
     pub(super) heading: String,
     pub(super) bars: Vec<Bar>,
 }
 
-/// One of them.
+/// A number of a group.
 #[derive(Debug, PartialEq)]
 pub(super) struct Bar {
     pub(super) name: String,
-    /// As it is written.
+    /// As written.
     pub(super) figure: String,
     pub(super) value: f64,
 }
 
 impl Table {
-    /// The last table of some lines.
+    /// Returns the last table of some lines.
     pub(super) fn above(lines: &[&str]) -> Option<Table> {
         let is_row = |line: &&&str| line.starts_with('|');
         let end = lines.iter().rposition(|line| line.starts_with('|'))? + 1;
@@ -36,13 +36,13 @@ impl Table {
         Some(Table { rows: rows.map(cells).collect() })
     }
 
-    /// A group for each row of figures.
+    /// Returns a group for each row of numbers.
     pub(super) fn by_row(&self) -> Vec<Group> {
         let Some((heading, rows)) = self.rows.split_first() else { return vec![] };
         rows.iter().filter_map(|row| group(row, heading)).collect()
     }
 
-    /// A group for each column of figures.
+    /// Returns a group for each column of numbers.
     pub(super) fn by_column(&self) -> Vec<Group> {
         let width = self.rows.iter().map(Vec::len).min().unwrap_or(0);
         let column = |place: usize| self.rows.iter().map(|row| row[place].clone()).collect();
@@ -51,12 +51,12 @@ impl Table {
     }
 }
 
-/// The cells of a row beside their names; none if one is no figure.
+/// Pairs the cells of a row with their names; `None` if one is not a number.
 fn group(row: &[String], names: &[String]) -> Option<Group> {
     let (heading, cells) = row.split_first()?;
     let mut bars = vec![];
     for (name, cell) in names.iter().skip(1).zip(cells) {
-        // Nobody did this.
+        // Not measured.
         if cell == "–" {
             continue;
         }
@@ -66,7 +66,7 @@ fn group(row: &[String], names: &[String]) -> Option<Group> {
     (bars.len() > 1).then_some(Group { heading: heading.clone(), bars })
 }
 
-/// What a cell says, times in seconds.
+/// Parses a cell; times are in seconds.
 fn value(cell: &str) -> Option<f64> {
     let (number, unit) = cell.split_once(' ').unwrap_or((cell, ""));
     let number: f64 = number.replace(',', "").parse().ok()?;
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_read_as_they_are_written() {
+    fn numbers_are_parsed_with_their_units() {
         let cases = [("1,204", 1204.0), ("2 s", 2.0), ("1.5 ms", 0.0015), ("20 µs", 0.00002)];
         for (cell, expected) in cases {
             assert!((value(cell).unwrap_or(0.0) - expected).abs() < 1e-12, "{cell}");

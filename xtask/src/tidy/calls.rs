@@ -1,24 +1,24 @@
-//! Calls, attributes and re-exports that may not be in Rust code.
+//! Forbidden calls, attributes and re-exports in Rust code.
 
 use super::{Finding, RustFile, Workspace};
 
-/// Packages that may panic on their own mistakes, because no user's data is in their hands.
+/// Packages that may panic, because they do not handle user data.
 const MAY_PANIC: &[&str] = &["crates/testkit", "xtask", "bench", "fuzz"];
 
-/// Code that may not be there.
+/// Forbidden code.
 struct Ban {
     code: &'static str,
     reach: Reach,
     message: &'static str,
 }
 
-/// Where a ban holds.
+/// Where a ban applies.
 #[derive(Clone, Copy)]
 enum Reach {
     Everywhere,
-    /// Tests, and the crate that tests are made of.
+    /// Tests and the testkit.
     Tests,
-    /// Product code, which handles users' data.
+    /// Product code, which handles user data.
     Product,
 }
 
@@ -26,12 +26,12 @@ const BANS: &[Ban] = &[
     Ban {
         code: "todo!(",
         reach: Reach::Everywhere,
-        message: "write what is missing, or return an error that says it is not supported.",
+        message: "implement it, or return an error that reports it as unsupported.",
     },
     Ban {
         code: "unimplemented!(",
         reach: Reach::Everywhere,
-        message: "write what is missing, or return an error that says it is not supported.",
+        message: "implement it, or return an error that reports it as unsupported.",
     },
     Ban {
         code: "#[ignore",
@@ -42,7 +42,7 @@ const BANS: &[Ban] = &[
     Ban {
         code: "#[should_panic",
         reach: Reach::Everywhere,
-        message: "any panic would pass: return an error and assert what it says.",
+        message: "any panic would pass: return an error and assert its message.",
     },
     Ban {
         code: "thread::sleep",
@@ -58,7 +58,7 @@ const BANS: &[Ban] = &[
     Ban {
         code: ".expect(",
         reach: Reach::Product,
-        message: "return an error, or say above the function or statement why it cannot fail: \
+        message: "return an error, or explain above the function or statement why it cannot fail: \
                   `#[expect(clippy::expect_used, reason = ...)]`.",
     },
 ];
@@ -70,7 +70,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
 
 fn banned(file: &RustFile) -> Vec<Finding> {
     let places = BANS.iter().flat_map(|ban| file.source.find(ban.code).map(move |at| (ban, at)));
-    let refused = places.filter(|(ban, offset)| ban.holds_at(file, *offset));
+    let refused = places.filter(|(ban, offset)| ban.applies_at(file, *offset));
     refused
         .map(|(ban, offset)| {
             let message = format!("`{}`: {}", ban.code, ban.message);
@@ -80,7 +80,7 @@ fn banned(file: &RustFile) -> Vec<Finding> {
 }
 
 impl Ban {
-    fn holds_at(&self, file: &RustFile, offset: usize) -> bool {
+    fn applies_at(&self, file: &RustFile, offset: usize) -> bool {
         let is_test = file.is_test(offset);
         match self.reach {
             Reach::Everywhere => true,
@@ -95,7 +95,7 @@ impl Ban {
     }
 }
 
-/// Whether the function around an `expect`, or the statement, says why it cannot fail.
+/// Returns whether the function or statement of an `expect` explains why it cannot fail.
 fn is_excused(file: &RustFile, offset: usize) -> bool {
     let code = file.source.code();
     if code[offset..].starts_with(".unwrap()") {
@@ -108,23 +108,23 @@ fn is_excused(file: &RustFile, offset: usize) -> bool {
     squeezed.contains("#[expect(clippy::expect_used")
 }
 
-/// The end of what stands before a function's attributes: the last `}`, `;` or `{`.
+/// Returns where a function's attributes start: after the last `}`, `;` or `{` before it.
 fn attributes_start(code: &str, function: usize) -> usize {
     code[..function].rfind(['}', ';', '{']).map_or(0, |offset| offset + 1)
 }
 
-/// `pub use x::*` hides what is public; names make the surface readable.
+/// Rejects `pub use x::*`, which hides what is public.
 fn glob_exports(file: &RustFile) -> Vec<Finding> {
     let starts = file.source.find("use ").filter(|start| is_public(file.source.code(), *start));
     let globs = starts.filter(|start| {
         let statement = &file.source.code()[*start..];
         statement.split(';').next().is_some_and(|path| path.contains('*'))
     });
-    let message = "name what is re-exported: a glob makes things public by accident.";
+    let message = "name the re-exported items: a glob makes items public by accident.";
     globs.map(|start| Finding::new(&file.path, file.source.line(start), message)).collect()
 }
 
-/// Whether a `use` at the offset has `pub` or `pub(…)` before it.
+/// Returns whether a `use` at the offset has `pub` or `pub(…)` before it.
 fn is_public(code: &str, start: usize) -> bool {
     let before = code[..start].trim_end();
     before.ends_with("pub")
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_passes() {
+    fn allowed_code_passes() {
         let product = "crates/store/src/a.rs";
         let cases = [
             (product, "// A todo!() in a comment.\nfn f() { g(\"a.unwrap()\") }"),

@@ -1,4 +1,4 @@
-//! Documents that must keep up with the code.
+//! Documents that must match the code.
 
 use super::{Finding, Workspace};
 
@@ -17,20 +17,20 @@ fn check_architecture(workspace: &Workspace) -> Vec<Finding> {
     };
     let lines = file.text.lines().count();
     let length = (lines >= ARCHITECTURE_LINES_MAX).then(|| {
-        let message = format!("{lines} lines; under {ARCHITECTURE_LINES_MAX} it gets read: cut.");
+        let message = format!("{lines} lines: shorten it to fewer than {ARCHITECTURE_LINES_MAX}.");
         Finding::new(ARCHITECTURE, lines, message)
     });
     let crates = workspace.manifests.iter().filter(|m| m.path.starts_with("crates/"));
     let unnamed = crates
         .filter(|m| !file.text.contains(&m.package) && !file.text.contains(m.folder()))
         .map(|m| {
-            let message = format!("it does not name `{}`: say what it is for.", m.folder());
+            let message = format!("it does not mention `{}`: describe it.", m.folder());
             Finding::new(ARCHITECTURE, 1, message)
         });
     length.into_iter().chain(unnamed).collect()
 }
 
-/// The command a reader is told to run is the command that decides.
+/// The README must mention the command that CI runs.
 fn check_readme(workspace: &Workspace) -> Vec<Finding> {
     let ci = workspace.text(CI).map_or("", |file| &file.text);
     let commands: Vec<&str> = ci
@@ -39,7 +39,7 @@ fn check_readme(workspace: &Workspace) -> Vec<Finding> {
         .filter(|line| line.starts_with("cargo "))
         .collect();
     if commands.is_empty() {
-        return vec![Finding::new(CI, 1, "it must call the command that runs all tests.")];
+        return vec![Finding::new(CI, 1, "it must run the command that runs all tests.")];
     }
     let readme = workspace.text(README).map_or("", |file| &file.text);
     let missing = commands.into_iter().filter(|command| !readme.contains(command));
@@ -62,16 +62,16 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_keep_up_pass() {
+    fn matching_documents_pass() {
         assert!(messages("`crates/value` holds items.", "Run `cargo xtask ci`.").is_empty());
     }
 
     #[test]
-    fn documents_that_do_not_are_named() {
+    fn outdated_documents_are_reported() {
         let readme = "Run `cargo xtask ci`.";
         let long = "crates/value\n".repeat(300);
         let cases = [
-            (messages("Nothing.", readme), "ARCHITECTURE.md:1: it does not name `crates/value`"),
+            (messages("Nothing.", readme), "ARCHITECTURE.md:1: it does not mention `crates/value`"),
             (messages(&long, readme), "ARCHITECTURE.md:300: 300 lines"),
             (messages("crates/value", ""), "README.md:1: mention `cargo xtask ci`"),
         ];

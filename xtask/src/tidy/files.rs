@@ -1,9 +1,9 @@
-//! What files are called and how they begin.
+//! File names and module docs.
 
 use super::rust_source::DeclaredItem;
 use super::{Finding, RustFile, Workspace};
 
-/// Names that say nothing about what is inside, or only when it was written.
+/// Names that do not describe their content.
 const EMPTY_NAMES: &[&str] =
     &["utils", "util", "common", "helpers", "helper", "misc", "new", "v2", "old"];
 
@@ -17,31 +17,32 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
 fn check_name(path: &str) -> Option<Finding> {
     let mut stems = path.split('/').map(|part| part.split('.').next().unwrap_or(part));
     let name = stems.find(|stem| EMPTY_NAMES.contains(stem))?;
-    let message = format!("`{name}` names nothing: call it by the thing that is in it.");
+    let message = format!("`{name}` is not descriptive: name it after its content.");
     Some(Finding::new(path, 1, message))
 }
 
 fn check_opening(file: &RustFile) -> Option<Finding> {
-    let message = "open the file with `//!`: what this is, and what it refuses to do.";
+    let message = "start the file with `//!`: what it is, and what it does not do.";
     (!file.source.text().starts_with("//!")).then(|| Finding::new(&file.path, 1, message))
 }
 
-/// `lib.rs` and `mod.rs` are tables of contents.
+/// `lib.rs` and `mod.rs` contain only declarations of modules and re-exports.
 fn check_contents(file: &RustFile) -> Vec<Finding> {
     if !matches!(file.path.rsplit('/').next(), Some("lib.rs" | "mod.rs")) {
         return vec![];
     }
     let items = file.source.items();
     let others = items.iter().filter(|item| !is_contents(item));
-    others.map(|item| {
-        let first = item.code.lines().next().unwrap_or_default();
-        let message = format!(
-            "a table of contents holds `mod`, `use` and docs only: move `{first}` to a file named \
-             for it."
-        );
-        Finding::new(&file.path, item.line, message)
-    })
-    .collect()
+    others
+        .map(|item| {
+            let first = item.code.lines().next().unwrap_or_default();
+            let message = format!(
+                "this file may contain only `mod`, `use` and docs: move `{first}` to a file named \
+             after it."
+            );
+            Finding::new(&file.path, item.line, message)
+        })
+        .collect()
 }
 
 fn is_contents(item: &DeclaredItem<'_>) -> bool {
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_names_nothing_is_refused_for_files_and_folders() {
+    fn a_meaningless_name_is_rejected_for_files_and_folders() {
         for path in ["crates/a/src/utils.rs", "crates/common/src/lib.rs", "docs/old.md"] {
             assert_eq!(check_text(path, "//! A.\n").len(), 1, "{path}");
         }
@@ -70,13 +71,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_must_say_what_it_is() {
+    fn a_file_must_start_with_docs() {
         assert_eq!(check_text("crates/a/src/a.rs", "use a::b;\n").len(), 1);
         assert!(check_text("crates/a/src/a.rs", "//! A.\nuse a::b;\n").is_empty());
     }
 
     #[test]
-    fn tables_of_contents_hold_nothing_else() {
+    fn module_roots_contain_only_declarations() {
         let contents = "//! A.\n#![warn(b)]\n\n/// Doc.\npub mod c;\n#[cfg(test)]\nmod tests;\n\
             pub(crate) use c::{D, E};\nuse f::G;\n";
         assert!(check_text("crates/a/src/lib.rs", contents).is_empty());

@@ -1,8 +1,8 @@
-//! One complaint: where, and what to do.
+//! A finding: the location, and how to fix it.
 
 use std::fmt;
 
-/// A place that breaks a rule. The message is a sentence that says what to do about it.
+/// A violation of a rule. The message says how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
@@ -11,7 +11,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// A complaint about one line, counted from 1.
+    /// Creates a finding about a line, counted from 1.
     pub(crate) fn new(path: &str, line: usize, message: impl Into<String>) -> Finding {
         Finding { path: path.to_owned(), line, message: message.into() }
     }

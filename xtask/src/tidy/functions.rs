@@ -1,16 +1,16 @@
-//! How long functions are.
+//! Lengths of functions.
 
 use super::Workspace;
 use super::rust_source::Function;
 
-/// A function of production code, and where it is.
+/// A function of production code, with its file.
 #[derive(Debug)]
 pub(crate) struct PlacedFunction<'a> {
     pub(crate) path: &'a str,
     pub(crate) function: Function,
 }
 
-/// All functions of production code.
+/// Returns all functions of production code.
 pub(crate) fn production_functions(workspace: &Workspace) -> Vec<PlacedFunction<'_>> {
     let files = workspace.production();
     files
@@ -23,7 +23,7 @@ pub(crate) fn production_functions(workspace: &Workspace) -> Vec<PlacedFunction<
         .collect()
 }
 
-/// The length that 95 of 100 functions do not exceed; 0 if there are none.
+/// Returns the 95th percentile of function lengths; 0 if there are none.
 pub(crate) fn lines_p95(functions: &[PlacedFunction<'_>]) -> usize {
     let mut lengths: Vec<usize> = functions.iter().map(|placed| placed.function.lines).collect();
     lengths.sort_unstable();

@@ -1,9 +1,9 @@
-//! Crates depend only downward. The table in this file is the order of the crates.
+//! Crates depend only on lower layers. The table in this file defines the layers.
 
 use super::manifest::DependencyKind;
 use super::{Finding, Manifest, Workspace};
 
-/// What a package may use. A package that is not here may not exist.
+/// The dependencies that a package may have. Every package needs an entry.
 struct Layer {
     package: &'static str,
     dependencies: &'static [&'static str],
@@ -38,7 +38,7 @@ const LAYERS: &[Layer] = &[
             "base64",
             "thiserror",
             "time",
-            // The remote store alone: all of them are optional.
+            // Only the remote store uses these; all are optional.
             "aws-config",
             "aws-sdk-dynamodb",
             "aws-sdk-dynamodbstreams",
@@ -178,7 +178,7 @@ const LAYERS: &[Layer] = &[
             "tokio",
         ],
     },
-    // What somebody would write instead of Keyloom: measured beside it, and no part of it.
+    // Alternatives to Keyloom, for comparison in benchmarks; not part of it.
     Layer {
         package: "comments-on-postgres",
         dependencies: &["axum", "mimalloc", "serde", "serde_json", "sqlx", "tokio", "uuid"],
@@ -226,12 +226,12 @@ const LAYERS: &[Layer] = &[
     Layer { package: "xtask", dependencies: &[] },
 ];
 
-/// What any package's tests and examples may use.
+/// Dependencies that the tests and examples of any package may use.
 const DEVELOPMENT: &[&str] = &[
     "keyloom-testkit",
     // The stores that tests run on.
     "keyloom-store",
-    // As a client that talks to the endpoint.
+    // As a client of the endpoint.
     "aws-sdk-dynamodb",
     "aws-smithy-http-client",
     // To read and write compressed bodies.
@@ -244,7 +244,7 @@ const DEVELOPMENT: &[&str] = &[
     "serde_json",
     // The runtime of clients.
     "tokio",
-    // To look at the log.
+    // To inspect logs.
     "tracing-subscriber",
 ];
 
@@ -255,7 +255,8 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
 fn check_manifest(manifest: &Manifest) -> Vec<Finding> {
     let Some(layer) = LAYERS.iter().find(|layer| layer.package == manifest.package) else {
         let message = format!(
-            "package `{}` has no layer: say in LAYERS in xtask/src/tidy/layers.rs what it may use.",
+            "package `{}` has no layer: add its allowed dependencies to LAYERS in \
+             xtask/src/tidy/layers.rs.",
             manifest.package
         );
         return vec![Finding::new(&manifest.path, 1, message)];
@@ -269,8 +270,8 @@ fn check_manifest(manifest: &Manifest) -> Vec<Finding> {
     });
     let finding = |dependency: &super::manifest::Dependency| {
         let message = format!(
-            "`{}` may not depend on `{}`: crates depend only downward. Move the code to the layer \
-             that may, or argue for a change of xtask/src/tidy/layers.rs in the commit message.",
+            "`{}` may not depend on `{}`: crates depend only on lower layers. Move the code to a \
+             layer that may, or change xtask/src/tidy/layers.rs and explain why in the commit message.",
             manifest.package, dependency.package
         );
         Finding::new(&manifest.path, dependency.line, message)
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_upward_or_outside_is_refused() {
+    fn a_dependency_on_a_higher_layer_is_rejected() {
         let upward = "[package]\nname = \"keyloom-value\"\n[dependencies]\nkeyloom-store = \"1\"\n";
         let found = messages(upward);
         assert_eq!(found.len(), 1);
@@ -296,20 +297,20 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_downward_and_a_test_tool_are_fine() {
+    fn dependencies_on_lower_layers_and_test_tools_are_accepted() {
         let fine = "[package]\nname = \"keyloom-store\"\n[dependencies]\nredb.workspace = true\n\
             [dev-dependencies]\nproptest.workspace = true\n";
         assert!(messages(fine).is_empty());
     }
 
     #[test]
-    fn a_development_dependency_outside_the_list_is_refused() {
+    fn an_unlisted_development_dependency_is_rejected() {
         let odd = "[package]\nname = \"keyloom-store\"\n[dev-dependencies]\nhyper = \"1\"\n";
         assert_eq!(messages(odd).len(), 1);
     }
 
     #[test]
-    fn a_package_without_a_layer_is_refused() {
+    fn a_package_without_a_layer_is_rejected() {
         assert!(messages("[package]\nname = \"keyloom-utils\"\n")[0].contains("has no layer"));
     }
 }

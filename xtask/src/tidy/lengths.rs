@@ -1,4 +1,4 @@
-//! Budgets for the length of functions and files.
+//! Limits on the length of functions and files.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use super::functions::{PlacedFunction, lines_p95, production_functions};
 use super::ratchet::{Excess, Subject};
 use super::{Finding, Ratchet, RustFile, Workspace};
 
-/// Lines that a function may have.
+/// The most lines of a function.
 const FUNCTION_LINES_MAX: usize = 70;
-/// Lines that 95 of 100 functions may have.
+/// The 95th percentile of function lengths.
 const FUNCTION_LINES_P95: usize = 40;
-/// Lines of code that a file may have.
+/// The most lines of code of a file.
 const FILE_LINES_MAX: usize = 500;
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
@@ -18,13 +18,13 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     let (ratchet, mut findings) = Ratchet::read(workspace);
     let mut excesses = long_functions(&functions);
     excesses.extend(workspace.production().filter_map(long_file));
-    findings.extend(ratchet.judge(&excesses));
+    findings.extend(ratchet.check(&excesses));
     findings.extend(check_p95(&functions));
     findings
 }
 
-/// One line about how long functions are.
-pub(crate) fn fact(workspace: &Workspace) -> String {
+/// Returns a line about the lengths of functions.
+pub(crate) fn summary(workspace: &Workspace) -> String {
     let functions = production_functions(workspace);
     let longest = functions.iter().max_by_key(|placed| placed.function.lines);
     let longest = longest.map_or(String::new(), |PlacedFunction { path, function }| {
@@ -34,13 +34,13 @@ pub(crate) fn fact(workspace: &Workspace) -> String {
         )
     });
     format!(
-        "{} production functions; 95 % have at most {} lines (budget {FUNCTION_LINES_P95}){longest}",
+        "{} production functions; 95 % have at most {} lines (limit {FUNCTION_LINES_P95}){longest}",
         functions.len(),
         lines_p95(&functions),
     )
 }
 
-/// One for a name in a file, for the longest that has it: `fmt` occurs in many types.
+/// Returns one entry per name and file, for the longest function: `fmt` occurs in many types.
 fn long_functions(functions: &[PlacedFunction<'_>]) -> Vec<Excess> {
     let mut longest: BTreeMap<(&str, &str), Excess> = BTreeMap::new();
     for PlacedFunction { path, function } in functions {
@@ -51,8 +51,8 @@ fn long_functions(functions: &[PlacedFunction<'_>]) -> Vec<Excess> {
             continue;
         }
         let subject = Subject::Function { path: (*path).to_owned(), name: function.name.clone() };
-        let (line, lines, budget) = (function.line, function.lines, FUNCTION_LINES_MAX);
-        longest.insert((path, &function.name), Excess { subject, line, lines, budget });
+        let (line, lines, limit) = (function.line, function.lines, FUNCTION_LINES_MAX);
+        longest.insert((path, &function.name), Excess { subject, line, lines, limit });
     }
     longest.into_values().collect()
 }
@@ -76,10 +76,10 @@ fn check_p95(functions: &[PlacedFunction<'_>]) -> Vec<Finding> {
 fn long_file(file: &RustFile) -> Option<Excess> {
     let lines = code_lines(file);
     let subject = Subject::File { path: file.path.clone() };
-    (lines > FILE_LINES_MAX).then_some(Excess { subject, line: 1, lines, budget: FILE_LINES_MAX })
+    (lines > FILE_LINES_MAX).then_some(Excess { subject, line: 1, lines, limit: FILE_LINES_MAX })
 }
 
-/// Lines that hold production code: no blank lines, no comments, no tests.
+/// Counts lines of production code: no blank lines, comments or tests.
 fn code_lines(file: &RustFile) -> usize {
     let mut offset = 0;
     let mut count = 0;
@@ -147,6 +147,6 @@ mod tests {
         let long = format!("{fits}const B: u8 = 1;\n");
         let found = messages(&[("crates/a/src/a.rs", &long)]);
         assert_eq!(found.len(), 1);
-        assert!(found[0].contains("has 501 lines, the budget is 500"), "{found:?}");
+        assert!(found[0].contains("has 501 lines, the limit is 500"), "{found:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! What a package's `Cargo.toml` says about its name and its dependencies.
+//! Names and dependencies of packages, from `Cargo.toml`.
 //!
-//! A line parser, not a TOML parser: it understands how manifests of this workspace are written,
-//! one dependency a line or a table.
+//! A line parser, not a TOML parser: it understands the manifests of this workspace, with one
+//! dependency per line or table.
 
 use super::TextFile;
 
@@ -15,10 +15,10 @@ pub(crate) struct Manifest {
     pub(crate) dependencies: Vec<Dependency>,
 }
 
-/// A package that another one uses.
+/// A dependency of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
-    /// The name of the package, not what it is renamed to.
+    /// The name of the package, before renaming.
     pub(crate) package: String,
     pub(crate) kind: DependencyKind,
     /// The line in the manifest, from 1.
@@ -51,7 +51,7 @@ impl Manifest {
         manifest
     }
 
-    /// The folder of the package.
+    /// Returns the folder of the package.
     pub(crate) fn folder(&self) -> &str {
         self.path.trim_end_matches("/Cargo.toml")
     }
@@ -67,13 +67,13 @@ impl Manifest {
     }
 }
 
-/// The dependency that a table of its own declares, as in `[dependencies.redb]`.
+/// Returns the dependency that a table declares, such as `[dependencies.redb]`.
 fn table_dependency(table: &str, line: usize) -> Option<Dependency> {
     let (kind, name) = dependency_table(table)?;
     (!name.is_empty()).then(|| Dependency { package: unquote(name), kind, line })
 }
 
-/// The kind of dependencies a table holds, and the name if it is about only one.
+/// Returns the kind of dependencies in a table, and the name if it declares only one.
 fn dependency_table(table: &str) -> Option<(DependencyKind, &str)> {
     let kinds = [
         ("dev-dependencies", DependencyKind::Development),
@@ -87,7 +87,7 @@ fn dependency_table(table: &str) -> Option<(DependencyKind, &str)> {
     })
 }
 
-/// The package in `{ package = "redb", … }`.
+/// Returns the package in `{ package = "redb", … }`.
 fn renamed_from(value: &str) -> Option<String> {
     let (_, rest) = value.split_once("package")?;
     let rest = rest.trim_start().strip_prefix('=')?;
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_write_a_dependency_is_seen() {
+    fn every_form_of_dependency_is_parsed() {
         let text = "[package]\nname = \"keyloom-a\"\n\n[dependencies]\nredb.workspace = true\n\
             tree = { package = \"sled\", version = \"1\" }\n[dependencies.rand]\nversion = \"1\"\n\
             [target.'cfg(unix)'.dependencies]\nlibc = \"0.2\"\n\

@@ -1,9 +1,8 @@
-//! The style budgets, as checks that fail: what a reviewer should never have to say twice.
+//! Style checks: what a reviewer should never have to say twice.
 //!
-//! A rule is a function from the [`Workspace`] to [`Finding`]s; each lives in a file named for
-//! what it watches, with samples that prove it fires. Rules read text, not a syntax tree: the
-//! code is formatted by rustfmt, and [`RustSource`] blanks comments and literals, which is
-//! enough to be exact about what they ask.
+//! A rule is a function from the [`Workspace`] to [`Finding`]s, in a file named for what it checks,
+//! with samples that prove it fires. Rules read text, not a syntax tree: rustfmt formats the code,
+//! and [`RustSource`] blanks comments and literals, which makes the checks exact.
 
 mod calls;
 mod documents;
@@ -18,6 +17,7 @@ mod ratchet;
 mod run;
 mod rust_source;
 mod surface;
+mod text_file;
 mod words;
 mod workspace;
 
@@ -26,4 +26,5 @@ use manifest::Manifest;
 use ratchet::Ratchet;
 pub(crate) use run::{check, run};
 use rust_source::RustSource;
-use workspace::{Role, RustFile, TextFile, Workspace};
+use text_file::TextFile;
+use workspace::{Role, RustFile, Workspace};

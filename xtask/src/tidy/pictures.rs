@@ -1,14 +1,14 @@
-//! Charts show what the tables of their documents say.
+//! Charts match the tables of their documents.
 
 use super::{Finding, Workspace};
 use crate::charts;
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     let text = |path: &str| workspace.text(path).map(|file| file.text.as_str());
-    let is_other = |chart: &charts::Chart| text(&chart.path) != Some(chart.svg.as_str());
-    let charts = charts::expected(text).into_iter().filter(is_other);
+    let is_outdated = |chart: &charts::Chart| text(&chart.path) != Some(chart.svg.as_str());
+    let charts = charts::expected(text).into_iter().filter(is_outdated);
     let finding = |chart: charts::Chart| {
-        Finding::new(&chart.path, 1, "it is not what its table says: run `cargo xtask charts`.")
+        Finding::new(&chart.path, 1, "it does not match its table: run `cargo xtask charts`.")
     };
     charts.map(finding).collect()
 }
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chart_that_is_missing_or_old_is_named() {
+    fn a_missing_or_outdated_chart_is_reported() {
         let document = (
             "docs/benchmarks.md",
             "| a | b | c |\n|---|---|---|\n| n | 1 | 2 |\n\n![by row](charts/n.svg)\n",

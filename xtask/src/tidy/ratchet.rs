@@ -1,14 +1,14 @@
-//! The list of what is longer than the budget and known to be.
+//! The list of known functions and files over the length limit.
 //!
-//! An entry states the exact length, so it is wrong as soon as the code changes: it must then go
-//! down or away. Putting it up is a change a reviewer sees.
+//! An entry states the exact length, so it becomes wrong as soon as the code changes: it must then be
+//! lowered or removed. Raising it is visible in review.
 
 use super::{Finding, Workspace};
 
-/// Where the list lives.
+/// The file of the list.
 pub(crate) const PATH: &str = "xtask/tidy-ratchet.txt";
 
-/// What may be longer than the budget.
+/// Known exceptions to the length limits.
 #[derive(Debug, Default)]
 pub(crate) struct Ratchet {
     entries: Vec<Entry>,
@@ -22,7 +22,7 @@ struct Entry {
     lines: usize,
 }
 
-/// What a length is the length of.
+/// A function or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// A whole file.
@@ -31,20 +31,20 @@ pub(crate) enum Subject {
     Function { path: String, name: String },
 }
 
-/// Something longer than its budget.
+/// A function or file over its limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Excess {
     pub(crate) subject: Subject,
-    /// Where it begins, from 1.
+    /// The line where it starts, from 1.
     pub(crate) line: usize,
-    /// How long it is.
+    /// Its length.
     pub(crate) lines: usize,
-    /// How long it should be, at most.
-    pub(crate) budget: usize,
+    /// Its limit.
+    pub(crate) limit: usize,
 }
 
 impl Ratchet {
-    /// Reads the list; also says which of its lines cannot be read.
+    /// Reads the list, and reports lines that cannot be parsed.
     pub(crate) fn read(workspace: &Workspace) -> (Ratchet, Vec<Finding>) {
         let mut ratchet = Ratchet::default();
         let mut findings = vec![];
@@ -61,26 +61,25 @@ impl Ratchet {
         (ratchet, findings)
     }
 
-    /// Complains about what is too long and not listed as that long, and about entries that are
-    /// no longer true.
-    pub(crate) fn judge(&self, excesses: &[Excess]) -> Vec<Finding> {
-        let over = excesses.iter().filter_map(|excess| self.judge_excess(excess));
-        let stale = self.entries.iter().filter_map(|entry| entry.judge(excesses));
+    /// Reports functions and files that are longer than listed, and entries that are outdated.
+    pub(crate) fn check(&self, excesses: &[Excess]) -> Vec<Finding> {
+        let over = excesses.iter().filter_map(|excess| self.check_excess(excess));
+        let stale = self.entries.iter().filter_map(|entry| entry.check(excesses));
         over.chain(stale).collect()
     }
 
-    fn judge_excess(&self, excess: &Excess) -> Option<Finding> {
-        let Excess { subject, line, lines, budget } = excess;
+    fn check_excess(&self, excess: &Excess) -> Option<Finding> {
+        let Excess { subject, line, lines, limit } = excess;
         let listed = self.entries.iter().find(|entry| entry.subject == *subject);
         let message = match listed {
             None => format!(
-                "{} has {lines} lines, the budget is {budget}: split it by what it does.",
-                subject.words()
+                "{} has {lines} lines, the limit is {limit}: split it by what it does.",
+                subject.description()
             ),
             Some(entry) if *lines > entry.lines => format!(
-                "{} grew from {} to {lines} lines: it is over the budget of {budget} already and \
+                "{} grew from {} to {lines} lines: it is over the limit of {limit} already and \
                  may only shrink.",
-                subject.words(),
+                subject.description(),
                 entry.lines
             ),
             Some(_) => return None,
@@ -90,14 +89,17 @@ impl Ratchet {
 }
 
 impl Entry {
-    fn judge(&self, excesses: &[Excess]) -> Option<Finding> {
+    fn check(&self, excesses: &[Excess]) -> Option<Finding> {
         let message = match excesses.iter().find(|excess| excess.subject == self.subject) {
             None => {
-                format!("{} fits the budget or is gone: remove the line.", self.subject.words())
+                format!(
+                    "{} is within the limit or was removed: remove the line.",
+                    self.subject.description()
+                )
             }
             Some(excess) if excess.lines < self.lines => format!(
                 "{} has shrunk to {} lines: lower the number.",
-                self.subject.words(),
+                self.subject.description(),
                 excess.lines
             ),
             Some(_) => return None,
@@ -113,7 +115,7 @@ impl Subject {
         }
     }
 
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Subject::File { path } => format!("file `{path}`"),
             Subject::Function { name, .. } => format!("function `{name}`"),
@@ -140,32 +142,36 @@ fn parse(content: &str, line: usize) -> Option<Entry> {
 mod tests {
     use super::*;
 
-    /// The complaints about a function `open` of this length, if it is over the budget at all.
-    fn judge(list: &str, lines: Option<usize>) -> Vec<String> {
+    /// Returns the findings about a function `open` of this length; `None` is within the limit.
+    fn check(list: &str, lines: Option<usize>) -> Vec<String> {
         let (ratchet, unreadable) = Ratchet::read(&Workspace::sample(&[(PATH, list)]));
         let subject = Subject::Function { path: "a.rs".to_owned(), name: "open".to_owned() };
-        let excess = lines.map(|lines| Excess { subject, line: 3, lines, budget: 70 });
-        let findings = unreadable.into_iter().chain(ratchet.judge(excess.as_slice()));
+        let excess = lines.map(|lines| Excess { subject, line: 3, lines, limit: 70 });
+        let findings = unreadable.into_iter().chain(ratchet.check(excess.as_slice()));
         findings.map(|finding| finding.to_string()).collect()
     }
 
     #[test]
     fn an_excess_at_exactly_its_listed_length_passes() {
-        assert!(judge("# why\n\nfunction a.rs open 80\n", Some(80)).is_empty());
+        assert!(check("# why\n\nfunction a.rs open 80\n", Some(80)).is_empty());
     }
 
     #[test]
-    fn everything_else_is_a_complaint() {
+    fn everything_else_is_a_finding() {
         let entry = "function a.rs open 80\n";
         let cases = [
-            ("", Some(80), "a.rs:3: function `open` has 80 lines, the budget is 70"),
+            ("", Some(80), "a.rs:3: function `open` has 80 lines, the limit is 70"),
             (entry, Some(81), "a.rs:3: function `open` grew from 80 to 81 lines"),
             (entry, Some(79), "xtask/tidy-ratchet.txt:1: function `open` has shrunk to 79"),
-            (entry, None, "xtask/tidy-ratchet.txt:1: function `open` fits the budget or is gone"),
+            (
+                entry,
+                None,
+                "xtask/tidy-ratchet.txt:1: function `open` is within the limit or was removed",
+            ),
             ("open 80\n", None, "xtask/tidy-ratchet.txt:1: write `file <path> <lines>`"),
         ];
         for (list, lines, expected) in cases {
-            let found = judge(list, lines);
+            let found = check(list, lines);
             assert_eq!(found.len(), 1, "{expected}: {found:?}");
             assert!(found[0].starts_with(expected), "{found:?}");
         }

@@ -1,4 +1,4 @@
-//! All rules, one after another, and what they found.
+//! Runs all rules and prints the findings.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::{Finding, Workspace};
 use super::{calls, documents, files, layers, lengths, pictures, surface, words};
 
-/// Every rule that reads only files.
+/// All rules.
 const RULES: &[fn(&Workspace) -> Vec<Finding>] = &[
     lengths::check,
     files::check,
@@ -18,12 +18,12 @@ const RULES: &[fn(&Workspace) -> Vec<Finding>] = &[
     pictures::check,
 ];
 
-/// Checks the workspace and says how it went.
+/// Runs `cargo xtask tidy`.
 pub(crate) fn run(root: &Path) -> ExitCode {
     match check(root) {
         Ok(0) => ExitCode::SUCCESS,
-        Ok(complaints) => {
-            eprintln!("complaints: {complaints}");
+        Ok(findings) => {
+            eprintln!("{findings} findings");
             ExitCode::FAILURE
         }
         Err(error) => {
@@ -33,7 +33,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     }
 }
 
-/// Prints every complaint, then a few facts; returns how many complaints there were.
+/// Prints every finding, then a summary; returns the number of findings.
 pub(crate) fn check(root: &Path) -> Result<usize, String> {
     let workspace = Workspace::read(root)?;
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&workspace)).collect();
@@ -41,7 +41,7 @@ pub(crate) fn check(root: &Path) -> Result<usize, String> {
     for finding in &findings {
         eprintln!("{finding}");
     }
-    println!("{}", lengths::fact(&workspace));
-    println!("{}", surface::fact(&workspace));
+    println!("{}", lengths::summary(&workspace));
+    println!("{}", surface::summary(&workspace));
     Ok(findings.len())
 }

@@ -1,11 +1,11 @@
-//! Rust text with comments and literals blanked, and the few structures the rules ask about.
+//! Rust text with comments and literals blanked, and the few structures that the rules need.
 //!
-//! This is no parser: it knows brackets, attributes, items and functions, and expects code that
-//! compiles and that rustfmt has formatted.
+//! This is not a parser: it knows brackets, attributes, items and functions, and expects code that
+//! compiles and is formatted by rustfmt.
 
 use std::ops::Range;
 
-/// A Rust file's text beside a copy in which only code is left.
+/// A Rust file's text, and a copy that contains only code.
 ///
 /// In the copy every byte of a comment is a space and every byte inside a literal is `_`; line
 /// breaks stay. So offsets and lines are the same in both, brackets balance, and a word found in
@@ -30,7 +30,7 @@ pub(crate) struct Function {
     pub(crate) lines: usize,
 }
 
-/// A thing declared in a file, with the attributes above it.
+/// A top-level item, with its attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DeclaredItem<'a> {
     /// The attributes, without white space.
@@ -53,27 +53,27 @@ impl RustSource {
         }
     }
 
-    /// The text as it is.
+    /// Returns the original text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text with comments and literals blanked.
+    /// Returns the text with comments and literals blanked.
     pub(crate) fn code(&self) -> &str {
         &self.code
     }
 
-    /// The line of an offset, from 1.
+    /// Returns the line of an offset, from 1.
     pub(crate) fn line(&self, offset: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= offset)
     }
 
-    /// Every place where the code has these bytes.
+    /// Returns the offsets of all occurrences in the code.
     pub(crate) fn find<'a>(&'a self, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
         self.code.match_indices(needle).map(|(offset, _)| offset)
     }
 
-    /// Every function that has a body, in the order of the file.
+    /// Returns every function with a body, in file order.
     pub(crate) fn functions(&self) -> Vec<Function> {
         let starts = self.find("fn ").filter(|start| self.is_word_start(*start));
         starts.filter_map(|start| self.function(start)).collect()
@@ -96,7 +96,7 @@ impl RustSource {
         !self.code[..offset].chars().next_back().is_some_and(is_identifier)
     }
 
-    /// Everything declared at the top of the file, in order, without inner attributes.
+    /// Returns all top-level items, in order, without inner attributes.
     pub(crate) fn items(&self) -> Vec<DeclaredItem<'_>> {
         let mut items = vec![];
         let mut offset = 0;
@@ -107,13 +107,13 @@ impl RustSource {
         items
     }
 
-    /// Everything, at any depth, that is compiled only for tests, as offsets.
+    /// Returns the spans of all code, at any depth, that is compiled only for tests.
     pub(crate) fn test_spans(&self) -> Vec<Range<usize>> {
         let attributes = self.find("#[cfg(test)]").chain(self.find("#[cfg(all(test,"));
         attributes.filter_map(|offset| Some(self.item_at(offset)?.span)).collect()
     }
 
-    /// The item that begins at the offset or after it.
+    /// Returns the item that starts at the offset or after it.
     fn item_at(&self, offset: usize) -> Option<DeclaredItem<'_>> {
         let mut attributes = vec![];
         let mut at = self.skip_blanks(offset)?;
@@ -139,7 +139,7 @@ impl RustSource {
         rest.find(|c: char| !c.is_whitespace()).map(|blanks| offset + blanks)
     }
 
-    /// The offset after what begins at `start`: after the first ending that is in no bracket.
+    /// Returns the offset after the first ending outside brackets, from `start` on.
     fn end_of(&self, start: usize, ending: Ending) -> usize {
         let mut depth = 0_usize;
         for (distance, byte) in self.code[start..].bytes().enumerate() {
@@ -156,7 +156,7 @@ impl RustSource {
     }
 }
 
-/// What ends a piece of code.
+/// The end of a piece of code.
 #[derive(Clone, Copy)]
 enum Ending {
     Bracket,
@@ -165,7 +165,7 @@ enum Ending {
 }
 
 impl Ending {
-    /// A `use` or a constant can have braces inside and goes on after them.
+    /// A `use` or a constant can contain braces and continues after them.
     fn of_item(code: &str) -> Ending {
         let mut words = code.split_whitespace().skip_while(|word| word.starts_with("pub"));
         match (words.next(), words.next()) {
@@ -188,13 +188,13 @@ pub(crate) fn is_identifier(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// A stretch of text and what replaces its bytes in the copy.
+/// A span of text and its replacement in the copy.
 struct Blanked {
     len: usize,
     filler: u8,
 }
 
-/// The text with comments as spaces and the inside of literals as `_`.
+/// Replaces comments with spaces and the inside of literals with `_`.
 fn blank(text: &str) -> String {
     let mut code = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -256,14 +256,14 @@ fn literal(rest: &str, after_word: bool) -> Option<Blanked> {
     Some(Blanked { len, filler: b'_' })
 }
 
-/// The length of a literal between quotes, in which a backslash hides the next character.
+/// Returns the length of a quoted literal, in which a backslash escapes the next character.
 fn quoted_len(rest: &str, quote: char) -> usize {
-    let mut hidden = false;
+    let mut escaped = false;
     for (offset, c) in rest.char_indices().skip(1) {
-        if hidden {
-            hidden = false;
+        if escaped {
+            escaped = false;
         } else if c == '\\' {
-            hidden = true;
+            escaped = true;
         } else if c == quote {
             return offset + 1;
         }
@@ -271,14 +271,14 @@ fn quoted_len(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The length of a character literal; none if the quote begins a lifetime.
+/// Returns the length of a character literal; `None` if the quote starts a lifetime.
 fn char_len(rest: &str) -> Option<usize> {
     let mut characters = rest.chars().skip(1);
     let (first, second) = (characters.next()?, characters.next()?);
     (first == '\\' || second == '\'').then(|| quoted_len(rest, '\''))
 }
 
-/// The length of a raw string: `r"…"`, `r#"…"#`, `br"…"`, `cr"…"`; none if it is something else.
+/// Returns the length of a raw string: `r"…"`, `r#"…"#`, `br"…"`, `cr"…"`; `None` for anything else.
 fn raw_len(rest: &str) -> Option<usize> {
     let marked = rest.trim_start_matches(['b', 'c']).strip_prefix('r')?;
     let quoted = marked.trim_start_matches('#');
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn items_carry_their_attributes_and_end_where_they_end() {
+    fn items_have_their_attributes_and_span() {
         let text = "//! Doc.\n#![warn(x)]\n\n#[cfg(test)]\nmod tests;\npub use a::{b, c};\nconst X: [u8; 1] = { [1] };\nstruct S {\n    a: u8,\n}\n";
         let source = RustSource::new(text);
         let items = source.items();

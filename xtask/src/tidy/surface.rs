@@ -1,13 +1,13 @@
-//! How many names each library shows to its users.
+//! The number of public names of each library.
 
 use super::{Finding, Manifest, Workspace};
 
-/// Names a crate may export.
+/// The most names that a crate may export.
 const NAMES_MAX: usize = 92;
-/// Names the crate that users start from may export.
-const FACE_NAMES_MAX: usize = 63;
-/// The crate that users start from.
-const FACE: &str = "keyloom";
+/// The most names that the main crate may export.
+const MAIN_NAMES_MAX: usize = 63;
+/// The crate that users depend on.
+const MAIN: &str = "keyloom";
 
 /// The public names of one library.
 #[derive(Debug)]
@@ -15,27 +15,27 @@ struct Surface<'a> {
     package: &'a str,
     path: String,
     names: usize,
-    budget: usize,
+    limit: usize,
 }
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
-    let over = surfaces(workspace).into_iter().filter(|surface| surface.names > surface.budget);
+    let over = surfaces(workspace).into_iter().filter(|surface| surface.names > surface.limit);
     over.map(|surface| {
         let message = format!(
-            "`{}` exports {} names, the budget is {}: make what users do not need `pub(crate)`.",
-            surface.package, surface.names, surface.budget
+            "`{}` exports {} names, the limit is {}: make names that users do not need `pub(crate)`.",
+            surface.package, surface.names, surface.limit
         );
         Finding::new(&surface.path, 1, message)
     })
     .collect()
 }
 
-/// One line about the size of every surface.
-pub(crate) fn fact(workspace: &Workspace) -> String {
+/// Returns a line with the number of public names of every library.
+pub(crate) fn summary(workspace: &Workspace) -> String {
     let surfaces = surfaces(workspace);
     let sizes = surfaces
         .iter()
-        .map(|Surface { package, names, budget, .. }| format!("{package} {names} of {budget}"));
+        .map(|Surface { package, names, limit, .. }| format!("{package} {names} of {limit}"));
     format!("public names: {}", sizes.collect::<Vec<_>>().join(", "))
 }
 
@@ -48,11 +48,11 @@ fn surface<'a>(workspace: &Workspace, manifest: &'a Manifest) -> Option<Surface<
     let file = workspace.rust.iter().find(|file| file.path == path)?;
     let names = file.source.items().iter().map(|item| exported_names(item.code)).sum();
     let package = manifest.package.as_str();
-    let budget = if package == FACE { FACE_NAMES_MAX } else { NAMES_MAX };
-    Some(Surface { package, path, names, budget })
+    let limit = if package == MAIN { MAIN_NAMES_MAX } else { NAMES_MAX };
+    Some(Surface { package, path, names, limit })
 }
 
-/// How many names an item of `lib.rs` makes public; a public module counts as one.
+/// Returns how many names an item of `lib.rs` makes public; a public module counts as one.
 fn exported_names(item: &str) -> usize {
     let Some(declaration) = item.strip_prefix("pub ") else { return 0 };
     let Some(tree) = declaration.strip_prefix("use ") else { return 1 };
@@ -60,7 +60,7 @@ fn exported_names(item: &str) -> usize {
     let mut path_is_open = false;
     for c in tree.chars() {
         match c {
-            // What stood before the brace was a prefix, not a name.
+            // The path before the brace was a prefix, not a name.
             '{' => path_is_open = false,
             ',' | '}' | ';' => {
                 names += usize::from(path_is_open);
@@ -93,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn a_surface_over_its_budget_is_refused() {
+    fn too_many_public_names_are_rejected() {
         let count_findings = |package: &str, names: usize| {
             let manifest = format!("[package]\nname = \"{package}\"\n");
             let lib = format!("//! A.\npub use a::{{{}}};\n", "B, ".repeat(names));
             let files = [("crates/a/Cargo.toml", manifest.as_str()), ("crates/a/src/lib.rs", &lib)];
             check(&Workspace::sample(&files)).len()
         };
-        for (package, most) in [("keyloom-store", NAMES_MAX), (FACE, FACE_NAMES_MAX)] {
+        for (package, most) in [("keyloom-store", NAMES_MAX), (MAIN, MAIN_NAMES_MAX)] {
             assert_eq!(count_findings(package, most), 0);
             assert_eq!(count_findings(package, most + 1), 1);
         }

@@ -1,15 +1,15 @@
-//! Words and paths that may not be in any text file.
+//! Forbidden words and paths in text files.
 //!
-//! The patterns are put together from halves so that this file does not break its own rule.
+//! The patterns are split in halves so that this file does not break its own rule.
 
 use super::rust_source::is_identifier;
 use super::{Finding, TextFile, Workspace};
 
-/// Marks of unfinished work: an issue remembers better than a comment.
+/// Markers of unfinished work, which belongs in an issue.
 const MARKS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME")];
-/// A mark that is only one in code: elsewhere it may be a placeholder.
+/// A marker only in code: elsewhere it may be a placeholder.
 const CODE_MARK: &str = concat!("XX", "X");
-/// Folders of one machine: what is checked in must not depend on where it was written.
+/// Folders of one machine, on which the repository must not depend.
 const PLACES: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/fa", "rm/"), concat!("/ro", "ot/"), concat!("/tm", "p/wt")];
 
@@ -31,7 +31,7 @@ fn marks(path: &str, line: &str) -> Vec<String> {
     let code_mark = path.ends_with(".rs").then_some(CODE_MARK);
     let marks = MARKS.iter().copied().chain(code_mark).filter(|mark| has_word(line, mark));
     marks
-        .map(|mark| format!("`{mark}`: do it now, or open an issue and delete the mark."))
+        .map(|mark| format!("`{mark}`: do it now, or open an issue and delete the marker."))
         .collect()
 }
 
@@ -52,7 +52,7 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Whether an absolute path begins so: `a/b` is not the absolute path `/b`.
+/// Returns whether a line has an absolute path with this prefix: `a/b` is not the path `/b`.
 fn has_path(line: &str, place: &str) -> bool {
     line.match_indices(place).any(|(offset, _)| {
         let before = line[..offset].chars().next_back();

@@ -1,4 +1,4 @@
-//! The files the rules look at, read once.
+//! The files that the rules check, read once.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Manifest, RustSource};
+use super::{Manifest, RustSource, TextFile};
 
 /// Every text file of the workspace, sorted by path.
 #[derive(Debug)]
@@ -16,15 +16,7 @@ pub(crate) struct Workspace {
     pub(crate) manifests: Vec<Manifest>,
 }
 
-/// A file that is UTF-8.
-#[derive(Clone, Debug)]
-pub(crate) struct TextFile {
-    /// From the workspace's folder, with `/` between the parts.
-    pub(crate) path: String,
-    pub(crate) text: String,
-}
-
-/// A Rust file and what it is for.
+/// A Rust file and its role.
 #[derive(Debug)]
 pub(crate) struct RustFile {
     pub(crate) path: String,
@@ -33,28 +25,28 @@ pub(crate) struct RustFile {
     test_spans: Vec<Range<usize>>,
 }
 
-/// What a Rust file is for.
+/// The role of a Rust file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It is part of a package's library or program.
+    /// Part of a library or program.
     Production,
-    /// It is only compiled for tests.
+    /// Compiled only for tests.
     Test,
-    /// It shows how to use a package.
+    /// An example.
     Example,
 }
 
 impl Workspace {
-    /// Reads what is in the folder, except what git and cargo keep there.
+    /// Reads the files of a folder, except those of git and cargo.
     pub(crate) fn read(root: &Path) -> Result<Workspace, String> {
         let mut texts = vec![];
         read_directory(root, "", &mut texts).map_err(|error| {
-            format!("The workspace at {} cannot be read: {error}.", root.display())
+            format!("Cannot read the workspace at {}: {error}.", root.display())
         })?;
         Ok(Workspace::of(texts))
     }
 
-    /// A workspace of these files.
+    /// Creates a workspace of these files.
     pub(crate) fn of(mut texts: Vec<TextFile>) -> Workspace {
         texts.sort_by(|a, b| a.path.cmp(&b.path));
         let is_manifest = |file: &&TextFile| {
@@ -64,12 +56,12 @@ impl Workspace {
         Workspace { rust: rust_files(&texts), manifests, texts }
     }
 
-    /// The file at this path.
+    /// Returns the file at this path.
     pub(crate) fn text(&self, path: &str) -> Option<&TextFile> {
         self.texts.iter().find(|file| file.path == path)
     }
 
-    /// The Rust files that are part of a library or program.
+    /// Returns the Rust files that are part of a library or program.
     pub(crate) fn production(&self) -> impl Iterator<Item = &RustFile> {
         self.rust.iter().filter(|file| file.role == Role::Production)
     }
@@ -85,12 +77,12 @@ impl Workspace {
 }
 
 impl RustFile {
-    /// Whether the code at an offset is compiled only for tests.
+    /// Returns whether the code at an offset is compiled only for tests.
     pub(crate) fn is_test(&self, offset: usize) -> bool {
         self.role == Role::Test || self.test_spans.iter().any(|span| span.contains(&offset))
     }
 
-    /// Whether the file is in this folder of the workspace, as in `crates/store`.
+    /// Returns whether the file is in this folder of the workspace, such as `crates/store`.
     pub(crate) fn is_in(&self, folder: &str) -> bool {
         self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -129,7 +121,8 @@ fn role_of_path(path: &str) -> Role {
     }
 }
 
-/// The paths, without `.rs`, of the modules that a file declares with `#[cfg(test)] mod name;`.
+/// Returns the paths, without `.rs`, of the modules that a file declares with
+/// `#[cfg(test)] mod name;`.
 fn test_modules(file: &RustFile) -> Vec<String> {
     let stem = file.path.trim_end_matches(".rs");
     let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
@@ -161,7 +154,7 @@ fn read_directory(directory: &Path, prefix: &str, texts: &mut Vec<TextFile>) -> 
     Ok(())
 }
 
-/// Git's folder, and every folder that cargo marked as one of its own.
+/// Returns whether a folder belongs to git, or is marked by cargo as its own.
 fn is_foreign(directory: &Path, name: &str) -> bool {
     matches!(name, ".git" | "target") || directory.join("CACHEDIR.TAG").exists()
 }
@@ -171,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_the_role_its_place_or_its_declaration_gives_it() {
+    fn the_role_of_a_file_follows_from_its_path_or_declaration() {
         let workspace = Workspace::sample(&[
             ("crates/a/src/lib.rs", "mod log;\n#[cfg(test)]\nmod laws;\n"),
             ("crates/a/src/log.rs", "#[cfg(test)]\nmod torn;\n"),

@@ -1,5 +1,5 @@
-//! Comments on PostgreSQL: the service that one would write by hand, with the checks, the version
-//! and the keyset pages that the model gives. `comments-on-postgres PORT POSTGRES_URL`.
+//! Comments on PostgreSQL: a hand-written service with the same checks, versions and keyset pages as
+//! the model. Usage: `comments-on-postgres PORT POSTGRES_URL`.
 
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// As many connections as there are clients.
+/// As many connections as clients.
 const CONNECTIONS: u32 = 16;
 const LIMIT: i64 = 20;
 

@@ -1,12 +1,12 @@
-//! PostgreSQL, in the two ways in which its users keep tags: a document with a GIN index, and a
-//! table of tags that is joined with itself.
+//! PostgreSQL, with the two common representations of tags: a document with a GIN index, and a table
+//! of tags joined with itself.
 
 use std::io::Write;
 
 use postgres::{Client, NoTls};
 use serde_json::{Map, Value};
 
-use crate::tasks::{Answer, PAGE, Question, Tag, name, tags};
+use crate::tasks::{PAGE, ResultKind, Tag, TagQuery, name, tags};
 use crate::{Outcome, Peer};
 
 /// Tags as `jsonb`.
@@ -27,7 +27,7 @@ fn document(tags: &[Tag]) -> Value {
     )
 }
 
-/// One after the other: some cannot be in a transaction with others.
+/// Executes statements separately: some cannot share a transaction.
 fn execute(client: &mut Client, statements: &[&str]) -> Outcome<()> {
     for statement in statements {
         client.batch_execute(statement)?;
@@ -69,18 +69,18 @@ impl Peer for Documents {
         )
     }
 
-    fn ask(&mut self, question: &Question) -> Outcome<u64> {
-        let wanted = document(question.tags);
-        let text = match question.answer {
-            Answer::Oldest => format!(
+    fn run(&mut self, query: &TagQuery) -> Outcome<u64> {
+        let wanted = document(query.tags);
+        let text = match query.result {
+            ResultKind::Oldest => format!(
                 "SELECT id, name, tags::text FROM tasks WHERE tags @> '{wanted}' ORDER BY id LIMIT {PAGE}"
             ),
-            Answer::Newest => format!(
+            ResultKind::Newest => format!(
                 "SELECT id, name, tags::text FROM tasks WHERE tags @> '{wanted}' ORDER BY id DESC LIMIT {PAGE}"
             ),
-            Answer::Total => format!("SELECT count(*) FROM tasks WHERE tags @> '{wanted}'"),
+            ResultKind::Total => format!("SELECT count(*) FROM tasks WHERE tags @> '{wanted}'"),
         };
-        answer(&mut self.0, &text, question)
+        count_rows(&mut self.0, &text, query)
     }
 
     fn bytes(&mut self) -> Outcome<u64> {
@@ -88,11 +88,11 @@ impl Peer for Documents {
     }
 }
 
-fn answer(client: &mut Client, text: &str, question: &Question) -> Outcome<u64> {
+fn count_rows(client: &mut Client, text: &str, query: &TagQuery) -> Outcome<u64> {
     let rows = client.query(text, &[])?;
-    match question.answer {
-        Answer::Total => Ok(rows[0].get::<_, i64>(0) as u64),
-        Answer::Oldest | Answer::Newest => Ok(rows.len() as u64),
+    match query.result {
+        ResultKind::Total => Ok(rows[0].get::<_, i64>(0) as u64),
+        ResultKind::Oldest | ResultKind::Newest => Ok(rows.len() as u64),
     }
 }
 
@@ -133,25 +133,22 @@ impl Peer for Joined {
         )
     }
 
-    fn ask(&mut self, question: &Question) -> Outcome<u64> {
+    fn run(&mut self, query: &TagQuery) -> Outcome<u64> {
         let letters = ["a", "b", "c"];
-        let from: Vec<String> = letters
-            .iter()
-            .take(question.tags.len())
-            .map(|letter| format!("tags {letter}"))
-            .collect();
+        let from: Vec<String> =
+            letters.iter().take(query.tags.len()).map(|letter| format!("tags {letter}")).collect();
         let mut wanted: Vec<String> = letters
             .iter()
-            .zip(question.tags)
+            .zip(query.tags)
             .map(|(letter, (key, value))| {
                 format!("{letter}.key = '{key}' AND {letter}.value = '{value}'")
             })
             .collect();
         wanted.extend(
-            letters[1..question.tags.len()].iter().map(|letter| format!("{letter}.task = a.task")),
+            letters[1..query.tags.len()].iter().map(|letter| format!("{letter}.task = a.task")),
         );
         let (from, wanted) = (from.join(", "), wanted.join(" AND "));
-        // Each task with all of its tags, as a page shows it.
+        // Each task with all of its tags, as on a page.
         let page = |order: &str| {
             format!(
                 "SELECT t.id, t.name, (SELECT jsonb_object_agg(key, value)::text FROM tags WHERE task = t.id)
@@ -159,12 +156,12 @@ impl Peer for Joined {
                  JOIN tasks t ON t.id = found.task ORDER BY t.id {order}"
             )
         };
-        let text = match question.answer {
-            Answer::Oldest => page("ASC"),
-            Answer::Newest => page("DESC"),
-            Answer::Total => format!("SELECT count(*) FROM {from} WHERE {wanted}"),
+        let text = match query.result {
+            ResultKind::Oldest => page("ASC"),
+            ResultKind::Newest => page("DESC"),
+            ResultKind::Total => format!("SELECT count(*) FROM {from} WHERE {wanted}"),
         };
-        answer(&mut self.0, &text, question)
+        count_rows(&mut self.0, &text, query)
     }
 
     fn bytes(&mut self) -> Outcome<u64> {

@@ -2,7 +2,7 @@
 
 use redis::{Commands, Connection, pipe};
 
-use crate::tasks::{Answer, PAGE, Question, name, tags};
+use crate::tasks::{PAGE, ResultKind, TagQuery, name, tags};
 use crate::{Outcome, Peer};
 
 pub(crate) struct Redis(Connection);
@@ -12,13 +12,13 @@ impl Redis {
         Ok(Redis(redis::Client::open(url)?.get_connection()?))
     }
 
-    /// All that match, by whichever way of Redis is the quickest: sets if the smallest is not much
-    /// larger than the answer, which is sorted here; sorted sets otherwise.
-    fn found(&mut self, question: &Question) -> Outcome<Vec<u64>> {
+    /// Returns the matches, in the fastest way for Redis: sets if the smallest is not much larger than
+    /// the result, which is sorted here; sorted sets otherwise.
+    fn found(&mut self, query: &TagQuery) -> Outcome<Vec<u64>> {
         let keys = |prefix: &str| -> Vec<String> {
-            question.tags.iter().map(|(key, value)| format!("{prefix}:{key}:{value}")).collect()
+            query.tags.iter().map(|(key, value)| format!("{prefix}:{key}:{value}")).collect()
         };
-        if question.answer == Answer::Oldest {
+        if query.result == ResultKind::Oldest {
             let mut found: Vec<u64> = self.0.sinter(keys("set"))?;
             found.sort_unstable();
             found.truncate(PAGE);
@@ -59,13 +59,13 @@ impl Peer for Redis {
         Ok(())
     }
 
-    fn ask(&mut self, question: &Question) -> Outcome<u64> {
-        if question.answer == Answer::Total {
+    fn run(&mut self, query: &TagQuery) -> Outcome<u64> {
+        if query.result == ResultKind::Total {
             let keys: Vec<String> =
-                question.tags.iter().map(|(key, value)| format!("set:{key}:{value}")).collect();
+                query.tags.iter().map(|(key, value)| format!("set:{key}:{value}")).collect();
             return Ok(redis::cmd("SINTERCARD").arg(keys.len()).arg(keys).query(&mut self.0)?);
         }
-        let found = self.found(question)?;
+        let found = self.found(query)?;
         let mut batch = pipe();
         for number in &found {
             batch.hgetall(format!("task:{number}"));
@@ -75,8 +75,8 @@ impl Peer for Redis {
     }
 
     fn bytes(&mut self) -> Outcome<u64> {
-        let told: String = redis::cmd("INFO").arg("memory").query(&mut self.0)?;
-        let line = told.lines().find_map(|line| line.strip_prefix("used_memory:"));
-        Ok(line.ok_or("Redis does not say how much memory it uses")?.trim().parse()?)
+        let info: String = redis::cmd("INFO").arg("memory").query(&mut self.0)?;
+        let line = info.lines().find_map(|line| line.strip_prefix("used_memory:"));
+        Ok(line.ok_or("Redis does not report its memory use")?.trim().parse()?)
     }
 }

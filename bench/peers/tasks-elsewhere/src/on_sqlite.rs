@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::tasks::{Answer, PAGE, Question, name, tags};
+use crate::tasks::{PAGE, ResultKind, TagQuery, name, tags};
 use crate::{Outcome, Peer};
 
 pub(crate) struct Sqlite {
@@ -56,8 +56,8 @@ impl Peer for Sqlite {
         Ok(())
     }
 
-    fn ask(&mut self, question: &Question) -> Outcome<u64> {
-        let parts: Vec<String> = question
+    fn run(&mut self, query: &TagQuery) -> Outcome<u64> {
+        let parts: Vec<String> = query
             .tags
             .iter()
             .map(|(key, value)| {
@@ -80,13 +80,13 @@ impl Peer for Sqlite {
                 "SELECT t.id, t.name, t.tags FROM {from}, tasks t WHERE {wanted} AND t.id = a.task ORDER BY a.task {order} LIMIT {PAGE}"
             )
         };
-        let text = match question.answer {
-            Answer::Oldest => page("ASC"),
-            Answer::Newest => page("DESC"),
-            Answer::Total => format!("SELECT count(*) FROM {from} WHERE {wanted}"),
+        let text = match query.result {
+            ResultKind::Oldest => page("ASC"),
+            ResultKind::Newest => page("DESC"),
+            ResultKind::Total => format!("SELECT count(*) FROM {from} WHERE {wanted}"),
         };
         let mut statement = self.connection.prepare_cached(&text)?;
-        if question.answer == Answer::Total {
+        if query.result == ResultKind::Total {
             return Ok(statement.query_row([], |row| row.get::<_, i64>(0))? as u64);
         }
         let rows = statement.query_map([], |row| {

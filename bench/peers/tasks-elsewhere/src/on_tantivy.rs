@@ -7,7 +7,7 @@ use tantivy::query::{BooleanQuery, Query, TermQuery};
 use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, STRING, Schema};
 use tantivy::{DocAddress, Index, IndexReader, Order, TantivyDocument, Term};
 
-use crate::tasks::{Answer, PAGE, Question, name, tags};
+use crate::tasks::{PAGE, ResultKind, TagQuery, name, tags};
 use crate::{Outcome, Peer};
 
 pub(crate) struct Tantivy {
@@ -48,20 +48,20 @@ impl Peer for Tantivy {
         Ok(self.reader.reload()?)
     }
 
-    fn ask(&mut self, question: &Question) -> Outcome<u64> {
+    fn run(&mut self, query: &TagQuery) -> Outcome<u64> {
         let term = |(key, value): &(&str, &str)| -> Box<dyn Query> {
             let term = Term::from_field_text(self.tag, &format!("{key}:{value}"));
             Box::new(TermQuery::new(term, IndexRecordOption::Basic))
         };
-        let query = BooleanQuery::intersection(question.tags.iter().map(term).collect());
+        let search = BooleanQuery::intersection(query.tags.iter().map(term).collect());
         let searcher = self.reader.searcher();
-        let order = match question.answer {
-            Answer::Total => return Ok(searcher.search(&query, &Count)? as u64),
-            Answer::Oldest => Order::Asc,
-            Answer::Newest => Order::Desc,
+        let order = match query.result {
+            ResultKind::Total => return Ok(searcher.search(&search, &Count)? as u64),
+            ResultKind::Oldest => Order::Asc,
+            ResultKind::Newest => Order::Desc,
         };
         let top = TopDocs::with_limit(PAGE).order_by_fast_field::<u64>("number", order);
-        let found: Vec<(Option<u64>, DocAddress)> = searcher.search(&query, &top)?;
+        let found: Vec<(Option<u64>, DocAddress)> = searcher.search(&search, &top)?;
         for (_, address) in &found {
             std::hint::black_box(searcher.doc::<TantivyDocument>(*address)?);
         }

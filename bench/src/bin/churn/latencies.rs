@@ -1,14 +1,14 @@
-//! How long calls took, from many threads.
+//! Latencies of calls from many threads.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The times of calls since they were last taken.
+/// Latencies since the last `take`.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies(Mutex<Vec<Duration>>);
 
-/// The times of some calls, sorted.
+/// Sorted latencies.
 #[derive(Debug)]
 pub(crate) struct Sorted(Vec<Duration>);
 

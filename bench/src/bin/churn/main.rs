@@ -1,17 +1,17 @@
-//! Disk use under steady creates and deletes, and what writers feel of backups and compaction.
+//! Disk use under steady creates and deletes, and write latencies during backups and compaction.
 //!
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin churn        # 27 minutes; `-- --quick` for three
 //! ```
 //!
-//! Every five minutes the number of comments goes up to 100,000, stays there while the oldest are
-//! replaced, and goes down to none. Then the same writers write into a larger store, alone, and while
-//! it is backed up and compacted; `-- --latencies` measures this alone.
+//! Every five minutes the number of comments rises to 100,000, stays there while the oldest are
+//! replaced, and falls to zero. Then the same writers write to a larger store, alone, and during a
+//! backup and a compaction; `-- --latencies` measures only this.
 
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
-    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
 mod latencies;
@@ -44,9 +44,9 @@ list.by_product = { by = "product", order = "-created", facets = ["rating"] }
 "#;
 const BODY_BYTES: usize = 900;
 const WRITERS: u64 = 16;
-/// Writes of all writers in a second.
+/// Writes per second, of all writers together.
 const RATE: u64 = 2_000;
-/// As `--retention-size` would say.
+/// Corresponds to `--retention-size`.
 const LOG_BYTES: u64 = 256 << 20;
 const MIB: f64 = 1_048_576.0;
 
@@ -91,7 +91,7 @@ struct Comment {
     body: String,
 }
 
-/// A database in a folder, gone when this is dropped.
+/// A database in a folder, which is removed on drop.
 struct Kept {
     db: Db,
     engine: Arc<Engine>,
@@ -124,7 +124,7 @@ impl Kept {
         let product = format!("p{}", number.wrapping_mul(0x9e37_79b9) % 1000);
         let body = "x".repeat(BODY_BYTES);
         let comment = Comment { product, rating: 1 + number % 5, body };
-        let created = block_on(self.db.create("comment", &comment)).expect("it is made");
+        let created = block_on(self.db.create("comment", &comment)).expect("it is created");
         created.id().to_owned()
     }
 
@@ -139,7 +139,7 @@ impl Drop for Kept {
     }
 }
 
-/// Bytes that the disk has given to the files of a folder.
+/// Returns the bytes allocated on disk for the files of a folder.
 fn disk_bytes(directory: &Path) -> u64 {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let bytes = entries.map(|entry| match entry.metadata() {
@@ -192,7 +192,7 @@ fn print_line(kept: &Kept, began: Instant, live: u64, latencies: &Latencies) {
     );
 }
 
-/// One writer: as many comments as the wave has, the oldest replaced while it stays.
+/// Runs one writer: follows the target number of comments, replacing the oldest at the top.
 fn write_in_waves(
     kept: &Kept,
     settings: &Settings,
@@ -220,15 +220,15 @@ fn write_in_waves(
     }
 }
 
-/// What happens beside the writers.
+/// What runs concurrently with the writers.
 const PHASES: [&str; 3] = ["nothing else", "a backup", "a compaction"];
 
-/// Writers at full speed in a store of which half was deleted, before and while it is backed up and
-/// compacted.
+/// Writes at full speed to a store of which half was deleted, before and during a backup and a
+/// compaction.
 fn latencies_beside_others(loaded: u64) {
     let kept = Kept::open("latency", u64::MAX);
     load_and_delete_half(&kept, loaded);
-    kept.engine.checkpoint().expect("it is brought to the disk");
+    kept.engine.checkpoint().expect("the checkpoint succeeds");
     let backup = kept.directory.with_extension("backup");
     println!("| 16 writers, beside | calls | p50 | p99 | max |\n|---|---:|---:|---:|---:|");
     let (stop, phase) = (AtomicBool::new(false), AtomicUsize::new(0));

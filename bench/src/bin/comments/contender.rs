@@ -1,17 +1,17 @@
-//! What is asked of both services, and what a service is here.
+//! The requests, and the services that handle them.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyloom_bench::Running;
 
-/// So many products have comments.
+/// The number of products with comments.
 pub(crate) const PRODUCTS: u64 = 100;
-/// As many comments are in one as in another.
+/// Languages, equally frequent.
 const LANGUAGES: [&str; 5] = ["en", "fr", "de", "it", "es"];
 const BODY_BYTES: usize = 950;
 
-/// What is asked.
+/// A kind of request.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     Get,
@@ -23,7 +23,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Creating comes last, so that all others find the same comments.
+    /// Creating is last, so that all other requests see the same comments.
     pub(crate) const ALL: [Work; 6] =
         [Work::Get, Work::Page, Work::Filtered, Work::FilteredWithTotal, Work::Count, Work::Create];
 
@@ -39,39 +39,39 @@ impl Work {
     }
 }
 
-/// A service that is running.
+/// A running service.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) running: Running,
-    /// The request for some work: its line without the version, and its body.
-    pub(crate) request: fn(Work, &Asked<'_>) -> (String, Option<String>),
-    /// The files that hold the comments.
+    /// Builds a request: its line without the version, and its body.
+    pub(crate) request: fn(Work, &Target<'_>) -> (String, Option<String>),
+    /// The files with the comments.
     pub(crate) files: Vec<PathBuf>,
     pub(crate) ids: Vec<String>,
     pub(crate) created: AtomicU64,
 }
 
-/// What a request is about.
-pub(crate) struct Asked<'a> {
+/// The parameters of a request.
+pub(crate) struct Target<'a> {
     pub(crate) id: &'a str,
     pub(crate) product: u64,
     pub(crate) language: &'static str,
-    /// The greater, the newer.
+    /// Greater is newer.
     pub(crate) number: u64,
     pub(crate) rating: u64,
 }
 
-impl<'a> Asked<'a> {
-    pub(crate) fn new(random: u64, number: u64, ids: &'a [String]) -> Asked<'a> {
+impl<'a> Target<'a> {
+    pub(crate) fn new(random: u64, number: u64, ids: &'a [String]) -> Target<'a> {
         let id = ids.get(random as usize % ids.len().max(1)).map_or("", String::as_str);
         let language = LANGUAGES[random as usize / 7 % LANGUAGES.len()];
         let (product, rating) = (random / 64 % PRODUCTS, random / 8192 % 5 + 1);
-        Asked { id, product, language, number, rating }
+        Target { id, product, language, number, rating }
     }
 
-    /// A new comment as JSON.
+    /// Returns a new comment as JSON.
     pub(crate) fn comment(&self) -> String {
-        let Asked { product, language, number, rating, .. } = self;
+        let Target { product, language, number, rating, .. } = self;
         let body = "x".repeat(BODY_BYTES);
         format!(
             r#"{{"product":"p{product}","language":"{language}","rating":{rating},"created":{number},"body":"{body}"}}"#

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use keyloom_bench::{Running, folder, free_port, run};
 
-use crate::contender::{Asked, Contender, Work};
+use crate::contender::{Contender, Target, Work};
 
 pub(crate) fn start() -> Result<Contender, String> {
     let failed = |error: std::io::Error| error.to_string();
@@ -24,8 +24,8 @@ pub(crate) fn start() -> Result<Contender, String> {
     Ok(Contender { name: "Keyloom", running, request, files, ids, created })
 }
 
-fn request(work: Work, asked: &Asked<'_>) -> (String, Option<String>) {
-    let Asked { id, product, language, .. } = asked;
+fn request(work: Work, target: &Target<'_>) -> (String, Option<String>) {
+    let Target { id, product, language, .. } = target;
     let comments = format!("GET /products/p{product}/comments");
     match work {
         Work::Get => (format!("GET /comments/{id}"), None),
@@ -36,16 +36,16 @@ fn request(work: Work, asked: &Asked<'_>) -> (String, Option<String>) {
         }
         Work::Count => (format!("{comments}/count?language={language}"), None),
         Work::Create => {
-            let times = asked.comment().replace(
-                &format!(r#""created":{},"#, asked.number),
-                &format!(r#""created":"{}","#, time(asked.number)),
+            let times = target.comment().replace(
+                &format!(r#""created":{},"#, target.number),
+                &format!(r#""created":"{}","#, time(target.number)),
             );
             ("POST /comments".to_owned(), Some(times))
         }
     }
 }
 
-/// A time that is later for a greater number: seconds of some days.
+/// Returns a time that increases with the number, in seconds.
 fn time(number: u64) -> String {
     let (day, second) = (number / 86_400 % 28 + 1, number % 86_400);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);

@@ -1,16 +1,16 @@
-//! The comments service over HTTP beside PocketBase with fitting indexes: the same comments, the
-//! same requests, in rounds that take turns.
+//! Compares the comments service over HTTP with PocketBase with suitable indexes: the same comments
+//! and requests, in alternating rounds.
 //!
 //! ```sh
-//! cargo run --release -p keyloom-bench --bin comments        # `-- --quick` for a first look
+//! cargo run --release -p keyloom-bench --bin comments        # `-- --quick` for a short run
 //! ```
 //!
-//! It builds what it measures, and installs PocketBase from PyPI into a folder of its own.
+//! Builds Keyloom, and installs PocketBase from PyPI into a separate folder.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::expect_used,
-    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
 mod contender;
@@ -25,9 +25,9 @@ use contender::{Contender, Work};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Rounds of which the median counts.
+/// Rounds; the median counts.
 const ROUNDS: usize = 3;
-/// Connections that ask at once.
+/// Concurrent connections.
 const CONNECTIONS: usize = 16;
 
 fn main() -> Result<(), String> {
@@ -53,7 +53,7 @@ fn main() -> Result<(), String> {
         let [ours, theirs] = rates.map(median);
         println!("| {} | {ours:.0}/s | {theirs:.0}/s | {:.1} |", work.name(), ours / theirs);
     }
-    // Creating went on in the rounds.
+    // The rounds created more comments.
     let [ours, theirs] = contenders.each_ref().map(Contender::bytes_per_comment);
     println!("| bytes on disk for a comment | {ours} | {theirs} | |");
     Ok(())

@@ -1,12 +1,12 @@
-//! PocketBase with a collection of comments that anybody may read and write, and the indexes that its
-//! queries need. Its commits are not synced, as it comes.
+//! PocketBase with a public collection of comments and the indexes that its queries need. By default
+//! it does not sync commits.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use keyloom_bench::{HttpClient, Running, folder, free_port, run};
 
-use crate::contender::{Asked, Contender, Work};
+use crate::contender::{Contender, Target, Work};
 
 const LOGIN: &str = r#"{"identity":"bench@example.org","password":"password1234"}"#;
 const COLLECTION: &str = r#"{
@@ -31,7 +31,7 @@ pub(crate) fn start() -> Result<Contender, String> {
     let data = folder()?.join("comments-pocketbase");
     let _ = std::fs::remove_dir_all(&data);
     std::fs::create_dir_all(&data).map_err(failed)?;
-    // It writes migrations beside its folder, and finds them when it is started again.
+    // It writes migrations next to its folder and reads them on the next start.
     let store = data.join("store");
     let mut user = Command::new(&program);
     user.args(["superuser", "upsert", "bench@example.org", "password1234", "--dir"]).arg(&store);
@@ -41,7 +41,7 @@ pub(crate) fn start() -> Result<Contender, String> {
     command.args(["serve", "--http", &format!("127.0.0.1:{port}"), "--dir"]).arg(&store);
     let files = ["data.db", "data.db-wal"].map(|name| store.join(name)).to_vec();
     let running = Running::start(command, port, data)?;
-    make_collection(port)?;
+    create_collection(port)?;
     let (ids, created) = (vec![], 0.into());
     Ok(Contender { name: "PocketBase", running, request, files, ids, created })
 }
@@ -52,26 +52,26 @@ fn install(into: &Path) -> Result<(), String> {
     run(Command::new(into.join("bin/pip")).args(install))
 }
 
-fn make_collection(port: u16) -> Result<(), String> {
+fn create_collection(port: u16) -> Result<(), String> {
     let mut client = HttpClient::connect(port).map_err(|error| error.to_string())?;
     let mut post = |path: &str, token: &str, body: &str| {
         let (host, length) = ("Host: localhost\r\nContent-Type: application/json", body.len());
         let head = format!("POST /api/collections{path} HTTP/1.1\r\n{host}{token}");
         let request = format!("{head}\r\nContent-Length: {length}\r\n\r\n{body}");
         let status = client.send(request.as_bytes()).map_err(|error| error.to_string())?;
-        let answer = String::from_utf8_lossy(client.body()).into_owned();
-        if status == 200 { Ok(answer) } else { Err(format!("{path}: {status}: {answer}")) }
+        let response = String::from_utf8_lossy(client.body()).into_owned();
+        if status == 200 { Ok(response) } else { Err(format!("{path}: {status}: {response}")) }
     };
-    let answer = post("/_superusers/auth-with-password", "", LOGIN)?;
-    let token = answer.split_once(r#""token":""#).and_then(|(_, rest)| rest.split_once('"'));
-    let (token, _) = token.ok_or_else(|| format!("no token in {answer}"))?;
+    let response = post("/_superusers/auth-with-password", "", LOGIN)?;
+    let token = response.split_once(r#""token":""#).and_then(|(_, rest)| rest.split_once('"'));
+    let (token, _) = token.ok_or_else(|| format!("no token in {response}"))?;
     post("", &format!("\r\nAuthorization: {token}"), COLLECTION).map(drop)
 }
 
-fn request(work: Work, asked: &Asked<'_>) -> (String, Option<String>) {
-    let Asked { id, product, language, .. } = asked;
+fn request(work: Work, target: &Target<'_>) -> (String, Option<String>) {
+    let Target { id, product, language, .. } = target;
     let records = "/api/collections/comments/records";
-    // As clients send it: `=`, `&`, `|` and spaces escaped.
+    // Percent-encoded, as clients send it.
     let of_product = format!("product%3D'p{product}'");
     let in_language = format!("{of_product}%26%26language%3D'{language}'");
     let rated = format!("{in_language}%26%26(rating%3D1%7C%7Crating%3D3%7C%7Crating%3D5)");
@@ -84,7 +84,7 @@ fn request(work: Work, asked: &Asked<'_>) -> (String, Option<String>) {
         Work::Filtered => page(&rated, "&skipTotal=1"),
         Work::FilteredWithTotal => page(&rated, ""),
         Work::Count => format!("GET {records}?perPage=1&fields=id&filter=({in_language})"),
-        Work::Create => return (format!("POST {records}"), Some(asked.comment())),
+        Work::Create => return (format!("POST {records}"), Some(target.comment())),
     };
     (line, None)
 }

@@ -1,4 +1,4 @@
-//! The load: connections that ask without a pause.
+//! The load: connections that send requests without pause.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 use keyloom_bench::HttpClient;
 
 use crate::CONNECTIONS;
-use crate::contender::{Asked, Contender, Work};
+use crate::contender::{Contender, Target, Work};
 
-/// Creates comments, and keeps their ids.
+/// Creates comments and records their ids.
 pub(crate) fn fill(contender: &mut Contender, count: usize) {
     let each = count / CONNECTIONS;
     let ids = on_all_connections(contender, |client, random| {
-        (0..each).map(|_| client.ask(Work::Create, next(random))).collect::<Vec<_>>()
+        (0..each).map(|_| client.send(Work::Create, next(random))).collect::<Vec<_>>()
     });
     contender.ids = ids.concat();
 }
 
-/// Asks for as long as a round is; how many answers there were in a second.
+/// Sends requests for one round; returns responses per second.
 pub(crate) fn per_second(contender: &Contender, work: Work, round: Duration) -> f64 {
     let started = Instant::now();
-    let answers = on_all_connections(contender, |client, random| {
-        let mut answers = 0;
+    let responses = on_all_connections(contender, |client, random| {
+        let mut responses = 0;
         while started.elapsed() < round {
-            client.ask(work, next(random));
-            answers += 1;
+            client.send(work, next(random));
+            responses += 1;
         }
-        answers
+        responses
     });
-    f64::from(answers.into_iter().sum::<u32>()) / started.elapsed().as_secs_f64()
+    f64::from(responses.into_iter().sum::<u32>()) / started.elapsed().as_secs_f64()
 }
 
 fn on_all_connections<T: Send>(
@@ -55,14 +55,14 @@ struct Client<'c> {
 }
 
 impl Client<'_> {
-    /// Asks once; the first id in the answer, if it has one.
-    fn ask(&mut self, work: Work, random: u64) -> String {
+    /// Sends a request; returns the first id in the response, if there is one.
+    fn send(&mut self, work: Work, random: u64) -> String {
         let number = match work {
             Work::Create => self.contender.created.fetch_add(1, Ordering::Relaxed),
             _ => 0,
         };
-        let asked = Asked::new(random, number, &self.contender.ids);
-        let (line, body) = (self.contender.request)(work, &asked);
+        let target = Target::new(random, number, &self.contender.ids);
+        let (line, body) = (self.contender.request)(work, &target);
         let head = format!("{line} HTTP/1.1\r\nHost: localhost");
         let request = match body {
             Some(body) => format!(
@@ -71,15 +71,15 @@ impl Client<'_> {
             ),
             None => format!("{head}\r\n\r\n"),
         };
-        let status = self.http.send(request.as_bytes()).expect("an answer");
-        let answer = String::from_utf8_lossy(self.http.body());
-        assert!(matches!(status, 200 | 201), "{line}: {status}: {answer}");
-        let id = answer.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
+        let status = self.http.send(request.as_bytes()).expect("a response");
+        let response = String::from_utf8_lossy(self.http.body());
+        assert!(matches!(status, 200 | 201), "{line}: {status}: {response}");
+        let id = response.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
         id.map_or_else(String::new, |(id, _)| id.to_owned())
     }
 }
 
-/// The next number of the generator xorshift.
+/// Returns the next random number (xorshift).
 fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;

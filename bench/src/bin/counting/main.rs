@@ -1,5 +1,5 @@
-//! What counts and boards cost who writes: a crowd on one value beside a crowd on many, and comments
-//! taken in with and without them.
+//! The cost of counts and leaderboards for writes: many writers on one value compared with many
+//! values, and imports of comments with and without them.
 //!
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin counting        # `-- --quick` for a tenth of it
@@ -8,7 +8,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
-    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
 use std::os::unix::fs::MetadataExt;
@@ -41,7 +41,7 @@ const BOARD: &str = r#"
 board.leaders = { of = "product", where = { rating = 5 } }
 "#;
 const LANGUAGES: [&str; 4] = ["en", "fr", "it", "de"];
-/// So that a comment has about 1 KB.
+/// Makes a comment about 1 KB.
 const BODY_BYTES: usize = 800;
 
 #[derive(Serialize)]
@@ -79,7 +79,7 @@ fn main() {
     }
 }
 
-/// A database in a folder, gone when this is dropped.
+/// A database in a folder, which is removed on drop.
 struct Kept {
     db: Db,
     engine: Arc<Engine>,
@@ -104,7 +104,7 @@ impl Drop for Kept {
     }
 }
 
-/// Entities of the highest rating, made one by one by so many threads.
+/// Creates entities with the highest rating, one at a time per thread; returns the rate.
 fn created_a_second(writers: u32, creates: u32, product: impl Fn(u32) -> String + Sync) -> f64 {
     let kept = Kept::open(&[COMMENT, COUNT, BOARD].concat());
     let next = AtomicU32::new(0);
@@ -118,7 +118,7 @@ fn created_a_second(writers: u32, creates: u32, product: impl Fn(u32) -> String 
                         break;
                     }
                     let comment = Comment { rating: 5, ..comment(number, product(number)) };
-                    block_on(kept.db.create("comment", &comment)).expect("it is made");
+                    block_on(kept.db.create("comment", &comment)).expect("it is created");
                 }
             });
         }
@@ -126,7 +126,7 @@ fn created_a_second(writers: u32, creates: u32, product: impl Fn(u32) -> String 
     f64::from(creates) / began.elapsed().as_secs_f64()
 }
 
-/// Also how many bytes of the tree each takes.
+/// Imports comments; returns the rate, and the bytes of the tree per comment.
 fn imported_a_second(model: &str, comments: u32) -> (f64, f64) {
     let kept = Kept::open(model);
     let next = AtomicU32::new(0);
@@ -147,13 +147,13 @@ fn imported_a_second(model: &str, comments: u32) -> (f64, f64) {
         }
     });
     let rate = f64::from(comments) / began.elapsed().as_secs_f64();
-    kept.engine.checkpoint().expect("it is brought to the disk");
+    kept.engine.checkpoint().expect("the checkpoint succeeds");
     let tree = std::fs::metadata(kept.directory.join("tree.redb")).expect("there is a tree");
-    // The file is made longer ahead of time; what was never written takes no room.
+    // The file is extended ahead of time; blocks never written take no space.
     (rate, (tree.blocks() * 512) as f64 / f64::from(comments))
 }
 
-/// In as few transactions as take them.
+/// Imports entries in as few transactions as possible.
 fn import(db: &Db, entries: Vec<Entry>) {
     match block_on(db.import(entries.clone(), Existing::Keep)) {
         Ok(_) => {}

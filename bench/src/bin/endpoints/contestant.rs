@@ -8,28 +8,28 @@ use keyloom_bench::{Running, folder, free_port, run};
 /// A server that can be measured.
 pub(crate) struct Contestant {
     pub(crate) name: &'static str,
-    /// Whether an answered write is on disk, in words.
+    /// Whether an acknowledged write is durable, for the table.
     pub(crate) durable: &'static str,
-    start: fn(&Place) -> Result<Command, String>,
+    start: fn(&Location) -> Result<Command, String>,
 }
 
-/// Where it is installed, keeps its data and listens.
-struct Place {
+/// Where it is installed, stores its data and listens.
+struct Location {
     installed: PathBuf,
     data: PathBuf,
     port: u16,
 }
 
-/// All of them, in the order of the table.
+/// Returns all servers, in the order of the table.
 #[rustfmt::skip] // A table: one server, one line.
 pub(crate) fn all() -> [Contestant; 7] {
     [
-        Contestant { name: "keyloom", durable: "yes", start: |place| keyloom(place, "sync") },
-        Contestant { name: "keyloom relaxed", durable: "within 0.1 s", start: |place| keyloom(place, "relaxed") },
-        Contestant { name: "dynoxide on disk", durable: "yes", start: |place| dynoxide(place, true) },
-        Contestant { name: "dynoxide", durable: "no, memory", start: |place| dynoxide(place, false) },
-        Contestant { name: "dynalite on disk", durable: "no sync", start: |place| dynalite(place, true) },
-        Contestant { name: "dynalite", durable: "no, memory", start: |place| dynalite(place, false) },
+        Contestant { name: "keyloom", durable: "yes", start: |location| keyloom(location, "sync") },
+        Contestant { name: "keyloom relaxed", durable: "within 0.1 s", start: |location| keyloom(location, "relaxed") },
+        Contestant { name: "dynoxide on disk", durable: "yes", start: |location| dynoxide(location, true) },
+        Contestant { name: "dynoxide", durable: "no, memory", start: |location| dynoxide(location, false) },
+        Contestant { name: "dynalite on disk", durable: "no sync", start: |location| dynalite(location, true) },
+        Contestant { name: "dynalite", durable: "no, memory", start: |location| dynalite(location, false) },
         Contestant { name: "ministack", durable: "no, memory", start: ministack },
     ]
 }
@@ -41,58 +41,61 @@ impl Contestant {
         let _ = std::fs::remove_dir_all(&data);
         std::fs::create_dir_all(&data).map_err(|error| error.to_string())?;
         let port = free_port().map_err(|error| error.to_string())?;
-        let place = Place { installed: folder.join("endpoint-servers"), data: data.clone(), port };
-        Running::start((self.start)(&place)?, port, data)
+        let location =
+            Location { installed: folder.join("endpoint-servers"), data: data.clone(), port };
+        Running::start((self.start)(&location)?, port, data)
     }
 }
 
-fn keyloom(place: &Place, durability: &str) -> Result<Command, String> {
+fn keyloom(location: &Location, durability: &str) -> Result<Command, String> {
     let binary = folder()?.join("keyloom");
     if !binary.exists() {
         return Err("build it first: cargo build --release -p keyloom-cli".to_owned());
     }
     let mut command = Command::new(binary);
-    command.args(["dynamodb", "--durability", durability, "--data"]).arg(place.data.join("store"));
-    command.args(["--listen", &format!("127.0.0.1:{}", place.port)]);
+    command
+        .args(["dynamodb", "--durability", durability, "--data"])
+        .arg(location.data.join("store"));
+    command.args(["--listen", &format!("127.0.0.1:{}", location.port)]);
     Ok(command)
 }
 
-fn dynoxide(place: &Place, on_disk: bool) -> Result<Command, String> {
-    let package = place.npm("@dynoxide/linux-x64@1.2.1", "@dynoxide/linux-x64")?;
+fn dynoxide(location: &Location, on_disk: bool) -> Result<Command, String> {
+    let package = location.npm("@dynoxide/linux-x64@1.2.1", "@dynoxide/linux-x64")?;
     let mut command = Command::new(package.join("dynoxide"));
-    command.args(["--port", &place.port.to_string()]);
+    command.args(["--port", &location.port.to_string()]);
     if on_disk {
-        command.arg("--db-path").arg(place.data.join("dynoxide.db"));
+        command.arg("--db-path").arg(location.data.join("dynoxide.db"));
     }
     Ok(command)
 }
 
-fn dynalite(place: &Place, on_disk: bool) -> Result<Command, String> {
-    let package = place.npm("dynalite@4.0.0", "dynalite")?;
+fn dynalite(location: &Location, on_disk: bool) -> Result<Command, String> {
+    let package = location.npm("dynalite@4.0.0", "dynalite")?;
     let mut command = Command::new("node");
     command.arg(package.join("cli.js")).args(["--createTableMs", "0"]);
-    command.args(["--port", &place.port.to_string()]);
+    command.args(["--port", &location.port.to_string()]);
     if on_disk {
-        command.arg("--path").arg(place.data.join("dynalite"));
+        command.arg("--path").arg(location.data.join("dynalite"));
     }
     Ok(command)
 }
 
-fn ministack(place: &Place) -> Result<Command, String> {
-    let folder = place.installed.join("python");
+fn ministack(location: &Location) -> Result<Command, String> {
+    let folder = location.installed.join("python");
     let python = folder.join("bin/python");
     if !folder.join("bin/ministack").exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
         run(Command::new(python).args(["-m", "pip", "install", "--quiet", "ministack==1.5.33"]))?;
     }
     let mut command = Command::new(folder.join("bin/ministack"));
-    command.env("SERVICES", "dynamodb").env("GATEWAY_PORT", place.port.to_string());
+    command.env("SERVICES", "dynamodb").env("GATEWAY_PORT", location.port.to_string());
     command.env("LOG_LEVEL", "ERROR");
     Ok(command)
 }
 
-impl Place {
-    /// The folder of a package from npm, installed unless it is there.
+impl Location {
+    /// Returns the folder of a package from npm; installs it if it is missing.
     fn npm(&self, package: &str, name: &str) -> Result<PathBuf, String> {
         let folder = self.installed.join("npm");
         let installed = folder.join("node_modules").join(name);

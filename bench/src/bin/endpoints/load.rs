@@ -1,4 +1,4 @@
-//! The load: items of 1 KB in partitions of 20, and threads that ask without a pause.
+//! The load: items of 1 KB in partitions of 20, and threads that send requests without pause.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use keyloom_bench::HttpClient;
 const PARTITIONS: u64 = 200;
 const ROWS: u64 = 20;
 
-/// What is asked.
+/// A kind of request.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     Put,
@@ -58,7 +58,7 @@ impl Work {
     }
 }
 
-/// What a round came to.
+/// The result of a round.
 pub(crate) struct Outcome {
     latencies: Vec<Duration>,
     elapsed: Duration,
@@ -70,7 +70,7 @@ impl Outcome {
         self.latencies.len() as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// The time that this part of the requests took at most.
+    /// Returns the latency that this fraction of the requests did not exceed.
     pub(crate) fn latency(&self, part: f64) -> Duration {
         let rank = (self.latencies.len() as f64 * part) as usize;
         self.latencies.get(rank).copied().unwrap_or_default()
@@ -89,9 +89,9 @@ impl Load {
         assert_eq!(client.send(&request("CreateTable", table)).ok(), Some(200), "a table");
         for partition in 0..PARTITIONS {
             for row in 0..ROWS {
-                // A table may need a moment before it takes items.
+                // A table may not accept items immediately.
                 let started = Instant::now();
-                while client.send(&put(partition, row, 0)).expect("an answer") != 200 {
+                while client.send(&put(partition, row, 0)).expect("a response") != 200 {
                     assert!(started.elapsed() < Duration::from_secs(30), "the table takes items");
                 }
             }
@@ -104,7 +104,7 @@ impl Load {
         let threads: Vec<_> = (0..clients)
             .map(|number| {
                 let port = self.port;
-                std::thread::spawn(move || ask(port, work, number as u64 + 1, round))
+                std::thread::spawn(move || run_client(port, work, number as u64 + 1, round))
             })
             .collect();
         let mut outcome = Outcome { latencies: vec![], elapsed: round, failed: 0 };
@@ -119,17 +119,17 @@ impl Load {
     }
 }
 
-/// One client: its latencies, and how many requests were refused.
-fn ask(port: u16, work: Work, seed: u64, round: Duration) -> (Vec<Duration>, usize) {
+/// Runs one client; returns its latencies and the number of rejected requests.
+fn run_client(port: u16, work: Work, seed: u64, round: Duration) -> (Vec<Duration>, usize) {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut client = HttpClient::connect(port).expect("the server listens");
     let (mut latencies, mut failed) = (vec![], 0);
     let started = Instant::now();
     while started.elapsed() < round && failed == 0 {
         let request = work.request(&mut random);
-        let asked = Instant::now();
+        let start = Instant::now();
         failed += usize::from(client.send(&request).ok() != Some(200));
-        latencies.push(asked.elapsed());
+        latencies.push(start.elapsed());
     }
     (latencies, failed)
 }
@@ -139,7 +139,7 @@ fn put(partition: u64, row: u64, version: u64) -> Vec<u8> {
     request("PutItem", &format!(r#"{{"TableName":"load","Item":{item}}}"#))
 }
 
-/// An item that differs from what was there before: a write that changes nothing may cost nothing.
+/// Returns an item that differs from the stored one: a write that changes nothing may be free.
 fn item(partition: u64, row: u64, version: u64) -> String {
     let text = "x".repeat(960);
     format!(
@@ -154,7 +154,7 @@ fn next(random: &mut u64) -> u64 {
     (bits ^ (bits >> 27)) >> 16
 }
 
-/// A whole request.
+/// Builds a request.
 fn request(operation: &str, body: &str) -> Vec<u8> {
     format!(
         "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-amz-json-1.0\r\n\

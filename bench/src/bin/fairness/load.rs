@@ -32,7 +32,7 @@ impl Request {
     }
 }
 
-/// What a round came to.
+/// The result of a round.
 pub(crate) struct Outcome {
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
@@ -40,7 +40,7 @@ pub(crate) struct Outcome {
     pub(crate) heavy_per_second: f64,
 }
 
-/// The light client asks for so long, and the heavy ones until it is done.
+/// Runs the light client for one round, with the heavy ones beside it.
 pub(crate) fn round(server: &Served, light: Request, heavy: usize, round: Duration) -> Outcome {
     let (is_over, pages) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
@@ -53,7 +53,7 @@ pub(crate) fn round(server: &Served, light: Request, heavy: usize, round: Durati
                 }
             });
         }
-        // Before anything counts, everybody has asked.
+        // Warm up until every client has sent a request.
         let mut client = server.client();
         while pages.load(Ordering::Relaxed) < 2 * heavy as u64 {
             get(&mut client, &light.path(&server.ids, 0));
@@ -62,9 +62,9 @@ pub(crate) fn round(server: &Served, light: Request, heavy: usize, round: Durati
         let mut latencies = vec![];
         while started.elapsed() < round {
             let path = light.path(&server.ids, latencies.len());
-            let asked = Instant::now();
+            let start = Instant::now();
             get(&mut client, &path);
-            latencies.push(asked.elapsed());
+            latencies.push(start.elapsed());
         }
         let done = pages.load(Ordering::Relaxed) - before;
         let heavy_per_second = done as f64 / started.elapsed().as_secs_f64();
@@ -77,5 +77,5 @@ pub(crate) fn round(server: &Served, light: Request, heavy: usize, round: Durati
 
 pub(crate) fn get(client: &mut HttpClient, path: &str) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    assert_eq!(client.send(request.as_bytes()).expect("an answer"), 200, "{path}");
+    assert_eq!(client.send(request.as_bytes()).expect("a response"), 200, "{path}");
 }

@@ -1,17 +1,17 @@
-//! What a light request costs alone and beside clients that ask for long pages without a pause.
+//! Latency of a light request, alone and beside clients that request long pages without pause.
 //!
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin fairness
 //! cargo run --release -p keyloom-bench --bin fairness -- --beside PATH # and another build of keyloom
-//! cargo run --release -p keyloom-bench --bin fairness -- attacks       # beside clients that mean no good
+//! cargo run --release -p keyloom-bench --bin fairness -- attacks       # during attacks
 //! ```
 //!
-//! It builds `keyloom` and serves tasks with it on this machine. Servers take turns, round by round.
+//! Builds `keyloom` and serves tasks with it on this machine. Servers take turns, round by round.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::expect_used,
-    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
 mod attack;
@@ -30,9 +30,9 @@ use served::Served;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Rounds of which the median counts.
+/// Rounds; the median counts.
 const ROUNDS: usize = 5;
-/// Clients that ask for long pages.
+/// Clients that request long pages.
 const HEAVY_CLIENTS: usize = 32;
 
 fn main() -> Result<(), String> {
@@ -66,7 +66,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// p50 and p99 of a light request beside each attack: of all rounds, the median by p99.
+/// Prints p50 and p99 of a light request during each attack: the median round by p99.
 fn report_attacks(servers: &[Served], round: Duration) {
     println!("| server | beside | p50 | p99 | p99, of alone |\n|---|---|---:|---:|---:|");
     for server in servers {
@@ -84,7 +84,7 @@ fn report_attacks(servers: &[Served], round: Duration) {
     }
 }
 
-/// The median round of each server by its p99; in each round, all servers have their turn.
+/// Returns the median round of each server by p99; servers take turns in each round.
 fn median(servers: &[Served], light: Request, heavy: usize, round: Duration) -> Vec<Outcome> {
     let mut outcomes: Vec<Vec<Outcome>> = servers.iter().map(|_| vec![]).collect();
     for _ in 0..ROUNDS {

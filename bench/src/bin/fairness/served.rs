@@ -11,7 +11,7 @@ const TASKS: usize = 5_000;
 const MODEL: &str = "[entity.task]\nfields.name = 'text 1..200'\nfields.description = 'text'\n\
                      [entity.task.list.all]\npath = '/tasks'\n";
 
-/// A server that runs, and the ids of its tasks.
+/// A running server, and the ids of its tasks.
 pub(crate) struct Served {
     pub(crate) name: &'static str,
     pub(crate) ids: Vec<String>,
@@ -36,14 +36,14 @@ impl Served {
         Ok(served)
     }
 
-    /// Waits for an answer: the server tries its port before it opens its store, and lets it go.
+    /// Waits for a response: the server briefly binds its port before it opens its store.
     fn wait(&self) -> Result<(), String> {
-        let asked = Instant::now();
+        let start = Instant::now();
         let request = b"GET /tasks HTTP/1.1\r\nHost: localhost\r\n\r\n";
-        let answer = || HttpClient::connect(self.running.port)?.send(request);
-        while !answer().is_ok_and(|status| status == 200) {
-            if asked.elapsed() > Duration::from_secs(60) {
-                return Err("it did not answer within a minute".to_owned());
+        let response = || HttpClient::connect(self.running.port)?.send(request);
+        while !response().is_ok_and(|status| status == 200) {
+            if start.elapsed() > Duration::from_secs(60) {
+                return Err("it did not respond within a minute".to_owned());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -64,8 +64,8 @@ fn create(client: &mut HttpClient, number: usize) -> String {
     let body = format!(r#"{{"name":"task {number}","description":"{description}"}}"#);
     let head = "POST /tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
     let request = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-    assert_eq!(client.send(request.as_bytes()).expect("an answer"), 201);
-    let answer = String::from_utf8_lossy(client.body());
-    let id = answer.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
-    id.expect("the answer has an id").0.to_owned()
+    assert_eq!(client.send(request.as_bytes()).expect("a response"), 201);
+    let response = String::from_utf8_lossy(client.body());
+    let id = response.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
+    id.expect("the response has an id").0.to_owned()
 }

@@ -1,5 +1,5 @@
-//! A page by facets beside what is done without them: a sorted list for each language and rating
-//! (parts 2 and 3 of document 001), the first 20 of each that is asked for, merged, and 20 kept.
+//! Compares pages by facets with the alternative: a sorted list per language and rating, of which the
+//! first 20 entries of each requested list are merged, and 20 returned.
 
 mod by_hand;
 mod comment;
@@ -8,24 +8,22 @@ use keyloom::{Db, ListQuery, Page, Record};
 use pollster::block_on;
 
 use crate::kept::Kept;
-use crate::measured::{median, shown};
+use crate::measured::{format_time, median};
 use crate::tasks::PAGE;
 use by_hand::ByHand;
-use comment::{Asked, Comment, MODEL, PRODUCT, merge, number};
+use comment::{Comment, Found, MODEL, PRODUCT, Requested, merge, number};
 
-/// How many languages and ratings are asked for. All five ratings would be no filter.
-const ASKED: [(u64, u64); 4] = [(1, 1), (2, 2), (4, 4), (16, 4)];
+/// How many languages and ratings are requested. All five ratings would not filter.
+const REQUESTED: [(u64, u64); 4] = [(1, 1), (2, 2), (4, 4), (16, 4)];
 
-/// The numbers of the comments of a page, the newest first, and how many rows were read for it.
-type Found = (Vec<i64>, u64);
-type Contender<'k> = (&'static str, Box<dyn Fn(&Asked) -> Found + 'k>);
+type Contender<'k> = (&'static str, Box<dyn Fn(&Requested) -> Found + 'k>);
 
-/// Prints what a page costs with more and more comments, up to so many, and combinations.
+/// Prints the cost of a page by number of comments, up to `comments_max`, and combinations.
 pub(crate) fn report(comments_max: u32) {
     let mut comments = 10_000;
     while comments <= comments_max {
         let kept = Kept::open(MODEL);
-        // One after the other, so that the order of creation is that of time.
+        // With one thread, so that the order of creation is that of time.
         kept.import(comments, 1, |number| Comment::new(number).entry());
         let by_hand = ByHand::load(kept.engine.clone(), comments);
         kept.settle();
@@ -34,15 +32,15 @@ pub(crate) fn report(comments_max: u32) {
     }
 }
 
-/// The first is what the others are compared with.
+/// Returns the contenders; the first is the reference.
 fn contenders<'k>(db: &'k Db, by_hand: &'k ByHand) -> [Contender<'k>; 4] {
     let newest = || db.list("comment", "newest").by("product", PRODUCT);
     let latest = || db.list("comment", "latest").by("product", PRODUCT).backward();
     [
-        ("lists merged by hand", Box::new(|asked| by_hand.page(asked))),
-        ("declared lists merged", Box::new(|asked| merged(db, asked))),
-        ("facets, by time", Box::new(move |asked| faceted(newest(), asked))),
-        ("facets, in order of creation", Box::new(move |asked| faceted(latest(), asked))),
+        ("lists merged by hand", Box::new(|requested| by_hand.page(requested))),
+        ("declared lists merged", Box::new(|requested| merged(db, requested))),
+        ("facets, by time", Box::new(move |requested| faceted(newest(), requested))),
+        ("facets, in order of creation", Box::new(move |requested| faceted(latest(), requested))),
     ]
 }
 
@@ -50,32 +48,32 @@ fn compare(comments: u32, contenders: &[Contender<'_>]) {
     let names: Vec<&str> = contenders.iter().map(|(name, _)| *name).collect();
     println!("{comments} comments:\n\n| combinations | {} |", names.join(" | "));
     println!("|---:|{}", "---:|".repeat(names.len()));
-    for (languages, ratings) in ASKED {
-        let asked = Asked::new(languages, ratings);
+    for (languages, ratings) in REQUESTED {
+        let requested = Requested::new(languages, ratings);
         let mut first = None;
         let cells = contenders.iter().map(|(name, find)| {
-            let (page, rows) = find(&asked);
-            let time = median(|| find(&asked));
+            let (page, rows) = find(&requested);
+            let time = median(|| find(&requested));
             let (first_page, first_time) = first.get_or_insert_with(|| (page.clone(), time));
-            assert_eq!(page, *first_page, "{name} finds what the others find");
+            assert_eq!(page, *first_page, "{name} finds the same as the others");
             let ratio = first_time.as_secs_f64() / time.as_secs_f64();
-            format!("{}, {rows} rows, {ratio:.2}", shown(time))
+            format!("{}, {rows} rows, {ratio:.2}", format_time(time))
         });
         let cells: Vec<String> = cells.collect();
-        println!("| {} | {} |", asked.combinations().count(), cells.join(" | "));
+        println!("| {} | {} |", requested.combinations().count(), cells.join(" | "));
     }
     println!();
 }
 
-fn faceted(list: ListQuery, asked: &Asked) -> Found {
-    let languages = asked.languages.iter().map(String::as_str);
-    let page = read(list.facet("language", languages).facet("rating", asked.ratings.clone()));
+fn faceted(list: ListQuery, requested: &Requested) -> Found {
+    let languages = requested.languages.iter().map(String::as_str);
+    let page = read(list.facet("language", languages).facet("rating", requested.ratings.clone()));
     (page.items.iter().map(|record| number(record.fields())).collect(), page.read.rows)
 }
 
-/// The same as by hand, with lists that the model declares.
-fn merged(db: &Db, asked: &Asked) -> Found {
-    let pages: Vec<Page> = asked
+/// Like `ByHand`, with lists that the model declares.
+fn merged(db: &Db, requested: &Requested) -> Found {
+    let pages: Vec<Page> = requested
         .combinations()
         .map(|(language, rating)| {
             let list = db.list("comment", "sorted").by("product", PRODUCT);

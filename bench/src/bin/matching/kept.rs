@@ -1,4 +1,4 @@
-//! A database in a folder, gone when this is dropped.
+//! A database in a folder, which is removed on drop.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use keyloom::{Db, Entry, Existing};
 use keyloom_store::{Engine, Options};
 use pollster::block_on;
 
-/// As many as go into one transaction.
+/// Entities per transaction.
 const BATCH: u32 = 100;
 
 pub(crate) struct Kept {
@@ -29,7 +29,7 @@ impl Kept {
         Kept { db, engine, directory }
     }
 
-    /// Takes entities in as `keyloom import` does it, from so many threads.
+    /// Imports entities as `keyloom import` does, with several threads.
     pub(crate) fn import(&self, count: u32, senders: u32, entry: impl Fn(u32) -> Entry + Sync) {
         let next = AtomicU32::new(0);
         std::thread::scope(|scope| {
@@ -42,25 +42,26 @@ impl Kept {
                         if entries.is_empty() {
                             break;
                         }
-                        block_on(self.db.import(entries, Existing::Keep)).expect("it is taken in");
+                        block_on(self.db.import(entries, Existing::Keep))
+                            .expect("the import succeeds");
                     }
                 });
             }
         });
     }
 
-    /// Brings everything to the disk, and says how many bytes it takes there.
+    /// Writes a checkpoint and returns the bytes on disk.
     pub(crate) fn settle(&self) -> u64 {
-        self.engine.checkpoint().expect("it is brought to the disk");
+        self.engine.checkpoint().expect("the checkpoint succeeds");
         let tree = std::fs::metadata(self.directory.join("tree.redb")).expect("there is a tree");
-        // The file is made longer ahead of time; what was never written takes no room.
+        // The file is extended ahead of time; blocks never written take no space.
         tree.blocks() * 512
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // What is left over is in a folder for that.
+        // Leftover files are in the temporary folder.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

@@ -1,21 +1,21 @@
-//! Tags and facets: how fast tasks are found by their tags, and what tags cost who writes, beside
-//! other databases that hold the same tasks; and comments by facets beside merging sorted lists.
+//! Tags and facets: queries by tags and the cost of tags for writes, compared with other databases
+//! with the same tasks; and comments by facets, compared with merging sorted lists.
 //!
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin matching        # `-- --quick` for a tenth of it
 //! cargo run --release -p keyloom-bench --bin matching -- tags --alone    # without the others
 //! cargo run --release -p keyloom-bench --bin matching -- written
-//! cargo run --release -p keyloom-bench --bin matching -- facets 100000   # so many, at most
+//! cargo run --release -p keyloom-bench --bin matching -- facets 100000   # at most this many
 //! cargo run --release -p keyloom-bench --bin matching -- positions       # rare, common, old, new
 //! ```
 //!
-//! It builds what it measures, and installs PostgreSQL and Redis from Debian's packages if they are
-//! not there. What cannot be started is named, and the rest is measured.
+//! Builds what it measures, and installs PostgreSQL and Redis from Debian's packages if they are
+//! missing. Contenders that cannot be started are reported and skipped.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::expect_used,
-    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
 mod facets;
@@ -27,8 +27,8 @@ mod positions;
 mod tasks;
 mod written;
 
-use measured::{Measured, memory_peak, shown};
-use tasks::QUESTIONS;
+use measured::{Measured, format_time, memory_peak};
+use tasks::QUERIES;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -53,7 +53,7 @@ fn main() {
     }
 }
 
-/// Keyloom as there are more and more tasks, and the others with the most.
+/// Measures Keyloom with more and more tasks, and the others with the most.
 fn tags(tasks: u32, is_alone: bool) {
     let mut measured = vec![("Keyloom", grow(tasks))];
     if let Some(memory) = memory_peak() {
@@ -69,14 +69,15 @@ fn tags(tasks: u32, is_alone: bool) {
     compare(tasks, &measured);
 }
 
-/// The same questions with ten thousand tasks, ten times as many, and so on; what the most took.
+/// Runs the queries with ten thousand tasks, ten times as many, and so on; returns the last results.
 fn grow(tasks_max: u32) -> Measured {
-    println!("| tasks | {} |", QUESTIONS.map(|question| question.text).join(" | "));
-    println!("|---:|{}", "---:|".repeat(QUESTIONS.len()));
+    println!("| tasks | {} |", QUERIES.map(|query| query.text).join(" | "));
+    println!("|---:|{}", "---:|".repeat(QUERIES.len()));
     let mut tasks = 10_000;
     loop {
         let measured = ours::measure(tasks);
-        let times: Vec<String> = measured.questions.iter().map(|(_, time)| shown(*time)).collect();
+        let times: Vec<String> =
+            measured.queries.iter().map(|(_, time)| format_time(*time)).collect();
         println!("| {tasks} | {} |", times.join(" | "));
         if tasks >= tasks_max {
             println!();
@@ -96,14 +97,14 @@ fn compare(tasks: u32, measured: &[(&str, Measured)]) {
     };
     row("loaded, tasks/s", &|of| format!("{:.0}", f64::from(tasks) / of.load.as_secs_f64()));
     row("bytes a task", &|of| format!("{:.0}", of.bytes as f64 / f64::from(tasks)));
-    for (index, question) in QUESTIONS.iter().enumerate() {
-        let found = measured.first().map(|(_, measured)| measured.questions[index].0);
-        let heading = format!("{} ({} found)", question.text, found.unwrap_or_default());
+    for (index, query) in QUERIES.iter().enumerate() {
+        let found = measured.first().map(|(_, measured)| measured.queries[index].0);
+        let heading = format!("{} ({} found)", query.text, found.unwrap_or_default());
         row(&heading, &|of| {
-            let (count, time) = of.questions[index];
-            // Who finds something else is not doing the same work.
+            let (count, time) = of.queries[index];
+            // A different number of matches means different work.
             let wrong = if Some(count) == found { "" } else { " (finds others)" };
-            format!("{}{wrong}", shown(time))
+            format!("{}{wrong}", format_time(time))
         });
     }
     println!();

@@ -1,4 +1,4 @@
-//! Tasks in Keyloom: taken in as `keyloom import` does it, asked for through the library.
+//! Tasks in Keyloom: imported as by `keyloom import`, queried through the library.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use pollster::block_on;
 
 use crate::kept::Kept;
 use crate::measured::{Measured, median};
-use crate::tasks::{Answer, PAGE, QUESTIONS, Question, name, tags};
+use crate::tasks::{PAGE, QUERIES, ResultKind, TagQuery, name, tags};
 
 pub(crate) const MODEL: &str = "
 [entity.task]
@@ -16,38 +16,38 @@ fields.tags = \"tags = {}\"
 list.all = {}
 ";
 
-/// Threads that send transactions.
+/// Importing threads.
 const SENDERS: u32 = 16;
 
-/// Takes tasks in, and asks everything.
+/// Imports tasks and runs all queries.
 pub(crate) fn measure(tasks: u32) -> Measured {
     let kept = Kept::open(MODEL);
     let began = Instant::now();
     kept.import(tasks, SENDERS, |number| entry(number, tasks));
     let bytes = kept.settle();
     let load = began.elapsed();
-    let questions = QUESTIONS.iter().map(|question| {
-        let found = ask(&kept.db, question);
-        (found, median(|| ask(&kept.db, question)))
+    let queries = QUERIES.iter().map(|query| {
+        let found = run(&kept.db, query);
+        (found, median(|| run(&kept.db, query)))
     });
-    let questions = questions.collect();
-    Measured { load, bytes, questions }
+    let queries = queries.collect();
+    Measured { load, bytes, queries }
 }
 
-fn ask(db: &Db, question: &Question) -> u64 {
-    let mut query = db.list("task", "all").limit(PAGE as u32);
-    for (key, value) in question.tags {
-        query = query.tag(key, value);
+fn run(db: &Db, query: &TagQuery) -> u64 {
+    let mut list = db.list("task", "all").limit(PAGE as u32);
+    for (key, value) in query.tags {
+        list = list.tag(key, value);
     }
-    match question.answer {
-        Answer::Total => block_on(query.total()).expect("it is counted").count,
-        Answer::Oldest => page(query),
-        Answer::Newest => page(query.backward()),
+    match query.result {
+        ResultKind::Total => block_on(list.total()).expect("it is counted").count,
+        ResultKind::Oldest => page(list),
+        ResultKind::Newest => page(list.backward()),
     }
 }
 
-fn page(query: ListQuery) -> u64 {
-    block_on(query.read()).expect("a page is read").items.len() as u64
+fn page(list: ListQuery) -> u64 {
+    block_on(list.read()).expect("a page is read").items.len() as u64
 }
 
 fn entry(number: u32, tasks: u32) -> Entry {

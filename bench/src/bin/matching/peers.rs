@@ -1,4 +1,4 @@
-//! The same tasks in other databases (`bench/peers/tasks-elsewhere`), each in a process of its own.
+//! The same tasks in other databases (`bench/peers/tasks-elsewhere`), each in a separate process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ pub(crate) const PEERS: [(&str, Measure); 5] = [
 ];
 
 fn on_postgres(name: &str, tasks: u32) -> Result<Measured, String> {
-    // As its manual advises for a machine of its own: a quarter of the memory of a small server.
+    // As its manual advises for a dedicated machine: a quarter of the memory of a small server.
     let settings = ["shared_buffers=2GB", "effective_cache_size=6GB", "max_wal_size=8GB"];
     let (_running, url) = postgres::start(&fresh(name)?, &settings)?;
     measure(name, tasks, &url)
@@ -57,24 +57,24 @@ fn measure(name: &str, tasks: u32, place: &str) -> Result<Measured, String> {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    let told = String::from_utf8_lossy(&output.stdout);
-    let mut measured = Measured { load: Duration::ZERO, bytes: 0, questions: vec![] };
-    for line in told.lines() {
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut measured = Measured { load: Duration::ZERO, bytes: 0, queries: vec![] };
+    for line in printed.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
         match (words.first().copied(), number(1), number(2)) {
             (Some("load"), Some(micros), _) => measured.load = Duration::from_micros(micros),
             (Some("bytes"), Some(bytes), _) => measured.bytes = bytes,
             (Some("question"), Some(found), Some(nanos)) => {
-                measured.questions.push((found, Duration::from_nanos(nanos)));
+                measured.queries.push((found, Duration::from_nanos(nanos)));
             }
-            _ => return Err(format!("it said `{line}`")),
+            _ => return Err(format!("unexpected output: `{line}`")),
         }
     }
     Ok(measured)
 }
 
-/// Builds the program into a folder of its own.
+/// Builds the program into a separate folder.
 fn build() -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/tasks-elsewhere");
     let target = folder()?.join("tasks-elsewhere-build");

@@ -1,5 +1,5 @@
-//! Filters whose matches are rare or common, at one end of a long list or the other: the queries of
-//! the comments service on one product, and tags in the order of a field.
+//! Filters with rare or common matches, at either end of a long list: the queries of the comments
+//! service on one product, and tags in the order of a field.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use keyloom::{Db, Entry, Item, ListQuery, Page, Value};
 use pollster::block_on;
 
 use crate::kept::Kept;
-use crate::measured::{median, shown};
+use crate::measured::{format_time, median};
 use crate::tasks::PAGE;
 
 const COMMENTS: &str = include_str!("../../../../apps/comments/model.toml");
@@ -20,12 +20,12 @@ fields.tags  = "tags = {}"
 list.first_due = { order = "due" }
 "#;
 
-/// As many of the oldest, and of the newest, have a value of their own.
+/// The number of oldest, and of newest, entities with a value of their own.
 const AT_AN_END: u32 = 1_000;
-/// How many pages are read before the one that is measured far down the list.
+/// Pages read before the measured page far down the list.
 const PAGES_BEFORE: usize = 1_000;
 
-/// Prints what pages cost.
+/// Prints the cost of pages.
 pub(crate) fn report(count: u32) {
     comments(count);
     tags(count);
@@ -52,10 +52,10 @@ fn comments(count: u32) {
     row("QP4: the newest, after 1,000 pages", far_down(list()));
     row("QP4: in a common language, after 1,000 pages", far_down(in_language("en")));
     let get = median(|| block_on(db.get("comment", &id(count / 2))).expect("it is read"));
-    println!("| QP5: one by its id | 1 | 1 | {} |", shown(get));
+    println!("| QP5: one by its id | 1 | 1 | {} |", format_time(get));
     row("QP6: the newest positive one in English", rated(in_language("en"), &[4, 5]).limit(1));
     row("QP6: the same in that of the oldest", rated(in_language("it"), &[4, 5]).limit(1));
-    println!("| QP7: delete one by its id, synced | 1 | | {} |\n", shown(deletion(db)));
+    println!("| QP7: delete one by its id, synced | 1 | | {} |\n", format_time(deletion(db)));
 }
 
 fn tags(count: u32) {
@@ -87,14 +87,14 @@ fn tags(count: u32) {
 fn row(story: &str, list: ListQuery) {
     let page = read(&list);
     let time = median(|| read(&list));
-    println!("| {story} | {} | {} | {} |", page.items.len(), page.read.rows, shown(time));
+    println!("| {story} | {} | {} | {} |", page.items.len(), page.read.rows, format_time(time));
 }
 
 fn read(list: &ListQuery) -> Page {
     block_on(list.clone().read()).expect("a page is read")
 }
 
-/// The same list, from far down.
+/// Returns the list from far down.
 fn far_down(list: ListQuery) -> ListQuery {
     let mut next = list.clone();
     for _ in 0..PAGES_BEFORE {
@@ -104,7 +104,7 @@ fn far_down(list: ListQuery) -> ListQuery {
     next
 }
 
-/// One after the other is deleted, each with a sync.
+/// Deletes one entity after another, each with a sync.
 fn deletion(db: &Db) -> Duration {
     let next = Cell::new(AT_AN_END);
     median(|| {
@@ -132,7 +132,7 @@ fn comment(number: u32, count: u32) -> Entry {
     Entry { entity: "comment".to_owned(), tenant: None, id: id(number), fields }
 }
 
-/// When a task is due has nothing to do with when it was made.
+/// Builds a task whose due time is unrelated to its creation time.
 fn task(number: u32, count: u32) -> Entry {
     let due = u64::from(number) * 7_368_787 % u64::from(count);
     let count = u64::from(count);

@@ -1,7 +1,7 @@
-//! The tasks and the questions, the same for everybody who is measured.
+//! The tasks and the queries, the same for every database.
 //!
-//! The lists are those of the worst case of document 000: of ten tasks one, nine and two have each
-//! of three tags, and only the last three tasks have all of them.
+//! The tags are a worst case for intersections: of ten tasks, one, nine and two have each of three
+//! tags, and only the last three tasks have all of them.
 
 pub(crate) type Tag = (&'static str, &'static str);
 
@@ -11,7 +11,7 @@ const SEVERITY: Tag = ("severity", "low");
 const OTHER_PROJECTS: [&str; 8] =
     ["garden", "house", "office", "school", "travel", "music", "health", "books"];
 
-/// The three tags of a task.
+/// Returns the three tags of a task.
 pub(crate) fn tags(number: u32, tasks: u32) -> [Tag; 3] {
     let mixed = u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     let is_last = number + 3 >= tasks;
@@ -29,46 +29,46 @@ pub(crate) fn name(number: u32) -> String {
     format!("task {number}")
 }
 
-/// What is asked.
+/// A query.
 #[derive(Clone, Copy)]
-pub(crate) struct Question {
+pub(crate) struct TagQuery {
     pub(crate) text: &'static str,
     pub(crate) tags: &'static [Tag],
-    pub(crate) answer: Answer,
+    pub(crate) result: ResultKind,
 }
 
-/// What is answered.
+/// What a query returns.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum ResultKind {
     /// The first 20 tasks, the oldest first.
     Oldest,
     /// The first 20 tasks, the newest first.
     Newest,
-    /// How many there are.
+    /// The number of matches.
     Total,
 }
 
 pub(crate) const PAGE: usize = 20;
 
-pub(crate) const QUESTIONS: [Question; 4] = [
-    Question {
+pub(crate) const QUERIES: [TagQuery; 4] = [
+    TagQuery {
         text: "three tags, the three matches come last: first page",
         tags: &[PROJECT, PRIORITY, SEVERITY],
-        answer: Answer::Oldest,
+        result: ResultKind::Oldest,
     },
-    Question {
+    TagQuery {
         text: "three tags: total",
         tags: &[PROJECT, PRIORITY, SEVERITY],
-        answer: Answer::Total,
+        result: ResultKind::Total,
     },
-    Question {
+    TagQuery {
         text: "two tags that many have: newest page",
         tags: &[PRIORITY, SEVERITY],
-        answer: Answer::Newest,
+        result: ResultKind::Newest,
     },
-    Question {
+    TagQuery {
         text: "two tags that many have: total",
         tags: &[PRIORITY, SEVERITY],
-        answer: Answer::Total,
+        result: ResultKind::Total,
     },
 ];

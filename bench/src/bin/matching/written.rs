@@ -1,4 +1,4 @@
-//! What tags cost who writes: the same tasks with and without tags that can be looked for.
+//! The cost of tags for writes: the same tasks with and without searchable tags.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ struct Task {
     tags: Tags,
 }
 
-/// What is changed of a task.
+/// A change of a task.
 #[derive(Serialize)]
 struct Retagged {
     tags: Tags,
@@ -36,7 +36,8 @@ struct Tags {
     severity: &'static str,
 }
 
-/// Creates so many tasks of both kinds with 16 writers, moves each to another project, and prints how fast and how large.
+/// Creates tasks of both kinds with 16 writers, moves each to another project, and prints rates and
+/// sizes.
 pub(crate) fn report(tasks: u32) {
     println!("| tasks with three | created per second | retagged per second | bytes a task |");
     println!("|---|---:|---:|---:|");
@@ -50,7 +51,7 @@ pub(crate) fn report(tasks: u32) {
     println!("| tags to texts | {created:.2} | {retagged:.2} | {bytes:.2} |\n");
 }
 
-/// Creations and changes per second, and bytes of a task in the end.
+/// Returns creations and changes per second, and bytes per task.
 fn written(model: &str, tasks: u32) -> [f64; 3] {
     let kept = Kept::open(model);
     let (created, ids) = per_second(tasks, |number| {
@@ -65,14 +66,14 @@ fn written(model: &str, tasks: u32) -> [f64; 3] {
     [created, retagged, kept.settle() as f64 / f64::from(tasks)]
 }
 
-/// Does something so many times, each writer its part; and what came of it, in order.
+/// Runs `write` `times` times, divided among the writers; returns the rate and the results in order.
 fn per_second<T: Send>(times: u32, write: impl Fn(u32) -> T + Sync) -> (f64, Vec<T>) {
     let (began, write) = (Instant::now(), &write);
     let first = |writer: u32| writer * times / WRITERS;
     let done = std::thread::scope(|scope| {
         let run = |writer| move || (first(writer)..first(writer + 1)).map(write).collect();
         let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(run(writer))).collect();
-        let done = writers.into_iter().map(|writer| writer.join().expect("nobody panics"));
+        let done = writers.into_iter().map(|writer| writer.join().expect("no writer panics"));
         done.collect::<Vec<Vec<T>>>()
     });
     let rate = f64::from(times) / began.elapsed().as_secs_f64();

@@ -1,6 +1,6 @@
-//! What all contenders keep: comments of 1 KB, the newest of a product first.
+//! The stored data: comments of 1 KB, listed by product, newest first.
 
-/// The model, and what the table of PostgreSQL says too.
+/// The model; PostgreSQL's table is equivalent.
 pub(crate) const MODEL: &str = r#"
 [entity.comment]
 fields.product = "text 1..100"
@@ -14,10 +14,10 @@ by    = "product"
 order = "-created"
 "#;
 
-/// So many products have comments.
+/// The number of products with comments.
 pub(crate) const PRODUCTS: u64 = 1000;
 
-/// A new comment as JSON.
+/// Returns a new comment as JSON.
 pub(crate) fn comment(random: u64) -> String {
     let (product, rating) = (random % PRODUCTS, random % 5 + 1);
     let body = "x".repeat(960);

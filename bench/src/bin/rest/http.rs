@@ -1,4 +1,4 @@
-//! Servers of comments over HTTP: ours, and any that has the same routes.
+//! Comment servers over HTTP: Keyloom, and any with the same routes.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ pub(crate) struct Served {
     pub(crate) running: Running,
 }
 
-/// `keyloom serve`, built first.
+/// Builds and starts `keyloom serve`.
 pub(crate) fn keyloom() -> Result<Box<dyn Contender>, String> {
     run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
     let data = folder()?.join("rest-keyloom-data");
@@ -35,35 +35,35 @@ impl Contender for Served {
     }
 
     fn client(&self) -> Box<dyn Client> {
-        Box::new(Asker(HttpClient::connect(self.running.port).expect("the server listens")))
+        Box::new(Connection(HttpClient::connect(self.running.port).expect("the server listens")))
     }
 }
 
-struct Asker(HttpClient);
+struct Connection(HttpClient);
 
-impl Asker {
-    fn ask(&mut self, request: &str, expected: u16) {
-        let status = self.0.send(request.as_bytes()).expect("an answer");
+impl Connection {
+    fn send(&mut self, request: &str, expected: u16) {
+        let status = self.0.send(request.as_bytes()).expect("a response");
         assert_eq!(status, expected, "{request}");
     }
 }
 
-impl Client for Asker {
+impl Client for Connection {
     fn create(&mut self, random: u64) -> String {
         let body = comment(random);
         let head = "POST /comments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
-        self.ask(&format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()), 201);
-        let answer = String::from_utf8_lossy(self.0.body());
-        let id = answer.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
-        id.expect("the answer has an id").0.to_owned()
+        self.send(&format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()), 201);
+        let response = String::from_utf8_lossy(self.0.body());
+        let id = response.split_once(r#""id":""#).and_then(|(_, rest)| rest.split_once('"'));
+        id.expect("the response has an id").0.to_owned()
     }
 
     fn get(&mut self, id: &str) {
-        self.ask(&format!("GET /comments/{id} HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
+        self.send(&format!("GET /comments/{id} HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
     }
 
     fn list(&mut self, product: u64) {
         let path = format!("/products/p{product}/comments");
-        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
     }
 }

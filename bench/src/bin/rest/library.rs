@@ -10,7 +10,7 @@ use keyloom_store::{Engine, Options};
 use crate::comments::{MODEL, comment};
 use crate::rounds::{Client, Contender};
 
-/// The same memory as the server has.
+/// The same as the server's.
 const MEMORY_BYTES: usize = 256 << 20;
 
 struct Library {
@@ -56,7 +56,7 @@ impl Client for Caller {
     }
 
     fn get(&mut self, id: &str) {
-        let record = pollster::block_on(self.0.get("comment", id)).expect("an answer");
+        let record = pollster::block_on(self.0.get("comment", id)).expect("a response");
         std::hint::black_box(record.expect("a comment").to_json());
     }
 

@@ -1,17 +1,16 @@
-//! A model over HTTP beside the library that serves it, and beside what one would write instead: a
-//! service of one's own on PostgreSQL.
+//! Compares a model over HTTP with the library alone, and with a hand-written service on PostgreSQL.
 //!
 //! ```sh
-//! cargo run --release -p keyloom-bench --bin rest            # `-- --quick` for a first look
+//! cargo run --release -p keyloom-bench --bin rest            # `-- --quick` for a short run
 //! ```
 //!
-//! It builds what it measures, and starts a PostgreSQL of its own, installed from Debian's packages
-//! if it is not there. What cannot be started is named, and the rest is measured.
+//! Builds what it measures and starts PostgreSQL, installed from Debian's packages if it is missing.
+//! Contenders that cannot be started are reported and skipped.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::expect_used,
-    reason = "a command-line tool talks to its user on the terminal, and a measurement that cannot be made ends it"
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
 mod comments;

@@ -1,5 +1,5 @@
-//! A hand-written service on PostgreSQL (`bench/peers/comments-on-postgres`), with a database of its
-//! own as Debian sets it up: every commit is synced before it is answered.
+//! A hand-written service on PostgreSQL (`bench/peers/comments-on-postgres`), with Debian's default
+//! configuration: every commit is synced before it is acknowledged.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use keyloom_bench::{Running, folder, free_port, postgres, run};
 use crate::http::Served;
 use crate::rounds::{Client, Contender};
 
-/// The service, and the database behind it, which is stopped after it.
+/// The service and its database, which is stopped after it.
 struct OnPostgres {
     service: Served,
     _database: Running,
@@ -39,7 +39,7 @@ pub(crate) fn open() -> Result<Box<dyn Contender>, String> {
     Ok(Box::new(OnPostgres { service, _database: database }))
 }
 
-/// Builds the service into a folder of its own.
+/// Builds the service into a separate folder.
 fn build() -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/comments-on-postgres");
     let target = folder()?.join("rest-postgres-build");

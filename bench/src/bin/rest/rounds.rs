@@ -1,12 +1,12 @@
-//! The load: threads that ask without a pause, in rounds.
+//! The load: threads that send requests without pause, in rounds.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Rounds of which the median counts.
+/// Rounds; the median counts.
 const ROUNDS: usize = 3;
 
-/// What is asked.
+/// A kind of request.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     Create,
@@ -24,32 +24,32 @@ impl Work {
     }
 }
 
-/// Something that keeps comments.
+/// A store of comments.
 pub(crate) trait Contender: Sync {
     fn name(&self) -> &'static str;
-    /// A client of its own for a thread.
+    /// Creates a client for one thread.
     fn client(&self) -> Box<dyn Client>;
 }
 
-/// Asks one thing at a time.
+/// Sends one request at a time.
 pub(crate) trait Client: Send {
-    /// Makes a comment; its id.
+    /// Creates a comment and returns its id.
     fn create(&mut self, random: u64) -> String;
     fn get(&mut self, id: &str);
     fn list(&mut self, product: u64);
 }
 
-/// What a round came to.
+/// The result of a round.
 pub(crate) struct Outcome {
     pub(crate) per_second: f64,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
 }
 
-/// The ids that there are to ask for, by the name of a contender.
+/// The ids of existing comments, by contender.
 static IDS: Mutex<Vec<(&'static str, Vec<String>)>> = Mutex::new(vec![]);
 
-/// Writes comments, and keeps their ids.
+/// Creates comments and records their ids.
 pub(crate) fn fill(contender: &dyn Contender, count: usize) {
     const CLIENTS: usize = 16;
     let ids = std::thread::scope(|scope| {
@@ -66,7 +66,7 @@ pub(crate) fn fill(contender: &dyn Contender, count: usize) {
     IDS.lock().expect("no thread panicked").push((contender.name(), ids));
 }
 
-/// The median of some rounds.
+/// Returns the median of some rounds.
 pub(crate) fn median(
     contender: &dyn Contender,
     work: Work,
@@ -96,14 +96,14 @@ fn one_round(
                 let (mut client, mut random) = (contender.client(), seed(number));
                 let mut latencies = vec![];
                 while started.elapsed() < round {
-                    let asked = Instant::now();
+                    let start = Instant::now();
                     let random = next(&mut random);
                     match work {
                         Work::Create => drop(client.create(random)),
                         Work::Get => client.get(&ids[random as usize % ids.len()]),
                         Work::List => client.list(random % crate::comments::PRODUCTS),
                     }
-                    latencies.push(asked.elapsed());
+                    latencies.push(start.elapsed());
                 }
                 latencies
             })
@@ -121,7 +121,7 @@ fn seed(number: usize) -> u64 {
     (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The next number of the generator xorshift.
+/// Returns the next random number (xorshift).
 fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;

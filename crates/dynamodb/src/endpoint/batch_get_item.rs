@@ -9,16 +9,15 @@ use crate::wire::{Fault, write_item};
 use super::Endpoint;
 use super::capacity::{self, Consumed, Detail, Use};
 use super::expressions::Expressions;
-use super::get_item::{consistency, refuse_legacy};
-use super::params::{Params, checked_item, table_name};
-use super::refusal::{self, About};
+use super::params::{Params, checked_item, consistency, refuse_legacy, table_name};
+use super::refusal::{self, RequestKind};
 use super::violations::{CAPACITY, Violations};
 
-/// What is asked of one table: the gets differ in their keys alone.
+/// The gets of one table, which differ only in their keys.
 struct TableGets<'a> {
     table: TableName,
     gets: Vec<Get>,
-    /// As it was sent, to be repeated for what was left over.
+    /// As sent, to be repeated in `UnprocessedKeys`.
     params: Params<'a>,
 }
 
@@ -29,27 +28,27 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
         endpoint.check_visible(&table.table)?;
     }
     let mut batch = BatchGet { gets: tables.iter().flat_map(|t| t.gets.clone()).collect() };
-    if detail.is_wanted() {
-        // Whole items are paid for, whatever is returned of them.
+    if detail.is_requested() {
+        // Capacity counts whole items, whatever the projection.
         batch.gets.iter_mut().for_each(|get| get.projection = None);
     }
     let first = tables.first().map(|table| table.table.clone());
     let got = match (endpoint.store.batch_get(batch).await, first) {
         (Ok(got), _) => got,
         (Err(error), Some(table)) => {
-            return Err(refusal::of_items(endpoint, &table, About::BatchGet, error).await);
+            return Err(refusal::item_fault(endpoint, &table, RequestKind::BatchGet, error).await);
         }
         (Err(_), None) => BatchGot::default(),
     };
-    Ok(answer(&tables, detail, &got))
+    Ok(response(&tables, detail, &got))
 }
 
-fn answer(tables: &[TableGets<'_>], detail: Detail, got: &BatchGot) -> String {
+fn response(tables: &[TableGets<'_>], detail: Detail, got: &BatchGot) -> String {
     let mut writer = Writer::new();
     writer.object(|w| {
         w.name("Responses").object(|w| {
             for table in tables {
-                let projection = if detail.is_wanted() { projection_of(table) } else { None };
+                let projection = if detail.is_requested() { projection_of(table) } else { None };
                 w.name(table.table.as_str()).list(|w| {
                     for item in items_of(&table.table, got) {
                         match projection {
@@ -78,7 +77,7 @@ fn projection_of<'a>(table: &'a TableGets<'_>) -> Option<&'a Projection> {
     table.gets.first().and_then(|get| get.projection.as_ref())
 }
 
-/// Each item is rounded up on its own; what is missing costs as much as what is small.
+/// Each item is rounded up separately; a missing item costs as much as a small one.
 fn consumed(table: &TableGets<'_>, got: &BatchGot) -> Consumed {
     let consistency =
         table.gets.first().map_or(keyloom_store::Consistency::Eventual, |get| get.consistency);
@@ -104,8 +103,8 @@ fn write_unprocessed(w: &mut Writer, table: &TableGets<'_>, unprocessed: &[Get])
                 names.iter().for_each(|(placeholder, name)| w.name(placeholder).text(name));
             });
         }
-        if let Ok(Some(truth)) = table.params.truth("ConsistentRead") {
-            w.name("ConsistentRead").truth(truth);
+        if let Ok(Some(boolean)) = table.params.boolean("ConsistentRead") {
+            w.name("ConsistentRead").boolean(boolean);
         }
     });
 }

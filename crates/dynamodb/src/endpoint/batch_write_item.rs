@@ -10,9 +10,9 @@ use super::Endpoint;
 use super::capacity::{self, Consumed, Use};
 use super::indexes::{has_local_index, write_collection};
 use super::params::{Params, table_name};
-use super::put_item::WriteExtras;
-use super::refusal::{self, About};
+use super::refusal::{self, RequestKind};
 use super::violations::{CAPACITY, METRICS, Violations};
+use super::write_params::WriteExtras;
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let extras = WriteExtras::read(&params)?;
@@ -22,8 +22,8 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
         endpoint.check_visible(table)?;
     }
     let only_keys = batch.actions.iter().all(|action| matches!(action, BatchAction::Delete(..)));
-    let about = if only_keys { About::Key } else { About::BatchWrite };
-    let extras = match extras.is_wanted() {
+    let kind = if only_keys { RequestKind::Key } else { RequestKind::BatchWrite };
+    let extras = match extras.is_requested() {
         true => Some((extras, images(endpoint, &tables, &batch).await?)),
         false => None,
     };
@@ -32,7 +32,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
         Err(error) => {
             // A batch that passed its constraints has a table.
             let Some(table) = tables.first() else { return Err(Fault::validation("")) };
-            return Err(refusal::of_items(endpoint, table, about, error).await);
+            return Err(refusal::item_fault(endpoint, table, kind, error).await);
         }
     };
     let mut writer = Writer::new();
@@ -50,12 +50,12 @@ struct Image {
     spec: TableSpec,
     old: Option<Item>,
     new: Option<Item>,
-    /// Has the key.
+    /// The item or key that was sent.
     written: Item,
 }
 
-/// The items before the batch. They are read just before it: when others write the same items at
-/// the same moment, the units told may be of either.
+/// Reads the items before the batch is written. If the same items are written concurrently, the
+/// reported units may be based on either version.
 async fn images(
     endpoint: &Endpoint,
     tables: &[TableName],
@@ -63,7 +63,7 @@ async fn images(
 ) -> Result<Vec<Image>, Fault> {
     let mut specs = Vec::new();
     for table in tables {
-        specs.push(refusal::described(endpoint, table).await?.spec);
+        specs.push(refusal::describe(endpoint, table).await?.spec);
     }
     let mut images = Vec::new();
     for action in &batch.actions {
@@ -78,7 +78,7 @@ async fn images(
     Ok(images)
 }
 
-/// The item there is now; a key that is no key is refused by the write itself.
+/// Reads the current item. An invalid key is rejected by the write itself.
 async fn old_image(endpoint: &Endpoint, spec: &TableSpec, written: &Item) -> Option<Item> {
     let get = Get {
         table: spec.name.clone(),
@@ -135,7 +135,7 @@ fn write_action(w: &mut Writer, action: &BatchAction) {
     w.object(|w| w.name(request).object(|w| write_item(w.name(member), item)));
 }
 
-/// The tables of a batch, each once, in order.
+/// Returns the tables of a batch, without duplicates, in order.
 fn tables(batch: &BatchWrite) -> Vec<TableName> {
     let mut tables: Vec<TableName> = Vec::new();
     for action in &batch.actions {
@@ -167,7 +167,7 @@ fn read(params: Params<'_>) -> Result<BatchWrite, Fault> {
         if !(1..=25).contains(&requests.len()) {
             let why = "Map value must satisfy constraint: [Member must have length less than or \
                        equal to 25, Member must have length greater than or equal to 1]";
-            violations.tell(format_args!("'{{{name}=[]}}'"), "requestItems", why);
+            violations.report(format_args!("'{{{name}=[]}}'"), "requestItems", why);
         }
     }
     violations.finish()?;

@@ -1,8 +1,8 @@
-//! What a request costs, by the service's rules.
+//! Capacity units, by the service's rules.
 //!
-//! Reading: 4 KB are one unit, half a unit if the read may lag, two in a transaction. Writing:
-//! 1 KB of the larger of old and new is one unit, two in a transaction; every index that changes
-//! pays for its own row, and for two if the row moves.
+//! Reading: one unit per 4 KB, half a unit if eventually consistent, two in a transaction.
+//! Writing: one unit per 1 KB of the larger of old and new item, two in a transaction; every index
+//! that changes is charged for its own row, and for two if the index key changes.
 
 use keyloom_store::{Consistency, IndexScope, IndexSpec, TableName, TableSpec};
 use keyloom_value::Item;
@@ -16,7 +16,7 @@ use crate::wire::Fault;
 const READ_BYTES: usize = 4096;
 const WRITE_BYTES: usize = 1024;
 
-/// How much the client wants to know.
+/// The value of `ReturnConsumedCapacity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     None,
@@ -32,12 +32,12 @@ pub(super) enum Use {
     TransactWrite,
 }
 
-/// The units that a request used of one table.
+/// The units that a request consumed on one table.
 #[derive(Clone, Debug)]
 pub(super) struct Consumed {
     pub(super) table: TableName,
     pub(super) table_units: f64,
-    /// Units of each index that was touched.
+    /// The units of each affected index.
     pub(super) indexes: Vec<(TableName, IndexScope, f64)>,
 }
 
@@ -50,12 +50,12 @@ impl Detail {
         })
     }
 
-    pub(super) fn is_wanted(self) -> bool {
+    pub(super) fn is_requested(self) -> bool {
         self != Detail::None
     }
 }
 
-/// Units of reading so many bytes. Reading nothing costs as much as reading little.
+/// Returns the units of reading `bytes`. A missing item costs as much as a small one.
 pub(super) fn read_units(bytes: usize, consistency: Consistency) -> f64 {
     let units = bytes.div_ceil(READ_BYTES).max(1) as f64;
     match consistency {
@@ -64,7 +64,7 @@ pub(super) fn read_units(bytes: usize, consistency: Consistency) -> f64 {
     }
 }
 
-/// Units of reading an item in a transaction.
+/// Returns the units of reading an item in a transaction.
 pub(super) fn transact_read_units(bytes: usize) -> f64 {
     2.0 * read_units(bytes, Consistency::Strong)
 }
@@ -78,7 +78,7 @@ impl Consumed {
         Consumed { table, table_units, indexes: vec![] }
     }
 
-    /// The units of replacing one image by another.
+    /// Returns the units of replacing one image with another.
     pub(super) fn of_write(spec: &TableSpec, old: Option<&Item>, new: Option<&Item>) -> Consumed {
         let size = |image: Option<&Item>| image.map_or(0, Item::size);
         let units = write_units(size(old).max(size(new)));
@@ -92,14 +92,14 @@ impl Consumed {
         consumed
     }
 
-    /// The same, in a transaction.
+    /// Returns the units of the same write in a transaction.
     pub(super) fn doubled(mut self) -> Consumed {
         self.table_units *= 2.0;
         self.indexes.iter_mut().for_each(|(_, _, units)| *units *= 2.0);
         self
     }
 
-    /// Also what another request of the same table used.
+    /// Adds the units of another request on the same table.
     pub(super) fn add(&mut self, other: Consumed) {
         self.table_units += other.table_units;
         for (name, scope, units) in other.indexes {
@@ -115,7 +115,7 @@ impl Consumed {
     }
 }
 
-/// Units of an index's own row.
+/// Returns the units of the row of an index.
 fn index_units(spec: &TableSpec, index: &IndexSpec, old: Option<&Item>, new: Option<&Item>) -> f64 {
     let row = |image: Option<&Item>| image.and_then(|image| index_row(spec, index, image));
     match (row(old), row(new)) {
@@ -129,7 +129,7 @@ fn index_units(spec: &TableSpec, index: &IndexSpec, old: Option<&Item>, new: Opt
     }
 }
 
-/// Adds what was used to what is known of the same table.
+/// Adds units to the entry of their table, or a new entry.
 pub(super) fn merge(all: &mut Vec<Consumed>, consumed: Consumed) {
     match all.iter_mut().find(|known| known.table == consumed.table) {
         Some(known) => known.add(consumed),
@@ -137,16 +137,16 @@ pub(super) fn merge(all: &mut Vec<Consumed>, consumed: Consumed) {
     }
 }
 
-/// The member `ConsumedCapacity` of an answer about one table.
+/// Writes `ConsumedCapacity` of a response about one table.
 pub(super) fn write_one(w: &mut Writer, detail: Detail, consumed: &Consumed) {
-    if detail.is_wanted() {
+    if detail.is_requested() {
         write_consumed(w.name("ConsumedCapacity"), detail, consumed, Use::Plain);
     }
 }
 
-/// The member `ConsumedCapacity` of an answer about several tables.
+/// Writes `ConsumedCapacity` of a response about several tables.
 pub(super) fn write_all(w: &mut Writer, detail: Detail, consumed: &[Consumed], used: Use) {
-    if detail.is_wanted() {
+    if detail.is_requested() {
         w.name("ConsumedCapacity").list(|w| {
             consumed.iter().for_each(|consumed| write_consumed(w, detail, consumed, used));
         });

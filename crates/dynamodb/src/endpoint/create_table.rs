@@ -9,7 +9,7 @@ use crate::wire::Fault;
 use super::Endpoint;
 use super::params::Params;
 use super::refusal;
-use super::settings::{Settings, Stream, StreamView, Throughput, is_own_table};
+use super::settings::{Settings, Stream, StreamView, Throughput, is_settings_table};
 use super::table_description;
 use super::table_shape::{
     Definitions, IndexShape, KeyElement, check_key, key_elements, throughput,
@@ -17,10 +17,10 @@ use super::table_shape::{
 use super::tags;
 use super::violations::Violations;
 
-/// Units that can be asked for.
+/// The highest provisioned throughput.
 const UNITS_MAX: u64 = 1_000_000_000_000;
 
-/// A table as it is described, with all constraints on single parameters met.
+/// A table as described by the parameters, all of which satisfy their own constraints.
 struct TableShape<'a> {
     name: TableName,
     key: Vec<KeyElement<'a>>,
@@ -37,21 +37,21 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let spec = spec(&shape, &params)?;
     let stream = stream(&params)?;
     let tags = tags::read_list(&params)?;
-    if is_own_table(&spec.name) {
+    if is_settings_table(&spec.name) {
         return Err(Fault::parameter("The table name is reserved by this server"));
     }
     let name = spec.name.clone();
     let feed = if stream.is_some() { Feed::Images } else { Feed::Off };
     let created = endpoint.store.create_table(TableSpec { feed, ..spec }).await;
-    let table = created.map_err(|error| refusal::of_table(&name, error))?;
+    let table = created.map_err(|error| refusal::table_fault(&name, error))?;
     let index_throughput: BTreeMap<String, Throughput> = shape
         .global
         .iter()
         .flatten()
         .filter_map(|index| Some((index.name.to_owned(), index.throughput?)))
         .collect();
-    let since = endpoint.options.clock.now();
-    let is_protected = params.truth("DeletionProtectionEnabled")?.unwrap_or_default();
+    let enabled_at = endpoint.options.clock.now();
+    let is_protected = params.boolean("DeletionProtectionEnabled")?.unwrap_or_default();
     let class = params.text("TableClass")?.map(str::to_owned);
     let settings = endpoint
         .change_settings(&table, |settings| {
@@ -59,7 +59,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
                 throughput: shape.throughput.filter(|_| !shape.is_per_request),
                 index_throughput: index_throughput.clone(),
                 tags: tags.clone(),
-                stream: stream.map(|view| Stream { view, since }),
+                stream: stream.map(|view| Stream { view, enabled_at }),
                 is_protected,
                 class: class.clone(),
                 ..settings.clone()
@@ -67,7 +67,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
             Ok(())
         })
         .await?;
-    Ok(table_description::answer(endpoint, "TableDescription", &table, &settings, "ACTIVE"))
+    Ok(table_description::response(endpoint, "TableDescription", &table, &settings, "ACTIVE"))
 }
 
 fn read<'a>(params: &Params<'a>) -> Result<TableShape<'a>, Fault> {
@@ -260,12 +260,12 @@ fn check_definitions_used(spec: &TableSpec, defined: &[&str]) -> Result<(), Faul
     )))
 }
 
-/// The view of the stream that `StreamSpecification` turns on.
+/// Returns the view of the stream that `StreamSpecification` enables.
 pub(super) fn stream(params: &Params<'_>) -> Result<Option<StreamView>, Fault> {
     let Some(stream) = params.object("StreamSpecification")? else { return Ok(None) };
     let view = stream.text("StreamViewType")?;
     let mut violations = Violations::default();
-    let enabled = stream.truth("StreamEnabled")?;
+    let enabled = stream.boolean("StreamEnabled")?;
     violations.required("streamSpecification.streamEnabled", enabled.is_some());
     violations.one_of("streamSpecification.streamViewType", view, StreamView::NAMES);
     violations.finish()?;

@@ -9,27 +9,28 @@ use crate::wire::Fault;
 use super::Endpoint;
 use super::capacity::Consumed;
 use super::expressions::Expressions;
-use super::get_item::refuse_legacy;
-use super::params::{Params, table_name};
-use super::put_item::{LEGACY, WriteExtras, write_violations};
-use super::refusal::{self, About};
+use super::params::{Params, refuse_legacy, table_name};
+use super::refusal::{self, RequestKind};
 use super::returned::{on_failure, returns_old, write_attributes};
+use super::write_params::{LEGACY, WriteExtras, write_violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let extras = WriteExtras::read(&params)?;
     let mut delete = read(params)?;
     endpoint.check_visible(&delete.table)?;
     let (table, returns) = (delete.table.clone(), delete.returns);
-    let key = extras.is_wanted().then(|| delete.key.clone());
-    if extras.is_wanted() {
+    let key = extras.is_requested().then(|| delete.key.clone());
+    if extras.is_requested() {
         delete.returns = Returns::AllOld;
     }
     let old = match endpoint.store.delete(delete).await {
         Ok(old) => old,
-        Err(error) => return Err(refusal::of_items(endpoint, &table, About::Key, error).await),
+        Err(error) => {
+            return Err(refusal::item_fault(endpoint, &table, RequestKind::Key, error).await);
+        }
     };
-    let spec = if extras.is_wanted() {
-        Some(refusal::described(endpoint, &table).await?.spec)
+    let spec = if extras.is_requested() {
+        Some(refusal::describe(endpoint, &table).await?.spec)
     } else {
         None
     };

@@ -1,101 +1,50 @@
-//! From a target to its operation.
+//! Dispatches a request to its operation.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-
-use keyloom_store::{Clock, Store, TableDescription, TableName};
 
 use crate::json;
 use crate::wire::{Fault, FaultCode};
 
+use super::Endpoint;
 use super::params::Params;
 use super::{
     batch_get_item, batch_write_item, create_table, delete_item, get_item, limits, put_item, query,
-    refusal, scan, settings, streams, tables, tags, time_to_live, transact_get_items,
-    transact_write_items, update_item, update_table,
+    scan, streams, tables, tags, time_to_live, transact_get_items, transact_write_items,
+    update_item, update_table,
 };
 
-/// The service over a store.
-///
-/// ```
-/// use keyloom_dynamodb::{Endpoint, EndpointOptions};
-/// use keyloom_store::{MemoryStore, SystemClock};
-/// use std::sync::Arc;
-///
-/// let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
-/// let endpoint = Endpoint::new(store, EndpointOptions::default());
-/// let reply = pollster::block_on(endpoint.call("DynamoDB_20120810.ListTables", b"{}"));
-/// assert_eq!((reply.status, reply.body.as_str()), (200, r#"{"TableNames":[]}"#));
-/// ```
-#[derive(Clone)]
-pub struct Endpoint {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) options: EndpointOptions,
-}
-
-/// What the service says of itself.
-#[derive(Clone, Debug)]
-pub struct EndpointOptions {
-    /// The region in resource names and stream records.
-    pub region: String,
-    /// The account in resource names.
-    pub account: String,
-    /// Tells when a stream was turned on.
-    pub clock: Arc<dyn Clock>,
-}
-
-impl Default for EndpointOptions {
-    fn default() -> EndpointOptions {
-        EndpointOptions {
-            region: "us-east-1".to_owned(),
-            account: "000000000000".to_owned(),
-            clock: Arc::new(keyloom_store::SystemClock),
-        }
-    }
-}
-
-/// An answer of the service.
+/// A response of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The status: 200, 400 for what the client can mend, 500 for what it cannot.
+    /// The HTTP status: 200, 400 for client errors, 500 for server errors.
     pub status: u16,
-    /// JSON.
+    /// The JSON body.
     pub body: String,
 }
 
-type Answering<'a> = Pin<Box<dyn Future<Output = Result<String, Fault>> + Send + 'a>>;
+type BoxFuture<'a> = Pin<Box<dyn Future<Output = Result<String, Fault>> + Send + 'a>>;
 
 impl Endpoint {
-    /// The service over a store. Whatever else a table has here, such as tags, is kept in a table
-    /// of its own in the same store.
-    pub fn new(store: Arc<dyn Store>, options: EndpointOptions) -> Endpoint {
-        Endpoint { store, options }
-    }
-
-    /// Whether it has the operation that the header `X-Amz-Target` names.
+    /// Returns whether the operation that the header `X-Amz-Target` names is supported.
     pub fn has(&self, target: &str) -> bool {
-        Operation::of_target(target).is_ok()
+        Operation::from_target(target).is_ok()
     }
 
-    /// Answers a request: `target` is what the header `X-Amz-Target` says. Never panics on what a
-    /// client sends, and answers every request.
+    /// Handles a request; `target` is the header `X-Amz-Target`. Never panics on client input.
     pub async fn call(&self, target: &str, body: &[u8]) -> Reply {
-        match self.answer(target, body).await {
+        // Boxed, so that the operations are compiled in this crate and not in every server.
+        let response: BoxFuture<'_> = Box::pin(self.respond(target, body));
+        match response.await {
             Ok(body) => Reply { status: 200, body },
             Err(fault) => Reply { status: fault.code.status(), body: fault.body() },
         }
     }
 
-    /// Boxed, so that the operations are compiled here and not with every server.
-    fn answer<'a>(&'a self, target: &'a str, body: &'a [u8]) -> Answering<'a> {
-        Box::pin(self.answered(target, body))
-    }
-
-    async fn answered(&self, target: &str, body: &[u8]) -> Result<String, Fault> {
+    async fn respond(&self, target: &str, body: &[u8]) -> Result<String, Fault> {
         let malformed = || Fault::serialization("");
         let text = std::str::from_utf8(body).map_err(|_| malformed())?;
-        let operation = Operation::of_target(target)?;
+        let operation = Operation::from_target(target)?;
         let json = json::parse(text).ok_or_else(malformed)?;
         let params = Params::new(&json)?;
         self.run(operation, params).await
@@ -131,30 +80,9 @@ impl Endpoint {
             Operation::GetRecords => streams::records(self, params).await,
         }
     }
-
-    /// A table that a client may see.
-    pub(super) async fn table(&self, name: &TableName) -> Result<TableDescription, Fault> {
-        if settings::is_own_table(name) {
-            return Err(refusal::no_table(name));
-        }
-        let description = self.store.describe_table(name.clone()).await;
-        description.map_err(|error| refusal::of_table(name, error))
-    }
-
-    /// The ARN of a table.
-    pub(super) fn table_arn(&self, table: &TableName) -> String {
-        let EndpointOptions { region, account, .. } = &self.options;
-        format!("arn:aws:dynamodb:{region}:{account}:table/{table}")
-    }
 }
 
-impl std::fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Endpoint").field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
-/// What can be asked for.
+/// A supported operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     BatchGetItem,
@@ -186,25 +114,25 @@ enum Operation {
 }
 
 impl Operation {
-    fn of_target(target: &str) -> Result<Operation, Fault> {
+    fn from_target(target: &str) -> Result<Operation, Fault> {
         let unknown = || Fault::new(FaultCode::UnknownOperation, "");
         let (service, name) = target.split_once('.').ok_or_else(unknown)?;
         let found = match service {
-            "DynamoDB_20120810" => Operation::of_tables(name),
-            "DynamoDBStreams_20120810" => Operation::of_streams(name),
+            "DynamoDB_20120810" => Operation::from_table_name(name),
+            "DynamoDBStreams_20120810" => Operation::from_stream_name(name),
             _ => None,
         };
-        let known = || {
+        let unsupported = || {
             let message = format!(
-                "The operation {name} is one of DynamoDB's that this server does not have; \
-                 COMPAT.md lists what it has."
+                "The operation {name} is not supported by this server. COMPAT.md lists the \
+                 supported operations."
             );
             Fault::new(FaultCode::UnknownOperation, message)
         };
-        found.ok_or_else(|| if UNSUPPORTED.contains(&name) { known() } else { unknown() })
+        found.ok_or_else(|| if UNSUPPORTED.contains(&name) { unsupported() } else { unknown() })
     }
 
-    fn of_tables(name: &str) -> Option<Operation> {
+    fn from_table_name(name: &str) -> Option<Operation> {
         Some(match name {
             "BatchGetItem" => Operation::BatchGetItem,
             "BatchWriteItem" => Operation::BatchWriteItem,
@@ -232,7 +160,7 @@ impl Operation {
         })
     }
 
-    fn of_streams(name: &str) -> Option<Operation> {
+    fn from_stream_name(name: &str) -> Option<Operation> {
         Some(match name {
             "DescribeStream" => Operation::DescribeStream,
             "GetRecords" => Operation::GetRecords,
@@ -243,7 +171,7 @@ impl Operation {
     }
 }
 
-/// Operations of the service that there are and that are not here.
+/// Operations that the service has and this endpoint does not.
 #[rustfmt::skip] // A table: as many in a line as fit.
 const UNSUPPORTED: &[&str] = &[
     "BatchExecuteStatement", "CreateBackup", "CreateGlobalTable", "DeleteBackup",

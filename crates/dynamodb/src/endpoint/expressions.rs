@@ -1,4 +1,4 @@
-//! The expressions of a request with their names and values.
+//! The expressions of a request, with their names and values.
 
 use keyloom_value::{Condition, KeyCondition, Projection, Update};
 
@@ -7,9 +7,9 @@ use crate::wire::Fault;
 
 use super::params::{Checked, Params, Values};
 
-/// The parameters about expressions, with nothing parsed yet.
+/// The expression parameters, not parsed yet.
 pub(super) struct Expressions<'a> {
-    /// The expressions that the operation takes, in the service's order, with those given.
+    /// The expression parameters of the operation, in the service's order.
     texts: Vec<(&'static str, Option<&'a str>)>,
     names: Option<Vec<(String, String)>>,
     values: Option<Checked<Values>>,
@@ -22,12 +22,12 @@ pub(super) struct Parsing<'a> {
 }
 
 impl<'a> Expressions<'a> {
-    /// Reads the parameters; `takes` are the names of the expressions.
+    /// Reads the expression `parameters` of the operation.
     pub(super) fn read(
         params: &Params<'a>,
-        takes: &[&'static str],
+        parameters: &[&'static str],
     ) -> Result<Expressions<'a>, Fault> {
-        let texts = takes.iter().map(|name| Ok((*name, params.text(name)?)));
+        let texts = parameters.iter().map(|name| Ok((*name, params.text(name)?)));
         Ok(Expressions {
             texts: texts.collect::<Result<_, Fault>>()?,
             names: params.names("ExpressionAttributeNames")?,
@@ -35,7 +35,7 @@ impl<'a> Expressions<'a> {
         })
     }
 
-    /// Refuses names and values where there are no expressions for them.
+    /// Rejects names and values without an expression that could use them.
     pub(super) fn check(&self) -> Result<(), Fault> {
         if self.names.is_some() && self.texts.iter().all(|(_, text)| text.is_none()) {
             return Err(Fault::validation(
@@ -75,7 +75,7 @@ impl<'a> Expressions<'a> {
 }
 
 impl<'a> Parsing<'a> {
-    /// The condition of a parameter, if it is given.
+    /// Parses the condition of a parameter, if present.
     pub(super) fn condition(&mut self, name: &str) -> Result<Option<Condition>, Fault> {
         let text = self.text(name);
         let condition = text.map(|text| self.substitutions.condition(name, text));
@@ -97,7 +97,7 @@ impl<'a> Parsing<'a> {
         text.map(|text| self.substitutions.projection(text)).transpose().map_err(refused)
     }
 
-    /// Ends parsing; refuses names and values that nothing used.
+    /// Ends parsing; rejects unused names and values.
     pub(super) fn finish(self) -> Result<(), Fault> {
         self.substitutions.finish().map_err(refused)
     }

@@ -1,6 +1,6 @@
 //! `GetItem`.
 
-use keyloom_store::{Consistency, Get};
+use keyloom_store::Get;
 
 use crate::json::Writer;
 use crate::wire::{Fault, write_item};
@@ -8,16 +8,16 @@ use crate::wire::{Fault, write_item};
 use super::Endpoint;
 use super::capacity::{self, Consumed, Detail};
 use super::expressions::Expressions;
-use super::params::{Params, table_name};
-use super::refusal::{self, About};
+use super::params::{Params, consistency, refuse_legacy, table_name};
+use super::refusal::{self, RequestKind};
 use super::violations::{CAPACITY, Violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let detail = Detail::read(&params)?;
     let mut get = read(params)?;
     let (table, consistency) = (get.table.clone(), get.consistency);
-    // The whole item is paid for, whatever is returned of it.
-    let projection = if detail.is_wanted() { get.projection.take() } else { None };
+    // Capacity counts the whole item, whatever the projection.
+    let projection = if detail.is_requested() { get.projection.take() } else { None };
     let found = endpoint.get(get).await?;
     let bytes = found.as_ref().map_or(0, keyloom_value::Item::size);
     let item = match projection {
@@ -41,13 +41,8 @@ impl Endpoint {
         self.check_visible(&table)?;
         match self.store.get(get).await {
             Ok(item) => Ok(item),
-            Err(error) => Err(refusal::of_items(self, &table, About::Key, error).await),
+            Err(error) => Err(refusal::item_fault(self, &table, RequestKind::Key, error).await),
         }
-    }
-
-    /// Refuses the endpoint's own table, which clients must not see.
-    pub(super) fn check_visible(&self, table: &keyloom_store::TableName) -> Result<(), Fault> {
-        if super::settings::is_own_table(table) { Err(refusal::no_table(table)) } else { Ok(()) }
     }
 }
 
@@ -69,22 +64,4 @@ fn read(params: Params<'_>) -> Result<Get, Fault> {
     parsing.finish()?;
     let table = table_name(table.unwrap_or_default())?;
     Ok(Get { table, key, projection, consistency })
-}
-
-/// The parameter `ConsistentRead`.
-pub(super) fn consistency(params: &Params<'_>) -> Result<Consistency, Fault> {
-    Ok(match params.truth("ConsistentRead")? {
-        Some(true) => Consistency::Strong,
-        _ => Consistency::Eventual,
-    })
-}
-
-/// Refuses parameters from before there were expressions, and says what to use instead.
-pub(super) fn refuse_legacy(params: &Params<'_>, legacy: &[(&str, &str)]) -> Result<(), Fault> {
-    match legacy.iter().find(|(name, _)| params.has(name)) {
-        Some((name, instead)) => Err(Fault::validation(format!(
-            "The legacy parameter {name} is not supported by this server: use {instead}"
-        ))),
-        None => Ok(()),
-    }
 }

@@ -1,4 +1,4 @@
-//! What an index keeps of an item.
+//! Index rows of an item.
 
 use keyloom_store::{IndexProjection, IndexScope, IndexSpec, KeySchema, TableSpec};
 use keyloom_value::{Item, Name, Value};
@@ -6,7 +6,7 @@ use keyloom_value::{Item, Name, Value};
 use crate::json::Writer;
 use crate::wire::write_value;
 
-/// The row that the index has of an item; none if the item lacks a part of the index's key.
+/// Returns the row of an item in the index; `None` if the item lacks an index key attribute.
 pub(super) fn index_row(spec: &TableSpec, index: &IndexSpec, item: &Item) -> Option<Item> {
     let is_in = |schema: &KeySchema| {
         schema.attributes().all(|attribute| {
@@ -16,12 +16,12 @@ pub(super) fn index_row(spec: &TableSpec, index: &IndexSpec, item: &Item) -> Opt
     if !is_in(&index.key) {
         return None;
     }
-    let kept = item.iter().filter(|(name, _)| keeps(spec, index, name));
+    let kept = item.iter().filter(|(name, _)| projects(spec, index, name));
     Some(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-/// Whether the index keeps the attribute.
-pub(super) fn keeps(spec: &TableSpec, index: &IndexSpec, name: &Name) -> bool {
+/// Returns whether the index projects the attribute.
+pub(super) fn projects(spec: &TableSpec, index: &IndexSpec, name: &Name) -> bool {
     let is_key = spec.key.has(name) || index.key.has(name);
     match &index.projection {
         IndexProjection::All => true,
@@ -30,8 +30,8 @@ pub(super) fn keeps(spec: &TableSpec, index: &IndexSpec, name: &Name) -> bool {
     }
 }
 
-/// The member `ItemCollectionMetrics`, which only tables with local indexes have. Collections
-/// are not measured here, and the estimate says the least that it can.
+/// Writes `ItemCollectionMetrics`, which only tables with local indexes have. Collection sizes are
+/// not tracked, so the estimate is always the smallest range.
 pub(super) fn write_collection_metrics(w: &mut Writer, spec: &TableSpec, item: &Item) {
     if !has_local_index(spec) {
         return;
@@ -40,7 +40,7 @@ pub(super) fn write_collection_metrics(w: &mut Writer, spec: &TableSpec, item: &
     write_collection(w, spec, item);
 }
 
-/// One entry of such metrics.
+/// Writes the metrics of one item collection.
 pub(super) fn write_collection(w: &mut Writer, spec: &TableSpec, item: &Item) {
     w.object(|w| {
         w.name("ItemCollectionKey").object(|w| {

@@ -4,7 +4,7 @@ use crate::json::Writer;
 
 use super::Endpoint;
 
-/// The service's limits for a new account, as documented in 2025. None of them is enforced here.
+/// The service's limits for a new account, as documented in 2025. None is enforced.
 const LIMITS: &[(&str, u64)] = &[
     ("AccountMaxReadCapacityUnits", 80_000),
     ("AccountMaxWriteCapacityUnits", 80_000),
@@ -18,8 +18,8 @@ pub(super) fn describe_limits() -> String {
     writer.finish()
 }
 
-/// Clients that ask are told the service's own address, which they then do not use: an endpoint
-/// that was given to them is not discovered.
+/// Returns the service's own address. Clients do not use it: an endpoint set explicitly turns
+/// discovery off.
 pub(super) fn describe_endpoints(endpoint: &Endpoint) -> String {
     let mut writer = Writer::new();
     writer.object(|w| {

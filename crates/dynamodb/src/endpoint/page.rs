@@ -1,4 +1,4 @@
-//! What queries and scans share: their parameters and their answer.
+//! Parameters and responses that queries and scans share.
 
 use keyloom_store::{Consistency, IndexName, IndexScope, IndexSpec, Page, Select, TableName};
 use keyloom_value::{Item, Projection};
@@ -8,14 +8,13 @@ use crate::wire::{Fault, write_item};
 
 use super::Endpoint;
 use super::capacity::{self, Consumed, Detail};
-use super::get_item::consistency;
-use super::params::{Checked, Params, table_name};
+use super::params::{Checked, Params, consistency, table_name};
 use super::violations::{CAPACITY, Violations};
 
 const SELECTS: &[&str] =
     &["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"];
 
-/// The parameters of a page, as they are given.
+/// The parameters of a page, as sent.
 pub(super) struct PageParams<'a> {
     pub(super) table: Option<&'a str>,
     pub(super) index: Option<&'a str>,
@@ -26,7 +25,7 @@ pub(super) struct PageParams<'a> {
     select: Option<&'a str>,
 }
 
-/// Where a page is read from, and what the answer must tell.
+/// Where a page is read from, and what the response contains.
 pub(super) struct PageSource {
     pub(super) table: TableName,
     pub(super) index: Option<IndexName>,
@@ -61,7 +60,7 @@ impl<'a> PageParams<'a> {
         Ok(violations)
     }
 
-    /// The start key. The service puts a phrase before some of the rules that it can break.
+    /// Returns the start key. The service adds a prefix to some of its error messages.
     pub(super) fn start_key(&mut self) -> Result<Option<Item>, Fault> {
         self.start.take().transpose().map_err(|why| {
             let plain = ["duplicates", "number set", "numeric value", "significant", "magnitude"];
@@ -78,7 +77,7 @@ impl<'a> PageParams<'a> {
         self.limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX))
     }
 
-    /// What the page returns.
+    /// Returns what the page selects.
     pub(super) fn select(&self, projection: Option<Projection>) -> Result<Select, Fault> {
         let with_projection = |what: &str| {
             Err(Fault::validation(format!(
@@ -118,15 +117,15 @@ impl<'a> PageParams<'a> {
 }
 
 impl PageSource {
-    /// Refuses strong reads of global indexes, and the endpoint's own table; returns the index
-    /// where the answer needs it.
+    /// Rejects strong reads of global indexes and reads of the settings table. Returns the index
+    /// if the response needs it.
     pub(super) async fn check(&self, endpoint: &Endpoint) -> Result<Option<IndexSpec>, Fault> {
         endpoint.check_visible(&self.table)?;
         let Some(name) = &self.index else { return Ok(None) };
-        if self.consistency == Consistency::Eventual && !self.detail.is_wanted() {
+        if self.consistency == Consistency::Eventual && !self.detail.is_requested() {
             return Ok(None);
         }
-        let table = super::refusal::described(endpoint, &self.table).await?;
+        let table = super::refusal::describe(endpoint, &self.table).await?;
         let index = table.spec.indexes.into_iter().find(|index| index.name == *name);
         if self.consistency == Consistency::Strong
             && index.as_ref().is_some_and(|index| index.scope == IndexScope::Global)
@@ -138,8 +137,7 @@ impl PageSource {
         Ok(index)
     }
 
-    /// The answer.
-    pub(super) fn answer(&self, index: Option<&IndexSpec>, page: &Page) -> String {
+    pub(super) fn response(&self, index: Option<&IndexSpec>, page: &Page) -> String {
         let mut writer = Writer::new();
         writer.object(|w| {
             if self.select != Select::Count {

@@ -1,19 +1,19 @@
-//! The parameters of a request, each of the type it should have.
+//! The parameters of a request, checked for their types.
 
-use keyloom_store::TableName;
+use keyloom_store::{Consistency, TableName};
 use keyloom_value::{Item, Value};
 
 use crate::json::Json;
 use crate::wire::{DecodeError, Fault, FaultCode, item, name_map, not_convertible, value_map};
 
-/// What a parameter holds, or the rule that it breaks. Shapes are checked when a parameter is
-/// read, rules when the operation's own order of checks comes to it.
+/// The value of a parameter, or the message of the rule it breaks. The type is checked when the
+/// parameter is read; the rule is reported when the operation's order of checks reaches it.
 pub(super) type Checked<T> = Result<T, String>;
 
-/// Values by their placeholders.
+/// Values by placeholder.
 pub(super) type Values = Vec<(String, Value)>;
 
-/// The members of an object that is a request, or a part of one.
+/// The members of a request, or of an object in it.
 #[derive(Clone, Copy)]
 pub(super) struct Params<'a> {
     json: &'a Json<'a>,
@@ -42,10 +42,10 @@ impl<'a> Params<'a> {
         }
     }
 
-    pub(super) fn truth(&self, name: &str) -> Result<Option<bool>, Fault> {
+    pub(super) fn boolean(&self, name: &str) -> Result<Option<bool>, Fault> {
         match self.json.get(name) {
             None => Ok(None),
-            Some(Json::Bool(truth)) => Ok(Some(*truth)),
+            Some(Json::Bool(boolean)) => Ok(Some(*boolean)),
             Some(Json::Text(text)) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
             Some(Json::Text(text)) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
             Some(Json::Text(_)) => {
@@ -55,14 +55,14 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A whole number; one with a fraction is cut, as the service does.
+    /// Reads an integer; a fraction is truncated, as the service does.
     pub(super) fn integer(&self, name: &str) -> Result<Option<i64>, Fault> {
         match self.json.get(name) {
             None => Ok(None),
             Some(Json::Number(text)) => {
                 let whole = text.parse::<i64>().ok();
-                let cut = || text.parse::<f64>().ok().map(|number| number as i64);
-                Ok(whole.or_else(cut))
+                let truncated = || text.parse::<f64>().ok().map(|number| number as i64);
+                Ok(whole.or_else(truncated))
             }
             Some(other) => Err(Fault::serialization(not_convertible(other, "Integer"))),
         }
@@ -79,7 +79,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A list of texts.
+    /// Reads a list of strings.
     pub(super) fn texts(&self, name: &str) -> Result<Option<Vec<&'a str>>, Fault> {
         let Some(elements) = self.list(name)? else { return Ok(None) };
         let texts = elements.iter().map(|element| match element {
@@ -89,7 +89,7 @@ impl<'a> Params<'a> {
         texts.collect::<Result<_, _>>().map(Some)
     }
 
-    /// A list of objects.
+    /// Reads a list of objects.
     pub(super) fn objects(&self, name: &str) -> Result<Option<Vec<Params<'a>>>, Fault> {
         let Some(elements) = self.list(name)? else { return Ok(None) };
         elements.iter().map(Params::new).collect::<Result<_, _>>().map(Some)
@@ -106,7 +106,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// The members of an object whose names are not known beforehand.
+    /// Iterates over an object whose member names are arbitrary, such as table names.
     pub(super) fn members(
         &self,
         name: &str,
@@ -131,16 +131,34 @@ impl<'a> Params<'a> {
     }
 }
 
-/// An item on its own.
+/// Decodes an item.
 pub(super) fn checked_item(json: &Json<'_>) -> Result<Checked<Item>, Fault> {
     checked(item(json))
 }
 
-/// A table's name that has passed its constraints; it may be an ARN. What cannot be a name is the
-/// name of no table.
+/// Parses a table name or ARN that has passed its constraints. A name that is still invalid is
+/// reported as a missing table.
 pub(super) fn table_name(text: &str) -> Result<TableName, Fault> {
     TableName::new(super::arn::table_of(text))
         .map_err(|_| Fault::new(FaultCode::ResourceNotFound, "Requested resource not found"))
+}
+
+/// Reads `ConsistentRead`.
+pub(super) fn consistency(params: &Params<'_>) -> Result<Consistency, Fault> {
+    Ok(match params.boolean("ConsistentRead")? {
+        Some(true) => Consistency::Strong,
+        _ => Consistency::Eventual,
+    })
+}
+
+/// Rejects legacy parameters and names the expression that replaces them.
+pub(super) fn refuse_legacy(params: &Params<'_>, legacy: &[(&str, &str)]) -> Result<(), Fault> {
+    match legacy.iter().find(|(name, _)| params.has(name)) {
+        Some((name, instead)) => Err(Fault::validation(format!(
+            "The legacy parameter {name} is not supported by this server: use {instead}"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn checked<T>(decoded: Result<T, DecodeError>) -> Result<Checked<T>, Fault> {

@@ -7,35 +7,31 @@ use crate::json::Writer;
 use crate::wire::Fault;
 
 use super::Endpoint;
-use super::capacity::{self, Consumed, Detail};
+use super::capacity::Consumed;
 use super::expressions::Expressions;
-use super::get_item::refuse_legacy;
-use super::indexes::write_collection_metrics;
-use super::params::{Params, table_name};
-use super::refusal::{self, About};
+use super::params::{Params, refuse_legacy, table_name};
+use super::refusal::{self, RequestKind};
 use super::returned::{on_failure, returns_old, write_attributes};
-use super::violations::{CAPACITY, METRICS, ON_FAILURE, RETURN_VALUES, Violations};
-
-/// Parameters from before there were expressions, with what to use instead.
-pub(super) const LEGACY: &[(&str, &str)] =
-    &[("Expected", "ConditionExpression"), ("ConditionalOperator", "ConditionExpression")];
+use super::write_params::{LEGACY, WriteExtras, write_violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let extras = WriteExtras::read(&params)?;
     let mut put = read(params)?;
     endpoint.check_visible(&put.table)?;
     let (table, returns) = (put.table.clone(), put.returns);
-    let new = extras.is_wanted().then(|| put.item.clone());
-    if extras.is_wanted() {
+    let new = extras.is_requested().then(|| put.item.clone());
+    if extras.is_requested() {
         put.returns = Returns::AllOld;
     }
     let old = match endpoint.store.put(put).await {
         Ok(old) => old,
-        Err(error) => return Err(refusal::of_items(endpoint, &table, About::Item, error).await),
+        Err(error) => {
+            return Err(refusal::item_fault(endpoint, &table, RequestKind::Item, error).await);
+        }
     };
     let mut writer = Writer::new();
-    let spec = if extras.is_wanted() {
-        Some(refusal::described(endpoint, &table).await?.spec)
+    let spec = if extras.is_requested() {
+        Some(refusal::describe(endpoint, &table).await?.spec)
     } else {
         None
     };
@@ -46,52 +42,6 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
         }
     });
     Ok(writer.finish())
-}
-
-/// What a write may be asked to tell beside its image.
-#[derive(Clone, Copy)]
-pub(super) struct WriteExtras {
-    pub(super) detail: Detail,
-    pub(super) metrics: bool,
-}
-
-impl WriteExtras {
-    pub(super) fn read(params: &Params<'_>) -> Result<WriteExtras, Fault> {
-        let metrics = params.text("ReturnItemCollectionMetrics")? == Some("SIZE");
-        Ok(WriteExtras { detail: Detail::read(params)?, metrics })
-    }
-
-    pub(super) fn is_wanted(self) -> bool {
-        self.detail.is_wanted() || self.metrics
-    }
-
-    /// Writes what was asked for; `item` has the partition key.
-    pub(super) fn write(
-        self,
-        w: &mut Writer,
-        consumed: &Consumed,
-        spec: &keyloom_store::TableSpec,
-        item: &Item,
-    ) {
-        capacity::write_one(w, self.detail, consumed);
-        if self.metrics {
-            write_collection_metrics(w, spec, item);
-        }
-    }
-}
-
-/// The constraints that all writes of one item share.
-pub(super) fn write_violations(params: &Params<'_>) -> Result<Violations, Fault> {
-    let mut violations = Violations::default();
-    let text = |name| params.text(name);
-    violations.one_of("returnConsumedCapacity", text("ReturnConsumedCapacity")?, CAPACITY);
-    violations.table_name(text("TableName")?);
-    violations.one_of("returnValues", text("ReturnValues")?, RETURN_VALUES);
-    let metrics = text("ReturnItemCollectionMetrics")?;
-    violations.one_of("returnItemCollectionMetrics", metrics, METRICS);
-    let on_failure = text("ReturnValuesOnConditionCheckFailure")?;
-    violations.one_of("returnValuesOnConditionCheckFailure", on_failure, ON_FAILURE);
-    Ok(violations)
 }
 
 fn read(params: Params<'_>) -> Result<Put, Fault> {

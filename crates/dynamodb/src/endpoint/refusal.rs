@@ -1,7 +1,7 @@
-//! A store's errors in the service's codes and words.
+//! Maps a store's errors to the service's codes and messages.
 //!
-//! The store says which rule a request breaks; the service's words often need the table too. Its
-//! description is read only when there is something to refuse.
+//! The store reports which rule a request breaks; the message often names parts of the table. The
+//! table's description is read only after such an error.
 
 use keyloom_store::{
     CancelReason, Error, Invalid, Query, Scan, Select, TableDescription, TableName, TableSpec,
@@ -11,11 +11,11 @@ use keyloom_value::{Name, UpdateError, ValueType};
 use crate::wire::{Fault, FaultCode, Reason, TOO_DEEP, number_error};
 
 use super::Endpoint;
-use super::query;
+use super::query_refusal;
 
-/// What a request about items is about: the words depend on it.
+/// The kind of an item request, on which messages depend.
 #[derive(Clone, Copy)]
-pub(super) enum About<'a> {
+pub(super) enum RequestKind<'a> {
     /// An item given by its key.
     Key,
     /// A whole item.
@@ -29,18 +29,18 @@ pub(super) enum About<'a> {
     Transaction,
 }
 
-/// The refusal of a request about items of a table.
-pub(super) async fn of_items(
+/// Maps the error of an item request.
+pub(super) async fn item_fault(
     endpoint: &Endpoint,
     table: &TableName,
-    about: About<'_>,
+    kind: RequestKind<'_>,
     error: Error,
 ) -> Fault {
     match error {
         Error::Invalid(invalid) => {
             let spec = endpoint.store.describe_table(table.clone()).await;
             let spec = spec.map(|description| description.spec).ok();
-            Fault::validation(invalid_text(spec.as_ref(), about, &invalid))
+            Fault::validation(invalid_message(spec.as_ref(), kind, &invalid))
         }
         Error::IndexNotFound { index, .. } => {
             Fault::validation(format!("The table does not have the specified index: {index}"))
@@ -63,14 +63,14 @@ pub(super) async fn of_items(
             "The request uses the same client token as a previous, but non-identical request. Do \
              not reuse a client token with different requests, unless the requests are identical",
         ),
-        other => of_store(other),
+        other => store_fault(other),
     }
 }
 
-/// The refusal of a request about a table itself.
-pub(super) fn of_table(table: &TableName, error: Error) -> Fault {
+/// Maps the error of a table request.
+pub(super) fn table_fault(table: &TableName, error: Error) -> Fault {
     match error {
-        Error::TableNotFound { .. } => no_table(table),
+        Error::TableNotFound { .. } => table_not_found(table),
         Error::TableExists { .. } => {
             Fault::new(FaultCode::ResourceInUse, format!("Table already exists: {table}"))
         }
@@ -78,17 +78,17 @@ pub(super) fn of_table(table: &TableName, error: Error) -> Fault {
             Fault::new(FaultCode::ResourceNotFound, "Requested resource not found")
         }
         Error::Invalid(invalid) => Fault::parameter(invalid.to_string()),
-        other => of_store(other),
+        other => store_fault(other),
     }
 }
 
-pub(super) fn no_table(table: &TableName) -> Fault {
+pub(super) fn table_not_found(table: &TableName) -> Fault {
     let message = format!("Requested resource not found: Table: {table} not found");
     Fault::new(FaultCode::ResourceNotFound, message)
 }
 
-/// What is left: a missing table, and what the client cannot mend.
-fn of_store(error: Error) -> Fault {
+/// Maps the remaining errors: a missing table, and internal errors.
+fn store_fault(error: Error) -> Fault {
     match error {
         Error::TableNotFound { .. } => {
             Fault::new(FaultCode::ResourceNotFound, "Requested resource not found")
@@ -106,7 +106,7 @@ fn reason(spec: Option<&TableSpec>, reason: Option<CancelReason>) -> Reason {
             item: item.map(|item| *item),
         },
         Some(CancelReason::Invalid(invalid)) => {
-            Reason::validation(invalid_text(spec, About::Update, &invalid))
+            Reason::validation(invalid_message(spec, RequestKind::Update, &invalid))
         }
         Some(CancelReason::Refused(refusal)) => Reason {
             code: refusal.code.clone().unwrap_or_else(|| "TransactionConflict".to_owned()).into(),
@@ -116,10 +116,10 @@ fn reason(spec: Option<&TableSpec>, reason: Option<CancelReason>) -> Reason {
     }
 }
 
-/// The service's words for a rule that a request breaks.
-pub(super) fn invalid_text(
+/// Returns the service's message for a rule that a request breaks.
+pub(super) fn invalid_message(
     spec: Option<&TableSpec>,
-    about: About<'_>,
+    kind: RequestKind<'_>,
     invalid: &Invalid,
 ) -> String {
     match invalid {
@@ -127,18 +127,22 @@ pub(super) fn invalid_text(
         | Invalid::KeyExtra { .. }
         | Invalid::KeyType { .. }
         | Invalid::KeyEmpty { .. }
-        | Invalid::KeyTooLong { .. } => key_text(spec, about, invalid),
-        Invalid::ItemTooLarge { .. } => match about {
-            About::Update => "Item size to update has exceeded the maximum allowed size".to_owned(),
+        | Invalid::KeyTooLong { .. } => key_message(spec, kind, invalid),
+        Invalid::ItemTooLarge { .. } => match kind {
+            RequestKind::Update => {
+                "Item size to update has exceeded the maximum allowed size".to_owned()
+            }
             _ => "Item size has exceeded the maximum allowed size".to_owned(),
         },
         Invalid::TooDeep { .. } => TOO_DEEP.to_owned(),
         Invalid::UpdatesKey { attribute } => parameter(&format!(
             "Cannot update attribute {attribute}. This attribute is part of the key"
         )),
-        Invalid::Update(error) => update_text(error),
-        Invalid::KeyCondition { .. } | Invalid::StartKey { .. } => match (spec, about) {
-            (Some(spec), About::Query(asked)) => query::range_text(spec, asked),
+        Invalid::Update(error) => update_message(error),
+        Invalid::KeyCondition { .. } | Invalid::StartKey { .. } => match (spec, kind) {
+            (Some(spec), RequestKind::Query(requested)) => {
+                query_refusal::range_message(spec, requested)
+            }
             _ => "The provided starting key is invalid".to_owned(),
         },
         Invalid::FilterOnKey { attribute } => format!(
@@ -149,25 +153,27 @@ pub(super) fn invalid_text(
             "Secondary index {index} does not project one or more filter attributes: [{}]",
             attributes.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")
         )),
-        Invalid::NotProjected { index } => not_projected(about, index),
-        Invalid::ItemTwice { .. } => match about {
-            About::Transaction => {
+        Invalid::NotProjected { index } => not_projected(kind, index),
+        Invalid::ItemTwice { .. } => match kind {
+            RequestKind::Transaction => {
                 "Transaction request cannot include multiple operations on one item".to_owned()
             }
             _ => "Provided list of item keys contains duplicates".to_owned(),
         },
-        Invalid::TooManyActions { .. } => match about {
-            About::BatchGet => "Too many items requested for the BatchGetItem call".to_owned(),
+        Invalid::TooManyActions { .. } => match kind {
+            RequestKind::BatchGet => {
+                "Too many items requested for the BatchGetItem call".to_owned()
+            }
             _ => "Too many items requested for the BatchWriteItem call".to_owned(),
         },
         other => parameter(&other.to_string()),
     }
 }
 
-/// About a key, whether it is given alone or inside an item.
-fn key_text(spec: Option<&TableSpec>, about: About<'_>, invalid: &Invalid) -> String {
-    let in_item = matches!(about, About::Item | About::BatchWrite);
-    let in_update = matches!(about, About::Update);
+/// Returns the message for an invalid key, whether sent alone or inside an item.
+fn key_message(spec: Option<&TableSpec>, kind: RequestKind<'_>, invalid: &Invalid) -> String {
+    let in_item = matches!(kind, RequestKind::Item | RequestKind::BatchWrite);
+    let in_update = matches!(kind, RequestKind::Update);
     match invalid {
         Invalid::KeyType { attribute, expected, found } if in_item || in_update => {
             match index_of(spec, attribute) {
@@ -181,13 +187,13 @@ fn key_text(spec: Option<&TableSpec>, about: About<'_>, invalid: &Invalid) -> St
                 None => NO_MATCH.to_owned(),
             }
         }
-        Invalid::KeyType { .. } if matches!(about, About::Query(_)) => {
+        Invalid::KeyType { .. } if matches!(kind, RequestKind::Query(_)) => {
             parameter("Condition parameter type does not match schema type")
         }
         Invalid::KeyMissing { attribute } if in_item => {
             parameter(&format!("Missing the key {attribute} in the item"))
         }
-        Invalid::KeyEmpty { attribute } => empty_key(spec, attribute),
+        Invalid::KeyEmpty { attribute } => empty_key_message(spec, attribute),
         Invalid::KeyTooLong { limit, .. } if *limit > 1024 => {
             parameter("Size of hashkey has exceeded the maximum size limit of2048 bytes")
         }
@@ -200,7 +206,7 @@ fn key_text(spec: Option<&TableSpec>, about: About<'_>, invalid: &Invalid) -> St
 
 const NO_MATCH: &str = "The provided key element does not match the schema";
 
-fn empty_key(spec: Option<&TableSpec>, attribute: &Name) -> String {
+fn empty_key_message(spec: Option<&TableSpec>, attribute: &Name) -> String {
     let kind = match spec.and_then(|spec| key_type(spec, attribute)) {
         Some(ValueType::B) => "binary",
         _ => "string",
@@ -225,13 +231,13 @@ fn key_type(spec: &TableSpec, attribute: &Name) -> Option<ValueType> {
     Some(found.key_type.value_type())
 }
 
-/// The index whose key has the attribute, if the table's own key does not have it.
+/// Returns the index whose key has the attribute, unless it is part of the table's key.
 fn index_of<'a>(spec: Option<&'a TableSpec>, attribute: &Name) -> Option<&'a TableName> {
     let spec = spec.filter(|spec| !spec.key.has(attribute))?;
     spec.indexes.iter().find(|index| index.key.has(attribute)).map(|index| &index.name)
 }
 
-fn update_text(error: &UpdateError) -> String {
+fn update_message(error: &UpdateError) -> String {
     match error {
         UpdateError::StoredType { .. } => {
             "An operand in the update expression has an incorrect data type".to_owned()
@@ -248,10 +254,10 @@ fn update_text(error: &UpdateError) -> String {
     }
 }
 
-fn not_projected(about: About<'_>, index: &TableName) -> String {
-    let select = match about {
-        About::Query(query) => Some(&query.select),
-        About::Scan(scan) => Some(&scan.select),
+fn not_projected(kind: RequestKind<'_>, index: &TableName) -> String {
+    let select = match kind {
+        RequestKind::Query(query) => Some(&query.select),
+        RequestKind::Scan(scan) => Some(&scan.select),
         _ => None,
     };
     match select {
@@ -274,11 +280,11 @@ fn parameter(message: &str) -> String {
     format!("One or more parameter values were invalid: {message}")
 }
 
-/// The table's spec, where an answer needs it and the request has succeeded. A table dropped
-/// since is told like one that was never there.
-pub(super) async fn described(
+/// Describes a table, for responses that need its spec. A table dropped in the meantime is
+/// reported as missing.
+pub(super) async fn describe(
     endpoint: &Endpoint,
     table: &TableName,
 ) -> Result<TableDescription, Fault> {
-    endpoint.store.describe_table(table.clone()).await.map_err(of_store)
+    endpoint.store.describe_table(table.clone()).await.map_err(store_fault)
 }

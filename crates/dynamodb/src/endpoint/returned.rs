@@ -1,4 +1,4 @@
-//! Which image a write returns, read from its parameters.
+//! The image that a write returns.
 
 use keyloom_store::{OnFailure, Returns};
 use keyloom_value::Item;
@@ -8,7 +8,7 @@ use crate::wire::{Fault, write_item};
 
 use super::params::Params;
 
-/// The parameter `ReturnValues`, which has passed its constraints.
+/// Reads `ReturnValues`, which has passed its constraints.
 pub(super) fn returns(params: &Params<'_>) -> Result<Returns, Fault> {
     Ok(match params.text("ReturnValues")? {
         Some("ALL_OLD") => Returns::AllOld,
@@ -19,7 +19,7 @@ pub(super) fn returns(params: &Params<'_>) -> Result<Returns, Fault> {
     })
 }
 
-/// The same for a put or delete, which have no new image to return.
+/// Reads `ReturnValues` of a put or delete, which can only return the old image.
 pub(super) fn returns_old(params: &Params<'_>) -> Result<Returns, Fault> {
     match returns(params)? {
         returns @ (Returns::Nothing | Returns::AllOld) => Ok(returns),
@@ -29,7 +29,7 @@ pub(super) fn returns_old(params: &Params<'_>) -> Result<Returns, Fault> {
     }
 }
 
-/// The parameter `ReturnValuesOnConditionCheckFailure`.
+/// Reads `ReturnValuesOnConditionCheckFailure`.
 pub(super) fn on_failure(params: &Params<'_>) -> Result<OnFailure, Fault> {
     Ok(match params.text("ReturnValuesOnConditionCheckFailure")? {
         Some("ALL_OLD") => OnFailure::ReturnItem,
@@ -37,7 +37,7 @@ pub(super) fn on_failure(params: &Params<'_>) -> Result<OnFailure, Fault> {
     })
 }
 
-/// The member `Attributes` of an answer.
+/// Writes `Attributes`, if there is an image.
 pub(super) fn write_attributes(w: &mut Writer, image: Option<&Item>) {
     if let Some(image) = image {
         write_item(w.name("Attributes"), image);

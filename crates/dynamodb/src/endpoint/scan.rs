@@ -6,10 +6,9 @@ use crate::wire::Fault;
 
 use super::Endpoint;
 use super::expressions::Expressions;
-use super::get_item::refuse_legacy;
 use super::page::{PageParams, PageSource};
-use super::params::Params;
-use super::refusal::{self, About};
+use super::params::{Params, refuse_legacy};
+use super::refusal::{self, RequestKind};
 
 const LEGACY: &[(&str, &str)] = &[
     ("ScanFilter", "FilterExpression"),
@@ -20,12 +19,12 @@ const LEGACY: &[(&str, &str)] = &[
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let (source, scan) = read(params)?;
     let index = source.check(endpoint).await?;
-    let asked = scan.clone();
+    let requested = scan.clone();
     match endpoint.store.scan(scan).await {
-        Ok(page) => Ok(source.answer(index.as_ref(), &page)),
+        Ok(page) => Ok(source.response(index.as_ref(), &page)),
         Err(error) => {
-            let about = About::Scan(&asked);
-            Err(refusal::of_items(endpoint, &source.table, about, error).await)
+            let kind = RequestKind::Scan(&requested);
+            Err(refusal::item_fault(endpoint, &source.table, kind, error).await)
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What a table has here and not in the store: throughput, tags, the view of its stream.
+//! Table settings that the store does not have: throughput, tags, the view of its stream.
 //!
-//! It is kept in a table of the same store that clients do not see, one row for a table. A row
-//! counts for the table that was made at the moment it names, so a row that outlived its table
-//! means nothing. A table without a row was made by other means and has the defaults.
+//! They are kept in the settings table of the same store, which clients do not see, one row per
+//! table. A row names the creation time of its table, so a row that outlived its table is ignored.
+//! A table without a row was not created through the endpoint and has the defaults.
 
 use std::collections::BTreeMap;
 
@@ -16,27 +16,27 @@ use crate::wire::{Fault, FaultCode};
 use super::Endpoint;
 use super::refusal;
 
-/// The endpoint's own table.
-const OWN_TABLE: &str = "keyloom.dynamodb.tables";
-/// How often a change is tried again when others change the same row.
-const TRIES_MAX: usize = 20;
+/// The table that holds the settings of all tables.
+const SETTINGS_TABLE: &str = "keyloom.dynamodb.tables";
+/// Attempts at a change while others change the same row.
+const ATTEMPTS_MAX: usize = 20;
 
-/// What a table has beside its spec.
+/// The settings of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// None is pay per request.
+    /// `None` is pay per request.
     pub(super) throughput: Option<Throughput>,
-    /// Of global indexes, by name.
+    /// Throughput of global indexes, by name.
     pub(super) index_throughput: BTreeMap<String, Throughput>,
     pub(super) tags: BTreeMap<String, String>,
     pub(super) stream: Option<Stream>,
     pub(super) is_protected: bool,
     pub(super) class: Option<String>,
-    /// Counts changes, so that none is lost.
+    /// Incremented by every change, to detect lost updates.
     pub(super) version: u64,
 }
 
-/// Units for a second. They are told back and not enforced.
+/// Units per second. They are reported, not enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Throughput {
     pub(super) read: u64,
@@ -47,8 +47,8 @@ pub(super) struct Throughput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stream {
     pub(super) view: StreamView,
-    /// When it was turned on; its label.
-    pub(super) since: Time,
+    /// Also the stream's label.
+    pub(super) enabled_at: Time,
 }
 
 /// Which images the records of a stream have.
@@ -84,39 +84,39 @@ impl StreamView {
     }
 }
 
-/// Whether the table is the endpoint's own.
-pub(super) fn is_own_table(table: &TableName) -> bool {
-    table.as_str() == OWN_TABLE
+/// Returns whether the table is the settings table.
+pub(super) fn is_settings_table(table: &TableName) -> bool {
+    table.as_str() == SETTINGS_TABLE
 }
 
 impl Endpoint {
-    /// The settings of a table.
+    /// Reads the settings of a table.
     pub(super) async fn settings(&self, table: &TableDescription) -> Result<Settings, Fault> {
-        let get = Get::new(&own_table()?, row_key(&table.spec.name));
+        let get = Get::new(&settings_table()?, row_key(&table.spec.name));
         let row = match self.store.get(get).await {
             Ok(row) => row,
             Err(Error::TableNotFound { .. }) => None,
-            Err(error) => return Err(refusal::of_table(&table.spec.name, error)),
+            Err(error) => return Err(refusal::table_fault(&table.spec.name, error)),
         };
-        let row = row.filter(|row| whole(row.get("created")) == Some(table.created.0));
+        let row = row.filter(|row| to_u64(row.get("created")) == Some(table.created.0));
         let mut settings = row.map(|row| decode(&row)).unwrap_or_default();
         match table.spec.feed {
             Feed::Off => settings.stream = None,
             Feed::Images => {
-                let stream = || Stream { view: StreamView::Both, since: table.created };
+                let stream = || Stream { view: StreamView::Both, enabled_at: table.created };
                 settings.stream.get_or_insert_with(stream);
             }
         }
         Ok(settings)
     }
 
-    /// Changes the settings of a table, and returns what they are now.
+    /// Changes the settings of a table and returns the new ones.
     pub(super) async fn change_settings(
         &self,
         table: &TableDescription,
         mut change: impl FnMut(&mut Settings) -> Result<(), Fault>,
     ) -> Result<Settings, Fault> {
-        for _ in 0..TRIES_MAX {
+        for _ in 0..ATTEMPTS_MAX {
             let mut settings = self.settings(table).await?;
             let version = settings.version;
             change(&mut settings)?;
@@ -124,16 +124,16 @@ impl Endpoint {
             let mut row = encode(&settings);
             row.insert("table", table.spec.name.as_str());
             row.insert("created", table.created.0);
-            // A row of a table that is gone may be replaced.
+            // A row of a dropped table may be replaced.
             let unchanged = Condition::equal(Path::from("version"), Value::from(version))
                 .and(Condition::equal(Path::from("created"), Value::from(table.created.0)));
             let stale = Condition::equal(Path::from("created"), Value::from(table.created.0)).not();
-            let put = Put::new(&own_table()?, row).when(unchanged.or(stale));
+            let put = Put::new(&settings_table()?, row).when(unchanged.or(stale));
             match self.store.put(put).await {
                 Ok(_) => return Ok(settings),
                 Err(Error::ConditionFailed { .. }) => {}
-                Err(Error::TableNotFound { .. }) => self.make_own_table().await?,
-                Err(error) => return Err(refusal::of_table(&table.spec.name, error)),
+                Err(Error::TableNotFound { .. }) => self.create_settings_table().await?,
+                Err(error) => return Err(refusal::table_fault(&table.spec.name, error)),
             }
         }
         let message =
@@ -141,28 +141,28 @@ impl Endpoint {
         Err(Fault::new(FaultCode::ResourceInUse, message))
     }
 
-    /// Forgets the settings of a table that was dropped.
-    pub(super) async fn forget_settings(&self, table: &TableDescription) -> Result<(), Fault> {
+    /// Deletes the settings of a dropped table.
+    pub(super) async fn delete_settings(&self, table: &TableDescription) -> Result<(), Fault> {
         let same = Condition::equal(Path::from("created"), Value::from(table.created.0));
-        let delete = Delete::new(&own_table()?, row_key(&table.spec.name)).when(same);
+        let delete = Delete::new(&settings_table()?, row_key(&table.spec.name)).when(same);
         match self.store.delete(delete).await {
             Ok(_) | Err(Error::ConditionFailed { .. } | Error::TableNotFound { .. }) => Ok(()),
-            Err(error) => Err(refusal::of_table(&table.spec.name, error)),
+            Err(error) => Err(refusal::table_fault(&table.spec.name, error)),
         }
     }
 
-    async fn make_own_table(&self) -> Result<(), Fault> {
-        let table = own_table()?;
+    async fn create_settings_table(&self) -> Result<(), Fault> {
+        let table = settings_table()?;
         let spec = TableSpec::new(table.clone(), KeySchema::partition("table", KeyType::S));
         match self.store.create_table(spec).await {
             Ok(_) | Err(Error::TableExists { .. }) => Ok(()),
-            Err(error) => Err(refusal::of_table(&table, error)),
+            Err(error) => Err(refusal::table_fault(&table, error)),
         }
     }
 }
 
-fn own_table() -> Result<TableName, Fault> {
-    TableName::new(OWN_TABLE).map_err(|invalid| Fault::validation(invalid.to_string()))
+fn settings_table() -> Result<TableName, Fault> {
+    TableName::new(SETTINGS_TABLE).map_err(|invalid| Fault::validation(invalid.to_string()))
 }
 
 fn row_key(table: &TableName) -> Item {
@@ -185,7 +185,7 @@ fn encode(settings: &Settings) -> Item {
     row.insert("tags", tags);
     if let Some(stream) = &settings.stream {
         row.insert("view", stream.view.name());
-        row.insert("since", stream.since.0);
+        row.insert("since", stream.enabled_at.0);
     }
     if let Some(class) = &settings.class {
         row.insert("class", class.as_str());
@@ -199,7 +199,7 @@ fn decode(row: &Item) -> Settings {
         _ => Item::new(),
     };
     let view = row.get("view").and_then(Value::as_s).and_then(StreamView::of_name);
-    let since = whole(row.get("since")).map(Time);
+    let enabled_at = to_u64(row.get("since")).map(Time);
     let indexes = members("indexes").into_iter();
     let tags = members("tags").into_iter();
     Settings {
@@ -210,10 +210,10 @@ fn decode(row: &Item) -> Settings {
         tags: tags
             .filter_map(|(key, value)| Some((key.to_string(), value.as_s()?.to_owned())))
             .collect(),
-        stream: view.zip(since).map(|(view, since)| Stream { view, since }),
+        stream: view.zip(enabled_at).map(|(view, enabled_at)| Stream { view, enabled_at }),
         is_protected: row.get("protected") == Some(&Value::Bool(true)),
         class: row.get("class").and_then(Value::as_s).map(str::to_owned),
-        version: whole(row.get("version")).unwrap_or_default(),
+        version: to_u64(row.get("version")).unwrap_or_default(),
     }
 }
 
@@ -223,9 +223,9 @@ fn encode_throughput(throughput: Throughput) -> Value {
 
 fn decode_throughput(value: &Value) -> Option<Throughput> {
     let Value::L(units) = value else { return None };
-    Some(Throughput { read: whole(units.first())?, write: whole(units.get(1))? })
+    Some(Throughput { read: to_u64(units.first())?, write: to_u64(units.get(1))? })
 }
 
-fn whole(value: Option<&Value>) -> Option<u64> {
+fn to_u64(value: Option<&Value>) -> Option<u64> {
     value?.as_n()?.to_i64()?.try_into().ok()
 }

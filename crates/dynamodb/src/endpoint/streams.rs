@@ -1,7 +1,7 @@
 //! `ListStreams`, `DescribeStream`, `GetShardIterator` and `GetRecords`.
 //!
-//! A shard here is a shard of the store's feed. An iterator is a text that says where to read on;
-//! it does not grow old.
+//! A shard is a shard of the store's feed. An iterator encodes a position in it and does not
+//! expire.
 
 use keyloom_store::{
     Cause, Change, ChangePage, Error, FeedStart, ReadChanges, SeqNo, ShardId, TableDescription,
@@ -15,22 +15,22 @@ use super::Endpoint;
 use super::arn;
 use super::params::{Params, table_name};
 use super::refusal;
-use super::settings::{Stream, StreamView, is_own_table};
+use super::settings::{Stream, StreamView, is_settings_table};
 use super::table_description::{label, seconds};
 use super::violations::Violations;
 
-/// Streams in one answer.
+/// Streams per response.
 const STREAMS_MAX: i64 = 100;
-/// Records in one answer.
+/// Records per response.
 const RECORDS_MAX: i64 = 1000;
-/// Bytes of the images in one answer.
+/// Bytes of images per response.
 const RECORD_BYTES_MAX: usize = 1024 * 1024;
 
 const ITERATOR_TYPES: &[&str] =
     &["TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"];
 
-/// A stream that a client has named.
-struct Named {
+/// A stream, with its table and ARN.
+struct NamedStream {
     table: TableDescription,
     stream: Stream,
     arn: String,
@@ -48,14 +48,15 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
     let names = endpoint.store.list_tables().await.map_err(internal)?;
     let mut found = Vec::new();
     for name in names {
-        let is_wanted = only.as_ref().is_none_or(|only| *only == name) && !is_own_table(&name);
+        let is_requested =
+            only.as_ref().is_none_or(|only| *only == name) && !is_settings_table(&name);
         let Ok(table) = endpoint.table(&name).await else { continue };
-        let Some(stream) = endpoint.settings(&table).await?.stream.filter(|_| is_wanted) else {
+        let Some(stream) = endpoint.settings(&table).await?.stream.filter(|_| is_requested) else {
             continue;
         };
         let arn = stream_arn(endpoint, &name, &stream);
         if after.is_none_or(|after| arn.as_str() > after) {
-            found.push(Named { table, stream, arn });
+            found.push(NamedStream { table, stream, arn });
         }
         if found.len() > limit {
             break;
@@ -95,7 +96,7 @@ pub(super) async fn describe(endpoint: &Endpoint, params: Params<'_>) -> Result<
             identity(w, &named);
             w.name("StreamStatus").text("ENABLED");
             w.name("StreamViewType").text(named.stream.view.name());
-            w.name("CreationRequestDateTime").number(seconds(named.stream.since));
+            w.name("CreationRequestDateTime").number(seconds(named.stream.enabled_at));
             write_key(w, &named.table);
             w.name("Shards").list(|w| {
                 for (shard, start) in &starts {
@@ -168,7 +169,7 @@ pub(super) async fn records(endpoint: &Endpoint, params: Params<'_>) -> Result<S
         limit: usize::try_from(limit.unwrap_or(RECORDS_MAX)).unwrap_or(1),
     };
     let mut page = endpoint.store.changes(read).await.map_err(|error| refused(&table, error))?;
-    cut(&mut page);
+    truncate(&mut page);
     let mut writer = Writer::new();
     writer.object(|w| {
         w.name("Records").list(|w| {
@@ -181,8 +182,8 @@ pub(super) async fn records(endpoint: &Endpoint, params: Params<'_>) -> Result<S
     Ok(writer.finish())
 }
 
-/// Keeps what fits into one answer, and at least one change.
-fn cut(page: &mut ChangePage) {
+/// Keeps the changes that fit into one response, and at least one.
+fn truncate(page: &mut ChangePage) {
     let mut bytes = 0;
     let fitting = page.changes.iter().take_while(|change| {
         let fits = bytes < RECORD_BYTES_MAX;
@@ -253,17 +254,17 @@ fn write_key(w: &mut Writer, table: &TableDescription) {
     });
 }
 
-fn identity(w: &mut Writer, named: &Named) {
+fn identity(w: &mut Writer, named: &NamedStream) {
     w.name("StreamArn").text(&named.arn);
     w.name("TableName").text(named.table.spec.name.as_str());
-    w.name("StreamLabel").text(&label(named.stream.since));
+    w.name("StreamLabel").text(&label(named.stream.enabled_at));
 }
 
 fn stream_arn(endpoint: &Endpoint, table: &TableName, stream: &Stream) -> String {
-    format!("{}/stream/{}", endpoint.table_arn(table), label(stream.since))
+    format!("{}/stream/{}", endpoint.table_arn(table), label(stream.enabled_at))
 }
 
-async fn named(endpoint: &Endpoint, params: &Params<'_>) -> Result<Named, Fault> {
+async fn named(endpoint: &Endpoint, params: &Params<'_>) -> Result<NamedStream, Fault> {
     let arn = params.text("StreamArn")?;
     let mut violations = Violations::default();
     violations.required("streamArn", arn.is_some());
@@ -271,8 +272,8 @@ async fn named(endpoint: &Endpoint, params: &Params<'_>) -> Result<Named, Fault>
     find(endpoint, arn.unwrap_or_default()).await
 }
 
-/// The stream of an ARN. One that was turned off, and on again, is another stream.
-async fn find(endpoint: &Endpoint, arn: &str) -> Result<Named, Fault> {
+/// Finds the stream of an ARN. Disabling and enabling a stream makes a new one.
+async fn find(endpoint: &Endpoint, arn: &str) -> Result<NamedStream, Fault> {
     let missing = || {
         let message = format!("Requested resource not found: Stream: {arn} not found");
         Fault::new(FaultCode::ResourceNotFound, message)
@@ -282,16 +283,16 @@ async fn find(endpoint: &Endpoint, arn: &str) -> Result<Named, Fault> {
     let name = table_name(table).map_err(|_| missing())?;
     let table = endpoint.table(&name).await.map_err(|_| missing())?;
     let stream = endpoint.settings(&table).await?.stream.ok_or_else(missing)?;
-    if label(stream.since) != wanted {
+    if label(stream.enabled_at) != wanted {
         return Err(missing());
     }
     let arn = stream_arn(endpoint, &name, &stream);
-    Ok(Named { table, stream, arn })
+    Ok(NamedStream { table, stream, arn })
 }
 
-/// Clients check that an id has at least 28 characters.
+/// Formats a shard id; clients check that it has at least 28 characters.
 fn wire_shard(stream: &Stream, shard: &ShardId) -> String {
-    format!("shardId-{:020}-{shard}", stream.since.0)
+    format!("shardId-{:020}-{shard}", stream.enabled_at.0)
 }
 
 fn shard_of(stream: &Stream, text: &str) -> Result<ShardId, Fault> {
@@ -303,7 +304,7 @@ fn shard_of(stream: &Stream, text: &str) -> Result<ShardId, Fault> {
     })
 }
 
-/// Clients check that a number has at least 21 digits.
+/// Formats a sequence number; clients check that it has at least 21 digits.
 fn wire_seq(seq: SeqNo) -> String {
     format!("{:021}", seq.0)
 }
@@ -342,7 +343,7 @@ fn refused(table: &TableName, error: Error) -> Fault {
             FaultCode::ResourceNotFound,
             "Requested resource not found: the stream is disabled",
         ),
-        other => refusal::of_table(table, other),
+        other => refusal::table_fault(table, other),
     }
 }
 

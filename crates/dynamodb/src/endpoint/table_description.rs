@@ -1,4 +1,4 @@
-//! A table as answers describe it.
+//! Writes table descriptions.
 
 use keyloom_store::{
     IndexDescription, IndexProjection, IndexScope, IndexSpec, IndexState, KeySchema,
@@ -11,8 +11,8 @@ use crate::json::Writer;
 use super::Endpoint;
 use super::settings::{Settings, Throughput};
 
-/// An answer that is a table's description under a name.
-pub(super) fn answer(
+/// Writes a response with one member, the description of a table.
+pub(super) fn response(
     endpoint: &Endpoint,
     member: &str,
     table: &TableDescription,
@@ -40,14 +40,14 @@ pub(super) fn answer(
 
 fn write_spec(w: &mut Writer, spec: &TableSpec) {
     w.name("AttributeDefinitions").list(|w| {
-        let mut told: Vec<&str> = Vec::new();
+        let mut written: Vec<&str> = Vec::new();
         let indexes = spec.indexes.iter().flat_map(|index| index.key.attributes());
         for attribute in spec.key.attributes().chain(indexes) {
             let name = attribute.name.as_str();
-            if told.contains(&name) {
+            if written.contains(&name) {
                 continue;
             }
-            told.push(name);
+            written.push(name);
             w.object(|w| {
                 w.name("AttributeName").text(name);
                 w.name("AttributeType").text(attribute.key_type.value_type().as_str());
@@ -83,7 +83,7 @@ fn write_settings(w: &mut Writer, table: &TableDescription, settings: &Settings)
             w.name("LastUpdateToPayPerRequestDateTime").number(seconds(table.created));
         });
     }
-    w.name("DeletionProtectionEnabled").truth(settings.is_protected);
+    w.name("DeletionProtectionEnabled").boolean(settings.is_protected);
     if let Some(class) = &settings.class {
         w.name("TableClassSummary").object(|w| w.name("TableClass").text(class));
     }
@@ -100,9 +100,9 @@ fn write_throughput(w: &mut Writer, throughput: Option<Throughput>) {
 
 fn write_stream(w: &mut Writer, endpoint: &Endpoint, table: &TableDescription, s: &Settings) {
     let Some(stream) = &s.stream else { return };
-    let label = label(stream.since);
+    let label = label(stream.enabled_at);
     w.name("StreamSpecification").object(|w| {
-        w.name("StreamEnabled").truth(true);
+        w.name("StreamEnabled").boolean(true);
         w.name("StreamViewType").text(stream.view.name());
     });
     w.name("LatestStreamLabel").text(&label);
@@ -167,31 +167,31 @@ fn write_state(w: &mut Writer, now: &IndexDescription) {
         IndexState::Active => w.name("IndexStatus").text("ACTIVE"),
         IndexState::Building { .. } => {
             w.name("IndexStatus").text("CREATING");
-            w.name("Backfilling").truth(true);
+            w.name("Backfilling").boolean(true);
         }
     }
 }
 
-/// A time as the service writes it: seconds with a fraction.
+/// Formats a time as the service does: seconds with a fraction.
 pub(super) fn seconds(time: Time) -> String {
     format!("{}.{:03}", time.secs(), time.0 % 1000)
 }
 
-/// The label of a stream that was turned on then: `2026-01-31T09:05:07.042`.
-pub(super) fn label(since: Time) -> String {
-    let moment = i64::try_from(since.secs()).ok();
-    let moment = moment.and_then(|secs| OffsetDateTime::from_unix_timestamp(secs).ok());
-    // A clock beyond the year 9999 is no clock.
-    let moment = moment.unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let (date, (hour, minute, second)) = (moment.date(), moment.to_hms());
-    let millis = since.0 % 1000;
+/// Returns the label of a stream enabled at a time: `2026-01-31T09:05:07.042`.
+pub(super) fn label(enabled_at: Time) -> String {
+    let time_utc = i64::try_from(enabled_at.secs()).ok();
+    let time_utc = time_utc.and_then(|secs| OffsetDateTime::from_unix_timestamp(secs).ok());
+    // Times after the year 9999 only come from a broken clock.
+    let time_utc = time_utc.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (date, (hour, minute, second)) = (time_utc.date(), time_utc.to_hms());
+    let millis = enabled_at.0 % 1000;
     format!("{date}T{hour:02}:{minute:02}:{second:02}.{millis:03}")
 }
 
-/// An id that is the table's own: made of its name and its moment, by FNV-1a.
+/// Derives a unique id from the table's name and creation time, with FNV-1a.
 fn table_id(table: &TableDescription) -> String {
-    let moment = table.created.0.to_be_bytes();
-    let bytes = table.spec.name.as_str().bytes().chain(moment);
+    let time_utc = table.created.0.to_be_bytes();
+    let bytes = table.spec.name.as_str().bytes().chain(time_utc);
     let hash = bytes.fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
         (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
     });

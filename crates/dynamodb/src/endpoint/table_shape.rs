@@ -1,4 +1,4 @@
-//! Keys and indexes as the parameters of a table describe them.
+//! Keys and indexes in the parameters of a table.
 
 use keyloom_store::{
     IndexProjection, IndexScope, IndexSpec, KeyAttribute, KeySchema, KeyType, TableName,
@@ -12,7 +12,7 @@ use super::violations::Violations;
 
 const PROJECTIONS: &[&str] = &["ALL", "INCLUDE", "KEYS_ONLY"];
 
-/// The types of key attributes, as `AttributeDefinitions` gives them.
+/// The types of key attributes, from `AttributeDefinitions`.
 #[derive(Debug, Default)]
 pub(super) struct Definitions<'a> {
     types: Vec<(&'a str, KeyType)>,
@@ -25,7 +25,7 @@ pub(super) struct KeyElement<'a> {
     pub(super) is_hash: bool,
 }
 
-/// An index as it is described, before its key is looked up.
+/// An index as described by the parameters, before its key types are resolved.
 #[derive(Debug)]
 pub(super) struct IndexShape<'a> {
     pub(super) name: &'a str,
@@ -67,7 +67,7 @@ impl<'a> Definitions<'a> {
         self.types.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 
-    /// Refuses an attribute that is defined twice.
+    /// Rejects an attribute that is defined twice.
     pub(super) fn check(&self) -> Result<(), Fault> {
         let names = self.names();
         let is_twice =
@@ -78,7 +78,7 @@ impl<'a> Definitions<'a> {
         Ok(())
     }
 
-    /// The key that the elements describe: hash parts first, then range parts.
+    /// Builds the key schema: hash attributes first, then range attributes.
     pub(super) fn key(&self, elements: &[KeyElement<'_>]) -> Result<KeySchema, Fault> {
         let names: Vec<&str> = elements.iter().map(|element| element.name).collect();
         let attributes: Option<Vec<(bool, KeyAttribute)>> = elements
@@ -106,7 +106,7 @@ impl<'a> Definitions<'a> {
     }
 }
 
-/// Reads a `KeySchema`; `longest` is how many elements it may have.
+/// Reads a `KeySchema` of at most `longest` elements.
 pub(super) fn key_elements<'a>(
     params: &Params<'a>,
     at: &str,
@@ -130,7 +130,7 @@ pub(super) fn key_elements<'a>(
     Ok(key)
 }
 
-/// Refuses a key whose elements are in the wrong order or repeated.
+/// Rejects a key whose elements are repeated or in the wrong order.
 pub(super) fn check_key(key: &[KeyElement<'_>], most_hash: usize) -> Result<(), Fault> {
     for (position, element) in key.iter().enumerate() {
         if key.iter().take(position).any(|other| other.name == element.name) {
@@ -153,7 +153,7 @@ pub(super) fn check_key(key: &[KeyElement<'_>], most_hash: usize) -> Result<(), 
     Ok(())
 }
 
-/// Reads `ProvisionedThroughput`, if it is there.
+/// Reads `ProvisionedThroughput`, if present.
 pub(super) fn throughput(
     params: &Params<'_>,
     at: &str,
@@ -173,7 +173,7 @@ pub(super) fn throughput(
 }
 
 impl<'a> IndexShape<'a> {
-    /// Reads one index. A global one may have several attributes of each kind in its key.
+    /// Reads one index. The key of a global index can have several attributes of each kind.
     pub(super) fn read(
         params: &Params<'a>,
         at: &str,
@@ -207,7 +207,7 @@ impl<'a> IndexShape<'a> {
         Ok(IndexShape { name, key, projection: kind, non_key, throughput })
     }
 
-    /// The index that is described.
+    /// Builds the spec of the index.
     pub(super) fn spec(
         &self,
         scope: IndexScope,

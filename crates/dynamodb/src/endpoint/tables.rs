@@ -6,17 +6,17 @@ use crate::wire::{Fault, FaultCode};
 use super::Endpoint;
 use super::params::{Params, table_name};
 use super::refusal;
-use super::settings::is_own_table;
+use super::settings::is_settings_table;
 use super::table_description;
 use super::violations::Violations;
 
-/// Names in one answer.
+/// Names per response.
 const NAMES_MAX: i64 = 100;
 
 pub(super) async fn describe(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let table = endpoint.table(&required_table(&params)?).await?;
     let settings = endpoint.settings(&table).await?;
-    Ok(table_description::answer(endpoint, "Table", &table, &settings, "ACTIVE"))
+    Ok(table_description::response(endpoint, "Table", &table, &settings, "ACTIVE"))
 }
 
 pub(super) async fn delete(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
@@ -31,9 +31,9 @@ pub(super) async fn delete(endpoint: &Endpoint, params: Params<'_>) -> Result<St
         )));
     }
     let dropped = endpoint.store.drop_table(name.clone()).await;
-    let table = dropped.map_err(|error| refusal::of_table(&name, error))?;
-    endpoint.forget_settings(&table).await?;
-    Ok(table_description::answer(endpoint, "TableDescription", &table, &settings, "DELETING"))
+    let table = dropped.map_err(|error| refusal::table_fault(&name, error))?;
+    endpoint.delete_settings(&table).await?;
+    Ok(table_description::response(endpoint, "TableDescription", &table, &settings, "DELETING"))
 }
 
 pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
@@ -50,7 +50,7 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
     let names =
         names.map_err(|error| Fault::new(FaultCode::InternalServerError, error.to_string()))?;
     let limit = usize::try_from(limit.unwrap_or(NAMES_MAX)).unwrap_or(usize::MAX);
-    let visible = names.into_iter().filter(|name| !is_own_table(name));
+    let visible = names.into_iter().filter(|name| !is_settings_table(name));
     let mut rest = visible.filter(|name| after.is_none_or(|after| name.as_str() > after));
     let page: Vec<_> = rest.by_ref().take(limit).collect();
     let is_more = rest.next().is_some();
@@ -64,7 +64,7 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
     Ok(writer.finish())
 }
 
-/// The parameter `TableName` of requests about a table itself.
+/// Reads `TableName` of a table request.
 pub(super) fn required_table(params: &Params<'_>) -> Result<keyloom_store::TableName, Fault> {
     let name = params.text("TableName")?;
     let Some(name) = name else {

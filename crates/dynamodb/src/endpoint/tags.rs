@@ -12,7 +12,7 @@ use super::arn;
 use super::params::{Params, table_name};
 use super::violations::Violations;
 
-/// Tags of one table.
+/// Tags per table.
 const TAGS_MAX: usize = 50;
 
 pub(super) async fn tag(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
@@ -77,7 +77,7 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
     Ok(writer.finish())
 }
 
-/// The parameter `Tags`.
+/// Reads `Tags`.
 pub(super) fn read_list(params: &Params<'_>) -> Result<BTreeMap<String, String>, Fault> {
     let mut tags = BTreeMap::new();
     for (position, tag) in params.objects("Tags")?.unwrap_or_default().into_iter().enumerate() {

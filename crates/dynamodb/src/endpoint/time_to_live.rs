@@ -18,7 +18,7 @@ pub(super) async fn update(endpoint: &Endpoint, params: Params<'_>) -> Result<St
     let (mut attribute, mut enabled) = (None, None);
     if let Some(wanted) = wanted {
         attribute = wanted.text("AttributeName")?;
-        enabled = wanted.truth("Enabled")?;
+        enabled = wanted.boolean("Enabled")?;
         let at = "timeToLiveSpecification.attributeName";
         violations.required(at, attribute.is_some());
         if let Some(name) = attribute {
@@ -46,12 +46,12 @@ pub(super) async fn update(endpoint: &Endpoint, params: Params<'_>) -> Result<St
         (None, true) => Some(attribute.into()),
     };
     let altered = endpoint.store.alter_table(name.clone(), Alteration::SetTtl(change)).await;
-    altered.map_err(|error| refusal::of_table(&name, error))?;
+    altered.map_err(|error| refusal::table_fault(&name, error))?;
     let mut writer = Writer::new();
     writer.object(|w| {
         w.name("TimeToLiveSpecification").object(|w| {
             w.name("AttributeName").text(attribute);
-            w.name("Enabled").truth(enabled);
+            w.name("Enabled").boolean(enabled);
         });
     });
     Ok(writer.finish())

@@ -7,14 +7,14 @@ use crate::wire::Fault;
 
 use super::expressions::Expressions;
 use super::params::{Params, table_name};
-use super::refusal::About;
+use super::refusal::RequestKind;
 use super::returned::on_failure;
 use super::violations::{ON_FAILURE, Violations};
 
 /// The members that an element of `TransactItems` can have.
 const KINDS: &[&str] = &["ConditionCheck", "Put", "Delete", "Update"];
 
-/// Tells what is wrong with an element by itself.
+/// Checks the constraints of one element.
 pub(super) fn violations(
     violations: &mut Violations,
     position: usize,
@@ -30,8 +30,8 @@ pub(super) fn violations(
         let image = if *kind == "Put" { "Item" } else { "Key" };
         violations.required(&at(&image.to_ascii_lowercase()), action.has(image));
         if *kind == "ConditionCheck" {
-            let is_there = action.has("ConditionExpression");
-            violations.required(&at("conditionExpression"), is_there);
+            let is_present = action.has("ConditionExpression");
+            violations.required(&at("conditionExpression"), is_present);
         }
         if *kind == "Update" {
             violations.required(&at("updateExpression"), action.has("UpdateExpression"));
@@ -42,7 +42,7 @@ pub(super) fn violations(
     Ok(())
 }
 
-/// The action of an element that has passed its constraints.
+/// Reads the action of an element that has passed its constraints.
 pub(super) fn read(element: Params<'_>) -> Result<TransactAction, Fault> {
     let mut given = Vec::new();
     for kind in KINDS {
@@ -55,11 +55,11 @@ pub(super) fn read(element: Params<'_>) -> Result<TransactAction, Fault> {
             "TransactItems can only contain one of Check, Put, Update or Delete",
         ));
     };
-    let takes = match *kind {
+    let parameters = match *kind {
         "Update" => &["UpdateExpression", "ConditionExpression"][..],
         _ => &["ConditionExpression"],
     };
-    let expressions = Expressions::read(action, takes)?;
+    let expressions = Expressions::read(action, parameters)?;
     expressions.check()?;
     let image = action.item(if *kind == "Put" { "Item" } else { "Key" })?;
     let image = image.unwrap_or_else(|| Ok(Item::new())).map_err(Fault::validation)?;
@@ -88,7 +88,7 @@ pub(super) fn read(element: Params<'_>) -> Result<TransactAction, Fault> {
     })
 }
 
-/// The item, or the key, that the action gives.
+/// Returns the item or key in the action.
 pub(super) fn image(action: &TransactAction) -> &Item {
     match action {
         TransactAction::Put(put) => &put.item,
@@ -98,18 +98,18 @@ pub(super) fn image(action: &TransactAction) -> &Item {
     }
 }
 
-/// What the store's words about the action are about.
-pub(super) fn about(action: &TransactAction) -> About<'static> {
+/// Returns the kind of request that errors about the action refer to.
+pub(super) fn request_kind(action: &TransactAction) -> RequestKind<'static> {
     match action {
-        TransactAction::Put(_) => About::Item,
+        TransactAction::Put(_) => RequestKind::Item,
         TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => {
-            About::Key
+            RequestKind::Key
         }
     }
 }
 
-/// Whether the action is the one that breaks the rule, and cancels the transaction by it. The store
-/// says only that one does. An empty key cancels nothing: the request itself is refused.
+/// Returns whether the action is the one that breaks the rule and cancels the transaction. The
+/// store reports only the rule. An empty key rejects the request instead of canceling it.
 pub(super) fn breaks(spec: &TableSpec, action: &TransactAction, invalid: &Invalid) -> bool {
     let image = image(action);
     let value = |name: &keyloom_value::Name| image.get(name.as_str());

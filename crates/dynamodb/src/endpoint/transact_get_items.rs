@@ -10,7 +10,7 @@ use super::Endpoint;
 use super::capacity::{self, Consumed, Detail, Use};
 use super::expressions::Expressions;
 use super::params::{Params, table_name};
-use super::refusal::{self, About};
+use super::refusal::{self, RequestKind};
 use super::violations::{CAPACITY, Violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
@@ -19,7 +19,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     for get in &gets {
         endpoint.check_visible(&get.table)?;
     }
-    // Whole items are paid for, whatever is returned of them.
+    // Capacity counts whole items, whatever the projection.
     let projections: Vec<Option<Projection>> =
         gets.iter_mut().map(|get| get.projection.take()).collect();
     let found = match endpoint.store.transact_get(TransactGet { gets: gets.clone() }).await {
@@ -51,7 +51,7 @@ fn write_found(w: &mut Writer, item: Option<&Item>, projection: Option<&Projecti
     }
 }
 
-/// A key that does not fit its table cancels the transaction with that action's reason.
+/// An invalid key cancels the transaction, with a reason for that action.
 async fn refused(endpoint: &Endpoint, gets: &[Get], error: keyloom_store::Error) -> Fault {
     let mut reasons = vec![Reason::NONE; gets.len()];
     if let keyloom_store::Error::Invalid(invalid) = &error {
@@ -59,14 +59,16 @@ async fn refused(endpoint: &Endpoint, gets: &[Get], error: keyloom_store::Error)
             if endpoint.store.get(get.clone()).await.is_err() {
                 let table = endpoint.store.describe_table(get.table.clone()).await.ok();
                 let spec = table.map(|table| table.spec);
-                let text = refusal::invalid_text(spec.as_ref(), About::Key, invalid);
+                let text = refusal::invalid_message(spec.as_ref(), RequestKind::Key, invalid);
                 *reason = Reason::validation(text);
                 return Fault::canceled(reasons);
             }
         }
     }
     match gets.first() {
-        Some(get) => refusal::of_items(endpoint, &get.table, About::Transaction, error).await,
+        Some(get) => {
+            refusal::item_fault(endpoint, &get.table, RequestKind::Transaction, error).await
+        }
         None => Fault::validation("TransactItems must not be empty"),
     }
 }

@@ -10,11 +10,11 @@ use super::Endpoint;
 use super::capacity::{self, Consumed, Use};
 use super::indexes::{has_local_index, write_collection};
 use super::params::Params;
-use super::put_item::WriteExtras;
-use super::refusal::{self, About};
+use super::refusal::{self, RequestKind};
 use super::transact_action;
 use super::update_item::updated;
 use super::violations::{CAPACITY, METRICS, Violations};
+use super::write_params::WriteExtras;
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let extras = WriteExtras::read(&params)?;
@@ -22,21 +22,21 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     for action in &transaction.actions {
         endpoint.check_visible(action.table())?;
     }
-    let asked = transaction.actions.clone();
-    let before = match extras.is_wanted() {
-        true => before(endpoint, &asked).await,
+    let requested = transaction.actions.clone();
+    let before = match extras.is_requested() {
+        true => before(endpoint, &requested).await,
         false => vec![],
     };
     if let Err(error) = endpoint.store.transact_write(transaction).await {
-        return Err(refused(endpoint, &asked, error).await);
+        return Err(refused(endpoint, &requested, error).await);
     }
     let mut writer = Writer::new();
-    writer.object(|w| write_extras(w, extras, &asked, &before));
+    writer.object(|w| write_extras(w, extras, &requested, &before));
     Ok(writer.finish())
 }
 
-/// The table of each action, and the item before it. They are read just before the transaction:
-/// when others write the same items at the same moment, the units told may be of either.
+/// Reads the table of each action and the item before it. If the same items are written
+/// concurrently, the reported units may be based on either version.
 async fn before(
     endpoint: &Endpoint,
     actions: &[TransactAction],
@@ -100,7 +100,7 @@ fn write_extras(
     }
 }
 
-/// A rule that one action breaks cancels the transaction with that action's reason.
+/// An action that breaks a rule cancels the transaction, with a reason for that action.
 async fn refused(endpoint: &Endpoint, actions: &[TransactAction], error: Error) -> Fault {
     if let Error::Invalid(invalid) = &error {
         for (position, action) in actions.iter().enumerate() {
@@ -114,7 +114,7 @@ async fn refused(endpoint: &Endpoint, actions: &[TransactAction], error: Error) 
     }
     match actions.first() {
         Some(action) => {
-            refusal::of_items(endpoint, action.table(), About::Transaction, error).await
+            refusal::item_fault(endpoint, action.table(), RequestKind::Transaction, error).await
         }
         None => Fault::validation("TransactItems must not be empty"),
     }
@@ -127,7 +127,7 @@ fn canceled(
     action: &TransactAction,
     invalid: &Invalid,
 ) -> Fault {
-    let text = refusal::invalid_text(Some(spec), transact_action::about(action), invalid);
+    let text = refusal::invalid_message(Some(spec), transact_action::request_kind(action), invalid);
     let mut reasons = vec![Reason::NONE; count];
     if let Some(reason) = reasons.get_mut(position) {
         *reason = Reason::validation(text);

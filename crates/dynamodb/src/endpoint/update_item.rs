@@ -9,11 +9,10 @@ use crate::wire::Fault;
 use super::Endpoint;
 use super::capacity::Consumed;
 use super::expressions::Expressions;
-use super::get_item::refuse_legacy;
-use super::params::{Params, table_name};
-use super::put_item::{WriteExtras, write_violations};
-use super::refusal::{self, About};
+use super::params::{Params, refuse_legacy, table_name};
+use super::refusal::{self, RequestKind};
 use super::returned::{self, on_failure, write_attributes};
+use super::write_params::{WriteExtras, write_violations};
 
 const LEGACY: &[(&str, &str)] = &[
     ("AttributeUpdates", "UpdateExpression"),
@@ -26,7 +25,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let update = read(params)?;
     endpoint.check_visible(&update.table)?;
     let mut writer = Writer::new();
-    if !extras.is_wanted() {
+    if !extras.is_requested() {
         let image = send(endpoint, update).await?;
         writer.object(|w| write_attributes(w, image.as_ref()));
         return Ok(writer.finish());
@@ -35,7 +34,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let returns = update.returns;
     let old = send(endpoint, UpdateItem { returns: Returns::AllOld, ..update }).await?;
     let new = updated(&changes, old.as_ref(), &key);
-    let spec = refusal::described(endpoint, &table).await?.spec;
+    let spec = refusal::describe(endpoint, &table).await?.spec;
     let image = returns.of_update(&changes, old.as_ref(), &new);
     writer.object(|w| {
         write_attributes(w, image.as_ref());
@@ -45,7 +44,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     Ok(writer.finish())
 }
 
-/// What the update made of the item. It was applied once, to the same item, so it can be again.
+/// Applies the update to the old item again. It cannot fail: the store has applied it once.
 pub(super) fn updated(update: &Update, old: Option<&Item>, key: &Item) -> Item {
     let before = old.unwrap_or(key);
     update.apply(before).unwrap_or_else(|_| before.clone())
@@ -55,7 +54,7 @@ async fn send(endpoint: &Endpoint, update: UpdateItem) -> Result<Option<Item>, F
     let table = update.table.clone();
     match endpoint.store.update(update).await {
         Ok(image) => Ok(image),
-        Err(error) => Err(refusal::of_items(endpoint, &table, About::Update, error).await),
+        Err(error) => Err(refusal::item_fault(endpoint, &table, RequestKind::Update, error).await),
     }
 }
 

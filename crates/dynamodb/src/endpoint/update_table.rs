@@ -14,7 +14,7 @@ use super::table_shape::{Definitions, IndexShape, throughput};
 use super::tables::required_table;
 use super::violations::Violations;
 
-/// Parameters that change something.
+/// Parameters of which at least one is required.
 const CHANGES: &[&str] = &[
     "ProvisionedThroughput",
     "BillingMode",
@@ -27,7 +27,7 @@ const CHANGES: &[&str] = &[
     "WarmThroughput",
 ];
 
-/// One change of a global index.
+/// A change to a global index.
 enum IndexChange<'a> {
     Create(IndexShape<'a>),
     Delete(&'a str),
@@ -55,21 +55,21 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     }
     let table = endpoint.table(&name).await.unwrap_or(table);
     let view = create_table::stream(&params)?;
-    let protected = params.truth("DeletionProtectionEnabled")?;
+    let protected = params.boolean("DeletionProtectionEnabled")?;
     let class = params.text("TableClass")?;
-    let since = endpoint.options.clock.now();
+    let enabled_at = endpoint.options.clock.now();
     let settings = endpoint
         .change_settings(&table, |settings| {
             set_throughput(settings, billing, units, &changes);
             if let Some(view) = view.filter(|_| before.stream.is_none()) {
-                settings.stream = Some(Stream { view, since });
+                settings.stream = Some(Stream { view, enabled_at });
             }
             settings.is_protected = protected.unwrap_or(settings.is_protected);
             settings.class = class.map(str::to_owned).or(settings.class.take());
             Ok(())
         })
         .await?;
-    Ok(table_description::answer(endpoint, "TableDescription", &table, &settings, "ACTIVE"))
+    Ok(table_description::response(endpoint, "TableDescription", &table, &settings, "ACTIVE"))
 }
 
 fn check_params(
@@ -157,7 +157,7 @@ fn index_changes<'a>(
     Ok(changes)
 }
 
-/// Only one index can be made or dropped by a request, and none can be changed twice.
+/// A request can create or drop only one index, and change none twice.
 fn check_index_changes(changes: &[IndexChange<'_>]) -> Result<(), Fault> {
     let mut names: Vec<&str> = Vec::new();
     for change in changes {
@@ -198,7 +198,7 @@ async fn change_index(
         IndexChange::Update(..) => return Ok(()),
     };
     let altered = endpoint.store.alter_table(table.clone(), alteration).await;
-    altered.map(drop).map_err(|error| refusal::of_table(table, error))
+    altered.map(drop).map_err(|error| refusal::table_fault(table, error))
 }
 
 fn index_name(name: &str) -> Result<IndexName, Fault> {
@@ -230,7 +230,7 @@ async fn change_stream(
         (None, Some(_)) => Feed::Off,
     };
     let altered = endpoint.store.alter_table(name.clone(), Alteration::SetFeed(feed)).await;
-    altered.map_err(|error| refusal::of_table(name, error))
+    altered.map_err(|error| refusal::table_fault(name, error))
 }
 
 fn set_throughput(

@@ -1,11 +1,11 @@
-//! Constraints on single parameters, which the service checks all together.
+//! Constraints on single parameters, whose violations the service reports together.
 
 use std::fmt::Display;
 
 use crate::wire::Fault;
 
-/// At most so many violations are told.
-const TOLD_MAX: usize = 10;
+/// The service reports at most this many.
+const REPORTED_MAX: usize = 10;
 
 /// The values of `ReturnConsumedCapacity`.
 pub(super) const CAPACITY: &[&str] = &["INDEXES", "TOTAL", "NONE"];
@@ -22,19 +22,19 @@ const NAME_PATTERN: &str = "[a-zA-Z0-9_.-]+";
 /// The violations found so far.
 #[derive(Debug, Default)]
 pub(super) struct Violations {
-    told: Vec<String>,
+    found: Vec<String>,
 }
 
 impl Violations {
-    /// The parameter must be there.
-    pub(super) fn required(&mut self, at: &str, is_there: bool) {
-        if !is_there {
-            self.tell("null", at, "Member must not be null");
+    /// The parameter is required.
+    pub(super) fn required(&mut self, at: &str, is_present: bool) {
+        if !is_present {
+            self.report("null", at, "Member must not be null");
         }
     }
 
-    /// A table's name, or its ARN, that must be there. One that is too short for a table is not
-    /// refused here: there is no such table.
+    /// A required table name or ARN. A name that is too short is not rejected here, but reported as
+    /// a missing table later.
     pub(super) fn table_name(&mut self, name: Option<&str>) {
         self.required("tableName", name.is_some());
         if let Some(name) = name {
@@ -53,8 +53,9 @@ impl Violations {
     fn pattern(&mut self, at: &str, name: &str) {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         if !name.chars().all(allowed) {
-            let why = format!("Member must satisfy regular expression pattern: {NAME_PATTERN}");
-            self.tell(quoted(name), at, &why);
+            let constraint =
+                format!("Member must satisfy regular expression pattern: {NAME_PATTERN}");
+            self.report(quoted(name), at, &constraint);
         }
     }
 
@@ -67,55 +68,58 @@ impl Violations {
         range: std::ops::RangeInclusive<usize>,
     ) {
         if length < *range.start() {
-            let why = format!("Member must have length greater than or equal to {}", range.start());
-            self.tell(&value, at, &why);
+            let constraint =
+                format!("Member must have length greater than or equal to {}", range.start());
+            self.report(&value, at, &constraint);
         }
         if length > *range.end() {
-            let why = format!("Member must have length less than or equal to {}", range.end());
-            self.tell(&value, at, &why);
+            let constraint =
+                format!("Member must have length less than or equal to {}", range.end());
+            self.report(&value, at, &constraint);
         }
     }
 
-    /// One of a set of values, if it is there.
+    /// One of a set of values, if present.
     pub(super) fn one_of(&mut self, at: &str, value: Option<&str>, set: &[&str]) {
         let Some(value) = value.filter(|value| !set.contains(value)) else { return };
-        let why = format!("Member must satisfy enum value set: [{}]", set.join(", "));
-        self.tell(quoted(value), at, &why);
+        let constraint = format!("Member must satisfy enum value set: [{}]", set.join(", "));
+        self.report(quoted(value), at, &constraint);
     }
 
-    /// A number that is not too small, if it is there.
+    /// A minimum, if present.
     pub(super) fn at_least(&mut self, at: &str, value: Option<i64>, least: i64) {
         if let Some(value) = value.filter(|value| *value < least) {
-            let why = format!("Member must have value greater than or equal to {least}");
-            self.tell(quoted(value), at, &why);
+            let constraint = format!("Member must have value greater than or equal to {least}");
+            self.report(quoted(value), at, &constraint);
         }
     }
 
-    /// A number that is not too great, if it is there.
+    /// A maximum, if present.
     pub(super) fn at_most(&mut self, at: &str, value: Option<i64>, most: i64) {
         if let Some(value) = value.filter(|value| *value > most) {
-            let why = format!("Member must have value less than or equal to {most}");
-            self.tell(quoted(value), at, &why);
+            let constraint = format!("Member must have value less than or equal to {most}");
+            self.report(quoted(value), at, &constraint);
         }
     }
 
-    /// A violation in words of its own.
-    pub(super) fn tell(&mut self, value: impl Display, at: &str, why: &str) {
-        if self.told.len() < TOLD_MAX {
-            let violation = format!("Value {value} at '{at}' failed to satisfy constraint: {why}");
-            self.told.push(violation);
+    /// Adds a violation.
+    pub(super) fn report(&mut self, value: impl Display, at: &str, constraint: &str) {
+        if self.found.len() < REPORTED_MAX {
+            let violation =
+                format!("Value {value} at '{at}' failed to satisfy constraint: {constraint}");
+            self.found.push(violation);
         }
     }
 
-    /// Refuses the request if there was any violation.
+    /// Rejects the request if there was any violation.
     pub(super) fn finish(self) -> Result<(), Fault> {
-        let count = self.told.len();
+        let count = self.found.len();
         if count == 0 {
             return Ok(());
         }
         let plural = if count > 1 { "s" } else { "" };
-        let told = self.told.join("; ");
-        Err(Fault::validation(format!("{count} validation error{plural} detected: {told}")))
+        let found = self.found.join("; ");
+        Err(Fault::validation(format!("{count} validation error{plural} detected: {found}")))
     }
 }
 

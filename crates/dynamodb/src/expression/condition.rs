@@ -1,5 +1,5 @@
-//! The tree of a condition to a [`Condition`], with the service's checks in its order: functions,
-//! reserved words, then condition by condition.
+//! Resolves the syntax tree of a condition to a [`Condition`], with the service's checks in its
+//! order: functions, reserved words, then each condition.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use super::substitutions::check_reserved;
 use super::syntax::Node;
 use super::{ExpressionError, Substitutions};
 
-/// The functions of conditions, with how many arguments they take.
+/// The functions of conditions, with their number of arguments.
 const FUNCTIONS: &[(&str, usize)] = &[
     ("attribute_exists", 1),
     ("attribute_not_exists", 1),
@@ -22,16 +22,16 @@ const FUNCTIONS: &[(&str, usize)] = &[
     ("size", 1),
 ];
 
-/// Names for what a value of an unknown type may be.
+/// The operand type that the service reports for a path.
 const ANY_TYPE: &str = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}";
 
-/// The condition that a tree means.
+/// Resolves a syntax tree.
 pub(super) fn resolve(
     node: &Node<'_>,
     substitutions: &mut Substitutions,
 ) -> Result<Condition, ExpressionError> {
     node.walk(&mut known_function)?;
-    misused(node, true)?;
+    check_placement(node, true)?;
     node.walk(&mut |node| match node {
         Node::Path(path) => check_reserved(path),
         _ => Ok(()),
@@ -48,15 +48,17 @@ fn known_function(node: &Node<'_>) -> Result<(), ExpressionError> {
     }
 }
 
-/// `size` is an operand, and the other functions are conditions.
-fn misused(node: &Node<'_>, is_condition: bool) -> Result<(), ExpressionError> {
+/// Rejects misplaced functions: `size` is an operand, all others are conditions.
+fn check_placement(node: &Node<'_>, is_condition: bool) -> Result<(), ExpressionError> {
     match node {
         Node::Function { name, .. } if (*name == "size") == is_condition => refuse(format!(
             "The function is not allowed to be used this way in an expression; function: {name}"
         )),
-        Node::And(parts) | Node::Or(parts) => parts.iter().try_for_each(|part| misused(part, true)),
-        Node::Not(inner) => misused(inner, true),
-        _ => node.children().into_iter().try_for_each(|child| misused(child, false)),
+        Node::And(parts) | Node::Or(parts) => {
+            parts.iter().try_for_each(|part| check_placement(part, true))
+        }
+        Node::Not(inner) => check_placement(inner, true),
+        _ => node.children().into_iter().try_for_each(|child| check_placement(child, false)),
     }
 }
 
@@ -86,7 +88,7 @@ impl Resolver<'_> {
                     .collect::<Result<_, _>>()?,
             },
             Node::Function { name, arguments } => self.function(name, arguments)?,
-            // The syntax lets none of these stand for a condition.
+            // The parser accepts none of these as a condition.
             Node::Path(_) | Node::Value(_) | Node::Arithmetic(..) => {
                 return refuse("An operand is not a condition;");
             }
@@ -104,7 +106,7 @@ impl Resolver<'_> {
     ) -> Result<Condition, ExpressionError> {
         let [left, right] = pair;
         let (left, right) = (self.operand(left)?, self.operand(right)?);
-        check_distinct(sign(comparison), &left, &right)?;
+        check_distinct(comparison.symbol(), &left, &right)?;
         match comparison {
             Comparison::Equal | Comparison::NotEqual => {}
             Comparison::Less
@@ -113,7 +115,7 @@ impl Resolver<'_> {
             | Comparison::GreaterOrEqual => {
                 for operand in [&left, &right] {
                     let ordered = [ValueType::S, ValueType::N, ValueType::B];
-                    check_type(sign(comparison), operand, &ordered)?;
+                    check_type(comparison.symbol(), operand, &ordered)?;
                 }
             }
         }
@@ -175,7 +177,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The size of a constant is a constant.
+/// Evaluates `size` of a constant.
 fn size_of(name: &str, value: &Value) -> Result<Operand, ExpressionError> {
     let size = match value {
         Value::S(text) => text.encode_utf16().count(),
@@ -193,7 +195,7 @@ fn size_of(name: &str, value: &Value) -> Result<Operand, ExpressionError> {
 }
 
 fn check_count(name: &str, count: usize) -> Result<(), ExpressionError> {
-    if FUNCTIONS.iter().any(|(known, takes)| *known == name && *takes == count) {
+    if FUNCTIONS.iter().any(|(known, arguments)| *known == name && *arguments == count) {
         return Ok(());
     }
     refuse(format!(
@@ -202,7 +204,7 @@ fn check_count(name: &str, count: usize) -> Result<(), ExpressionError> {
     ))
 }
 
-/// Comparing a path with itself is a mistake.
+/// Rejects comparing a path with itself.
 fn check_distinct(name: &str, left: &Operand, right: &Operand) -> Result<(), ExpressionError> {
     match (left, right) {
         (Operand::Path(first), Operand::Path(second)) if first == second => refuse(format!(
@@ -214,7 +216,7 @@ fn check_distinct(name: &str, left: &Operand, right: &Operand) -> Result<(), Exp
     }
 }
 
-/// A constant must be of a type that the operator takes.
+/// Rejects a constant of a type that the operator does not accept.
 fn check_type(name: &str, operand: &Operand, types: &[ValueType]) -> Result<(), ExpressionError> {
     let found = match operand {
         Operand::Path(_) => return Ok(()),
@@ -302,18 +304,6 @@ fn incorrect_type(name: &str, found: &str) -> String {
         "Incorrect operand type for operator or function; operator or function: {name}, operand \
          type: {found}"
     )
-}
-
-/// How the sign is written.
-pub(super) fn sign(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Equal => "=",
-        Comparison::NotEqual => "<>",
-        Comparison::Less => "<",
-        Comparison::LessOrEqual => "<=",
-        Comparison::Greater => ">",
-        Comparison::GreaterOrEqual => ">=",
-    }
 }
 
 fn refuse<T>(message: impl Into<String>) -> Result<T, ExpressionError> {

@@ -1,8 +1,8 @@
-//! Why an expression is refused.
+//! Errors in expressions.
 
 use keyloom_value::{Path, PathClash, Step};
 
-/// Why an expression is refused, in the service's words.
+/// An error in an expression, with the service's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ExpressionError {
@@ -14,7 +14,7 @@ impl ExpressionError {
         ExpressionError { message: message.into() }
     }
 
-    /// Two paths that cannot be used together.
+    /// Two paths overlap or conflict.
     pub(super) fn clash(clash: &PathClash) -> ExpressionError {
         let (verb, first, second) = match clash {
             PathClash::Overlap { first, second } => ("overlap", first, second),
@@ -28,13 +28,13 @@ impl ExpressionError {
         ))
     }
 
-    /// The same with the name of the parameter that held the expression.
+    /// Adds the name of the parameter that holds the expression.
     pub(super) fn in_parameter(self, parameter: &str) -> ExpressionError {
         ExpressionError::new(format!("Invalid {parameter}: {}", self.message))
     }
 }
 
-/// A path as the service prints it: `[a, b, [1]]`.
+/// Formats a path as the service does: `[a, b, [1]]`.
 pub(super) fn path_text(path: &Path) -> String {
     let steps = path.steps().iter().map(|step| match step {
         Step::Member(name) => name.to_string(),

@@ -1,11 +1,11 @@
-//! Key conditions are conditions of a narrow form: tests of attributes against constants, joined
-//! by `AND`.
+//! Key conditions: a restricted form of conditions, which compares attributes with constants and
+//! joins the comparisons with `AND`.
 
 use keyloom_value::{Comparison, Condition, KeyCondition, KeyTest, Name, Operand, Path, Value};
 
 use super::ExpressionError;
 
-/// The key condition that a condition means, if it has the form of one.
+/// Converts a condition to a key condition.
 pub(super) fn from_condition(condition: &Condition) -> Result<KeyCondition, ExpressionError> {
     let mut key = KeyCondition { tests: vec![] };
     collect(condition, &mut key)?;
@@ -38,7 +38,7 @@ fn collect(condition: &Condition, key: &mut KeyCondition) -> Result<(), Expressi
     Ok(())
 }
 
-/// `:value < name` means `name > :value`.
+/// Normalizes `:value < name` to `name > :value`.
 fn compared(
     left: &Operand,
     comparison: Comparison,

@@ -1,23 +1,23 @@
-//! Text to tokens.
+//! Splits an expression into tokens.
 //!
 //! ```text
 //! word      ::= (letter | "_") (letter | digit | "_")*
 //! name-ref  ::= "#" (letter | digit | "_")+
 //! value-ref ::= ":" (letter | digit | "_")+
 //! digits    ::= digit+
-//! sign      ::= "=" | "<>" | "<" | "<=" | ">" | ">="
+//! operator  ::= "=" | "<>" | "<" | "<=" | ">" | ">="
 //! ```
 
 use keyloom_value::Comparison;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     Word,
     NameRef,
     ValueRef,
     Digits,
-    Sign(Comparison),
+    Comparison(Comparison),
     LeftParen,
     RightParen,
     LeftBracket,
@@ -26,21 +26,21 @@ pub(super) enum TokenKind {
     Dot,
     Plus,
     Minus,
-    /// A character that begins no token.
+    /// A character that starts no token.
     Unknown,
     End,
 }
 
-/// A piece of the text.
+/// A token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) kind: TokenKind,
     pub(super) text: &'a str,
-    /// Where it begins.
+    /// Its byte offset.
     pub(super) at: usize,
 }
 
-/// All tokens of the text; the last is the end.
+/// Returns all tokens; the last is `End`.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -63,7 +63,7 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
-/// The first token of the text, and how many bytes it has.
+/// Returns the kind and the length in bytes of the first token.
 fn first(text: &str) -> (TokenKind, usize) {
     let mut bytes = text.bytes();
     let head = bytes.next().unwrap_or_default();
@@ -80,12 +80,12 @@ fn first(text: &str) -> (TokenKind, usize) {
             (TokenKind::Digits, digits)
         }
         _ if is_word(head) => (TokenKind::Word, run(0)),
-        b'<' if second == b'>' => (TokenKind::Sign(Comparison::NotEqual), 2),
-        b'<' if second == b'=' => (TokenKind::Sign(Comparison::LessOrEqual), 2),
-        b'>' if second == b'=' => (TokenKind::Sign(Comparison::GreaterOrEqual), 2),
-        b'<' => (TokenKind::Sign(Comparison::Less), 1),
-        b'>' => (TokenKind::Sign(Comparison::Greater), 1),
-        b'=' => (TokenKind::Sign(Comparison::Equal), 1),
+        b'<' if second == b'>' => (TokenKind::Comparison(Comparison::NotEqual), 2),
+        b'<' if second == b'=' => (TokenKind::Comparison(Comparison::LessOrEqual), 2),
+        b'>' if second == b'=' => (TokenKind::Comparison(Comparison::GreaterOrEqual), 2),
+        b'<' => (TokenKind::Comparison(Comparison::Less), 1),
+        b'>' => (TokenKind::Comparison(Comparison::Greater), 1),
+        b'=' => (TokenKind::Comparison(Comparison::Equal), 1),
         b'(' => (TokenKind::LeftParen, 1),
         b')' => (TokenKind::RightParen, 1),
         b'[' => (TokenKind::LeftBracket, 1),

@@ -1,17 +1,15 @@
-//! Conditions, key conditions, updates and projections as text, with placeholders for every name
-//! and value, so that nothing in them can be taken for something else.
+//! Prints conditions, key conditions, updates and projections, with placeholders for every name
+//! and value, so that none of them can be misread as syntax.
 
 use keyloom_value::{
     Condition, KeyCondition, KeyTest, Name, Operand, Path, Projection, SetValue, Step, Update,
     Value,
 };
 
-use super::condition::sign;
-
-/// An attribute that nothing else is said of.
+/// The attribute in tests that hold for every item, or for none.
 const ANY: &str = "keyloom:any";
 
-/// Prints the expressions of one request. Names and values are numbered as they come.
+/// Prints the expressions of one request. Placeholders are numbered in order of use.
 ///
 /// ```
 /// use keyloom_dynamodb::{Printer, Substitutions};
@@ -28,20 +26,20 @@ const ANY: &str = "keyloom:any";
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Printer {
-    /// What the placeholders of names stand for.
+    /// Names by placeholder.
     pub names: Vec<(String, String)>,
-    /// What the placeholders of values stand for.
+    /// Values by placeholder.
     pub values: Vec<(String, Value)>,
 }
 
 impl Printer {
-    /// One for a request.
+    /// Creates a printer for one request.
     pub fn new() -> Printer {
         Printer::default()
     }
 
-    /// A condition or filter. One that joins nothing at all has no text: `And` of none and `Or` of
-    /// none are printed as tests of an attribute that always, or never, hold.
+    /// Prints a condition or filter. The language has no empty `And` or `Or`: they are printed as
+    /// tests of an attribute that always, or never, hold.
     pub fn condition(&mut self, condition: &Condition) -> String {
         match condition {
             Condition::And(parts) => self.joined(" AND ", parts, "OR"),
@@ -49,7 +47,7 @@ impl Printer {
             Condition::Not(inner) => format!("NOT {}", self.inner(inner)),
             Condition::Compare { left, comparison, right } => {
                 let left = self.operand(left);
-                format!("{left} {} {}", sign(*comparison), self.operand(right))
+                format!("{left} {} {}", comparison.symbol(), self.operand(right))
             }
             Condition::Between { operand, low, high } => {
                 let (operand, low) = (self.operand(operand), self.operand(low));
@@ -78,14 +76,14 @@ impl Printer {
         }
     }
 
-    /// A key condition.
+    /// Prints a key condition.
     pub fn key_condition(&mut self, key: &KeyCondition) -> String {
         let tests: Vec<String> =
             key.tests.iter().map(|(name, test)| self.key_test(name, test)).collect();
         tests.join(" AND ")
     }
 
-    /// An update; empty if it changes nothing.
+    /// Prints an update; returns an empty string if it changes nothing.
     pub fn update(&mut self, update: &Update) -> String {
         let mut sections = Vec::new();
         let sets: Vec<String> = update
@@ -106,14 +104,14 @@ impl Printer {
         sections.join(" ")
     }
 
-    /// A projection.
+    /// Prints a projection.
     pub fn projection(&mut self, projection: &Projection) -> String {
         let paths: Vec<String> = projection.paths().iter().map(|path| self.path(path)).collect();
         paths.join(", ")
     }
 
-    /// Conditions with a word between. Of one the word says nothing; of none there is nothing, so
-    /// it is said of some attribute that it is there or not, or both.
+    /// Joins conditions with `word`. None at all is printed as a test that is always true (`OR`) or
+    /// always false (`AND`), depending on `of_none`.
     fn joined(&mut self, word: &str, parts: &[Condition], of_none: &str) -> String {
         match parts {
             [] => {
@@ -128,7 +126,7 @@ impl Printer {
         }
     }
 
-    /// A condition inside another: in parentheses if it joins several.
+    /// Prints an operand of `AND`, `OR` or `NOT`, in parentheses if it joins several conditions.
     fn inner(&mut self, condition: &Condition) -> String {
         let text = self.condition(condition);
         match condition {
@@ -181,8 +179,8 @@ impl Printer {
             }
             SetValue::Value(value) => self.value(value),
             SetValue::Path(path) => self.path(path),
-            SetValue::IfMissing(path, otherwise) => {
-                format!("if_not_exists({}, {})", self.path(path), self.set_value(otherwise))
+            SetValue::IfMissing(path, default) => {
+                format!("if_not_exists({}, {})", self.path(path), self.set_value(default))
             }
             SetValue::Append(left, right) => {
                 format!("list_append({}, {})", self.set_value(left), self.set_value(right))

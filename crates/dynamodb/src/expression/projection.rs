@@ -1,4 +1,4 @@
-//! The paths of a projection to a [`Projection`].
+//! Resolves the paths of a projection to a [`Projection`].
 
 use keyloom_value::Projection;
 
@@ -6,7 +6,7 @@ use super::substitutions::check_reserved;
 use super::syntax::RawPath;
 use super::{ExpressionError, Substitutions};
 
-/// The projection that the paths mean.
+/// Resolves the paths of a projection.
 pub(super) fn resolve(
     paths: &[RawPath<'_>],
     substitutions: &mut Substitutions,

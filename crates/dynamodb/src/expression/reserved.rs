@@ -1,11 +1,11 @@
 //! Words that cannot be attribute names in an expression.
 
-/// Whether the service reserves the word, in any letter case.
+/// Returns whether the service reserves the word, case-insensitively.
 pub(super) fn is_reserved(word: &str) -> bool {
     WORDS.binary_search(&word.to_ascii_uppercase().as_str()).is_ok()
 }
 
-/// The service's list, in order.
+/// The service's list, sorted.
 #[rustfmt::skip] // A table: as many words in a line as fit.
 const WORDS: &[&str] = &[
     "ABORT", "ABSOLUTE", "ACTION", "ADD", "AFTER", "AGENT", "AGGREGATE", "ALL", "ALLOCATE",

@@ -1,4 +1,4 @@
-//! Tokens to a tree of what was written. Nothing is looked up here.
+//! Parses tokens into a syntax tree. Placeholders are not resolved here.
 
 mod condition;
 mod cursor;

@@ -1,4 +1,4 @@
-//! The parts of an update to an [`Update`], with the service's checks in its order.
+//! Resolves the syntax tree of an update to an [`Update`], with the service's checks in its order.
 
 use keyloom_value::{SetValue, Update, UpdateError, UpdateOperator, ValueType};
 
@@ -6,10 +6,10 @@ use super::substitutions::check_reserved;
 use super::syntax::{Arithmetic, Node, RawPath, RawUpdate};
 use super::{ExpressionError, Substitutions};
 
-/// The functions of updates, both of two arguments.
+/// The functions of updates, each with two arguments.
 const FUNCTIONS: &[&str] = &["if_not_exists", "list_append"];
 
-/// The update that the parts mean.
+/// Resolves an update.
 pub(super) fn resolve(
     raw: &RawUpdate<'_>,
     substitutions: &mut Substitutions,
@@ -79,7 +79,7 @@ fn set_value(
             })
         }
         Node::Function { name, arguments } => function(name, arguments, substitutions),
-        // The syntax lets none of these be written in an update.
+        // The parser accepts none of these in an update.
         Node::Compare(..)
         | Node::Between(_)
         | Node::In(..)
@@ -116,7 +116,7 @@ fn function(
     }
 }
 
-/// The service's words for an update that is wrong for every item.
+/// Returns the service's message for an update that is invalid for every item.
 fn refused(error: &UpdateError) -> ExpressionError {
     match error {
         UpdateError::Clash(clash) => ExpressionError::clash(clash),
@@ -141,7 +141,7 @@ fn refused(error: &UpdateError) -> ExpressionError {
     }
 }
 
-/// The long names of types, which the service uses in one of its messages.
+/// Returns the long name of a type, which the service uses in one of its messages.
 fn long_name(value_type: ValueType) -> &'static str {
     match value_type {
         ValueType::S => "STRING",

@@ -1,22 +1,21 @@
-//! Reading JSON into a tree.
+//! Parses JSON into a tree.
 
 use keyloom_json::{JsonError, Limits, Reader, Token};
 
 use super::Json;
 
-/// Levels of lists and objects. An item may have 32 of its own, each of which is two here, and a
-/// few more would be refused with a better message than this parser has.
+/// The deepest nesting of lists and objects. An item can have 32 levels, each of which is two here;
+/// the rest leaves room to reject slightly deeper items with the service's own message.
 const DEPTH_MAX: usize = 200;
 
-/// Bytes of a request for each of its values. Nothing that the wire knows is denser than a set of
-/// short texts (`"a",`), so no request that means something is refused; and of one that means
-/// nothing, such as a list of zeros, the tree is not built.
+/// The fewest bytes per value. No valid request is denser than a set of short strings (`"a",`), and
+/// the limit keeps a list of zeros from becoming a tree many times its size.
 const VALUE_BYTES_MIN: usize = 4;
 
-/// Short texts may be denser, such as the answer `{"Responses":[{},{}]}`: they take little anyway.
+/// Values that a short text can always have, however dense: `{"Responses":[{},{}]}`.
 const VALUES_MIN: usize = 1024;
 
-/// The value of the text, or nothing if it is not JSON.
+/// Parses a text; returns `None` if it is not JSON or exceeds a limit.
 pub(crate) fn parse(text: &str) -> Option<Json<'_>> {
     let values = text.len() / VALUE_BYTES_MIN + VALUES_MIN;
     let mut reader = Reader::new(text, Limits { depth: DEPTH_MAX, values });
@@ -28,7 +27,7 @@ pub(crate) fn parse(text: &str) -> Option<Json<'_>> {
 fn value<'a>(reader: &mut Reader<'a>) -> Result<Json<'a>, JsonError> {
     Ok(match reader.value("a value")? {
         Token::Null => Json::Null,
-        Token::Bool(truth) => Json::Bool(truth),
+        Token::Bool(boolean) => Json::Bool(boolean),
         Token::Number(number) => Json::Number(number),
         Token::Text(text) => Json::Text(text),
         Token::List => {

@@ -1,10 +1,10 @@
-//! Writing JSON, straight into text.
+//! Writes JSON directly to text.
 
 use std::fmt::{Display, Write as _};
 
 use keyloom_json::write_text;
 
-/// JSON in the making. Members are separated by the writer; who opens an object closes it.
+/// Builds JSON text and inserts the commas.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
     text: String,
@@ -15,12 +15,12 @@ impl Writer {
         Writer { text: String::with_capacity(256) }
     }
 
-    /// What was written.
+    /// Returns the text.
     pub(crate) fn finish(self) -> String {
         self.text
     }
 
-    /// An object; `fill` writes its members.
+    /// Writes an object; `fill` writes its members.
     pub(crate) fn object(&mut self, fill: impl FnOnce(&mut Writer)) {
         self.separate();
         self.text.push('{');
@@ -28,7 +28,7 @@ impl Writer {
         self.text.push('}');
     }
 
-    /// A list; `fill` writes its elements.
+    /// Writes a list; `fill` writes its elements.
     pub(crate) fn list(&mut self, fill: impl FnOnce(&mut Writer)) {
         self.separate();
         self.text.push('[');
@@ -36,7 +36,7 @@ impl Writer {
         self.text.push(']');
     }
 
-    /// The name of a member; its value must follow.
+    /// Writes the name of a member; its value must follow.
     pub(crate) fn name(&mut self, name: &str) -> &mut Writer {
         self.separate();
         write_text(&mut self.text, name);
@@ -49,7 +49,7 @@ impl Writer {
         write_text(&mut self.text, text);
     }
 
-    /// A text that needs no escapes, such as digits.
+    /// Writes a string that needs no escapes, such as digits.
     pub(crate) fn plain_text(&mut self, text: impl Display) {
         self.separate();
         self.text.push('"');
@@ -62,16 +62,16 @@ impl Writer {
         self.display(number);
     }
 
-    pub(crate) fn truth(&mut self, truth: bool) {
-        self.number(truth);
+    pub(crate) fn boolean(&mut self, boolean: bool) {
+        self.number(boolean);
     }
 
-    fn display(&mut self, shown: impl Display) {
-        let written = write!(self.text, "{shown}");
+    fn display(&mut self, value: impl Display) {
+        let written = write!(self.text, "{value}");
         debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }
 
-    /// A comma, unless this is the first of a list or object or the value of a member.
+    /// Writes a comma, except before a first element and before the value of a member.
     fn separate(&mut self) {
         if !matches!(self.text.as_bytes().last(), None | Some(b'{' | b'[' | b':')) {
             self.text.push(',');

@@ -1,4 +1,4 @@
-//! Batches. What the service leaves over is sent again, after a while.
+//! Batches. Items that the service leaves unprocessed are sent again, with backoff.
 
 use std::collections::HashMap;
 
@@ -12,24 +12,24 @@ use keyloom_value::Item;
 
 use super::expressions::Expressions;
 use super::refusal::{failed, incomplete, unreadable, write_failed};
-use super::retry::{Backoff, Fate};
-use super::service::{Service, repeat};
+use super::retry::{Backoff, Outcome};
+use super::service::{Service, retry};
 use super::specs::Rules;
 use super::values::{attributes, item};
 
 type Writes = HashMap<String, Vec<WriteRequest>>;
 
 impl Service {
-    /// A request has one projection and one freshness for a table, so gets that differ in these
-    /// are sent one after the other. What the service leaves over because it is too much for one
-    /// answer is told, as the trait has it; nothing at all is asked for again.
+    /// A request has one projection and one consistency per table, so gets that differ in these
+    /// are sent in separate requests. Keys left unprocessed because the response would be too large
+    /// are returned, as the trait specifies; a response without any item is retried.
     pub(super) async fn batch_get(&self, batch: BatchGet) -> Result<BatchGot, Error> {
         let tables = batch.gets.iter().map(|get| &get.table).collect();
         let rules = Rules { tables, check: &|specs| batch.check(specs) };
-        self.admit(&rules).await?;
+        self.validate(&rules).await?;
         let mut got = BatchGot::default();
-        for gets in alike(&batch.gets) {
-            match self.batch_get_alike(&gets).await {
+        for gets in compatible_groups(&batch.gets) {
+            match self.batch_get_group(&gets).await {
                 Ok(more) => {
                     got.items.extend(more.items);
                     got.unprocessed.extend(more.unprocessed);
@@ -40,32 +40,33 @@ impl Service {
         Ok(got)
     }
 
-    async fn batch_get_alike(&self, gets: &[&Get]) -> Result<BatchGot, Error> {
+    async fn batch_get_group(&self, gets: &[&Get]) -> Result<BatchGot, Error> {
         let mut backoff = self.backoff();
         loop {
-            let got = self.batch_get_part(gets, &mut backoff).await?;
+            let got = self.batch_get_once(gets, &mut backoff).await?;
             if !got.items.is_empty() || got.unprocessed.is_empty() || !backoff.wait().await {
                 return Ok(got);
             }
         }
     }
 
-    async fn batch_get_part(
+    async fn batch_get_once(
         &self,
         gets: &[&Get],
         backoff: &mut Backoff,
     ) -> Result<BatchGot, Error> {
         const OPERATION: &str = "BatchGetItem";
-        let mut asked: HashMap<String, KeysAndAttributes> = HashMap::new();
+        let mut request_items: HashMap<String, KeysAndAttributes> = HashMap::new();
         for table in tables(gets.iter().map(|get| &get.table)) {
             let of_table: Vec<&Get> =
                 gets.iter().copied().filter(|get| get.table == *table).collect();
-            asked.insert(table.to_string(), keys(&of_table)?);
+            request_items.insert(table.to_string(), keys(&of_table)?);
         }
-        let request = self.connection.tables.batch_get_item().set_request_items(Some(asked));
+        let request =
+            self.connection.tables.batch_get_item().set_request_items(Some(request_items));
         let request = request.return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let is_again = |error: &_| Fate::of(error).passes();
-        let sent = repeat(backoff, || request.clone().send(), is_again).await;
+        let is_retryable = |error: &_| Outcome::of(error).may_succeed_later();
+        let sent = retry(backoff, || request.clone().send(), is_retryable).await;
         let output = sent.map_err(|error| failed(OPERATION, &error))?;
         self.meter.read(output.consumed_capacity());
         let mut got = BatchGot::default();
@@ -79,40 +80,40 @@ impl Service {
         for (table, left) in output.unprocessed_keys.unwrap_or_default() {
             for key in left.keys {
                 let key = item(key).map_err(|why| unreadable(OPERATION, why))?;
-                let is_it = |get: &&&Get| get.table.as_str() == table && get.key == key;
-                got.unprocessed.extend(gets.iter().find(is_it).map(|get| (*get).clone()));
+                let is_same = |get: &&&Get| get.table.as_str() == table && get.key == key;
+                got.unprocessed.extend(gets.iter().find(is_same).map(|get| (*get).clone()));
             }
         }
         Ok(got)
     }
 
     pub(super) async fn batch_write(&self, batch: BatchWrite) -> Result<BatchWrite, Error> {
-        let tables = batch.actions.iter().map(|action| place(action).0).collect();
+        let tables = batch.actions.iter().map(|action| target(action).0).collect();
         let rules = Rules { tables, check: &|specs| batch.check(specs) };
-        self.admit(&rules).await?;
+        self.validate(&rules).await?;
         let mut writes = Writes::new();
         for action in &batch.actions {
             let request = write_request(action)?;
-            writes.entry(place(action).0.to_string()).or_default().push(request);
+            writes.entry(target(action).0.to_string()).or_default().push(request);
         }
         let mut backoff = self.backoff();
-        let mut is_begun = false;
+        let mut is_started = false;
         loop {
-            match self.batch_write_part(&writes, &mut backoff).await {
+            match self.batch_write_once(&writes, &mut backoff).await {
                 Ok(left) if left.is_empty() => return Ok(BatchWrite::default()),
                 Ok(left) => writes = left,
-                // Some of the batch is written, so it was not refused: the rest is left.
-                Err(Error::Refused(_)) if is_begun => return left_over(&batch, &writes),
+                // Part of the batch is written, so this is not a refusal: the rest is unprocessed.
+                Err(Error::Refused(_)) if is_started => return unprocessed(&batch, &writes),
                 Err(error) => return Err(self.explain(&rules, error).await),
             }
-            is_begun = true;
+            is_started = true;
             if !backoff.wait().await {
-                return left_over(&batch, &writes);
+                return unprocessed(&batch, &writes);
             }
         }
     }
 
-    async fn batch_write_part(
+    async fn batch_write_once(
         &self,
         writes: &Writes,
         backoff: &mut Backoff,
@@ -121,24 +122,25 @@ impl Service {
         let request = request
             .set_request_items(Some(writes.clone()))
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let is_again = |error: &_| Fate::of(error) == Fate::Postponed;
-        let sent = repeat(backoff, || request.clone().send(), is_again).await;
+        let is_retryable = |error: &_| Outcome::of(error) == Outcome::Transient;
+        let sent = retry(backoff, || request.clone().send(), is_retryable).await;
         let output = sent.map_err(|error| write_failed("BatchWriteItem", error))?;
         self.meter.written(output.consumed_capacity());
         Ok(output.unprocessed_items.unwrap_or_default())
     }
 }
 
-/// The gets in groups that one request can have.
-fn alike(gets: &[Get]) -> Vec<Vec<&Get>> {
-    let differ = |one: &Get, other: &Get| {
-        one.table == other.table
-            && (&one.projection, one.consistency) != (&other.projection, other.consistency)
+/// Splits the gets into groups that fit one request each.
+fn compatible_groups(gets: &[Get]) -> Vec<Vec<&Get>> {
+    let conflict = |get: &Get, other: &Get| {
+        get.table == other.table
+            && (&get.projection, get.consistency) != (&other.projection, other.consistency)
     };
     let mut groups: Vec<Vec<&Get>> = Vec::new();
     for get in gets {
-        let fitting = groups.iter_mut().find(|group| !group.iter().any(|other| differ(get, other)));
-        match fitting {
+        let compatible =
+            groups.iter_mut().find(|group| !group.iter().any(|other| conflict(get, other)));
+        match compatible {
             Some(group) => group.push(get),
             None => groups.push(vec![get]),
         }
@@ -153,7 +155,7 @@ fn tables<'a>(names: impl Iterator<Item = &'a TableName>) -> Vec<&'a TableName> 
     tables
 }
 
-/// The keys of one table, with the projection and the freshness that they share.
+/// Builds the keys of one table, with their common projection and consistency.
 fn keys(gets: &[&Get]) -> Result<KeysAndAttributes, Error> {
     let mut expressions = Expressions::default();
     let projection = gets.first().and_then(|get| get.projection.as_ref());
@@ -167,8 +169,8 @@ fn keys(gets: &[&Get]) -> Result<KeysAndAttributes, Error> {
         .map_err(|error| incomplete("BatchGetItem", &error.to_string()))
 }
 
-/// The table and the item, or its key.
-fn place(action: &BatchAction) -> (&TableName, &Item) {
+/// Returns the table, and the item or key.
+fn target(action: &BatchAction) -> (&TableName, &Item) {
     match action {
         BatchAction::Put(table, item) | BatchAction::Delete(table, item) => (table, item),
     }
@@ -190,12 +192,12 @@ fn write_request(action: &BatchAction) -> Result<WriteRequest, Error> {
     Ok(request.build())
 }
 
-/// The actions of the batch that the service has not done.
-fn left_over(batch: &BatchWrite, left: &Writes) -> Result<BatchWrite, Error> {
+/// Returns the actions of the batch that the service has not processed.
+fn unprocessed(batch: &BatchWrite, left: &Writes) -> Result<BatchWrite, Error> {
     let mut actions = Vec::new();
     for action in &batch.actions {
         let request = write_request(action)?;
-        let of_table = left.get(place(action).0.as_str());
+        let of_table = left.get(target(action).0.as_str());
         if of_table.is_some_and(|requests| requests.contains(&request)) {
             actions.push(action.clone());
         }

@@ -1,10 +1,10 @@
-//! What requests have cost.
+//! Consumed capacity.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_dynamodb::types::ConsumedCapacity;
 
-/// Units that requests have consumed, as the service counted them.
+/// Units that requests have consumed, as reported by the service.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Consumed {
     /// Read request units.
@@ -13,7 +13,8 @@ pub struct Consumed {
     pub write_units: f64,
 }
 
-/// Counts units since the store was opened, in halves, because an eventual read costs half a unit.
+/// Counts units since the store was opened, in halves: an eventually consistent read costs half a
+/// unit.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     read_halves: AtomicU64,
@@ -21,12 +22,12 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn read<'a>(&self, told: impl IntoIterator<Item = &'a ConsumedCapacity>) {
-        self.read_halves.fetch_add(halves(told), Ordering::Relaxed);
+    pub(super) fn read<'a>(&self, reported: impl IntoIterator<Item = &'a ConsumedCapacity>) {
+        self.read_halves.fetch_add(halves(reported), Ordering::Relaxed);
     }
 
-    pub(super) fn written<'a>(&self, told: impl IntoIterator<Item = &'a ConsumedCapacity>) {
-        self.write_halves.fetch_add(halves(told), Ordering::Relaxed);
+    pub(super) fn written<'a>(&self, reported: impl IntoIterator<Item = &'a ConsumedCapacity>) {
+        self.write_halves.fetch_add(halves(reported), Ordering::Relaxed);
     }
 
     pub(super) fn total(&self) -> Consumed {
@@ -35,7 +36,7 @@ impl Meter {
     }
 }
 
-fn halves<'a>(told: impl IntoIterator<Item = &'a ConsumedCapacity>) -> u64 {
-    let units: f64 = told.into_iter().filter_map(ConsumedCapacity::capacity_units).sum();
+fn halves<'a>(reported: impl IntoIterator<Item = &'a ConsumedCapacity>) -> u64 {
+    let units: f64 = reported.into_iter().filter_map(ConsumedCapacity::capacity_units).sum();
     (units * 2.0).round() as u64
 }

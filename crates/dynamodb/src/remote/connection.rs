@@ -1,4 +1,4 @@
-//! From options to clients of the service.
+//! Creates SDK clients from options.
 
 use std::sync::Arc;
 
@@ -17,12 +17,13 @@ use keyloom_store::{Error, Refusal};
 
 use super::RemoteOptions;
 
-/// An endpoint of one's own has no regions; signatures name one all the same.
+/// The region in signatures for a custom endpoint, which has no regions.
 const REGION_OF_ENDPOINT: &str = "us-east-1";
-/// The service's name in the names of settings.
+/// The service's name in setting names.
 const SERVICE_ID: &str = "DynamoDB";
 
-/// Clients that share their connections. They send everything once: `retry.rs` says what is repeated.
+/// SDK clients with a shared connection pool. They send every request once: `retry.rs` decides what
+/// is retried.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     pub(super) tables: aws_sdk_dynamodb::Client,
@@ -30,7 +31,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Finds out how to reach the service. Nothing is sent to it yet.
+    /// Resolves how to reach the service. Sends nothing yet.
     pub(super) async fn open(options: &RemoteOptions) -> Result<Connection, Error> {
         let config = load(options).await;
         if config.region().is_none() {
@@ -43,11 +44,10 @@ impl Connection {
     }
 }
 
-/// The SDK would tell of it only when something is asked, and not whether it was sent.
+/// Checked up front: the SDK reports it only on the first request, and not whether that was sent.
 fn no_region() -> Error {
-    let message = "set AWS_REGION, or the region of the profile, or say which one, or where the \
-                   service is instead"
-        .to_owned();
+    let message =
+        "set AWS_REGION, a region in the profile, or the region or endpoint options".to_owned();
     let operation = "requests without a region";
     Error::Refused(Arc::new(Refusal { operation, code: None, message }))
 }
@@ -55,7 +55,7 @@ fn no_region() -> Error {
 async fn load(options: &RemoteOptions) -> SdkConfig {
     let http = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
     let timeouts =
-        TimeoutConfig::builder().operation_attempt_timeout(options.answer_time_max).build();
+        TimeoutConfig::builder().operation_attempt_timeout(options.attempt_timeout).build();
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(http)
         .retry_config(RetryConfig::disabled())
@@ -89,22 +89,22 @@ async fn load(options: &RemoteOptions) -> SdkConfig {
     }
 }
 
-/// With the keys of a profile that was asked for. They come before those of the environment, as with
-/// AWS's command line; the SDK itself has it the other way round.
+/// Uses the keys of an explicitly selected profile. They take precedence over the environment, as
+/// in the AWS CLI; the SDK does the reverse.
 fn with_keys_of(profile: &str, config: SdkConfig) -> SdkConfig {
     let (Some(http), Some(rest)) = (config.http_client(), config.credentials_provider()) else {
         return config;
     };
-    // A profile may name a role, and services are asked for it.
-    let asking = ProviderConfig::without_region()
+    // A profile may name a role, which other AWS services resolve.
+    let provider = ProviderConfig::without_region()
         .with_http_client(http)
         .with_region(config.region().cloned());
-    let own = ProfileFileCredentialsProvider::builder().configure(&asking).profile_name(profile);
+    let own = ProfileFileCredentialsProvider::builder().configure(&provider).profile_name(profile);
     let keys = CredentialsProviderChain::first_try("Profile", own.build()).or_else("Rest", rest);
     config.into_builder().credentials_provider(SharedCredentialsProvider::new(keys)).build()
 }
 
-/// Whether an endpoint is said, for all services or for this one.
+/// Returns whether an endpoint is configured, for all services or for this one.
 fn has_endpoint(config: &SdkConfig) -> bool {
     let own = || {
         let key = ServiceConfigKey::builder()

@@ -1,4 +1,4 @@
-//! The expressions of a request, printed, with what their placeholders stand for.
+//! The printed expressions of a request, with their placeholders.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use keyloom_value::{Condition, KeyCondition, Projection, Update};
 use super::values::attribute;
 use crate::Printer;
 
-/// Prints what there is, and nothing for what there is not.
+/// Prints the expressions that are present.
 #[derive(Default)]
 pub(super) struct Expressions {
     printer: Printer,
@@ -30,7 +30,7 @@ impl Expressions {
         projection.map(|projection| self.printer.projection(projection))
     }
 
-    /// None if it changes nothing.
+    /// Prints an update; returns `None` if it changes nothing.
     pub(super) fn update(&mut self, update: &Update) -> Option<String> {
         Some(self.printer.update(update)).filter(|text| !text.is_empty())
     }

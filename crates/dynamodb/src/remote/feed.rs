@@ -1,7 +1,7 @@
 //! The change feed: DynamoDB Streams.
 //!
-//! Shards come and go there. Each change is in one of them, and those of one item are in order
-//! if a shard's parent is read before it; so shards are told parents first.
+//! Shards are split over time. Each change is in one shard, and the changes of one item are in
+//! order if a shard is read after its parent, so shards are listed parents first.
 
 use aws_sdk_dynamodbstreams::operation::get_records::GetRecordsOutput;
 use aws_sdk_dynamodbstreams::types::{Record, Shard, ShardIteratorType};
@@ -11,27 +11,28 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-use super::refusal::{NOT_FOUND, TRIMMED, VALIDATION, failed, has_code, incomplete, unreadable};
+use super::codes::{NOT_FOUND, TRIMMED, VALIDATION};
+use super::refusal::{failed, has_code, incomplete, unreadable};
 use super::service::Service;
 use super::table_shape::table;
 use super::values::{stream_item, time};
 
 const RECORDS: &str = "GetRecords";
-/// Records that can be asked for at once.
+/// The most records per request.
 const RECORDS_MAX: usize = 1000;
-/// Pages without records to follow: a shard may have gaps of such, and a page at its end has none.
+/// The most empty pages to follow: a shard can have runs of them, and the page at its end is empty.
 const EMPTY_PAGES_MAX: usize = 5;
-/// Who deletes what has expired.
+/// The principal that deletes expired items.
 const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 
-/// Before every change: where a feed without changes is read on from.
+/// The position before the first change.
 const BEGINNING: SeqNo = SeqNo(0);
 
 /// A shard to read from.
 struct Source {
     arn: String,
     shard: String,
-    /// Digits of the shard's numbers: servers compare them as texts, zeros in front and all.
+    /// The width of sequence numbers, which servers compare as strings, including leading zeros.
     digits: usize,
 }
 
@@ -47,15 +48,16 @@ impl Service {
         loop {
             let request = self.connection.streams.describe_stream().stream_arn(arn);
             let request = request.set_exclusive_start_shard_id(last);
-            let sent = self.ask(|| request.clone().send()).await;
+            let sent = self.send_read(|| request.clone().send()).await;
             let output = sent.map_err(|error| no_feed(name, failed("DescribeStream", &error)))?;
-            let told = output.stream_description;
-            let told = told.ok_or_else(|| incomplete("DescribeStream", "the stream"))?;
-            last = told.last_evaluated_shard_id;
+            let description = output.stream_description;
+            let description =
+                description.ok_or_else(|| incomplete("DescribeStream", "the stream"))?;
+            last = description.last_evaluated_shard_id;
             if last.is_some() && shards.iter().any(|shard| shard.shard_id == last) {
                 return Err(incomplete("DescribeStream", "an end"));
             }
-            shards.extend(told.shards.unwrap_or_default());
+            shards.extend(description.shards.unwrap_or_default());
             if last.is_none() {
                 return Ok(shards);
             }
@@ -78,7 +80,7 @@ impl Service {
         let after = match read.start {
             FeedStart::Oldest => BEGINNING,
             FeedStart::After(seq) => seq,
-            FeedStart::Now => return self.end(&source).await,
+            FeedStart::Now => return self.end_of_shard(&source).await,
         };
         match self.page_after(&source, after, read.limit).await {
             Err(error) if has_code(&error, TRIMMED) => {
@@ -86,18 +88,18 @@ impl Service {
                 let oldest = page.changes.first().map_or(BEGINNING, |change| change.seq);
                 Err(Error::ChangesGone { oldest })
             }
-            // The service does not say what is wrong with a position.
+            // The service does not report what is wrong with a position.
             Err(error) if has_code(&error, VALIDATION) => {
-                let newest = self.end(&source).await?.next;
+                let newest = self.end_of_shard(&source).await?.next;
                 Err(if after > newest { Error::ChangesAhead { newest } } else { error })
             }
             result => result,
         }
     }
 
-    /// Nothing, and the end of the shard. A position there is the number of a change, so the shard
-    /// is read through: the service names no place that is after everything so far.
-    async fn end(&self, source: &Source) -> Result<ChangePage, Error> {
+    /// Returns an empty page at the end of the shard. The service has no position after the last
+    /// change other than its sequence number, so the whole shard is read.
+    async fn end_of_shard(&self, source: &Source) -> Result<ChangePage, Error> {
         let mut next = BEGINNING;
         loop {
             let page = self.page_after(source, next, RECORDS_MAX).await?;
@@ -108,7 +110,7 @@ impl Service {
         }
     }
 
-    /// The first changes after this one.
+    /// Returns the first changes after a position.
     async fn page_after(
         &self,
         source: &Source,
@@ -121,7 +123,7 @@ impl Service {
             let output = self.records(&from, limit).await?;
             let records = output.records.unwrap_or_default().into_iter();
             let mut changes: Vec<Change> = records.map(change).collect::<Result<_, _>>()?;
-            // Whoever goes on from here must not meet the same again, whatever the server does.
+            // A reader that continues from here must not see a change twice, whatever the server does.
             changes.retain(|change| change.seq > after);
             if let Some(last) = changes.last() {
                 let next = last.seq;
@@ -143,24 +145,24 @@ impl Service {
                 .shard_iterator_type(ShardIteratorType::AfterSequenceNumber)
                 .sequence_number(format!("{number:0digits$}")),
         };
-        let sent = self.ask(|| request.clone().send()).await;
+        let sent = self.send_read(|| request.clone().send()).await;
         Ok(sent.map_err(|error| failed("GetShardIterator", &error))?.shard_iterator)
     }
 
     async fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {
         let limit = i32::try_from(limit.min(RECORDS_MAX)).unwrap_or(1);
         let request = self.connection.streams.get_records().shard_iterator(iterator).limit(limit);
-        let sent = self.ask(|| request.clone().send()).await;
+        let sent = self.send_read(|| request.clone().send()).await;
         sent.map_err(|error| failed(RECORDS, &error))
     }
 
-    /// The table's stream. One that does not have both images is no feed.
+    /// Returns the ARN of the table's stream. A stream without both images does not count as a feed.
     async fn stream_arn(&self, name: &TableName) -> Result<String, Error> {
-        let told = self.sdk_table(name).await?;
-        match table(&told)?.spec.feed {
+        let described = self.sdk_table(name).await?;
+        match table(&described)?.spec.feed {
             Feed::Off => Err(Error::NoFeed { table: name.clone() }),
             Feed::Images => {
-                let arn = told.latest_stream_arn;
+                let arn = described.latest_stream_arn;
                 arn.ok_or_else(|| incomplete("DescribeTable", "the name of the stream"))
             }
         }
@@ -174,8 +176,8 @@ fn no_feed(table: &TableName, error: Error) -> Error {
     }
 }
 
-/// Shards in an order in which none comes before its parent. A parent that is no longer told has
-/// been trimmed away.
+/// Orders shards so that none comes before its parent. A parent that is not listed has been
+/// trimmed.
 fn parents_first(shards: &[Shard]) -> Vec<ShardId> {
     let mut waiting: Vec<&Shard> = shards.iter().collect();
     let mut ordered: Vec<ShardId> = Vec::new();
@@ -184,7 +186,7 @@ fn parents_first(shards: &[Shard]) -> Vec<ShardId> {
         let (later, ready): (Vec<&Shard>, Vec<&Shard>) = waiting.iter().partition(|shard| {
             shard.parent_shard_id().is_some() && is_waiting(shard.parent_shard_id())
         });
-        // Parents in a circle are nobody's to sort out.
+        // A cycle of parents has no order: take what is left as it is.
         let (ready, later) = if ready.is_empty() { (later, vec![]) } else { (ready, later) };
         let ids = ready.into_iter().filter_map(Shard::shard_id);
         ordered.extend(ids.map(|id| ShardId(id.to_owned())));
@@ -198,20 +200,22 @@ fn change(record: Record) -> Result<Change, Error> {
         .user_identity
         .as_ref()
         .is_some_and(|who| who.principal_id() == Some(EXPIRY_PRINCIPAL));
-    let told = record.dynamodb.ok_or_else(|| incomplete(RECORDS, "the change of a record"))?;
-    let seq = told.sequence_number().and_then(|number| number.parse().ok());
+    let stream_record =
+        record.dynamodb.ok_or_else(|| incomplete(RECORDS, "the change of a record"))?;
+    let seq = stream_record.sequence_number().and_then(|number| number.parse().ok());
     let seq = SeqNo(seq.ok_or_else(|| incomplete(RECORDS, "the number of a record"))?);
-    let at = time(told.approximate_creation_date_time());
+    let at = time(stream_record.approximate_creation_date_time());
     let image = |attributes: Option<_>| -> Result<Option<Item>, Error> {
         attributes.map(stream_item).transpose().map_err(|why| unreadable(RECORDS, why))
     };
-    let key = image(told.keys)?.ok_or_else(|| incomplete(RECORDS, "the key of a record"))?;
+    let key =
+        image(stream_record.keys)?.ok_or_else(|| incomplete(RECORDS, "the key of a record"))?;
     Ok(Change {
         seq,
         at,
         key,
-        old: image(told.old_image)?,
-        new: image(told.new_image)?,
+        old: image(stream_record.old_image)?,
+        new: image(stream_record.new_image)?,
         cause: if is_expiry { Cause::Expiry } else { Cause::Request },
     })
 }

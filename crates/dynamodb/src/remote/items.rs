@@ -1,4 +1,4 @@
-//! Requests about one item.
+//! Single-item requests.
 
 use std::future::Future;
 
@@ -8,8 +8,9 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
+use super::codes::VALIDATION;
 use super::expressions::{Expressions, on_condition_failed, return_value};
-use super::refusal::{VALIDATION, answered, failed, has_code, write_failed};
+use super::refusal::{failed, has_code, response_item, write_failed};
 use super::service::Service;
 use super::specs::Rules;
 use super::values::{Attributes, attributes};
@@ -17,7 +18,7 @@ use super::values::{Attributes, attributes};
 impl Service {
     pub(super) async fn get(&self, get: Get) -> Result<Option<Item>, Error> {
         let rules = Rules { tables: vec![&get.table], check: &|specs| get.check(specs) };
-        self.admit(&rules).await?;
+        self.validate(&rules).await?;
         let mut expressions = Expressions::default();
         let request = self.connection.tables.get_item();
         let request = request
@@ -27,10 +28,10 @@ impl Service {
             .set_expression_attribute_names(expressions.names())
             .consistent_read(get.consistency == Consistency::Strong)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        match self.ask(|| request.clone().send()).await {
+        match self.send_read(|| request.clone().send()).await {
             Ok(output) => {
                 self.meter.read(&output.consumed_capacity);
-                answered("GetItem", output.item)
+                response_item("GetItem", output.item)
             }
             Err(error) => Err(self.explain(&rules, failed("GetItem", &error)).await),
         }
@@ -38,17 +39,17 @@ impl Service {
 
     pub(super) async fn put(&self, put: Put) -> Result<Option<Item>, Error> {
         let rules = Rules { tables: vec![&put.table], check: &|specs| put.check(specs) };
-        self.image(&rules, self.put_item(&put)).await
+        self.validated_write(&rules, self.put_item(&put)).await
     }
 
     pub(super) async fn delete(&self, delete: Delete) -> Result<Option<Item>, Error> {
         let rules = Rules { tables: vec![&delete.table], check: &|specs| delete.check(specs) };
-        self.image(&rules, self.delete_item(&delete)).await
+        self.validated_write(&rules, self.delete_item(&delete)).await
     }
 
     pub(super) async fn update(&self, update: UpdateItem) -> Result<Option<Item>, Error> {
         let rules = Rules { tables: vec![&update.table], check: &|specs| update.check(specs) };
-        match self.image(&rules, self.update_item(&update)).await {
+        match self.validated_write(&rules, self.update_item(&update)).await {
             Err(error) if has_code(&error, VALIDATION) => {
                 let reason = self.why_invalid(&TransactAction::Update(update)).await;
                 Err(reason.map_or(error, Error::from))
@@ -57,28 +58,28 @@ impl Service {
         }
     }
 
-    /// Why the effect of an action would break a rule, in the words of our own stores: the action
-    /// is tried on the item as it is now. None if it would not.
+    /// Returns which rule the effect of an action breaks, as the other stores report it, by applying
+    /// the action to the current item. `None` if it breaks none.
     pub(super) async fn why_invalid(&self, action: &TransactAction) -> Option<CancelReason> {
         let TransactAction::Update(update) = action else { return None };
         let spec = self.spec(&update.table).await.ok()?;
-        // Boxed, because the compiler cannot see how deep futures of futures go.
+        // Boxed, because `get` is part of a recursive future type.
         let get = Box::pin(self.get(Get::new(&update.table, update.key.clone())));
         let old = get.await.ok()?;
         let reason = action.decide(&spec, old.as_ref()).err()?;
         matches!(reason, CancelReason::Invalid(_)).then_some(reason)
     }
 
-    /// The image that a write returned, if the request keeps the rules.
-    async fn image(
+    /// Validates a write and sends it; returns the requested image.
+    async fn validated_write(
         &self,
         rules: &Rules<'_>,
-        written: impl Future<Output = Result<Option<Item>, Error>>,
+        write: impl Future<Output = Result<Option<Item>, Error>>,
     ) -> Result<Option<Item>, Error> {
-        self.admit(rules).await?;
-        match written.await {
+        self.validate(rules).await?;
+        match write.await {
             Err(error) => Err(self.explain(rules, error).await),
-            done => done,
+            result => result,
         }
     }
 
@@ -94,10 +95,10 @@ impl Service {
             .return_values(return_value(put.returns))
             .return_values_on_condition_check_failure(on_condition_failed(put.on_failure))
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let sent = self.write(|| request.clone().send()).await;
+        let sent = self.send_write(|| request.clone().send()).await;
         let output = sent.map_err(|error| write_failed("PutItem", error))?;
         self.meter.written(&output.consumed_capacity);
-        image("PutItem", output.attributes)
+        returned_image("PutItem", output.attributes)
     }
 
     async fn update_item(&self, update: &UpdateItem) -> Result<Option<Item>, Error> {
@@ -113,10 +114,10 @@ impl Service {
             .return_values(return_value(update.returns))
             .return_values_on_condition_check_failure(on_condition_failed(update.on_failure))
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let sent = self.write(|| request.clone().send()).await;
+        let sent = self.send_write(|| request.clone().send()).await;
         let output = sent.map_err(|error| write_failed("UpdateItem", error))?;
         self.meter.written(&output.consumed_capacity);
-        image("UpdateItem", output.attributes)
+        returned_image("UpdateItem", output.attributes)
     }
 
     async fn delete_item(&self, delete: &Delete) -> Result<Option<Item>, Error> {
@@ -131,14 +132,17 @@ impl Service {
             .return_values(return_value(delete.returns))
             .return_values_on_condition_check_failure(on_condition_failed(delete.on_failure))
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let sent = self.write(|| request.clone().send()).await;
+        let sent = self.send_write(|| request.clone().send()).await;
         let output = sent.map_err(|error| write_failed("DeleteItem", error))?;
         self.meter.written(&output.consumed_capacity);
-        image("DeleteItem", output.attributes)
+        returned_image("DeleteItem", output.attributes)
     }
 }
 
-/// The image that a write returned; one without attributes is none.
-fn image(operation: &'static str, attributes: Option<Attributes>) -> Result<Option<Item>, Error> {
-    answered(operation, attributes.filter(|attributes| !attributes.is_empty()))
+/// Converts the image that a write returned; an empty one counts as none.
+fn returned_image(
+    operation: &'static str,
+    attributes: Option<Attributes>,
+) -> Result<Option<Item>, Error> {
+    response_item(operation, attributes.filter(|attributes| !attributes.is_empty()))
 }

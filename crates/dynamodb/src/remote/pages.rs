@@ -7,17 +7,19 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Projection};
 
+use super::codes::VALIDATION;
 use super::expressions::Expressions;
-use super::refusal::{VALIDATION, answered, failed, has_code, unreadable};
+use super::refusal::{failed, has_code, response_item, unreadable};
 use super::service::Service;
 use super::specs::Rules;
 use super::values::{Attributes, attributes, item};
 
-/// Bytes of one read unit, of a strong read; of an eventual one twice as many.
+/// Bytes per read unit of a strongly consistent read; an eventually consistent one gets twice as
+/// many.
 const UNIT_BYTES: f64 = 4096.0;
 
-/// A page as the service tells it.
-struct Told {
+/// A page as returned by the SDK.
+struct SdkPage {
     operation: &'static str,
     items: Option<Vec<Attributes>>,
     count: i32,
@@ -25,14 +27,14 @@ struct Told {
     last_key: Option<Attributes>,
     capacity: Option<ConsumedCapacity>,
     consistency: Consistency,
-    /// Whether the items are all that was looked at, whole.
+    /// Whether the page contains every scanned item in full.
     is_all: bool,
 }
 
 impl Service {
     pub(super) async fn query(&self, query: Query) -> Result<Page, Error> {
         let rules = Rules { tables: vec![&query.table], check: &|specs| query.check(specs) };
-        self.admit(&rules).await?;
+        self.validate(&rules).await?;
         let index = query.index.as_ref();
         let consistency = self.consistency(&query.table, index, query.consistency).await?;
         let mut expressions = Expressions::default();
@@ -51,8 +53,8 @@ impl Service {
             .set_exclusive_start_key(query.start.clone().map(attributes))
             .consistent_read(consistency == Consistency::Strong)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        match self.ask(|| request.clone().send()).await {
-            Ok(output) => self.page(Told {
+        match self.send_read(|| request.clone().send()).await {
+            Ok(output) => self.page(SdkPage {
                 operation: "Query",
                 items: output.items,
                 count: output.count,
@@ -71,7 +73,7 @@ impl Service {
 
     pub(super) async fn scan(&self, scan: Scan) -> Result<Page, Error> {
         let rules = Rules { tables: vec![&scan.table], check: &|specs| scan.check(specs) };
-        self.admit(&rules).await?;
+        self.validate(&rules).await?;
         let index = scan.index.as_ref();
         let consistency = self.consistency(&scan.table, index, scan.consistency).await?;
         let mut expressions = Expressions::default();
@@ -90,8 +92,8 @@ impl Service {
             .set_total_segments(scan.segment.and_then(|segment| i32::try_from(segment.of).ok()))
             .consistent_read(consistency == Consistency::Strong)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        match self.ask(|| request.clone().send()).await {
-            Ok(output) => self.page(Told {
+        match self.send_read(|| request.clone().send()).await {
+            Ok(output) => self.page(SdkPage {
                 operation: "Scan",
                 items: output.items,
                 count: output.count,
@@ -108,23 +110,24 @@ impl Service {
         }
     }
 
-    /// How fresh a read can be: a global index follows its table.
+    /// Returns the strongest consistency that the service supports: global indexes are eventually
+    /// consistent.
     async fn consistency(
         &self,
         table: &TableName,
         index: Option<&IndexName>,
-        asked: Consistency,
+        requested: Consistency,
     ) -> Result<Consistency, Error> {
-        let Some(name) = index else { return Ok(asked) };
+        let Some(name) = index else { return Ok(requested) };
         let spec = self.spec(table).await?;
         let index = spec.indexes.iter().find(|index| index.name == *name);
         match index.map(|index| index.scope) {
-            Some(IndexScope::Local) => Ok(asked),
+            Some(IndexScope::Local) => Ok(requested),
             Some(IndexScope::Global) | None => Ok(Consistency::Eventual),
         }
     }
 
-    /// What the service refused because the index is being filled says so.
+    /// Returns `IndexBuilding` if the service rejected the request because of a backfill.
     async fn if_building(
         &self,
         table: &TableName,
@@ -132,8 +135,8 @@ impl Service {
         error: Error,
     ) -> Error {
         let Some(name) = index.filter(|_| has_code(&error, VALIDATION)) else { return error };
-        let Ok(described) = self.described(table).await else { return error };
-        let is_building = described.indexes.iter().any(|index| match index.state {
+        let Ok(describe_without_ttl) = self.describe_without_ttl(table).await else { return error };
+        let is_building = describe_without_ttl.indexes.iter().any(|index| match index.state {
             IndexState::Building { .. } => index.name == *name,
             IndexState::Active => false,
         });
@@ -143,27 +146,27 @@ impl Service {
         }
     }
 
-    fn page(&self, told: Told) -> Result<Page, Error> {
-        self.meter.read(&told.capacity);
-        let items = told.items.unwrap_or_default().into_iter().map(item);
+    fn page(&self, page: SdkPage) -> Result<Page, Error> {
+        self.meter.read(&page.capacity);
+        let items = page.items.unwrap_or_default().into_iter().map(item);
         let items: Vec<Item> =
-            items.collect::<Result<_, _>>().map_err(|why| unreadable(told.operation, why))?;
-        let scanned_bytes = match told.is_all {
+            items.collect::<Result<_, _>>().map_err(|why| unreadable(page.operation, why))?;
+        let scanned_bytes = match page.is_all {
             true => items.iter().map(|item| item.size() as u64).sum(),
-            false => paid_bytes(told.capacity.as_ref(), told.consistency),
+            false => charged_bytes(page.capacity.as_ref(), page.consistency),
         };
         Ok(Page {
             items,
-            count: u64::try_from(told.count).unwrap_or_default(),
-            scanned: u64::try_from(told.scanned).unwrap_or_default(),
+            count: u64::try_from(page.count).unwrap_or_default(),
+            scanned: u64::try_from(page.scanned).unwrap_or_default(),
             scanned_bytes,
-            last_key: answered(told.operation, told.last_key.filter(|key| !key.is_empty()))?,
+            last_key: response_item(page.operation, page.last_key.filter(|key| !key.is_empty()))?,
         })
     }
 }
 
-/// The bytes that were paid for: those that were looked at, rounded up to the next unit.
-fn paid_bytes(capacity: Option<&ConsumedCapacity>, consistency: Consistency) -> u64 {
+/// Returns the scanned bytes, rounded up to the next unit.
+fn charged_bytes(capacity: Option<&ConsumedCapacity>, consistency: Consistency) -> u64 {
     let units = capacity.and_then(ConsumedCapacity::capacity_units).unwrap_or_default();
     let unit_bytes = match consistency {
         Consistency::Strong => UNIT_BYTES,

@@ -1,4 +1,4 @@
-//! What the SDK reports, as errors of a store.
+//! Maps SDK errors to store errors.
 
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -9,18 +9,10 @@ use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkErro
 use keyloom_store::{Error, Refusal};
 use keyloom_value::Item;
 
-use super::retry::Fate;
+use super::retry::Outcome;
 use super::values::{Attributes, Unreadable, item};
 
-pub(super) const VALIDATION: &str = "ValidationException";
-pub(super) const NOT_FOUND: &str = "ResourceNotFoundException";
-pub(super) const IN_USE: &str = "ResourceInUseException";
-pub(super) const CONFLICT: &str = "TransactionConflictException";
-pub(super) const IN_PROGRESS: &str = "TransactionInProgressException";
-pub(super) const TOKEN_REUSED: &str = "IdempotentParameterMismatchException";
-pub(super) const TRIMMED: &str = "TrimmedDataAccessException";
-
-/// A failed request: refused by the service, or without an answer that says what was done.
+/// Maps a failed request: refused by the service, or with an unknown outcome.
 pub(super) fn failed<E>(operation: &'static str, error: &SdkError<E, HttpResponse>) -> Error
 where
     E: ProvideErrorMetadata + StdError + 'static,
@@ -33,47 +25,47 @@ where
         _ => (None, chain(error)),
     };
     let refusal = Arc::new(Refusal { operation, code, message });
-    match Fate::of(error).may_be_done() {
+    match Outcome::of(error).may_have_applied() {
         true => Error::Unanswered(refusal),
         false => Error::Refused(refusal),
     }
 }
 
-/// An error with all its causes, without the last part that is for programmers.
+/// Formats an error with all its causes, without the debug output that the SDK appends.
 fn chain(error: &dyn StdError) -> String {
     let text = DisplayErrorContext(error).to_string();
     text.split(" (").next().unwrap_or(&text).to_owned()
 }
 
-/// Whether the service refused with this code.
+/// Returns whether the service refused with this code.
 pub(super) fn has_code(error: &Error, code: &str) -> bool {
     matches!(error, Error::Refused(refusal) if refusal.code.as_deref() == Some(code))
 }
 
-/// An answer that is none.
+/// The response has an attribute value that cannot be read.
 pub(super) fn unreadable(operation: &'static str, why: Unreadable) -> Error {
     let message = match why {
-        Unreadable::Number(error) => format!("the answer has a number that is none: {error}"),
-        Unreadable::Type => "the answer has a value of a type that is not known".to_owned(),
+        Unreadable::Number(error) => format!("the response contains an invalid number: {error}"),
+        Unreadable::Type => "the response contains a value of an unknown type".to_owned(),
     };
     Error::Unanswered(Arc::new(Refusal { operation, code: None, message }))
 }
 
-/// An answer, or a part of one, that is missing.
+/// The response lacks a required part.
 pub(super) fn incomplete(operation: &'static str, what: &str) -> Error {
-    let message = format!("the answer lacks {what}");
+    let message = format!("the response lacks {what}");
     Error::Unanswered(Arc::new(Refusal { operation, code: None, message }))
 }
 
-/// An item of an answer, if it has one.
-pub(super) fn answered(
+/// Converts the item of a response, if it has one.
+pub(super) fn response_item(
     operation: &'static str,
     attributes: Option<Attributes>,
 ) -> Result<Option<Item>, Error> {
     attributes.map(item).transpose().map_err(|why| unreadable(operation, why))
 }
 
-/// A failed write. A condition that did not hold may carry the item.
+/// Maps a failed write. A failed condition may carry the item.
 pub(super) fn write_failed<E>(operation: &'static str, error: SdkError<E, HttpResponse>) -> Error
 where
     E: ProvideErrorMetadata + StdError + 'static,
@@ -82,7 +74,7 @@ where
     let plain = failed(operation, &error);
     match SdkFailure::from(error) {
         SdkFailure::ConditionalCheckFailedException(failure) => {
-            match answered(operation, failure.item) {
+            match response_item(operation, failure.item) {
                 Ok(item) => Error::ConditionFailed { item: item.map(Box::new) },
                 Err(unreadable) => unreadable,
             }

@@ -1,7 +1,7 @@
-//! When a request is sent again, and after how long.
+//! Which requests are retried, and with what backoff.
 //!
-//! The SDK sends everything once, and is not asked to repeat: it does not tell whether one of its
-//! attempts may have been done, and for a write that is what counts.
+//! The SDK's own retries are off: they do not report whether an earlier attempt may have been
+//! applied, which is what matters for a write.
 
 use std::error::Error as StdError;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -11,76 +11,76 @@ use std::time::Duration;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-use super::refusal::{CONFLICT, IN_PROGRESS};
+use super::codes::{CONFLICT, IN_PROGRESS};
 
-/// What a request that was not done is refused with, if it may well be done a little later.
-const PASSING: &[&str] = &[
+/// Error codes of requests that were not applied and may succeed later.
+const TRANSIENT_CODES: &[&str] = &[
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
     "RequestLimitExceeded",
-    // Too many tables are being made or altered at this moment.
+    // Too many tables are being created or altered.
     "LimitExceededException",
     CONFLICT,
     IN_PROGRESS,
 ];
 
-/// How many times as long as the first wait the longest is.
+/// The longest wait, as a multiple of the first.
 const GROWTH_MAX: u32 = 100;
 
-/// What is known of a request that failed.
+/// What is known about a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It was not done, nor would it be another time.
+pub(super) enum Outcome {
+    /// Not applied, and a retry would fail too.
     Refused,
-    /// It was not done, and may be a little later: the service is busy, or nobody listens yet.
-    Postponed,
-    /// It may have been done. A little later there may be an answer.
+    /// Not applied, and a retry may succeed: the service is busy, or not listening yet.
+    Transient,
+    /// May have been applied. A retry may get a response.
     Unanswered,
-    /// It may have been done. What came back is not from such a service, or nothing could be sent
-    /// at all because there are no keys to sign with; the SDK does not tell these apart.
+    /// May have been applied. The response is not DynamoDB's, or nothing was sent because there are
+    /// no keys to sign with; the SDK does not distinguish these.
     Unknown,
 }
 
-impl Fate {
-    pub(super) fn of<E>(error: &SdkError<E, HttpResponse>) -> Fate
+impl Outcome {
+    pub(super) fn of<E>(error: &SdkError<E, HttpResponse>) -> Outcome
     where
         E: ProvideErrorMetadata + StdError + 'static,
     {
         match error {
-            // The service failed, or says that it has done it in words that cannot be read.
+            // The service failed, or reported success in a form that cannot be parsed.
             SdkError::ServiceError(context) if !context.raw().status().is_client_error() => {
-                Fate::Unanswered
+                Outcome::Unanswered
             }
             SdkError::ServiceError(context) => {
-                match context.err().code().is_some_and(|code| PASSING.contains(&code)) {
-                    true => Fate::Postponed,
-                    false => Fate::Refused,
+                match context.err().code().is_some_and(|code| TRANSIENT_CODES.contains(&code)) {
+                    true => Outcome::Transient,
+                    false => Outcome::Refused,
                 }
             }
-            // Nothing was sent: there is no region.
-            SdkError::ConstructionFailure(_) => Fate::Refused,
-            SdkError::DispatchFailure(_) if is_not_there(error) => Fate::Postponed,
+            // Nothing was sent: the region is missing.
+            SdkError::ConstructionFailure(_) => Outcome::Refused,
+            SdkError::DispatchFailure(_) if is_connection_refused(error) => Outcome::Transient,
             SdkError::DispatchFailure(failure)
                 if failure.is_user() || (failure.is_other() && failure.as_other().is_none()) =>
             {
-                Fate::Unknown
+                Outcome::Unknown
             }
-            _ => Fate::Unanswered,
+            _ => Outcome::Unanswered,
         }
     }
 
-    /// Whether something that can be done twice is sent again.
-    pub(super) fn passes(self) -> bool {
-        matches!(self, Fate::Postponed | Fate::Unanswered)
+    /// Returns whether to retry an idempotent request.
+    pub(super) fn may_succeed_later(self) -> bool {
+        matches!(self, Outcome::Transient | Outcome::Unanswered)
     }
 
-    pub(super) fn may_be_done(self) -> bool {
-        matches!(self, Fate::Unanswered | Fate::Unknown)
+    pub(super) fn may_have_applied(self) -> bool {
+        matches!(self, Outcome::Unanswered | Outcome::Unknown)
     }
 }
 
-/// Whether nobody listens at the endpoint, so that nothing can have been done.
-fn is_not_there(error: &(dyn StdError + 'static)) -> bool {
+/// Returns whether the endpoint refused the connection, so that nothing can have been applied.
+fn is_connection_refused(error: &(dyn StdError + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
         let io = error.downcast_ref::<io::Error>();
@@ -92,7 +92,7 @@ fn is_not_there(error: &(dyn StdError + 'static)) -> bool {
     false
 }
 
-/// Waits that double, each cut at random so that those who met once do not meet again.
+/// Exponential backoff with jitter, so that clients that collided do not collide again.
 #[derive(Debug)]
 pub(super) struct Backoff {
     attempts_left: u32,
@@ -106,29 +106,29 @@ impl Backoff {
         Backoff { attempts_left: attempts_max.saturating_sub(1), delay, delay_max }
     }
 
-    /// Waits for the next attempt; false if there is none.
+    /// Waits for the next attempt; returns false if there is none.
     pub(super) async fn wait(&mut self) -> bool {
         if self.attempts_left == 0 {
             return false;
         }
         self.attempts_left -= 1;
-        tokio::time::sleep(self.delay.mul_f64(chance())).await;
+        tokio::time::sleep(self.delay.mul_f64(jitter())).await;
         self.delay = self.delay.saturating_mul(2).min(self.delay_max);
         true
     }
 }
 
-/// A token that nobody else has.
+/// Returns a unique idempotency token.
 pub(super) fn new_token() -> String {
     format!("{:016x}{:016x}", random(), random())
 }
 
-/// A number between 0 and 1.
-fn chance() -> f64 {
+/// Returns a random number between 0 and 1.
+fn jitter() -> f64 {
     (random() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// From what the standard library seeds its hash maps with.
+/// Uses the seed of the standard library's hash maps as a source of randomness.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,4 +1,4 @@
-//! The service as its calls share it, and how they send.
+//! The state that all calls share, and how they send requests.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -11,14 +11,14 @@ use keyloom_store::Error;
 use super::RemoteOptions;
 use super::capacity::Meter;
 use super::connection::Connection;
-use super::retry::{Backoff, Fate};
-use super::specs::KnownSpecs;
+use super::retry::{Backoff, Outcome};
+use super::spec_cache::SpecCache;
 
-/// Clients, what is known of the tables, and what was consumed.
+/// SDK clients, cached table specs, and consumed capacity.
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) connection: Connection,
-    pub(super) specs: KnownSpecs,
+    pub(super) specs: SpecCache,
     pub(super) meter: Meter,
     attempts_max: u32,
     delay: Duration,
@@ -28,14 +28,14 @@ impl Service {
     pub(super) async fn open(options: RemoteOptions) -> Result<Service, Error> {
         Ok(Service {
             connection: Connection::open(&options).await?,
-            specs: KnownSpecs::default(),
+            specs: SpecCache::default(),
             meter: Meter::default(),
             attempts_max: options.attempts_max,
             delay: options.delay,
         })
     }
 
-    /// Waits between the attempts at one request.
+    /// Returns the backoff of one request.
     pub(super) fn backoff(&self) -> Backoff {
         self.backoff_of(self.attempts_max)
     }
@@ -44,8 +44,8 @@ impl Service {
         Backoff::new(attempts_max, self.delay)
     }
 
-    /// Sends what can be done twice, until it is answered or refused.
-    pub(super) async fn ask<T, E, F>(
+    /// Sends an idempotent request, with retries.
+    pub(super) async fn send_read<T, E, F>(
         &self,
         send: impl Fn() -> F,
     ) -> Result<T, SdkError<E, HttpResponse>>
@@ -53,12 +53,12 @@ impl Service {
         E: ProvideErrorMetadata + StdError + 'static,
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     {
-        repeat(&mut self.backoff(), send, |error| Fate::of(error).passes()).await
+        retry(&mut self.backoff(), send, |error| Outcome::of(error).may_succeed_later()).await
     }
 
-    /// Sends a write. It is sent again only if it was surely not done: a repeated put can undo what
-    /// another writer did in between, and a repeated addition counts twice.
-    pub(super) async fn write<T, E, F>(
+    /// Sends a write. It is retried only if it was certainly not applied: a repeated put can undo
+    /// another writer's change, and a repeated addition counts twice.
+    pub(super) async fn send_write<T, E, F>(
         &self,
         send: impl Fn() -> F,
     ) -> Result<T, SdkError<E, HttpResponse>>
@@ -66,22 +66,22 @@ impl Service {
         E: ProvideErrorMetadata + StdError + 'static,
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     {
-        repeat(&mut self.backoff(), send, |error| Fate::of(error) == Fate::Postponed).await
+        retry(&mut self.backoff(), send, |error| Outcome::of(error) == Outcome::Transient).await
     }
 }
 
-/// Sends something again as long as there are attempts and its failure allows it.
-pub(super) async fn repeat<T, E, F>(
+/// Sends a request until it succeeds, is not retryable, or attempts run out.
+pub(super) async fn retry<T, E, F>(
     backoff: &mut Backoff,
     send: impl Fn() -> F,
-    mut is_again: impl FnMut(&E) -> bool,
+    mut is_retryable: impl FnMut(&E) -> bool,
 ) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>>,
 {
     loop {
         match send().await {
-            Err(error) if is_again(&error) && backoff.wait().await => {}
+            Err(error) if is_retryable(&error) && backoff.wait().await => {}
             result => return result,
         }
     }

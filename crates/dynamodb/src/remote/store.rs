@@ -1,4 +1,4 @@
-//! The store, and its runtime.
+//! The store and its runtime.
 
 use std::fmt;
 use std::future::Future;
@@ -16,21 +16,20 @@ use super::RemoteOptions;
 use super::capacity::Consumed;
 use super::service::Service;
 
-/// DynamoDB, or whatever speaks its protocol, as a store.
+/// DynamoDB, or a server with its protocol, as a store.
 ///
 /// Its calls can be awaited on any executor: the SDK runs on two threads of its own. Reads of a
-/// global index are as fresh as the service keeps it; everything else is strongly consistent.
-/// There are no snapshots: the service holds no moment.
+/// global index are eventually consistent. Snapshots are not supported: the service has none.
 ///
-/// A single write is never sent twice if it may have been done: then it is
-/// [`Error::Unanswered`]. A transaction carries a token and is sent again.
+/// A single write that may have been applied is not retried, but fails with
+/// [`Error::Unanswered`]. A transaction carries a token and is retried.
 ///
 /// ```no_run
 /// use keyloom_dynamodb::{Remote, RemoteOptions};
 /// use keyloom_store::Read;
 ///
 /// # async fn example() -> Result<(), keyloom_store::Error> {
-/// // Region and keys from the environment, a profile or the machine's role.
+/// // Takes region and keys from the environment, a profile or the machine's role.
 /// let store = Remote::connect(RemoteOptions::default()).await?;
 /// let tables = store.list_tables().await?;
 /// let units = store.consumed().read_units;
@@ -43,11 +42,11 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Makes ready to ask; the first request connects.
+    /// Prepares a store; the first request connects.
     ///
     /// # Errors
     ///
-    /// If the machine gives no threads, or if neither a region nor an endpoint is said.
+    /// If threads cannot be started, or if neither a region nor an endpoint is configured.
     pub fn connect(options: RemoteOptions) -> Answer<'static, Remote> {
         Box::pin(async move {
             let runtime = OwnRuntime::start()?;
@@ -56,12 +55,12 @@ impl Remote {
         })
     }
 
-    /// What requests have consumed since the store was opened.
+    /// Returns the capacity consumed since the store was opened.
     pub fn consumed(&self) -> Consumed {
         self.service.meter.total()
     }
 
-    fn answer<T, F>(&self, work: impl FnOnce(Arc<Service>) -> F + Send + 'static) -> Answer<'_, T>
+    fn call<T, F>(&self, work: impl FnOnce(Arc<Service>) -> F + Send + 'static) -> Answer<'_, T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
@@ -79,81 +78,81 @@ impl fmt::Debug for Remote {
 
 impl Read for Remote {
     fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
-        self.answer(|service| async move { service.list_tables().await })
+        self.call(|service| async move { service.list_tables().await })
     }
 
     fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
-        self.answer(|service| async move { service.describe_table(&table).await })
+        self.call(|service| async move { service.describe_table(&table).await })
     }
 
     fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
-        self.answer(|service| async move { service.get(get).await })
+        self.call(|service| async move { service.get(get).await })
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
-        self.answer(|service| async move { service.query(query).await })
+        self.call(|service| async move { service.query(query).await })
     }
 
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
-        self.answer(|service| async move { service.scan(scan).await })
+        self.call(|service| async move { service.scan(scan).await })
     }
 
     fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
-        self.answer(|service| async move { service.batch_get(batch).await })
+        self.call(|service| async move { service.batch_get(batch).await })
     }
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
-        self.answer(|service| async move { service.transact_get(transaction).await })
+        self.call(|service| async move { service.transact_get(transaction).await })
     }
 }
 
 impl Store for Remote {
     fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
-        self.answer(|service| async move { service.create_table(spec).await })
+        self.call(|service| async move { service.create_table(spec).await })
     }
 
     fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
-        self.answer(|service| async move { service.alter_table(table, change).await })
+        self.call(|service| async move { service.alter_table(table, change).await })
     }
 
     fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
-        self.answer(|service| async move { service.drop_table(table).await })
+        self.call(|service| async move { service.drop_table(table).await })
     }
 
     fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
-        self.answer(|service| async move { service.put(put).await })
+        self.call(|service| async move { service.put(put).await })
     }
 
     fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
-        self.answer(|service| async move { service.update(update).await })
+        self.call(|service| async move { service.update(update).await })
     }
 
     fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
-        self.answer(|service| async move { service.delete(delete).await })
+        self.call(|service| async move { service.delete(delete).await })
     }
 
     fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
-        self.answer(|service| async move { service.batch_write(batch).await })
+        self.call(|service| async move { service.batch_write(batch).await })
     }
 
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
-        self.answer(|service| async move { service.transact_write(transaction).await })
+        self.call(|service| async move { service.transact_write(transaction).await })
     }
 
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
-        Box::pin(async { Err(Error::Unsupported { what: "DynamoDB holds no moment to read at" }) })
+        Box::pin(async { Err(Error::Unsupported { what: "DynamoDB has no snapshots" }) })
     }
 
     fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
-        self.answer(|service| async move { service.shards(&table).await })
+        self.call(|service| async move { service.shards(&table).await })
     }
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
-        self.answer(|service| async move { service.changes(read).await })
+        self.call(|service| async move { service.changes(read).await })
     }
 }
 
-/// The SDK needs tokio's timers and sockets; callers may wait with anything.
+/// A runtime for the SDK, which needs tokio's timers and sockets; callers can use any executor.
 struct OwnRuntime {
     runtime: Option<Runtime>,
 }
@@ -166,13 +165,13 @@ impl OwnRuntime {
             .enable_all()
             .build()
             .map_err(|error| {
-                let message = format!("its threads did not start: {error}");
+                let message = format!("cannot start threads: {error}");
                 Error::Refused(Arc::new(Refusal { operation: "connecting", code: None, message }))
             })?;
         Ok(OwnRuntime { runtime: Some(runtime) })
     }
 
-    /// Runs the work to its end, also when nobody waits any more.
+    /// Runs the work to completion, even if the caller drops the future.
     async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -183,7 +182,7 @@ impl OwnRuntime {
 }
 
 impl Drop for OwnRuntime {
-    /// Does not wait, because a runtime must not be waited for on another's thread.
+    /// Does not wait: blocking on shutdown panics on a thread of another runtime.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();

@@ -1,4 +1,4 @@
-//! What a table is, as the SDK has it, and back.
+//! Converts table specs to the SDK's types, and descriptions back.
 
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{
@@ -18,14 +18,14 @@ use super::values::{count, time};
 
 const DESCRIBE: &str = "DescribeTable";
 
-/// The attributes of keys with their types, each once.
+/// Returns the key attributes with their types, without duplicates.
 pub(super) fn definitions<'a>(
     keys: impl Iterator<Item = &'a KeySchema>,
 ) -> Result<Vec<AttributeDefinition>, BuildError> {
-    let mut told: Vec<&KeyAttribute> = Vec::new();
+    let mut attributes: Vec<&KeyAttribute> = Vec::new();
     for attribute in keys.flat_map(KeySchema::attributes) {
-        if !told.contains(&attribute) {
-            told.push(attribute);
+        if !attributes.contains(&attribute) {
+            attributes.push(attribute);
         }
     }
     let definition = |attribute: &KeyAttribute| {
@@ -37,7 +37,7 @@ pub(super) fn definitions<'a>(
         let definition = AttributeDefinition::builder().attribute_name(attribute.name.as_str());
         definition.attribute_type(key_type).build()
     };
-    told.into_iter().map(definition).collect()
+    attributes.into_iter().map(definition).collect()
 }
 
 pub(super) fn key_schema(key: &KeySchema) -> Result<Vec<KeySchemaElement>, BuildError> {
@@ -57,7 +57,7 @@ pub(super) fn global_index(index: &IndexSpec) -> Result<GlobalSecondaryIndex, Bu
         .build()
 }
 
-pub(super) fn added_index(
+pub(super) fn new_global_index(
     index: &IndexSpec,
 ) -> Result<CreateGlobalSecondaryIndexAction, BuildError> {
     CreateGlobalSecondaryIndexAction::builder()
@@ -76,11 +76,11 @@ pub(super) fn local_index(index: &IndexSpec) -> Result<LocalSecondaryIndex, Buil
 }
 
 fn projection(projection: &IndexProjection) -> Projection {
-    let told = Projection::builder();
+    let builder = Projection::builder();
     match projection {
-        IndexProjection::All => told.projection_type(ProjectionType::All),
-        IndexProjection::Keys => told.projection_type(ProjectionType::KeysOnly),
-        IndexProjection::Include(names) => told
+        IndexProjection::All => builder.projection_type(ProjectionType::All),
+        IndexProjection::Keys => builder.projection_type(ProjectionType::KeysOnly),
+        IndexProjection::Include(names) => builder
             .projection_type(ProjectionType::Include)
             .set_non_key_attributes(Some(names.iter().map(ToString::to_string).collect())),
     }
@@ -98,78 +98,78 @@ pub(super) fn stream(feed: Feed) -> Result<StreamSpecification, BuildError> {
     .build()
 }
 
-/// A table as the service describes it. The time to live is not part of that.
-pub(super) fn table(told: &SdkTable) -> Result<TableDescription, Error> {
-    let name = told.table_name().ok_or_else(|| incomplete(DESCRIBE, "the table's name"))?;
-    let types = told.attribute_definitions();
-    let mut spec = TableSpec::new(TableName::new(name)?, key(told.key_schema(), types)?);
+/// Converts a table description. It does not include the time to live.
+pub(super) fn table(sdk: &SdkTable) -> Result<TableDescription, Error> {
+    let name = sdk.table_name().ok_or_else(|| incomplete(DESCRIBE, "the table's name"))?;
+    let types = sdk.attribute_definitions();
+    let mut spec = TableSpec::new(TableName::new(name)?, key(sdk.key_schema(), types)?);
     let is_feed = |stream: &StreamSpecification| {
         stream.stream_enabled && stream.stream_view_type == Some(StreamViewType::NewAndOldImages)
     };
-    if told.stream_specification().is_some_and(is_feed) {
+    if sdk.stream_specification().is_some_and(is_feed) {
         spec.feed = Feed::Images;
     }
     let mut indexes = Vec::new();
-    for index in told.local_secondary_indexes() {
+    for index in sdk.local_secondary_indexes() {
         let (index, now) = local(index, types)?;
         spec.indexes.push(index);
         indexes.push(now);
     }
-    for index in told.global_secondary_indexes() {
-        let (index, now) = global(index, types, count(told.item_count()))?;
+    for index in sdk.global_secondary_indexes() {
+        let (index, now) = global(index, types, count(sdk.item_count()))?;
         spec.indexes.push(index);
         indexes.push(now);
     }
     Ok(TableDescription {
         spec,
-        created: time(told.creation_date_time()),
-        items: count(told.item_count()),
-        bytes: count(told.table_size_bytes()),
+        created: time(sdk.creation_date_time()),
+        items: count(sdk.item_count()),
+        bytes: count(sdk.table_size_bytes()),
         indexes,
     })
 }
 
 fn local(
-    told: &LocalSecondaryIndexDescription,
+    sdk: &LocalSecondaryIndexDescription,
     types: &[AttributeDefinition],
 ) -> Result<(IndexSpec, IndexDescription), Error> {
-    let name = TableName::new(told.index_name().unwrap_or_default())?;
+    let name = TableName::new(sdk.index_name().unwrap_or_default())?;
     let spec = IndexSpec {
         name: name.clone(),
         scope: IndexScope::Local,
-        key: key(told.key_schema(), types)?,
-        projection: kept(told.projection()),
+        key: key(sdk.key_schema(), types)?,
+        projection: index_projection(sdk.projection()),
     };
-    let (items, bytes) = (count(told.item_count()), count(told.index_size_bytes()));
+    let (items, bytes) = (count(sdk.item_count()), count(sdk.index_size_bytes()));
     Ok((spec, IndexDescription { name, state: IndexState::Active, items, bytes }))
 }
 
 fn global(
-    told: &GlobalSecondaryIndexDescription,
+    sdk: &GlobalSecondaryIndexDescription,
     types: &[AttributeDefinition],
     total: u64,
 ) -> Result<(IndexSpec, IndexDescription), Error> {
-    let name = TableName::new(told.index_name().unwrap_or_default())?;
+    let name = TableName::new(sdk.index_name().unwrap_or_default())?;
     let spec = IndexSpec {
         name: name.clone(),
         scope: IndexScope::Global,
-        key: key(told.key_schema(), types)?,
-        projection: kept(told.projection()),
+        key: key(sdk.key_schema(), types)?,
+        projection: index_projection(sdk.projection()),
     };
-    let (items, bytes) = (count(told.item_count()), count(told.index_size_bytes()));
-    let state = match told.index_status() {
+    let (items, bytes) = (count(sdk.item_count()), count(sdk.index_size_bytes()));
+    let state = match sdk.index_status() {
         Some(IndexStatus::Creating) => IndexState::Building { done: items, total },
         _ => IndexState::Active,
     };
     Ok((spec, IndexDescription { name, state, items, bytes }))
 }
 
-fn key(told: &[KeySchemaElement], types: &[AttributeDefinition]) -> Result<KeySchema, Error> {
+fn key(sdk: &[KeySchemaElement], types: &[AttributeDefinition]) -> Result<KeySchema, Error> {
     let mut key = KeySchema { partition: vec![], sort: vec![] };
-    for element in told {
+    for element in sdk {
         let name = element.attribute_name();
-        let told = types.iter().find(|definition| definition.attribute_name() == name);
-        let key_type = match told.map(AttributeDefinition::attribute_type) {
+        let definition = types.iter().find(|definition| definition.attribute_name() == name);
+        let key_type = match definition.map(AttributeDefinition::attribute_type) {
             Some(ScalarAttributeType::S) => KeyType::S,
             Some(ScalarAttributeType::N) => KeyType::N,
             Some(ScalarAttributeType::B) => KeyType::B,
@@ -184,11 +184,11 @@ fn key(told: &[KeySchemaElement], types: &[AttributeDefinition]) -> Result<KeySc
     Ok(key)
 }
 
-fn kept(told: Option<&Projection>) -> IndexProjection {
-    match told.and_then(Projection::projection_type) {
+fn index_projection(sdk: Option<&Projection>) -> IndexProjection {
+    match sdk.and_then(Projection::projection_type) {
         Some(ProjectionType::KeysOnly) => IndexProjection::Keys,
         Some(ProjectionType::Include) => {
-            let names = told.map(Projection::non_key_attributes).unwrap_or_default();
+            let names = sdk.map(Projection::non_key_attributes).unwrap_or_default();
             IndexProjection::Include(names.iter().map(Name::from).collect())
         }
         _ => IndexProjection::All,

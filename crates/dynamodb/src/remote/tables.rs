@@ -1,5 +1,5 @@
-//! Making, describing, altering and dropping tables. The service does these in the background;
-//! here they are done when the call returns.
+//! Creates, describes, alters and drops tables. The service does this asynchronously; calls here
+//! return when it is done.
 
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::update_table::builders::UpdateTableFluentBuilder as UpdateTable;
@@ -12,14 +12,15 @@ use keyloom_store::{
 };
 use keyloom_value::Name;
 
-use super::refusal::{IN_USE, NOT_FOUND, failed, has_code, incomplete, write_failed};
+use super::codes::{IN_USE, NOT_FOUND};
+use super::refusal::{failed, has_code, incomplete, write_failed};
 use super::service::Service;
 use super::specs::Rules;
 use super::table_shape::{
-    added_index, definitions, global_index, key_schema, local_index, stream, table,
+    definitions, global_index, key_schema, local_index, new_global_index, stream, table,
 };
 
-/// How often the service is asked whether a table is ready: for about five minutes.
+/// The most polls for a table to be ready: about five minutes.
 const POLLS_MAX: u32 = 120;
 
 const NO_COLUMNS: Error = Error::Unsupported { what: "DynamoDB has no columns" };
@@ -31,7 +32,7 @@ impl Service {
         loop {
             let request = self.connection.tables.list_tables();
             let request = request.set_exclusive_start_table_name(last);
-            let sent = self.ask(|| request.clone().send()).await;
+            let sent = self.send_read(|| request.clone().send()).await;
             let page = sent.map_err(|error| failed("ListTables", &error))?;
             last = page.last_evaluated_table_name;
             if last.as_deref().is_some_and(|last| names.iter().any(|name| name.as_str() == last)) {
@@ -48,19 +49,22 @@ impl Service {
     }
 
     pub(super) async fn describe_table(&self, name: &TableName) -> Result<TableDescription, Error> {
-        let mut described = self.described(name).await?;
-        described.spec.ttl = self.time_to_live(name).await?;
-        Ok(described)
+        let mut describe_without_ttl = self.describe_without_ttl(name).await?;
+        describe_without_ttl.spec.ttl = self.time_to_live(name).await?;
+        Ok(describe_without_ttl)
     }
 
-    /// The table without its time to live, which takes a second request.
-    pub(super) async fn described(&self, name: &TableName) -> Result<TableDescription, Error> {
+    /// Describes a table without its time to live, which takes a second request.
+    pub(super) async fn describe_without_ttl(
+        &self,
+        name: &TableName,
+    ) -> Result<TableDescription, Error> {
         table(&self.sdk_table(name).await?)
     }
 
     pub(super) async fn sdk_table(&self, name: &TableName) -> Result<SdkTable, Error> {
         let request = self.connection.tables.describe_table().table_name(name.as_str());
-        let sent = self.ask(|| request.clone().send()).await;
+        let sent = self.send_read(|| request.clone().send()).await;
         let output = sent.map_err(|error| of_table(name, failed("DescribeTable", &error)))?;
         output.table.ok_or_else(|| incomplete("DescribeTable", "the table"))
     }
@@ -71,8 +75,8 @@ impl Service {
             return Err(NO_COLUMNS);
         }
         let of_scope = |scope| spec.indexes.iter().filter(move |index| index.scope == scope);
-        let locals = all(of_scope(IndexScope::Local), local_index);
-        let globals = all(of_scope(IndexScope::Global), global_index);
+        let locals = non_empty(of_scope(IndexScope::Local), local_index);
+        let globals = non_empty(of_scope(IndexScope::Global), global_index);
         let keys = std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
         let feed = (spec.feed == Feed::Images).then(|| stream(spec.feed)).transpose();
         let request = self.connection.tables.create_table();
@@ -84,7 +88,7 @@ impl Service {
             .set_local_secondary_indexes(built(locals)?)
             .set_global_secondary_indexes(built(globals)?)
             .set_stream_specification(built(feed)?);
-        if let Err(error) = self.write(|| request.clone().send()).await {
+        if let Err(error) = self.send_write(|| request.clone().send()).await {
             let error = write_failed("CreateTable", error);
             return Err(match has_code(&error, IN_USE) {
                 true => Error::TableExists { table: spec.name },
@@ -103,9 +107,9 @@ impl Service {
         name: TableName,
         change: Alteration,
     ) -> Result<TableDescription, Error> {
-        self.specs.forget(&name);
+        self.specs.invalidate(&name);
         let check = &|specs: keyloom_store::Specs<'_>| change.check(specs, &name);
-        self.admit(&Rules { tables: vec![&name], check }).await?;
+        self.validate(&Rules { tables: vec![&name], check }).await?;
         match &change {
             Alteration::AddIndex(index) => self.add_index(&name, index).await?,
             Alteration::DropIndex(index) => self.drop_index(&name, index).await?,
@@ -119,16 +123,16 @@ impl Service {
             },
         }
         self.wait_until_active(&name).await?;
-        self.specs.forget(&name);
+        self.specs.invalidate(&name);
         self.describe_table(&name).await
     }
 
     pub(super) async fn drop_table(&self, name: TableName) -> Result<TableDescription, Error> {
         let before = self.describe_table(&name).await?;
         let request = self.connection.tables.delete_table().table_name(name.as_str());
-        let sent = self.write(|| request.clone().send()).await;
+        let sent = self.send_write(|| request.clone().send()).await;
         sent.map_err(|error| of_table(&name, write_failed("DeleteTable", error)))?;
-        self.specs.forget(&name);
+        self.specs.invalidate(&name);
         let mut polls = self.backoff_of(POLLS_MAX);
         loop {
             match self.sdk_table(&name).await {
@@ -154,7 +158,7 @@ impl Service {
     }
 
     async fn add_index(&self, name: &TableName, index: &IndexSpec) -> Result<(), Error> {
-        let added = GlobalSecondaryIndexUpdate::builder().create(built(added_index(index))?);
+        let added = GlobalSecondaryIndexUpdate::builder().create(built(new_global_index(index))?);
         let definitions = built(definitions(std::iter::once(&index.key)))?;
         self.update_table(name, |request| {
             request
@@ -170,7 +174,14 @@ impl Service {
         let dropped = dropped.build();
         self.update_table(name, |request| request.global_secondary_index_updates(dropped)).await?;
         let mut polls = self.backoff_of(POLLS_MAX);
-        while self.described(name).await?.spec.indexes.iter().any(|known| known.name == *index) {
+        while self
+            .describe_without_ttl(name)
+            .await?
+            .spec
+            .indexes
+            .iter()
+            .any(|known| known.name == *index)
+        {
             if !polls.wait().await {
                 return Err(incomplete("UpdateTable", "the end of the index"));
             }
@@ -179,7 +190,7 @@ impl Service {
     }
 
     async fn set_feed(&self, name: &TableName, feed: Feed) -> Result<(), Error> {
-        if self.described(name).await?.spec.feed == feed {
+        if self.describe_without_ttl(name).await?.spec.feed == feed {
             return Ok(());
         }
         let stream = built(stream(feed))?;
@@ -193,7 +204,7 @@ impl Service {
     ) -> Result<(), Error> {
         let request = self.connection.tables.update_table().table_name(name.as_str());
         let request = change(request);
-        let sent = self.write(|| request.clone().send()).await;
+        let sent = self.send_write(|| request.clone().send()).await;
         sent.map(drop).map_err(|error| of_table(name, write_failed("UpdateTable", error)))
     }
 
@@ -204,25 +215,25 @@ impl Service {
             .build();
         let request = self.connection.tables.update_time_to_live().table_name(name.as_str());
         let request = request.time_to_live_specification(built(specification)?);
-        let sent = self.write(|| request.clone().send()).await;
+        let sent = self.send_write(|| request.clone().send()).await;
         sent.map(drop).map_err(|error| of_table(name, write_failed("UpdateTimeToLive", error)))
     }
 
     async fn time_to_live(&self, name: &TableName) -> Result<Option<Name>, Error> {
         let request = self.connection.tables.describe_time_to_live().table_name(name.as_str());
-        let sent = self.ask(|| request.clone().send()).await;
+        let sent = self.send_read(|| request.clone().send()).await;
         let output = sent.map_err(|error| of_table(name, failed("DescribeTimeToLive", &error)))?;
-        let told = output.time_to_live_description();
-        let is_on = told.and_then(|told| told.time_to_live_status()).is_some_and(|status| {
+        let description = output.time_to_live_description();
+        let is_on = description.and_then(|it| it.time_to_live_status()).is_some_and(|status| {
             matches!(status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)
         });
-        let attribute = told.and_then(|told| told.attribute_name()).filter(|_| is_on);
+        let attribute = description.and_then(|it| it.attribute_name()).filter(|_| is_on);
         Ok(attribute.map(Name::from))
     }
 }
 
-/// The parts of a request, or none if there are none.
-fn all<'a, T, P>(
+/// Builds the parts of a request; `None` if there are none.
+fn non_empty<'a, T, P>(
     parts: impl Iterator<Item = &'a P>,
     one: impl Fn(&P) -> Result<T, BuildError>,
 ) -> Result<Option<Vec<T>>, BuildError>
@@ -233,12 +244,12 @@ where
     Ok(Some(all).filter(|all| !all.is_empty()))
 }
 
-/// A part of a request; the SDK asks for those members that the rules ask for too.
+/// Maps the SDK's error for a missing member, which validation has ruled out.
 fn built<T>(part: Result<T, BuildError>) -> Result<T, Error> {
     part.map_err(|error| incomplete("a request about a table", &error.to_string()))
 }
 
-/// A refusal that is about a table that is not there.
+/// Maps the service's "not found" to a missing table.
 pub(super) fn of_table(table: &TableName, error: Error) -> Error {
     match has_code(&error, NOT_FOUND) {
         true => Error::TableNotFound { table: table.clone() },

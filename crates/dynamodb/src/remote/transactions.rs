@@ -1,4 +1,4 @@
-//! Transactions. One that met another is sent again, after a while.
+//! Transactions. One that conflicts with another is retried, with backoff.
 
 use std::sync::Arc;
 
@@ -16,23 +16,24 @@ use keyloom_store::{
 };
 use keyloom_value::{Item, Path, Update};
 
+use super::codes::{IN_PROGRESS, TOKEN_REUSED};
 use super::expressions::{Expressions, on_condition_failed};
-use super::refusal::{IN_PROGRESS, TOKEN_REUSED, answered, failed, has_code, incomplete};
-use super::retry::{Fate, new_token};
-use super::service::{Service, repeat};
+use super::refusal::{failed, has_code, incomplete, response_item};
+use super::retry::{Outcome, new_token};
+use super::service::{Service, retry};
 use super::specs::Rules;
 use super::values::attributes;
 
 const WRITE: &str = "TransactWriteItems";
 const GET: &str = "TransactGetItems";
 
-/// Reasons that pass by themselves.
-const PASSING: &[&str] =
+/// Cancellation reasons after which a retry may succeed.
+const TRANSIENT_REASONS: &[&str] =
     &["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"];
 
-/// An attribute that no item has. The service takes no update in a transaction that changes
-/// nothing, so such an update removes this.
-const NOBODYS: &str = "keyloom:nothing";
+/// An attribute that no item has. In a transaction the service rejects an update that changes
+/// nothing, so such an update removes this attribute.
+const UNUSED_ATTRIBUTE: &str = "keyloom:nothing";
 
 impl Service {
     pub(super) async fn transact_get(
@@ -41,20 +42,20 @@ impl Service {
     ) -> Result<Vec<Option<Item>>, Error> {
         let tables = transaction.gets.iter().map(|get| &get.table).collect();
         let rules = Rules { tables, check: &|specs| transaction.check(specs) };
-        self.admit(&rules).await?;
+        self.validate(&rules).await?;
         let gets: Result<Vec<_>, _> = transaction.gets.iter().map(get_item).collect();
         let gets = gets.map_err(|error| incomplete(GET, &error.to_string()))?;
         let request = self.connection.tables.transact_get_items().set_transact_items(Some(gets));
         let request = request.return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let is_again = |error: &SdkError<TransactGetItemsError, HttpResponse>| {
-            Fate::of(error).passes() || canceled_get(error).is_some_and(pass)
+        let is_retryable = |error: &SdkError<TransactGetItemsError, HttpResponse>| {
+            Outcome::of(error).may_succeed_later() || canceled_get(error).is_some_and(are_transient)
         };
-        let sent = repeat(&mut self.backoff(), || request.clone().send(), is_again).await;
+        let sent = retry(&mut self.backoff(), || request.clone().send(), is_retryable).await;
         match sent {
             Ok(output) => {
                 self.meter.read(output.consumed_capacity());
                 let responses = output.responses.unwrap_or_default().into_iter();
-                responses.map(|response| answered(GET, response.item)).collect()
+                responses.map(|response| response_item(GET, response.item)).collect()
             }
             Err(error) => match canceled_get(&error) {
                 Some(reasons) => Err(refused(GET, reasons)),
@@ -63,7 +64,7 @@ impl Service {
         }
     }
 
-    /// All attempts carry one token, so those that had no answer are repeated, and it happens once.
+    /// All attempts carry the same token, so they can be retried and are applied once.
     pub(super) async fn transact_write(&self, transaction: TransactWrite) -> Result<(), Error> {
         if !transaction.numbers.is_empty() {
             return Err(Error::Unsupported { what: "DynamoDB does not add to ranked numbers" });
@@ -73,7 +74,7 @@ impl Service {
         }
         let tables = transaction.actions.iter().map(TransactAction::table).collect();
         let rules = Rules { tables, check: &|specs| transaction.check(specs) };
-        self.admit(&rules).await?;
+        self.validate(&rules).await?;
         let actions: Result<Vec<_>, _> = transaction.actions.iter().map(write_item).collect();
         let actions = actions.map_err(|error| incomplete(WRITE, &error.to_string()))?;
         let request = self.connection.tables.transact_write_items();
@@ -81,14 +82,14 @@ impl Service {
             .set_transact_items(Some(actions))
             .client_request_token(transaction.token.clone().unwrap_or_else(new_token))
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let mut may_be_done = false;
-        let is_again = |error: &SdkError<TransactWriteItemsError, HttpResponse>| {
-            let fate = Fate::of(error);
-            // Whoever has sent the same a moment ago may bring it to its end.
-            may_be_done |= fate.may_be_done() || error.code() == Some(IN_PROGRESS);
-            fate.passes() || canceled_write(error).is_some_and(pass)
+        let mut may_have_applied = false;
+        let is_retryable = |error: &SdkError<TransactWriteItemsError, HttpResponse>| {
+            let outcome = Outcome::of(error);
+            // An earlier attempt is still running and may succeed.
+            may_have_applied |= outcome.may_have_applied() || error.code() == Some(IN_PROGRESS);
+            outcome.may_succeed_later() || canceled_write(error).is_some_and(are_transient)
         };
-        let sent = repeat(&mut self.backoff(), || request.clone().send(), is_again).await;
+        let sent = retry(&mut self.backoff(), || request.clone().send(), is_retryable).await;
         let error = match sent {
             Ok(output) => {
                 self.meter.written(output.consumed_capacity());
@@ -98,25 +99,29 @@ impl Service {
         };
         let plain = failed(WRITE, &error);
         match canceled_write(&error) {
-            // It did not happen: the token of one that did is answered with success.
-            Some(reasons) if !may_be_done || !pass(reasons) => {
+            // Not applied: for the token of an applied transaction the service returns success.
+            Some(reasons) if !may_have_applied || !are_transient(reasons) => {
                 Err(self.reasons(&transaction, reasons).await)
             }
             _ if has_code(&plain, TOKEN_REUSED) => {
                 Err(Error::TokenReused { token: transaction.token.unwrap_or_default() })
             }
-            _ if may_be_done => Err(in_doubt(plain)),
+            _ if may_have_applied => Err(in_doubt(plain)),
             _ => Err(self.explain(&rules, plain).await),
         }
     }
 
-    /// Why the actions could not happen, in the order of the actions.
-    async fn reasons(&self, transaction: &TransactWrite, told: &[CancellationReason]) -> Error {
-        let mut reasons = Vec::with_capacity(told.len());
-        for (action, reason) in transaction.actions.iter().zip(told) {
+    /// Maps the cancellation reasons, in the order of the actions.
+    async fn reasons(
+        &self,
+        transaction: &TransactWrite,
+        sdk_reasons: &[CancellationReason],
+    ) -> Error {
+        let mut reasons = Vec::with_capacity(sdk_reasons.len());
+        for (action, reason) in transaction.actions.iter().zip(sdk_reasons) {
             reasons.push(match reason.code.as_deref() {
                 None | Some("None") => None,
-                Some("ConditionalCheckFailed") => match answered(WRITE, reason.item.clone()) {
+                Some("ConditionalCheckFailed") => match response_item(WRITE, reason.item.clone()) {
                     Ok(item) => Some(CancelReason::ConditionFailed { item: item.map(Box::new) }),
                     Err(error) => return error,
                 },
@@ -131,7 +136,7 @@ impl Service {
     }
 }
 
-/// The reasons of a write that was canceled.
+/// Returns the reasons of a canceled write.
 fn canceled_write(
     error: &SdkError<TransactWriteItemsError, HttpResponse>,
 ) -> Option<&[CancellationReason]> {
@@ -143,7 +148,7 @@ fn canceled_write(
     }
 }
 
-/// The reasons of a read that was canceled.
+/// Returns the reasons of a canceled read.
 fn canceled_get(
     error: &SdkError<TransactGetItemsError, HttpResponse>,
 ) -> Option<&[CancellationReason]> {
@@ -155,7 +160,7 @@ fn canceled_get(
     }
 }
 
-/// A refusal of the last attempt, where an earlier one may have been done.
+/// Maps the refusal of the last attempt if an earlier one may have been applied.
 fn in_doubt(error: Error) -> Error {
     match error {
         Error::Refused(refusal) => Error::Unanswered(refusal),
@@ -163,18 +168,18 @@ fn in_doubt(error: Error) -> Error {
     }
 }
 
-/// Whether the same transaction may well happen a little later.
-fn pass(reasons: &[CancellationReason]) -> bool {
+/// Returns whether a retry may succeed.
+fn are_transient(reasons: &[CancellationReason]) -> bool {
     let mut codes = reasons.iter().filter_map(CancellationReason::code);
-    codes.all(|code| code == "None" || PASSING.contains(&code))
+    codes.all(|code| code == "None" || TRANSIENT_REASONS.contains(&code))
 }
 
-/// A read that was canceled: for the first of its reasons.
+/// Maps a canceled read to the first of its reasons.
 fn refused(operation: &'static str, reasons: &[CancellationReason]) -> Error {
     let first = reasons.iter().find(|reason| reason.code().is_some_and(|code| code != "None"));
     match first {
         Some(reason) => Error::Refused(refusal(operation, reason)),
-        None => incomplete(operation, "a reason for which it was canceled"),
+        None => incomplete(operation, "a cancellation reason"),
     }
 }
 
@@ -220,7 +225,7 @@ fn put(put: &Put) -> Result<SdkPut, BuildError> {
 fn update(update: &UpdateItem) -> Result<SdkUpdate, BuildError> {
     let mut expressions = Expressions::default();
     let text = expressions.update(&update.update);
-    let nothing = Update::new().remove(Path::from(NOBODYS));
+    let nothing = Update::new().remove(Path::from(UNUSED_ATTRIBUTE));
     SdkUpdate::builder()
         .table_name(update.table.as_str())
         .set_key(Some(attributes(update.key.clone())))

@@ -1,4 +1,4 @@
-//! Values and items as the SDK has them, and back.
+//! Converts values and items to the SDK's types and back.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,18 @@ use keyloom_value::{Item, Number, NumberError, Value};
 
 pub(super) type Attributes = HashMap<String, AttributeValue>;
 
-/// An item for a request.
+/// Converts an item.
 pub(super) fn attributes(item: Item) -> Attributes {
     item.into_iter().map(|(name, value)| (name.as_str().to_owned(), attribute(value))).collect()
 }
 
-/// A value for a request.
+/// Converts a value.
 pub(super) fn attribute(value: Value) -> AttributeValue {
     match value {
         Value::S(text) => AttributeValue::S(text),
         Value::N(number) => AttributeValue::N(number.to_string()),
         Value::B(bytes) => AttributeValue::B(Blob::new(bytes)),
-        Value::Bool(truth) => AttributeValue::Bool(truth),
+        Value::Bool(boolean) => AttributeValue::Bool(boolean),
         Value::Null => AttributeValue::Null(true),
         Value::L(elements) => AttributeValue::L(elements.into_iter().map(attribute).collect()),
         Value::M(members) => AttributeValue::M(attributes(members)),
@@ -31,17 +31,17 @@ pub(super) fn attribute(value: Value) -> AttributeValue {
     }
 }
 
-/// Why a value of an answer is none of ours. The service has no such values.
+/// Why a value of a response cannot be read. The service sends no such values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unreadable {
     Number(NumberError),
     Type,
 }
 
-/// The SDK's two clients have each a type of its own for values, which differ in nothing.
+/// The SDK's two clients have separate, identical types for values.
 macro_rules! read_values {
     ($item:ident, $value:ident, $type:ident) => {
-        /// An item of an answer.
+        /// Converts an item of a response.
         pub(super) fn $item(attributes: HashMap<String, $type>) -> Result<Item, Unreadable> {
             let read = |(name, attribute): (String, $type)| Ok((name.into(), $value(attribute)?));
             attributes.into_iter().map(read).collect()
@@ -52,7 +52,7 @@ macro_rules! read_values {
                 $type::S(text) => Value::S(text),
                 $type::N(text) => Value::N(number(&text)?),
                 $type::B(bytes) => Value::B(bytes.into_inner()),
-                $type::Bool(truth) => Value::Bool(truth),
+                $type::Bool(boolean) => Value::Bool(boolean),
                 $type::Null(_) => Value::Null,
                 $type::L(elements) => {
                     Value::L(elements.into_iter().map($value).collect::<Result<_, _>>()?)
@@ -76,13 +76,13 @@ fn number(text: &str) -> Result<Number, Unreadable> {
     text.parse().map_err(Unreadable::Number)
 }
 
-/// A time of an answer, which is a fraction of seconds there; times before 1970 count as 1970.
-pub(super) fn time(told: Option<&DateTime>) -> Time {
-    let secs = told.map(DateTime::as_secs_f64).unwrap_or_default();
+/// Converts a time of a response, in fractional seconds; times before 1970 count as 1970.
+pub(super) fn time(sdk: Option<&DateTime>) -> Time {
+    let secs = sdk.map(DateTime::as_secs_f64).unwrap_or_default();
     Time((secs * 1000.0).round() as u64)
 }
 
-/// A count of an answer.
-pub(super) fn count(told: Option<i64>) -> u64 {
-    told.and_then(|told| u64::try_from(told).ok()).unwrap_or_default()
+/// Converts a count of a response.
+pub(super) fn count(sdk: Option<i64>) -> u64 {
+    sdk.and_then(|sdk| u64::try_from(sdk).ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Requests of the store as requests of the wire.
+//! Encodes store requests as requests to the endpoint.
 
 use keyloom_store::{
     Alteration, BatchAction, BatchGet, BatchWrite, Consistency, Delete, Direction, Get,
@@ -11,20 +11,20 @@ use crate::expression::{Printer, Substitutions};
 use crate::json::Writer;
 use crate::wire::{write_item, write_value};
 
-/// Whether the wire can say the condition: it joins two and more, and says nothing about fewer.
-pub(super) fn can_say(condition: Option<&Condition>) -> bool {
+/// Returns whether an expression can represent the condition: it cannot join fewer than two.
+pub(super) fn is_expressible(condition: Option<&Condition>) -> bool {
     let Some(condition) = condition else { return true };
     let mut printer = Printer::new();
     let text = printer.condition(condition);
     let parsed = Substitutions::new(printer.names, printer.values)
         .and_then(|mut substitutions| substitutions.condition("FilterExpression", &text));
-    // What is refused is the endpoint's to refuse.
+    // The endpoint itself must reject an invalid condition.
     parsed.map_or(true, |parsed| parsed == *condition)
 }
 
-/// Whether the wire can say the action: in a transaction it has no update without a change, and
-/// no image to return.
-pub(super) fn can_say_action(action: &TransactAction) -> bool {
+/// Returns whether the wire can represent the action: a transaction has no update that changes
+/// nothing, and returns no image.
+pub(super) fn is_expressible_action(action: &TransactAction) -> bool {
     let (condition, returns) = match action {
         TransactAction::Put(put) => (put.condition.as_ref(), put.returns),
         TransactAction::Update(update) if update.update.paths().next().is_none() => return false,
@@ -32,10 +32,10 @@ pub(super) fn can_say_action(action: &TransactAction) -> bool {
         TransactAction::Delete(delete) => (delete.condition.as_ref(), delete.returns),
         TransactAction::Check(check) => (Some(&check.condition), Returns::Nothing),
     };
-    can_say(condition) && returns == Returns::Nothing
+    is_expressible(condition) && returns == Returns::Nothing
 }
 
-/// A request that is a whole object.
+/// Writes a request.
 pub(super) fn object(fill: impl FnOnce(&mut Writer)) -> String {
     let mut writer = Writer::new();
     writer.object(fill);
@@ -112,7 +112,7 @@ pub(super) fn query(query: &Query) -> String {
         w.name("TableName").text(query.table.as_str());
         let mut printer = Printer::new();
         w.name("KeyConditionExpression").text(&printer.key_condition(&query.key));
-        w.name("ScanIndexForward").truth(query.direction == Direction::Forward);
+        w.name("ScanIndexForward").boolean(query.direction == Direction::Forward);
         page(w, &mut printer, query.index.as_ref(), &query.select, query.filter.as_ref());
         start(w, query.limit, query.start.as_ref());
         if query.index.is_none() {
@@ -238,7 +238,8 @@ pub(super) fn create_table(spec: &TableSpec) -> String {
     })
 }
 
-/// The operation and the request of an alteration; `attribute` is that of the time to live now.
+/// Encodes an alteration; returns the operation and the body. `attribute` is the current time to
+/// live attribute.
 pub(super) fn alter_table(
     table: &TableName,
     change: &Alteration,
@@ -261,12 +262,12 @@ pub(super) fn alter_table(
                     w.name("Delete").object(|w| w.name("IndexName").text(name.as_str()));
                 });
             }),
-            // The protocol has none.
+            // The protocol has no columns.
             Alteration::AddColumn(_) | Alteration::DropColumn(_) => {}
             Alteration::SetTtl(name) => w.name("TimeToLiveSpecification").object(|w| {
                 let named = name.as_ref().map(|name| name.as_str()).or(attribute);
                 w.name("AttributeName").text(named.unwrap_or("none"));
-                w.name("Enabled").truth(name.is_some());
+                w.name("Enabled").boolean(name.is_some());
             }),
             Alteration::SetFeed(feed) => write_stream(w, *feed == keyloom_store::Feed::Images),
         }
@@ -279,7 +280,7 @@ pub(super) fn alter_table(
 
 fn write_stream(w: &mut Writer, is_on: bool) {
     w.name("StreamSpecification").object(|w| {
-        w.name("StreamEnabled").truth(is_on);
+        w.name("StreamEnabled").boolean(is_on);
         if is_on {
             w.name("StreamViewType").text("NEW_AND_OLD_IMAGES");
         }
@@ -287,13 +288,13 @@ fn write_stream(w: &mut Writer, is_on: bool) {
 }
 
 fn definitions<'a>(w: &mut Writer, keys: impl Iterator<Item = &'a KeySchema>) {
-    let mut told = Vec::new();
+    let mut written = Vec::new();
     w.name("AttributeDefinitions").list(|w| {
         for attribute in keys.flat_map(KeySchema::attributes) {
-            if told.contains(&attribute) {
+            if written.contains(&attribute) {
                 continue;
             }
-            told.push(attribute);
+            written.push(attribute);
             w.object(|w| {
                 w.name("AttributeName").text(attribute.name.as_str());
                 w.name("AttributeType").text(attribute.key_type.value_type().as_str());
@@ -384,7 +385,7 @@ fn projection(w: &mut Writer, printer: &mut Printer, projection: Option<&Project
 
 fn consistency(w: &mut Writer, consistency: Consistency) {
     if consistency == Consistency::Strong {
-        w.name("ConsistentRead").truth(true);
+        w.name("ConsistentRead").boolean(true);
     }
 }
 

@@ -1,4 +1,4 @@
-//! A store behind the wire.
+//! A store that talks to an endpoint.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use keyloom_store::{
 use keyloom_testkit::{ManualClock, Subject};
 use keyloom_value::Item;
 
-use super::{answers, requests};
+use super::{requests, responses};
 use crate::endpoint::{Endpoint, EndpointOptions, Reply};
 
-/// A reference in memory behind an endpoint.
+/// An endpoint over a memory store.
 ///
-/// A refused request changed nothing, so the store itself is asked what is wrong, in its own words;
-/// the endpoint's code must fit them. What the wire does not carry is asked of the store too:
-/// snapshots, the feed, descriptions, bytes looked at, what a batch left over.
+/// A rejected request changed nothing, so it is repeated on the store to get the store's error, which
+/// must match the endpoint's code. Whatever the wire does not carry is also read from the store:
+/// snapshots, the feed, descriptions, scanned bytes, unprocessed parts of batches.
 struct WireStore {
     endpoint: Endpoint,
     store: Arc<MemoryStore>,
@@ -55,8 +55,8 @@ impl Subject for WireSubject {
 }
 
 impl WireStore {
-    /// The answer to a request, or, if it is refused, what the store says of it.
-    async fn ask<T>(
+    /// Returns the response to a request or, if it is rejected, the store's error.
+    async fn call<T>(
         &self,
         operation: &str,
         body: String,
@@ -70,19 +70,23 @@ impl WireStore {
         }
         match direct.await {
             Err(error) => {
-                assert!(fits(&error, &reply), "{operation} {body}\n{}\n{error:?}", reply.body);
+                assert!(
+                    matches_error(&error, &reply),
+                    "{operation} {body}\n{}\n{error:?}",
+                    reply.body
+                );
                 Err(error)
             }
-            Ok(done) => {
-                let known = STRICTER.iter().any(|words| reply.body.contains(words));
-                assert!(known, "only the wire refuses {operation} {body}\n{}", reply.body);
-                Ok(done)
+            Ok(result) => {
+                let known = STRICTER.iter().any(|message| reply.body.contains(message));
+                assert!(known, "only the wire rejects {operation} {body}\n{}", reply.body);
+                Ok(result)
             }
         }
     }
 }
 
-/// What the service refuses and a store takes, in words of the refusal.
+/// Messages of requests that the service rejects and a store accepts.
 const STRICTER: &[&str] = &[
     "The first operand must be distinct",
     "Incorrect operand type for operator or function",
@@ -96,10 +100,10 @@ const STRICTER: &[&str] = &[
     "sets should not be empty",
 ];
 
-/// Whether the code that the client gets fits what the store says.
-fn fits(error: &Error, reply: &Reply) -> bool {
+/// Returns whether the error code in the reply matches the store's error.
+fn matches_error(error: &Error, reply: &Reply) -> bool {
     let has = |code: &str| reply.body.contains(code);
-    if STRICTER.iter().any(|words| has(words)) {
+    if STRICTER.iter().any(|message| has(message)) {
         return true;
     }
     match error {
@@ -135,7 +139,7 @@ impl Read for WireStore {
                     }
                 });
                 let reply = self.endpoint.call("DynamoDB_20120810.ListTables", body.as_bytes());
-                let (page, is_more) = answers::table_names(&reply.await.body);
+                let (page, is_more) = responses::table_names(&reply.await.body);
                 names.extend(page);
                 if !is_more {
                     return Ok(names);
@@ -148,25 +152,25 @@ impl Read for WireStore {
         Box::pin(async move {
             let body = requests::object(|w| w.name("TableName").text(table.as_str()));
             let direct = self.store.describe_table(table.clone());
-            self.ask("DescribeTable", body, async { direct.await.map(drop) }, |_| ()).await?;
+            self.call("DescribeTable", body, async { direct.await.map(drop) }, |_| ()).await?;
             self.store.describe_table(table).await
         })
     }
 
     fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
         let body = requests::get(&get);
-        let read = |body: &str| answers::item(&answers::json(body), "Item");
-        Box::pin(self.ask("GetItem", body, self.store.get(get), read))
+        let read = |body: &str| responses::item(&responses::json(body), "Item");
+        Box::pin(self.call("GetItem", body, self.store.get(get), read))
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
         Box::pin(async move {
-            if !requests::can_say(query.filter.as_ref()) {
+            if !requests::is_expressible(query.filter.as_ref()) {
                 return self.store.query(query).await;
             }
             let body = requests::query(&query);
             let direct = self.store.query(query.clone());
-            let mut page = self.ask("Query", body, direct, answers::page).await?;
+            let mut page = self.call("Query", body, direct, responses::page).await?;
             page.scanned_bytes = self.store.query(query).await?.scanned_bytes;
             Ok(page)
         })
@@ -174,12 +178,12 @@ impl Read for WireStore {
 
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
         Box::pin(async move {
-            if !requests::can_say(scan.filter.as_ref()) {
+            if !requests::is_expressible(scan.filter.as_ref()) {
                 return self.store.scan(scan).await;
             }
             let body = requests::scan(&scan);
             let direct = self.store.scan(scan.clone());
-            let mut page = self.ask("Scan", body, direct, answers::page).await?;
+            let mut page = self.call("Scan", body, direct, responses::page).await?;
             page.scanned_bytes = self.store.scan(scan).await?.scanned_bytes;
             Ok(page)
         })
@@ -191,13 +195,13 @@ impl Read for WireStore {
                 get.table != other.table || get.projection == other.projection
             };
             let is_plain = batch.gets.iter().all(|get| batch.gets.iter().all(|o| same(get, o)));
-            // The wire has one projection for a table.
+            // The wire has one projection per table.
             if !is_plain {
                 return self.store.batch_get(batch).await;
             }
             let body = requests::batch_get(&batch);
             let direct = self.store.batch_get(batch.clone());
-            let mut got = self.ask("BatchGetItem", body, direct, answers::batch_got).await?;
+            let mut got = self.call("BatchGetItem", body, direct, responses::batch_got).await?;
             got.unprocessed = self.store.batch_get(batch).await?.unprocessed;
             Ok(got)
         })
@@ -206,14 +210,14 @@ impl Read for WireStore {
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
         let body = requests::transact_get(&transaction);
         let direct = self.store.transact_get(transaction);
-        Box::pin(self.ask("TransactGetItems", body, direct, answers::responses))
+        Box::pin(self.call("TransactGetItems", body, direct, responses::responses))
     }
 }
 
 impl Store for WireStore {
     fn create_table(&self, spec: TableSpec) -> Answer<'_, TableDescription> {
         Box::pin(async move {
-            // The wire makes a table and then its time to live, and names local indexes first.
+            // The wire creates a table without its time to live, and lists local indexes first.
             let is_ordered =
                 spec.indexes.is_sorted_by_key(|index| index.scope == IndexScope::Global);
             if spec.ttl.is_some() || !is_ordered {
@@ -221,14 +225,14 @@ impl Store for WireStore {
             }
             let (body, name) = (requests::create_table(&spec), spec.name.clone());
             let direct = self.store.create_table(spec);
-            self.ask("CreateTable", body, async { direct.await.map(drop) }, |_| ()).await?;
+            self.call("CreateTable", body, async { direct.await.map(drop) }, |_| ()).await?;
             self.store.describe_table(name).await
         })
     }
 
     fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
         Box::pin(async move {
-            // The wire has no way to ask for a local index here.
+            // The wire cannot add a local index.
             if matches!(&change, Alteration::AddIndex(index) if index.scope == IndexScope::Local) {
                 return self.store.alter_table(table, change).await;
             }
@@ -237,7 +241,7 @@ impl Store for WireStore {
             let ttl = ttl.as_ref().map(|name| name.as_str());
             let (operation, body) = requests::alter_table(&table, &change, ttl);
             let direct = self.store.alter_table(table.clone(), change);
-            self.ask(operation, body, async { direct.await.map(drop) }, |_| ()).await?;
+            self.call(operation, body, async { direct.await.map(drop) }, |_| ()).await?;
             self.store.describe_table(table).await
         })
     }
@@ -247,54 +251,54 @@ impl Store for WireStore {
             let before = self.store.describe_table(table.clone()).await;
             let body = requests::object(|w| w.name("TableName").text(table.as_str()));
             let direct = self.store.drop_table(table);
-            self.ask("DeleteTable", body, async { direct.await.map(drop) }, |_| ()).await?;
+            self.call("DeleteTable", body, async { direct.await.map(drop) }, |_| ()).await?;
             before
         })
     }
 
     fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
-        if !requests::can_say(put.condition.as_ref()) {
+        if !requests::is_expressible(put.condition.as_ref()) {
             return self.store.put(put);
         }
         let body = requests::put(&put);
-        Box::pin(self.ask("PutItem", body, self.store.put(put), image))
+        Box::pin(self.call("PutItem", body, self.store.put(put), image))
     }
 
     fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
-        if !requests::can_say(update.condition.as_ref()) {
+        if !requests::is_expressible(update.condition.as_ref()) {
             return self.store.update(update);
         }
         let body = requests::update(&update);
-        Box::pin(self.ask("UpdateItem", body, self.store.update(update), image))
+        Box::pin(self.call("UpdateItem", body, self.store.update(update), image))
     }
 
     fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
-        if !requests::can_say(delete.condition.as_ref()) {
+        if !requests::is_expressible(delete.condition.as_ref()) {
             return self.store.delete(delete);
         }
         let body = requests::delete(&delete);
-        Box::pin(self.ask("DeleteItem", body, self.store.delete(delete), image))
+        Box::pin(self.call("DeleteItem", body, self.store.delete(delete), image))
     }
 
     fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
         let body = requests::batch_write(&batch);
         let direct = self.store.batch_write(batch);
-        Box::pin(self.ask("BatchWriteItem", body, direct, |_| BatchWrite::default()))
+        Box::pin(self.call("BatchWriteItem", body, direct, |_| BatchWrite::default()))
     }
 
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
-        if !transaction.actions.iter().all(requests::can_say_action) {
+        if !transaction.actions.iter().all(requests::is_expressible_action) {
             return self.store.transact_write(transaction);
         }
         let body = requests::transact_write(&transaction);
         let direct = self.store.transact_write(transaction);
-        Box::pin(self.ask("TransactWriteItems", body, direct, |_| ()))
+        Box::pin(self.call("TransactWriteItems", body, direct, |_| ()))
     }
 
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
         Box::pin(async move {
-            let moment = self.store.snapshot().await?;
-            Ok(Arc::new(Moment { moment }) as Arc<dyn Read>)
+            let snapshot = self.store.snapshot().await?;
+            Ok(Arc::new(Snapshot { snapshot }) as Arc<dyn Read>)
         })
     }
 
@@ -307,45 +311,45 @@ impl Store for WireStore {
     }
 }
 
-/// A moment of the store, without the endpoint's own table.
-struct Moment {
-    moment: Arc<dyn Read>,
+/// A snapshot of the store, without the endpoint's settings table.
+struct Snapshot {
+    snapshot: Arc<dyn Read>,
 }
 
-impl Read for Moment {
+impl Read for Snapshot {
     fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
         Box::pin(async move {
-            let mut names = self.moment.list_tables().await?;
+            let mut names = self.snapshot.list_tables().await?;
             names.retain(|name| !name.as_str().starts_with("keyloom."));
             Ok(names)
         })
     }
 
     fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
-        self.moment.describe_table(table)
+        self.snapshot.describe_table(table)
     }
 
     fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
-        self.moment.get(get)
+        self.snapshot.get(get)
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
-        self.moment.query(query)
+        self.snapshot.query(query)
     }
 
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
-        self.moment.scan(scan)
+        self.snapshot.scan(scan)
     }
 
     fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
-        self.moment.batch_get(batch)
+        self.snapshot.batch_get(batch)
     }
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
-        self.moment.transact_get(transaction)
+        self.snapshot.transact_get(transaction)
     }
 }
 
 fn image(body: &str) -> Option<Item> {
-    answers::item(&answers::json(body), "Attributes")
+    responses::item(&responses::json(body), "Attributes")
 }

@@ -1,4 +1,4 @@
-//! Values and items from JSON, with the service's words for what is wrong with them.
+//! Decodes values and items from JSON, with the service's error messages.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,29 +9,29 @@ use keyloom_value::{Item, Name, Number, NumberError, Value};
 
 use crate::json::Json;
 
-/// Lists and maps around a value.
+/// The most lists and maps around a value.
 const NESTING_MAX: usize = 31;
-/// The service's words for more of them.
+/// The service's message for more of them.
 pub(crate) const TOO_DEEP: &str = "Nesting Levels have exceeded supported limits: Attributes in the \
      item have nested levels beyond supported limit";
 
-/// Why some JSON is no value.
+/// Why JSON is not a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DecodeError {
-    /// It has the wrong shape. The service notices before it looks at anything else.
+    /// It has the wrong shape. The service reports this before anything else.
     Shape(String),
-    /// It has the right shape and breaks a rule. The service tells in the order of its checks.
+    /// It has the right shape and breaks a rule. The service reports this in the order of its checks.
     Rule(String),
 }
 
 use DecodeError::{Rule, Shape};
 
-/// An item: an object of attribute values.
+/// Decodes an item: an object of attribute values.
 pub(crate) fn item(json: &Json<'_>) -> Result<Item, DecodeError> {
     map(json, 0)
 }
 
-/// The values of `ExpressionAttributeValues`, in their order.
+/// Decodes `ExpressionAttributeValues`, in order.
 pub(crate) fn value_map(json: &Json<'_>) -> Result<Vec<(String, Value)>, DecodeError> {
     let members = members(json)?;
     let present = members.iter().filter(|(_, value)| *value != Json::Null);
@@ -46,7 +46,7 @@ pub(crate) fn value_map(json: &Json<'_>) -> Result<Vec<(String, Value)>, DecodeE
         .collect()
 }
 
-/// The names of `ExpressionAttributeNames`, in their order.
+/// Decodes `ExpressionAttributeNames`, in order.
 pub(crate) fn name_map(json: &Json<'_>) -> Result<Vec<(String, String)>, DecodeError> {
     let Json::Object(members) = json else {
         return Err(match json {
@@ -61,7 +61,7 @@ pub(crate) fn name_map(json: &Json<'_>) -> Result<Vec<(String, String)>, DecodeE
     present.map(|(name, member)| Ok((name.to_string(), text(member)?.to_string()))).collect()
 }
 
-/// A text where the service expects one.
+/// Decodes a string.
 pub(crate) fn text<'a>(json: &'a Json<'_>) -> Result<&'a Cow<'a, str>, DecodeError> {
     match json {
         Json::Text(text) => Ok(text),
@@ -69,7 +69,7 @@ pub(crate) fn text<'a>(json: &'a Json<'_>) -> Result<&'a Cow<'a, str>, DecodeErr
     }
 }
 
-/// The service's words for a value that is not of the type it should be.
+/// Returns the service's message for a value of the wrong type.
 pub(crate) fn not_convertible(json: &Json<'_>, target: &str) -> String {
     match json {
         Json::Bool(true) => format!("TRUE_VALUE cannot be converted to {target}"),
@@ -110,7 +110,7 @@ fn map(json: &Json<'_>, depth: usize) -> Result<Item, DecodeError> {
     rule.map_or_else(|| Ok(attributes.into_iter().collect()), |why| Err(Rule(why)))
 }
 
-/// One value, inside `depth` lists and maps.
+/// Decodes one value, inside `depth` lists and maps.
 fn value(json: &Json<'_>, depth: usize) -> Result<Value, DecodeError> {
     let members = match json {
         Json::Object(members) => members,
@@ -144,24 +144,24 @@ fn value(json: &Json<'_>, depth: usize) -> Result<Value, DecodeError> {
     })
 }
 
-/// A value of a type; nothing if there is no such type, which the service ignores.
+/// Decodes a value of the named type; `None` for an unknown type, which the service ignores.
 fn typed(type_name: &str, content: &Json<'_>, depth: usize) -> Result<Option<Value>, DecodeError> {
     Ok(Some(match type_name {
         "S" => Value::S(text(content)?.to_string()),
         "N" => Value::N(number(text(content)?)?),
         "B" => Value::B(bytes(content)?),
-        "BOOL" => Value::Bool(truth(content)?),
-        "NULL" if truth(content)? => Value::Null,
+        "BOOL" => Value::Bool(boolean(content)?),
+        "NULL" if boolean(content)? => Value::Null,
         "NULL" => {
             return Err(invalid("Null attribute value types must have the value of true"));
         }
         "L" => {
-            nesting(depth)?;
+            check_nesting(depth)?;
             let elements = list(content)?.iter().map(|element| value(element, depth + 1));
             Value::L(elements.collect::<Result<_, _>>()?)
         }
         "M" => {
-            nesting(depth)?;
+            check_nesting(depth)?;
             Value::M(map(content, depth + 1)?)
         }
         "SS" => Value::Ss(text_set(list(content)?)?),
@@ -171,7 +171,7 @@ fn typed(type_name: &str, content: &Json<'_>, depth: usize) -> Result<Option<Val
     }))
 }
 
-fn nesting(depth: usize) -> Result<(), DecodeError> {
+fn check_nesting(depth: usize) -> Result<(), DecodeError> {
     if depth < NESTING_MAX {
         return Ok(());
     }
@@ -188,9 +188,9 @@ fn list<'a, 'b>(json: &'a Json<'b>) -> Result<&'a [Json<'b>], DecodeError> {
     }
 }
 
-fn truth(json: &Json<'_>) -> Result<bool, DecodeError> {
+fn boolean(json: &Json<'_>) -> Result<bool, DecodeError> {
     match json {
-        Json::Bool(truth) => Ok(*truth),
+        Json::Bool(boolean) => Ok(*boolean),
         Json::Text(text) => match text.to_ascii_uppercase().as_str() {
             "TRUE" | "1" | "YES" => Ok(true),
             "FALSE" | "0" | "NO" => Ok(false),
@@ -228,7 +228,7 @@ fn number(text: &str) -> Result<Number, DecodeError> {
     text.parse().map_err(|error| Rule(number_error(text, &error)))
 }
 
-/// The service's words for a number that cannot be stored.
+/// Returns the service's message for a number that cannot be stored.
 pub(crate) fn number_error(text: &str, error: &NumberError) -> String {
     match error {
         NumberError::TooManyDigits => {

@@ -1,4 +1,4 @@
-//! Values and items to JSON.
+//! Encodes values and items as JSON.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use keyloom_value::{Item, Value};
 
 use crate::json::Writer;
 
-/// An item, as an object of attribute values.
+/// Writes an item, as an object of attribute values.
 pub(crate) fn write_item(w: &mut Writer, item: &Item) {
     w.object(|w| {
         for (name, value) in item.iter() {
@@ -15,7 +15,7 @@ pub(crate) fn write_item(w: &mut Writer, item: &Item) {
     });
 }
 
-/// A value, as an object with its type's name. Nesting was limited when the value was stored.
+/// Writes a value, as an object with its type's name. Nesting was limited when it was stored.
 pub(crate) fn write_value(w: &mut Writer, value: &Value) {
     w.object(|w| {
         let w = w.name(value.value_type().as_str());
@@ -23,8 +23,8 @@ pub(crate) fn write_value(w: &mut Writer, value: &Value) {
             Value::S(text) => w.text(text),
             Value::N(number) => w.plain_text(number),
             Value::B(bytes) => w.plain_text(STANDARD.encode(bytes)),
-            Value::Bool(truth) => w.truth(*truth),
-            Value::Null => w.truth(true),
+            Value::Bool(boolean) => w.boolean(*boolean),
+            Value::Null => w.boolean(true),
             Value::L(elements) => {
                 w.list(|w| elements.iter().for_each(|element| write_value(w, element)));
             }

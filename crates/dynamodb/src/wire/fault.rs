@@ -1,4 +1,4 @@
-//! What the service says when it refuses: a code, a text, and sometimes an item or reasons.
+//! Error responses: a code, a message, and sometimes an item or cancellation reasons.
 
 use std::borrow::Cow;
 
@@ -8,27 +8,27 @@ use crate::json::Writer;
 
 use super::encode::write_item;
 
-/// A refusal, as the client sees it.
+/// An error response.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fault {
     pub(crate) code: FaultCode,
     pub(crate) message: String,
-    /// The item that failed a condition, where that was asked for.
+    /// The item that failed a condition, if requested.
     pub(crate) item: Option<Item>,
-    /// For each action of a transaction, why it could not happen.
+    /// One cancellation reason per action of a transaction.
     pub(crate) reasons: Vec<Reason>,
 }
 
-/// Why one action of a transaction could not happen, or that it could.
+/// The cancellation reason of one action of a transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reason {
-    /// `None` if it could.
+    /// `None` if the action did not fail.
     pub(crate) code: Cow<'static, str>,
     pub(crate) message: Option<String>,
     pub(crate) item: Option<Item>,
 }
 
-/// The codes of the service, as far as they can occur.
+/// The service's error codes that can occur here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultCode {
     Validation,
@@ -45,7 +45,7 @@ pub(crate) enum FaultCode {
 }
 
 impl FaultCode {
-    /// The code with its namespace, as `__type` has it.
+    /// Returns the code with its namespace, as in `__type`.
     pub(crate) fn type_name(self) -> &'static str {
         match self {
             FaultCode::Validation => "com.amazon.coral.validate#ValidationException",
@@ -74,7 +74,7 @@ impl FaultCode {
         }
     }
 
-    /// The HTTP status that goes with it.
+    /// Returns the HTTP status.
     pub(crate) fn status(self) -> u16 {
         match self {
             FaultCode::InternalServerError => 500,
@@ -105,13 +105,13 @@ impl Fault {
         Fault::new(FaultCode::Serialization, message)
     }
 
-    /// A parameter value that is invalid, in the service's usual words.
+    /// An invalid parameter value, with the service's usual prefix.
     pub(crate) fn parameter(message: impl AsRef<str>) -> Fault {
         let message = message.as_ref();
         Fault::validation(format!("One or more parameter values were invalid: {message}"))
     }
 
-    /// A canceled transaction, with a reason for every action.
+    /// A canceled transaction, with one reason per action.
     pub(crate) fn canceled(reasons: Vec<Reason>) -> Fault {
         let codes: Vec<&str> = reasons.iter().map(|reason| &*reason.code).collect();
         let message = format!(
@@ -121,7 +121,7 @@ impl Fault {
         Fault { reasons, ..Fault::new(FaultCode::TransactionCanceled, message) }
     }
 
-    /// The body of the answer. The service spells the name of the message in two ways.
+    /// Returns the response body. The service spells the name of the message in two ways.
     pub(crate) fn body(&self) -> String {
         let name = match self.code {
             FaultCode::Serialization | FaultCode::TransactionCanceled => "Message",
@@ -147,7 +147,7 @@ impl Fault {
 }
 
 impl Reason {
-    /// The action could have happened.
+    /// The action did not fail.
     pub(crate) const NONE: Reason =
         Reason { code: Cow::Borrowed("None"), message: None, item: None };
 

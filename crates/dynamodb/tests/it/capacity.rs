@@ -2,7 +2,7 @@
 
 use crate::service::Service;
 
-/// An item of about so many bytes, with the attributes of both indexes or without.
+/// An item of about this many bytes, with or without the attributes of both indexes.
 fn item(bytes: usize, indexed: bool) -> String {
     let text = "x".repeat(bytes);
     let keys = if indexed { r#","due":{"N":"1"},"title":{"S":"t"}"# } else { "" };
@@ -15,7 +15,7 @@ fn units(body: &str) -> &str {
 }
 
 #[test]
-fn writes_pay_for_the_larger_image_and_for_indexes() {
+fn writes_are_charged_for_the_larger_image_and_for_indexes() {
     let service = Service::with_tasks();
     let put = |item: &str, detail: &str| {
         service.ok(
@@ -28,7 +28,7 @@ fn writes_pay_for_the_larger_image_and_for_indexes() {
     assert_eq!(units(&put(&item(100, false), "TOTAL")), "1.0");
     assert_eq!(units(&put(&item(3000, false), "TOTAL")), "3.0");
     assert_eq!(units(&put(&item(10, false), "TOTAL")), "3.0", "the old image was larger");
-    // The global index keeps keys alone, the local one everything.
+    // The global index projects only keys, the local one everything.
     assert_eq!(
         put(&item(3000, true), "INDEXES"),
         r#"{"ConsumedCapacity":{"TableName":"tasks","CapacityUnits":7.0,"Table":{"CapacityUnits":3.0},"LocalSecondaryIndexes":{"by_title":{"CapacityUnits":3.0}},"GlobalSecondaryIndexes":{"by_due":{"CapacityUnits":1.0}}}}"#
@@ -42,15 +42,15 @@ fn writes_pay_for_the_larger_image_and_for_indexes() {
     assert_eq!(
         service.ok("UpdateItem", update),
         r#"{"ConsumedCapacity":{"TableName":"tasks","CapacityUnits":8.0,"Table":{"CapacityUnits":3.0},"LocalSecondaryIndexes":{"by_title":{"CapacityUnits":3.0}},"GlobalSecondaryIndexes":{"by_due":{"CapacityUnits":2.0}}}}"#,
-        "a changed index key pays for two rows"
+        "a changed index key is charged for two rows"
     );
     let delete = r#"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}},"ReturnConsumedCapacity":"TOTAL"}"#;
     assert_eq!(units(&service.ok("DeleteItem", delete)), "7.0");
-    assert_eq!(units(&service.ok("DeleteItem", delete)), "1.0", "what is not there costs one");
+    assert_eq!(units(&service.ok("DeleteItem", delete)), "1.0", "a missing item costs one unit");
 }
 
 #[test]
-fn reads_pay_by_four_kilobytes() {
+fn reads_are_charged_by_four_kilobytes() {
     let service = Service::with_tasks();
     service.ok("PutItem", &format!(r#"{{"TableName":"tasks","Item":{}}}"#, item(5000, true)));
     let key = r#"{"list":{"S":"a"},"id":{"S":"1"}}"#;
@@ -82,7 +82,7 @@ fn reads_pay_by_four_kilobytes() {
 }
 
 #[test]
-fn transactions_pay_twice() {
+fn transactions_are_charged_double() {
     let service = Service::with_tasks();
     let put = format!(
         r#"{{"TransactItems":[{{"Put":{{"TableName":"tasks","Item":{}}}}}],"ReturnConsumedCapacity":"INDEXES"}}"#,
@@ -100,7 +100,7 @@ fn transactions_pay_twice() {
 }
 
 #[test]
-fn collections_are_told_for_tables_with_local_indexes() {
+fn collection_metrics_are_returned_for_tables_with_local_indexes() {
     let service = Service::with_tasks();
     let body = service.ok("PutItem", r#"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"}},"ReturnItemCollectionMetrics":"SIZE"}"#);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is wrong with an expression, in the service's words and in its order.
+//! Errors in expressions, with the service's messages and in its order.
 
 use keyloom_dynamodb::Substitutions;
 use keyloom_value::Value;
@@ -173,7 +173,7 @@ fn updates() {
     check(parse, &cases);
 }
 
-/// 4,096 opening parentheses have killed servers by overflowing their stack.
+/// 4,096 opening parentheses have crashed servers by overflowing the stack.
 #[test]
 fn length_depth_and_operators_are_limited() {
     let deep = |open: &str, count: usize| open.repeat(count);
@@ -203,7 +203,7 @@ fn length_depth_and_operators_are_limited() {
 }
 
 #[test]
-fn placeholders_must_be_written_right_and_used() {
+fn placeholders_must_be_well_formed_and_used() {
     let make = |names: &[(&str, &str)], values: &[&str]| {
         let names = names.iter().map(|(key, name)| ((*key).to_owned(), (*name).to_owned()));
         let values = values.iter().map(|key| ((*key).to_owned(), Value::Null));

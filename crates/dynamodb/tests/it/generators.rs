@@ -1,5 +1,5 @@
-//! Random expressions that the service would take: constants of types that fit, no path beside
-//! itself, no joining of fewer than two.
+//! Random expressions that the service accepts: constants of matching types, no path compared with
+//! itself, no junction of fewer than two.
 
 use keyloom_value::{
     Comparison, Condition, Item, KeyCondition, KeyTest, Name, Number, Operand, Path, Projection,
@@ -9,7 +9,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Names with everything that could be taken for something else.
+/// Names that could be mistaken for syntax.
 pub(crate) fn name() -> impl Strategy<Value = String> {
     let odd = ["a", "b", "c", "a.b", "a[1]", "#a", ":a", "size", "SET", "and", "", " ", "é", "\""];
     prop_oneof![select(odd.map(str::to_owned).to_vec()), "[a-z]{1,4}", "\\PC{1,5}"]
@@ -88,7 +88,7 @@ fn value_type() -> impl Strategy<Value = ValueType> {
     select(vec![ValueType::S, ValueType::N, ValueType::Bool, ValueType::Null, ValueType::Bs])
 }
 
-/// Two constants of one type, in order.
+/// Two constants of the same type, in order.
 fn bounds() -> impl Strategy<Value = (Value, Value)> {
     prop_oneof![
         (number(), number()).prop_map(|(a, b)| (Value::N(a.min(b)), Value::N(a.max(b)))),
@@ -105,7 +105,7 @@ fn test() -> impl Strategy<Value = Condition> {
     let distinct = |left: &Operand, right: &Operand| left != right;
     prop_oneof![
         (operand(), comparison(), operand())
-            .prop_filter("a path beside itself", move |(l, _, r)| distinct(l, r))
+            .prop_filter("a path compared with itself", move |(l, _, r)| distinct(l, r))
             .prop_map(|(l, c, r)| Condition::compare(l, c, r)),
         (operand(), bounds()).prop_map(|(operand, (low, high))| Condition::Between {
             operand,
@@ -119,7 +119,7 @@ fn test() -> impl Strategy<Value = Condition> {
         (path(), value_type()).prop_map(|(path, kind)| Condition::HasType(path, kind)),
         (path(), prefix)
             .prop_map(|(path, prefix)| (Operand::Path(path), prefix))
-            .prop_filter("a path beside itself", move |(l, r)| distinct(l, r))
+            .prop_filter("a path compared with itself", move |(l, r)| distinct(l, r))
             .prop_map(|(l, r)| Condition::BeginsWith(l, r)),
         (path(), value()).prop_map(|(p, v)| Condition::Contains(Operand::Path(p), v.into())),
     ]
@@ -172,7 +172,7 @@ fn set_value() -> impl Strategy<Value = SetValue> {
     })
 }
 
-/// Updates that are not wrong for every item, and change something.
+/// Updates that are valid for some item and change something.
 pub(crate) fn update() -> impl Strategy<Value = Update> {
     let added =
         prop_oneof![number().prop_map(Value::N), btree_set(number(), 1..3).prop_map(Value::Ns)];
@@ -183,7 +183,7 @@ pub(crate) fn update() -> impl Strategy<Value = Update> {
         vec((path(), added), 0..2),
         vec((path(), taken), 0..2),
     );
-    parts.prop_filter_map("wrong for every item", |(set, remove, add, delete)| {
+    parts.prop_filter_map("invalid for every item", |(set, remove, add, delete)| {
         let update = Update { set, remove, add, delete };
         let is_fine = update.check().is_ok() && update.paths().next().is_some();
         is_fine.then_some(update)

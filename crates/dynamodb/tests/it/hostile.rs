@@ -1,4 +1,4 @@
-//! Whatever a client sends, it gets an answer.
+//! Every request gets a response, whatever it contains.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -31,7 +31,7 @@ const OPERATIONS: &[&str] = &[
     "GetRecords",
 ];
 
-/// Requests that work, to be broken.
+/// Valid requests, to be mutated.
 const SEEDS: &[&str] = &[
     TASKS,
     r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"due":{"N":"1.5e3"},"x":{"L":[{"M":{"a":{"NULL":true}}},{"B":"AQID"},{"NS":["1","2"]}]}},"ConditionExpression":"attribute_not_exists(#a) AND size(x) > :n","ExpressionAttributeNames":{"#a":"id"},"ExpressionAttributeValues":{":n":{"N":"0"}},"ReturnConsumedCapacity":"INDEXES","ReturnValues":"ALL_OLD"}"##,
@@ -43,13 +43,13 @@ const SEEDS: &[&str] = &[
     r##"{"StreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/stream/x","ShardId":"shardId-00000000000000000000-all","ShardIteratorType":"LATEST","ShardIterator":"a|b|1"}"##,
 ];
 
-fn is_answer(status: u16, body: &str) -> bool {
+fn is_response(status: u16, body: &str) -> bool {
     (status == 200 && (body.is_empty() || body.starts_with('{')))
         || (status == 400 && body.starts_with("{\"__type\":\"com.amazon"))
 }
 
-/// Cuts, doubles and replaces pieces of a request.
-fn broken() -> impl Strategy<Value = String> {
+/// Replaces pieces of a request.
+fn mutated() -> impl Strategy<Value = String> {
     let pieces = [
         "{}",
         "[]",
@@ -79,7 +79,7 @@ fn broken() -> impl Strategy<Value = String> {
     })
 }
 
-/// Replaces one whole value of a request, so that it stays JSON.
+/// Replaces one whole value of a request, which stays valid JSON.
 fn replaced() -> impl Strategy<Value = String> {
     let values = [
         "{}",
@@ -126,31 +126,31 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..200),
+    fn random_bytes_get_a_response(bytes in proptest::collection::vec(any::<u8>(), 0..200),
                           operation in select(OPERATIONS.to_vec())) {
         let reply = Service::new().raw(&format!("DynamoDB_20120810.{operation}"), &bytes);
         prop_assert_eq!(reply.status, 400);
     }
 
     #[test]
-    fn broken_requests_are_answered(text in broken(), operation in select(OPERATIONS.to_vec())) {
-        let reply = Service::with_tasks().ask(operation, &text);
-        prop_assert!(is_answer(reply.status, &reply.body), "{} {}", reply.status, reply.body);
+    fn mutated_requests_get_a_response(text in mutated(), operation in select(OPERATIONS.to_vec())) {
+        let reply = Service::with_tasks().call(operation, &text);
+        prop_assert!(is_response(reply.status, &reply.body), "{} {}", reply.status, reply.body);
     }
 
     #[test]
-    fn odd_requests_are_answered(texts in proptest::collection::vec(replaced(), 8)) {
+    fn requests_with_replaced_values_get_a_response(texts in proptest::collection::vec(replaced(), 8)) {
         let service = Service::with_tasks();
         for text in texts {
             for operation in OPERATIONS {
-                let reply = service.ask(operation, &text);
-                prop_assert!(is_answer(reply.status, &reply.body), "{} {}", reply.status, reply.body);
+                let reply = service.call(operation, &text);
+                prop_assert!(is_response(reply.status, &reply.body), "{} {}", reply.status, reply.body);
             }
         }
     }
 
     #[test]
-    fn random_expressions_are_answered(text in "[a-c:#(),.=<>+ \\[\\]0-9-]{0,60}") {
+    fn random_expressions_get_a_response(text in "[a-c:#(),.=<>+ \\[\\]0-9-]{0,60}") {
         let service = Service::with_tasks();
         let text = text.replace('"', "");
         for (operation, body) in [
@@ -159,39 +159,39 @@ proptest! {
             ("UpdateItem", format!(r##"{{"TableName":"tasks","UpdateExpression":"SET {text}",
                 "Key":{{"list":{{"S":"a"}},"id":{{"S":"1"}}}}}}"##)),
         ] {
-            let reply = service.ask(operation, &body);
-            prop_assert!(is_answer(reply.status, &reply.body), "{} {}", reply.status, reply.body);
+            let reply = service.call(operation, &body);
+            prop_assert!(is_response(reply.status, &reply.body), "{} {}", reply.status, reply.body);
         }
     }
 }
 
 #[test]
-fn deep_json_is_refused() {
+fn deep_json_is_rejected() {
     let service = Service::with_tasks();
     for depth in [199, 200, 201, 100_000] {
         let list = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         let map = format!("{}1{}", r##"{"M":"##.repeat(depth), "}".repeat(depth));
         for value in [list, map] {
             let body = format!(r##"{{"TableName":"tasks","Item":{{"a":{value}}}}}"##);
-            let reply = service.ask("PutItem", &body);
+            let reply = service.call("PutItem", &body);
             assert!(reply.body.contains("SerializationException"), "{depth}: {}", reply.body);
         }
     }
 }
 
-/// Every value of the wire takes four bytes or more; a list of zeros would take a hundred times its
-/// size as a tree.
+/// Every valid value takes four bytes or more; the tree of a list of zeros would take a hundred times
+/// its size.
 #[test]
-fn json_that_is_denser_than_any_request_is_refused() {
+fn json_that_is_denser_than_any_request_is_rejected() {
     let service = Service::with_tasks();
     for piece in ["0,", "[],", "{},", "[0],", "[[]],"] {
         let list = piece.repeat(100_000);
         let list = list.trim_end_matches(',');
         let body = format!(r##"{{"TableName":"tasks","Unknown":[{list}]}}"##);
-        let reply = service.ask("Scan", &body);
+        let reply = service.call("Scan", &body);
         assert!(reply.body.contains("SerializationException"), "{piece}: {}", reply.body);
     }
-    // The densest that means something: a set of short texts, and a list of numbers.
+    // The densest valid requests: a set of short strings, and a list of numbers.
     let texts: Vec<String> = ('a'..='z').map(|c| format!("\"{c}\"")).collect();
     let (texts, numbers) = (texts.join(","), r##"{"N":"0"},"##.repeat(100_000));
     let numbers = numbers.trim_end_matches(',');
@@ -202,7 +202,7 @@ fn json_that_is_denser_than_any_request_is_refused() {
 }
 
 #[test]
-fn targets_that_mean_nothing_are_told_apart_from_those_not_here() {
+fn unknown_operations_differ_from_unsupported_ones() {
     let service = Service::new();
     let unknown = r##"{"__type":"com.amazon.coral.service#UnknownOperationException"}"##;
     for target in
@@ -211,5 +211,5 @@ fn targets_that_mean_nothing_are_told_apart_from_those_not_here() {
         assert_eq!(service.raw(target, b"{}").body, unknown, "{target}");
     }
     let known = service.raw("DynamoDB_20120810.ExecuteStatement", b"{}");
-    assert!(known.body.contains("does not have"), "{}", known.body);
+    assert!(known.body.contains("is not supported by this server"), "{}", known.body);
 }

@@ -1,4 +1,4 @@
-//! Requests about single items: answers and refusals, word by word.
+//! Single-item requests: exact responses and error messages.
 
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ fn updates_return_every_image() {
     }
 }
 
-/// The image is made in two ways, because units need the old item too.
+/// The image is computed in two ways, because capacity units need the old item too.
 #[test]
 fn images_are_the_same_with_and_without_units() {
     let expressions = [
@@ -91,7 +91,7 @@ fn images_are_the_same_with_and_without_units() {
                     } else {
                         ""
                     };
-                    let reply = service.ask("UpdateItem", &format!(
+                    let reply = service.call("UpdateItem", &format!(
                         r##"{{"TableName":"tasks","Key":{{"list":{{"S":"a"}},"id":{{"S":"1"}}}},"UpdateExpression":"{expression}","ReturnValues":"{returns}","ReturnConsumedCapacity":"{capacity}"{values}}}"##
                     ));
                     let (image, _) = reply
@@ -107,7 +107,7 @@ fn images_are_the_same_with_and_without_units() {
 }
 
 #[test]
-fn keys_that_do_not_fit() {
+fn invalid_keys_are_rejected() {
     let long = "x".repeat(2049);
     let service = Service::with_tasks();
     service.check(&[
@@ -159,7 +159,7 @@ fn keys_that_do_not_fit() {
 }
 
 #[test]
-fn updates_that_do_not_fit_the_item() {
+fn updates_that_do_not_fit_the_item_are_rejected() {
     let service = Service::with_tasks();
     service.ok("PutItem", r##"{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"s":{"S":"x"},"n":{"N":"9.9e125"}}}"##);
     let cases = [
@@ -192,7 +192,7 @@ fn updates_that_do_not_fit_the_item() {
 }
 
 #[test]
-fn values_that_are_none() {
+fn invalid_values_are_rejected() {
     let cases = [
         (r##""x""##, "!SerializationException: Unexpected value type in payload"),
         (
@@ -269,11 +269,10 @@ fn values_that_are_none() {
     }
 }
 
-/// Shape, constraints, parameters, expressions, and last what only the table knows.
 /// The service calls it 32 levels: the innermost value is one of them.
 #[test]
 fn values_are_in_31_lists_or_maps_at_most() {
-    const WORDS: &str = "Nesting Levels have exceeded supported limits: Attributes in the item have \
+    const TOO_DEEP: &str = "Nesting Levels have exceeded supported limits: Attributes in the item have \
                          nested levels beyond supported limit";
     let service = Service::with_tasks();
     let nested = |lists: usize, maps: usize| {
@@ -295,18 +294,19 @@ fn values_are_in_31_lists_or_maps_at_most() {
         service.ok("UpdateItem", &update("v", &nested(lists, maps)));
     }
     let inside = |deeper: &str| format!("!ValidationException: {deeper}");
-    let given = format!("ExpressionAttributeValues contains invalid value: {WORDS} for key :v");
+    let given = format!("ExpressionAttributeValues contains invalid value: {TOO_DEEP} for key :v");
     for (lists, maps) in [(32, 0), (0, 32), (16, 16)] {
         service.check(&[
-            ("PutItem", &put(&nested(lists, maps)), &inside(WORDS)),
+            ("PutItem", &put(&nested(lists, maps)), &inside(TOO_DEEP)),
             ("UpdateItem", &update("v", &nested(lists, maps)), &inside(&given)),
         ]);
     }
-    service.check(&[("UpdateItem", &update("v[0]", &nested(31, 0)), &inside(WORDS))]);
+    service.check(&[("UpdateItem", &update("v[0]", &nested(31, 0)), &inside(TOO_DEEP))]);
 }
 
+/// Shape, constraints, parameter rules, expressions, and last what depends on the table.
 #[test]
-fn refusals_come_in_the_order_of_the_service() {
+fn errors_are_reported_in_the_order_of_the_service() {
     Service::with_tasks().check(&[
         (
             "PutItem",
@@ -353,7 +353,7 @@ fn refusals_come_in_the_order_of_the_service() {
 }
 
 #[test]
-fn a_table_may_be_named_by_its_arn() {
+fn a_table_can_be_named_by_its_arn() {
     let service = Service::with_tasks();
     let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tasks";
     service.ok(
@@ -367,16 +367,16 @@ fn a_table_may_be_named_by_its_arn() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Written to the wire and read back, twice: the store would keep an item that was misread.
+    /// Encoded and decoded twice: the store would keep a misread item.
     #[test]
-    fn items_survive_the_wire(item in generators::item()) {
+    fn items_round_trip_through_the_wire(item in generators::item()) {
         let service = Service::new();
         service.ok("CreateTable", r##"{"TableName":"any","BillingMode":"PAY_PER_REQUEST",
             "AttributeDefinitions":[{"AttributeName":"key","AttributeType":"S"}],
             "KeySchema":[{"AttributeName":"key","KeyType":"HASH"}]}"##);
         let mut item = item;
         item.insert("key", "1");
-        // Names must not be empty, at any depth: the store refuses those.
+        // The store rejects empty names, at any depth.
         let put = keyloom_store::Put::new(&keyloom_store::TableName::new("any").unwrap(), item);
         prop_assume!(pollster::block_on(keyloom_store::Store::put(&*service.store, put)).is_ok());
         let first = service.ok("GetItem", r##"{"TableName":"any","Key":{"key":{"S":"1"}}}"##);

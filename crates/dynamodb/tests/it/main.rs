@@ -1,4 +1,4 @@
-//! Tests of the wire format through what the crate exports.
+//! Tests of the public API.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

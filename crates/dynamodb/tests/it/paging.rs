@@ -5,7 +5,7 @@ use crate::service::Service;
 fn with_items(count: usize) -> Service {
     let service = Service::with_tasks();
     for n in 0..count {
-        // Three of four have the same due, so that the index has many rows of one key.
+        // Three of four have the same due, so that the index has many rows with one key.
         let due = if n % 4 == 0 { n } else { 7 };
         service.ok("PutItem", &format!(
             r##"{{"TableName":"tasks","Item":{{"list":{{"S":"a"}},"id":{{"S":"{n:04}"}},"due":{{"N":"{due}"}},"x":{{"N":"{n}"}}}}}}"##
@@ -14,7 +14,7 @@ fn with_items(count: usize) -> Service {
     service
 }
 
-/// The ids of all pages of an index or the table, in their order.
+/// Returns the ids on all pages of an index or the table, in order.
 fn walk(service: &Service, index: Option<&str>, forward: bool, limit: usize) -> Vec<String> {
     let mut ids = Vec::new();
     let mut start = String::new();
@@ -46,7 +46,7 @@ fn pages_of_equal_index_keys_are_complete_in_both_directions() {
 }
 
 #[test]
-fn so_are_pages_of_thousands() {
+fn pages_of_thousands_of_equal_index_keys_are_complete() {
     let service = with_items(2400);
     let all = walk(&service, Some("by_due"), true, 10_000);
     let mut backward = all.clone();
@@ -60,7 +60,7 @@ fn so_are_pages_of_thousands() {
 }
 
 #[test]
-fn answers_have_the_form_that_was_asked_for() {
+fn responses_have_the_requested_form() {
     with_items(3).check(&[
         (
             "Query",
@@ -82,7 +82,7 @@ fn answers_have_the_form_that_was_asked_for() {
             r##"{"TableName":"tasks","Segment":0,"TotalSegments":1,"ProjectionExpression":"x","Limit":3}"##,
             r##"{"Items":[{"x":{"N":"0"}},{"x":{"N":"1"}},{"x":{"N":"2"}}],"Count":3,"ScannedCount":3,"LastEvaluatedKey":{"id":{"S":"0002"},"list":{"S":"a"}}}"##,
         ),
-        // A scan of an index is not refused: what the index does not keep is missing.
+        // A scan of an index is accepted: attributes that are not projected are missing.
         (
             "Scan",
             r##"{"TableName":"tasks","IndexName":"by_due","FilterExpression":"x >= :n","ExpressionAttributeValues":{":n":{"N":"0"}}}"##,
@@ -92,7 +92,7 @@ fn answers_have_the_form_that_was_asked_for() {
 }
 
 #[test]
-fn queries_that_cannot_be() {
+fn invalid_queries_are_rejected() {
     let service = with_items(1);
     let cases = [
         (

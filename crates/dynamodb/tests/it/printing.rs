@@ -1,4 +1,4 @@
-//! What is printed is parsed back to the same thing, and uses every placeholder.
+//! Printed expressions parse to the original and use every placeholder.
 
 use keyloom_dynamodb::{ExpressionError, Printer, Substitutions};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn a_condition_survives(condition in generators::condition()) {
+    fn a_condition_round_trips(condition in generators::condition()) {
         let mut printer = Printer::new();
         let text = printer.condition(&condition);
         prop_assume!(text.len() <= 4096);
@@ -27,21 +27,21 @@ proptest! {
     }
 
     #[test]
-    fn a_key_condition_survives(key in generators::key_condition()) {
+    fn a_key_condition_round_trips(key in generators::key_condition()) {
         let mut printer = Printer::new();
         let text = printer.key_condition(&key);
         prop_assert_eq!(parsed(printer, |s| s.key_condition(&text)), key);
     }
 
     #[test]
-    fn an_update_survives(update in generators::update()) {
+    fn an_update_round_trips(update in generators::update()) {
         let mut printer = Printer::new();
         let text = printer.update(&update);
         prop_assert_eq!(parsed(printer, |s| s.update(&text)), update);
     }
 
     #[test]
-    fn a_projection_survives(projection in generators::projection()) {
+    fn a_projection_round_trips(projection in generators::projection()) {
         let mut printer = Printer::new();
         let text = printer.projection(&projection);
         prop_assert_eq!(parsed(printer, |s| s.projection(&text)), projection);

@@ -1,6 +1,7 @@
-//! The remote store where requests and answers get lost, are refused and come late.
+//! The remote store when requests and responses are lost, refused or delayed.
 
 mod faults;
 mod faulty;
 mod histories;
 mod items;
+mod stale_specs;

@@ -1,4 +1,4 @@
-//! A service to ask, and how tests say what it should answer.
+//! An endpoint to test, and assertions on its responses.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use keyloom_store::MemoryStore;
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 
-/// A service over a store in memory, at the moment where tests begin.
+/// An endpoint over a memory store with a manual clock.
 pub(crate) struct Service {
     endpoint: Endpoint,
     pub(crate) clock: ManualClock,
@@ -22,16 +22,16 @@ impl Service {
         Service { endpoint: Endpoint::new(store.clone(), options), clock, store }
     }
 
-    /// One with a table `tasks` with the key `list` and `id`, the global index `by_due` on `list`
-    /// and the number `due`, and the local index `by_title`.
+    /// Creates a service with a table `tasks` with the key `list` and `id`, the global index `by_due`
+    /// on `list` and the number `due`, and the local index `by_title`.
     pub(crate) fn with_tasks() -> Service {
         let service = Service::new();
         service.ok("CreateTable", TASKS);
         service
     }
 
-    /// The answer to a request: its status and its body.
-    pub(crate) fn ask(&self, operation: &str, body: &str) -> Reply {
+    /// Sends a request.
+    pub(crate) fn call(&self, operation: &str, body: &str) -> Reply {
         let service = match operation {
             "ListStreams" | "DescribeStream" | "GetShardIterator" | "GetRecords" => {
                 "DynamoDBStreams"
@@ -41,18 +41,18 @@ impl Service {
         block_on(self.endpoint.call(&format!("{service}_20120810.{operation}"), body.as_bytes()))
     }
 
-    /// The body of the answer to a request that must succeed.
+    /// Sends a request that must succeed; returns the body.
     pub(crate) fn ok(&self, operation: &str, body: &str) -> String {
-        let reply = self.ask(operation, body);
+        let reply = self.call(operation, body);
         assert_eq!(reply.status, 200, "{operation} {body}: {}", reply.body);
         reply.body
     }
 
-    /// Asserts the answers to requests, in their order. One that begins with `!` is an error: its
-    /// code, a colon, and its message.
+    /// Sends requests and asserts their responses. One that begins with `!` is an error: its code, a
+    /// colon, and its message.
     pub(crate) fn check(&self, cases: &[(&str, &str, &str)]) {
         for (operation, body, expected) in cases {
-            let reply = self.ask(operation, body);
+            let reply = self.call(operation, body);
             let found = match reply.status {
                 200 => reply.body.clone(),
                 _ => format!("!{}", error_of(&reply.body)),
@@ -61,13 +61,13 @@ impl Service {
         }
     }
 
-    /// The raw answer to a target and bytes.
+    /// Sends raw bytes to a target.
     pub(crate) fn raw(&self, target: &str, body: &[u8]) -> Reply {
         block_on(self.endpoint.call(target, body))
     }
 }
 
-/// The request that makes the table of [`Service::with_tasks`].
+/// The request that creates the table of [`Service::with_tasks`].
 pub(crate) const TASKS: &str = r#"{"TableName": "tasks", "BillingMode": "PAY_PER_REQUEST",
     "AttributeDefinitions": [{"AttributeName": "list", "AttributeType": "S"},
         {"AttributeName": "id", "AttributeType": "S"},
@@ -82,7 +82,7 @@ pub(crate) const TASKS: &str = r#"{"TableName": "tasks", "BillingMode": "PAY_PER
         "KeySchema": [{"AttributeName": "list", "KeyType": "HASH"},
             {"AttributeName": "title", "KeyType": "RANGE"}]}]}"#;
 
-/// `Code: message` of an error's body, with the rest of the body behind it.
+/// Formats an error as `Code: message`, or with the rest of its body.
 fn error_of(body: &str) -> String {
     let (_, rest) = body.split_once('#').unwrap_or(("", body));
     let (code, rest) = rest.split_once('"').unwrap_or((rest, ""));
@@ -97,7 +97,7 @@ fn error_of(body: &str) -> String {
     }
 }
 
-/// The text of a member of a flat JSON text; for ids that a test passes on.
+/// Returns a string member of a JSON text, such as an id to use in later requests.
 pub(crate) fn member<'a>(body: &'a str, name: &str) -> &'a str {
     let (_, rest) = body.split_once(&format!("\"{name}\":\"")).expect("the member is there");
     rest.split_once('"').expect("the text ends").0

@@ -53,7 +53,7 @@ fn records_have_the_images_of_the_view() {
 }
 
 #[test]
-fn records_are_read_from_a_number_and_in_pages() {
+fn records_are_read_from_a_sequence_number_and_in_pages() {
     let (service, arn) = with_stream("KEYS_ONLY");
     for n in 0..5 {
         service.ok("PutItem", &format!(r#"{{"TableName":"feed","Item":{{"id":{{"S":"{n}"}}}}}}"#));
@@ -77,7 +77,7 @@ fn records_are_read_from_a_number_and_in_pages() {
 }
 
 #[test]
-fn an_expired_item_is_removed_by_the_service() {
+fn an_expired_item_is_removed_by_the_service_principal() {
     let (service, arn) = with_stream("KEYS_ONLY");
     service.ok(
         "UpdateTimeToLive",
@@ -101,7 +101,7 @@ fn an_expired_item_is_removed_by_the_service() {
 }
 
 #[test]
-fn streams_are_listed_turned_off_and_on() {
+fn streams_are_listed_disabled_and_enabled() {
     let (service, arn) = with_stream("KEYS_ONLY");
     let body = service.ok("ListStreams", "{}");
     assert_eq!(member(&body, "StreamArn"), arn);
@@ -111,8 +111,8 @@ fn streams_are_listed_turned_off_and_on() {
     service.clock.advance_ms(5);
     service.ok("UpdateTable", r#"{"TableName":"feed","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#);
     let body = service.ok("ListStreams", r#"{"TableName":"feed"}"#);
-    assert_ne!(member(&body, "StreamArn"), arn, "a new stream has a label of its own");
-    let gone = service.ask("DescribeStream", &format!(r#"{{"StreamArn":"{arn}"}}"#));
+    assert_ne!(member(&body, "StreamArn"), arn, "a new stream has a new label");
+    let gone = service.call("DescribeStream", &format!(r#"{{"StreamArn":"{arn}"}}"#));
     assert!(gone.body.contains("ResourceNotFoundException"), "{}", gone.body);
     service.check(&[
         ("GetRecords", r#"{"ShardIterator":"x"}"#, "!ValidationException: Invalid ShardIterator"),

@@ -6,7 +6,7 @@ use pollster::block_on;
 use crate::service::{Service, member};
 
 #[test]
-fn a_table_is_described_as_it_was_made() {
+fn a_table_is_described_as_created() {
     let service = Service::with_tasks();
     let body = service.ok("DescribeTable", r#"{"TableName":"tasks"}"#);
     for part in [
@@ -22,7 +22,7 @@ fn a_table_is_described_as_it_was_made() {
 }
 
 #[test]
-fn names_are_listed_in_pages_without_the_endpoints_own() {
+fn names_are_listed_in_pages_without_the_settings_table() {
     let service = Service::new();
     for name in ["aaa", "bbb", "zzz"] {
         service.ok("CreateTable", &small(name, r#","Tags":[{"Key":"k","Value":"v"}]"#));
@@ -37,17 +37,17 @@ fn names_are_listed_in_pages_without_the_endpoints_own() {
         ),
         ("DeleteTable", r#"{"TableName":"none"}"#, "!ResourceNotFoundException: Requested resource not found: Table: none not found"),
     ]);
-    let again = service.ask("CreateTable", &small("aaa", ""));
+    let again = service.call("CreateTable", &small("aaa", ""));
     assert!(
         again.body.contains("ResourceInUseException")
             && again.body.contains("Table already exists: aaa")
     );
 }
 
-/// Suites of client libraries do this. What was dropped leaves nothing, so the next ones are as
-/// quick as the first.
+/// Test suites of client libraries do this. A dropped table leaves no settings, so later ones are as
+/// fast as the first.
 #[test]
-fn a_thousand_tables_come_and_go_without_a_trace() {
+fn a_thousand_dropped_tables_leave_no_settings() {
     let service = Service::new();
     let named = |n: usize| format!("table-{n:04}");
     for n in 0..1000 {
@@ -59,8 +59,8 @@ fn a_thousand_tables_come_and_go_without_a_trace() {
         service.ok("DeleteTable", &format!(r#"{{"TableName":"{}"}}"#, named(n)));
     }
     assert_eq!(service.ok("ListTables", "{}"), r#"{"TableNames":[]}"#);
-    let own = keyloom_store::TableName::new("keyloom.dynamodb.tables").unwrap();
-    assert_eq!(block_on(service.store.describe_table(own)).unwrap().items, 0);
+    let settings = keyloom_store::TableName::new("keyloom.dynamodb.tables").unwrap();
+    assert_eq!(block_on(service.store.describe_table(settings)).unwrap().items, 0);
 }
 
 fn small(name: &str, rest: &str) -> String {
@@ -70,7 +70,7 @@ fn small(name: &str, rest: &str) -> String {
 }
 
 #[test]
-fn tables_that_cannot_be() {
+fn invalid_tables_are_rejected() {
     let invalid = "One or more parameter values were invalid: ";
     let cases = [
         ("{}", "The parameter 'TableName' is required but was not present in the request".to_owned()),
@@ -147,7 +147,7 @@ fn tags_are_kept_with_the_table() {
     );
     service.ok("UntagResource", &format!(r#"{{"ResourceArn":"{arn}","TagKeys":["a","none"]}}"#));
     assert_eq!(service.ok("ListTagsOfResource", &list), r#"{"Tags":[{"Key":"k","Value":"w"}]}"#);
-    // A table of the same name that is made later has none of it.
+    // A later table of the same name does not inherit them.
     service.ok("DeleteTable", r#"{"TableName":"aaa"}"#);
     service.clock.advance_ms(1);
     service.ok("CreateTable", &small("aaa", ""));
@@ -160,7 +160,7 @@ fn tags_are_kept_with_the_table() {
 }
 
 #[test]
-fn time_to_live_is_turned_on_and_off() {
+fn time_to_live_is_enabled_and_disabled() {
     let on =
         r#"{"TableName":"tasks","TimeToLiveSpecification":{"AttributeName":"end","Enabled":true}}"#;
     let off = r#"{"TableName":"tasks","TimeToLiveSpecification":{"AttributeName":"end","Enabled":false}}"#;
@@ -199,7 +199,7 @@ fn a_table_is_changed() {
     let body = service.ok("UpdateTable", r#"{"TableName":"tasks","BillingMode":"PROVISIONED","ProvisionedThroughput":{"ReadCapacityUnits":5,"WriteCapacityUnits":6}}"#);
     assert!(body.contains(r#""ReadCapacityUnits":5,"WriteCapacityUnits":6"#), "{body}");
     service.ok("UpdateTable", r#"{"TableName":"tasks","DeletionProtectionEnabled":true}"#);
-    let refused = service.ask("DeleteTable", r#"{"TableName":"tasks"}"#);
+    let refused = service.call("DeleteTable", r#"{"TableName":"tasks"}"#);
     assert!(refused.body.contains("protected against deletion"), "{}", refused.body);
     service.ok("UpdateTable", r#"{"TableName":"tasks","DeletionProtectionEnabled":false}"#);
     let body = service.ok("DeleteTable", r#"{"TableName":"tasks"}"#);
@@ -211,7 +211,7 @@ fn a_table_is_changed() {
 }
 
 #[test]
-fn the_service_tells_its_limits() {
+fn limits_and_endpoints_are_described() {
     let service = Service::new();
     assert!(service.ok("DescribeLimits", "{}").contains(r#""TableMaxReadCapacityUnits":40000"#));
     assert!(service.ok("DescribeEndpoints", "{}").contains("dynamodb.us-east-1.amazonaws.com"));

@@ -16,14 +16,14 @@ fn transact(actions: &[String], rest: &str) -> String {
 }
 
 #[test]
-fn all_or_nothing_with_a_reason_for_each() {
+fn a_transaction_applies_completely_or_not_at_all_with_a_reason_for_each_action() {
     let service = Service::with_tasks();
     let new = r#","ConditionExpression":"attribute_not_exists(id)","ReturnValuesOnConditionCheckFailure":"ALL_OLD""#;
     assert_eq!(
         service.ok("TransactWriteItems", &transact(&[put("1", new), put("2", new)], "")),
         "{}"
     );
-    let reply = service.ask("TransactWriteItems", &transact(&[put("3", new), put("2", new)], ""));
+    let reply = service.call("TransactWriteItems", &transact(&[put("3", new), put("2", new)], ""));
     assert_eq!(
         reply.body,
         format!(
@@ -37,7 +37,7 @@ fn all_or_nothing_with_a_reason_for_each() {
 }
 
 #[test]
-fn rules_that_an_action_breaks_are_its_reason() {
+fn an_action_that_breaks_a_rule_has_it_as_its_reason() {
     let service = Service::with_tasks();
     let bad_key = r#"{"Delete":{"TableName":"tasks","Key":{"list":{"S":"a"}}}}"#.to_owned();
     let bad_type =
@@ -53,7 +53,7 @@ fn rules_that_an_action_breaks_are_its_reason() {
         (no_parent, "The document path provided in the update expression is invalid for update"),
     ];
     for (action, expected) in cases {
-        let reply = service.ask("TransactWriteItems", &transact(&[put("9", ""), action], ""));
+        let reply = service.call("TransactWriteItems", &transact(&[put("9", ""), action], ""));
         let reasons =
             format!(r#"[{{"Code":"None"}},{{"Code":"ValidationError","Message":"{expected}"}}]"#);
         assert!(reply.body.contains(&reasons), "{}\n{reasons}", reply.body);
@@ -62,7 +62,7 @@ fn rules_that_an_action_breaks_are_its_reason() {
 }
 
 #[test]
-fn transactions_that_cannot_be() {
+fn invalid_transactions_are_rejected() {
     let service = Service::with_tasks();
     let check =
         r#"{"ConditionCheck":{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}}}}"#;
@@ -104,7 +104,7 @@ fn transactions_that_cannot_be() {
 }
 
 #[test]
-fn a_token_makes_a_transaction_happen_once() {
+fn a_token_makes_a_transaction_apply_once() {
     let service = Service::with_tasks();
     let add = |n: u8| {
         format!(
@@ -116,7 +116,7 @@ fn a_token_makes_a_transaction_happen_once() {
     service.ok("TransactWriteItems", &transact(&[add(1)], token));
     let body = service.ok("GetItem", r#"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}},"ProjectionExpression":"n"}"#);
     assert_eq!(body, r#"{"Item":{"n":{"N":"1"}}}"#);
-    let reply = service.ask("TransactWriteItems", &transact(&[add(2)], token));
+    let reply = service.call("TransactWriteItems", &transact(&[add(2)], token));
     assert!(reply.body.contains("IdempotentParameterMismatchException"), "{}", reply.body);
 }
 
@@ -140,6 +140,6 @@ fn items_are_read_together_in_order() {
         "!ValidationException: Transaction request cannot include multiple operations on one item",
     )]);
     let bad = r#"{"Get":{"TableName":"tasks","Key":{"list":{"S":"a"}}}}"#.to_owned();
-    let reply = service.ask("TransactGetItems", &transact(&[get("1"), bad], ""));
+    let reply = service.call("TransactGetItems", &transact(&[get("1"), bad], ""));
     assert!(reply.body.contains(r#"[{"Code":"None"},{"Code":"ValidationError","Message":"The provided key element does not match the schema"}]"#), "{}", reply.body);
 }

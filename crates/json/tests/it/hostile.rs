@@ -1,4 +1,4 @@
-//! Whatever the text, the reader judges it as serde_json does.
+//! The reader accepts and rejects the same texts as serde_json.
 
 use keyloom_json::JsonFault;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn judge(text: &str) {
         }
         Err(error) => {
             assert!(text.is_char_boundary(error.offset), "{text}");
-            // serde_json does not look at texts that it passes over.
+            // serde_json does not check strings that it skips.
             let is_stricter = error.fault == JsonFault::LoneSurrogate;
             assert!(theirs.is_err() || is_stricter, "{error}: {text}");
         }

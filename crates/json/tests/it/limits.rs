@@ -1,4 +1,4 @@
-//! Limits hold before anything is built, and texts are told apart to the last byte.
+//! Limits hold before anything is built, and errors have exact positions.
 
 use keyloom_json::{JsonFault, Limits};
 
@@ -10,7 +10,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_read_is_written() {
+fn texts_round_trip() {
     check(" {\t\"b\" : [ ] ,\r\n\"a\" : { } } ", r#"{"b":[],"a":{}}"#);
     check(
         r#"[true,false,null,"x",-0.5e+10,{"a":1,"a":2}]"#,
@@ -24,7 +24,7 @@ fn what_is_read_is_written() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_their_position() {
     check("", "byte 0: expected a value, found the end of the text");
     check("[1,]", "byte 3: expected a value, found `]`");
     check("[,1]", "byte 1: expected a value, found `,`");
@@ -36,9 +36,12 @@ fn what_is_wrong_is_told_with_its_place() {
     check("01", "byte 1: expected nothing after the document, found `1`");
     check(
         "\"\\ud800x\"",
-        "byte 1: half of a character is escaped; write the other half after it, or the character",
+        "byte 1: unpaired surrogate; escape both halves, or write the character itself",
     );
-    check("\"a\u{1}\"", "byte 2: a text has a control character; write it as `\\n` or `\\u0000`");
+    check(
+        "\"a\u{1}\"",
+        "byte 2: a string contains a control character; escape it as `\\n` or `\\u0000`",
+    );
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn values_and_depth_are_counted() {
 }
 
 #[test]
-fn depth_does_not_use_the_stack_of_a_reader_that_is_refused() {
+fn deep_nesting_is_rejected_before_it_overflows_the_stack() {
     for open in ["[", "{\"a\":", "[{\"a\":"] {
         let error = rewritten(&open.repeat(100_000), LIMITS).expect_err("too deep");
         assert_eq!(error.fault, JsonFault::TooDeep { depth_max: 100 });

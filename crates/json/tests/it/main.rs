@@ -1,4 +1,4 @@
-//! The reader beside serde_json, and what it refuses.
+//! Tests of the reader: against serde_json, and its limits.
 
 mod hostile;
 mod limits;

@@ -1,10 +1,10 @@
-//! A tree, as a caller of the reader builds one.
+//! Copies JSON token by token.
 
 use keyloom_json::{JsonError, Limits, Reader, Token, write_text};
 
 pub(crate) const LIMITS: Limits = Limits { depth: 100, values: 1000 };
 
-/// All of a text, written anew without spaces.
+/// Reads a text and writes it without whitespace.
 pub(crate) fn rewritten(text: &str, limits: Limits) -> Result<String, JsonError> {
     let mut reader = Reader::new(text, limits);
     let mut json = String::new();
@@ -16,7 +16,7 @@ pub(crate) fn rewritten(text: &str, limits: Limits) -> Result<String, JsonError>
 fn copy(reader: &mut Reader<'_>, json: &mut String) -> Result<(), JsonError> {
     match reader.value("a value")? {
         Token::Null => json.push_str("null"),
-        Token::Bool(truth) => json.push_str(&truth.to_string()),
+        Token::Bool(boolean) => json.push_str(&boolean.to_string()),
         Token::Number(number) => json.push_str(number),
         Token::Text(text) => write_text(json, &text),
         Token::List => {

@@ -1,4 +1,4 @@
-//! Whether a condition holds, with DynamoDB's rules for what is absent or of another type.
+//! Evaluates conditions, with DynamoDB's rules for absent values and mismatched types.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -7,11 +7,11 @@ use super::{Comparison, Condition, Operand};
 use crate::{Item, Number, Value};
 
 impl Condition {
-    /// Whether it holds for the item. In `None`, an item that does not exist, every path leads
-    /// nowhere.
+    /// Returns whether it holds for the item. `None` is an item that does not exist: all its paths
+    /// are absent.
     ///
-    /// Nothing is an error here: what cannot be compared does not hold, except that `<>` is true
-    /// of everything that is not equal, absent values included.
+    /// Evaluation never fails: comparing incomparable values is false, except that `<>` is true for
+    /// all values that are not equal, including absent ones.
     pub fn holds(&self, item: Option<&Item>) -> bool {
         match self {
             Condition::Compare { left, comparison, right } => {
@@ -85,10 +85,10 @@ fn both(
     }
 }
 
-/// What `size(path)` is of a value; `None` if such a value has no size.
+/// Returns `size(path)` of a value; `None` if its type has no size.
 ///
 /// DynamoDB's manual says "the length of the string". The service counts UTF-16 code units, so
-/// "é𝄞" has size 3. Item sizes count UTF-8 bytes and are another matter.
+/// "é𝄞" has size 3. Item sizes, in contrast, count UTF-8 bytes.
 fn size_operand(value: &Value) -> Option<usize> {
     match value {
         Value::S(text) => Some(text.encode_utf16().count()),
@@ -114,8 +114,8 @@ fn contains(value: &Value, part: &Value) -> bool {
     }
 }
 
-/// Searches in O(haystack + needle) (Knuth, Morris and Pratt): both may come from strangers, and
-/// trying every place would cost their product.
+/// Searches in O(haystack + needle) (Knuth-Morris-Pratt): both may be hostile, and a naive search
+/// would take the product.
 fn contains_bytes(haystack: &[u8], needle: &[u8]) -> bool {
     if needle.is_empty() {
         return true;
@@ -131,7 +131,8 @@ fn contains_bytes(haystack: &[u8], needle: &[u8]) -> bool {
     false
 }
 
-/// For every prefix of the needle, the length of its longest proper prefix that also ends it.
+/// Returns, for every prefix of the needle, the length of its longest proper prefix that is also a
+/// suffix.
 fn borders(needle: &[u8]) -> Vec<usize> {
     let mut borders = Vec::with_capacity(needle.len());
     let mut matched = 0;
@@ -144,7 +145,8 @@ fn borders(needle: &[u8]) -> Vec<usize> {
     borders
 }
 
-/// How much of the needle is matched after one more byte. `matched` is less than its length.
+/// Returns how much of the needle is matched after one more byte. `matched` is less than its
+/// length.
 fn advance(needle: &[u8], borders: &[usize], mut matched: usize, byte: u8) -> usize {
     while matched > 0 && needle[matched] != byte {
         matched = borders[matched - 1];

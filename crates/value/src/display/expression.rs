@@ -1,4 +1,4 @@
-//! Conditions, key conditions, updates and projections as text.
+//! Text form of conditions, key conditions, updates and projections.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -19,14 +19,7 @@ impl Display for Operand {
 
 impl Display for Comparison {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Comparison::Equal => "=",
-            Comparison::NotEqual => "<>",
-            Comparison::Less => "<",
-            Comparison::LessOrEqual => "<=",
-            Comparison::Greater => ">",
-            Comparison::GreaterOrEqual => ">=",
-        })
+        f.pad(self.symbol())
     }
 }
 
@@ -57,8 +50,8 @@ impl Display for Condition {
     }
 }
 
-/// Joins several conditions by the word. One or none has nothing between to join, so the word is
-/// put in front: what is only wrapped must not look like what is not.
+/// Joins conditions with the word. With one condition or none the word comes first, to distinguish
+/// `And` of one condition from the condition itself.
 fn write_junction(f: &mut Formatter<'_>, conditions: &[Condition], word: &str) -> fmt::Result {
     match conditions {
         [] | [_] => write_enclosed(f, &format!("{word}("), conditions, ")"),
@@ -149,7 +142,7 @@ impl Display for Update {
     }
 }
 
-/// A clause of an update; nothing if it has no actions.
+/// Formats a clause of an update; `None` if it has no actions.
 fn clause(word: &str, actions: impl IntoIterator<Item = impl Display>) -> Option<String> {
     let actions: Vec<String> = actions.into_iter().map(|action| action.to_string()).collect();
     (!actions.is_empty()).then(|| format!("{word} {}", actions.join(", ")))

@@ -1,4 +1,4 @@
-//! Numbers in keys, after their tag.
+//! Encoding of numbers in keys, after the tag.
 
 use super::KeyBytesError;
 use crate::Number;
@@ -14,7 +14,7 @@ const PAIRS_MAX: usize = 19;
 /// The sign, the exponent, the pairs and the end.
 pub(super) const LEN_MAX: usize = 2 + PAIRS_MAX + 1;
 
-/// Appends the sign, and for all but zero the exponent, the pairs of digits and the end.
+/// Appends the sign and, except for zero, the exponent, the pairs of digits and the end.
 pub(super) fn encode(number: &Number, bytes: &mut Vec<u8>) {
     if *number == Number::ZERO {
         bytes.push(ZERO);
@@ -32,7 +32,7 @@ pub(super) fn encode(number: &Number, bytes: &mut Vec<u8>) {
     bytes.push(END ^ mask);
 }
 
-/// The digits in pairs from the first digit on, at the end of the array, and how many pairs.
+/// Returns the pairs of digits, right-aligned in the array, and their number.
 fn pairs(number: &Number) -> ([u8; PAIRS_MAX], usize) {
     let digits = number.digits();
     let mut magnitude = number.magnitude();
@@ -42,7 +42,7 @@ fn pairs(number: &Number) -> ([u8; PAIRS_MAX], usize) {
     let count = digits.div_ceil(2) as usize;
     let mut pairs = [0; PAIRS_MAX];
     let mut places = pairs[PAIRS_MAX - count..].iter_mut().rev();
-    // Dividing 128 bits is slow, so long numbers are first cut to what fits 64.
+    // 128-bit division is slow, so long numbers are first split into parts of 64 bits.
     const NINE_PAIRS: u128 = 10_u128.pow(18);
     while magnitude > u128::from(u64::MAX) {
         let mut low = (magnitude % NINE_PAIRS) as u64;
@@ -60,30 +60,30 @@ fn pairs(number: &Number) -> ([u8; PAIRS_MAX], usize) {
     (pairs, count)
 }
 
-/// The number, and the bytes after it.
+/// Decodes a number; returns it and the bytes after it.
 pub(super) fn decode(bytes: &[u8]) -> Result<(Number, &[u8]), KeyBytesError> {
     match split(bytes)? {
         (None, rest) => Ok((Number::ZERO, rest)),
-        (Some(written), rest) => Ok((written.number().ok_or(KeyBytesError::BadNumber)?, rest)),
+        (Some(encoded), rest) => Ok((encoded.number().ok_or(KeyBytesError::BadNumber)?, rest)),
     }
 }
 
-/// The bytes after the number.
+/// Returns the bytes after the number.
 pub(super) fn skip(bytes: &[u8]) -> Result<&[u8], KeyBytesError> {
     split(bytes).map(|(_, rest)| rest)
 }
 
-/// A number other than zero, as it was written.
-struct Written<'a> {
+/// The encoded parts of a number other than zero.
+struct Encoded<'a> {
     sign: Sign,
-    /// What the exponent and the pairs are complemented with.
+    /// XOR mask of the exponent and the pairs.
     mask: u8,
     exponent: u8,
     pairs: &'a [u8],
 }
 
-impl Written<'_> {
-    /// The number, if this is how it would be written.
+impl Encoded<'_> {
+    /// Returns the number, if this is its only valid encoding.
     fn number(&self) -> Option<Number> {
         if self.pairs.len() > PAIRS_MAX {
             return None;
@@ -96,8 +96,7 @@ impl Written<'_> {
             }
             magnitude = magnitude * 100 + u128::from(pair);
         }
-        // With a zero as the first digit or in all of the last pair, a number would have two
-        // forms.
+        // A leading zero, or a last pair of zeros, would give a number two encodings.
         let places = 2 * self.pairs.len();
         let magnitude_min = 10_u128.pow(places.saturating_sub(1) as u32);
         if magnitude < magnitude_min || magnitude.is_multiple_of(100) {
@@ -108,8 +107,8 @@ impl Written<'_> {
     }
 }
 
-/// Takes a number and the bytes after it apart. Zero is its sign alone, so nothing of it remains.
-fn split(bytes: &[u8]) -> Result<(Option<Written<'_>>, &[u8]), KeyBytesError> {
+/// Splits a number from the bytes after it. Zero is only a sign, so it has no other parts.
+fn split(bytes: &[u8]) -> Result<(Option<Encoded<'_>>, &[u8]), KeyBytesError> {
     let (sign, mask, after_sign) = match bytes {
         [ZERO, rest @ ..] => return Ok((None, rest)),
         [NEGATIVE, rest @ ..] => (Sign::Negative, 0xFF, rest),
@@ -120,5 +119,5 @@ fn split(bytes: &[u8]) -> Result<(Option<Written<'_>>, &[u8]), KeyBytesError> {
     let (&exponent, after_exponent) = after_sign.split_first().ok_or(KeyBytesError::Truncated)?;
     let end = after_exponent.iter().position(|&byte| byte == END ^ mask);
     let (pairs, end) = after_exponent.split_at(end.ok_or(KeyBytesError::Truncated)?);
-    Ok((Some(Written { sign, mask, exponent, pairs }), &end[1..]))
+    Ok((Some(Encoded { sign, mask, exponent, pairs }), &end[1..]))
 }

@@ -1,19 +1,19 @@
-//! Why something is not a number that can be stored.
+//! Errors of numbers.
 
 use crate::display::Quoted;
 
-/// Why a text or a result is not a number of 38 digits in range.
+/// Why a text or a result is not a valid number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NumberError {
-    /// The text is not written as a number.
+    /// The text is not a number.
     #[error("{} is not a number; write digits with an optional sign, point and exponent, \
          such as -12.5E3", Quoted::text(.text))]
     Malformed {
         /// The text.
         text: String,
     },
-    /// There are more than 38 significant digits. Nothing is rounded silently.
+    /// There are more than 38 significant digits. Numbers are never rounded.
     #[error("the number has more than 38 significant digits; round it to 38 or fewer")]
     TooManyDigits,
     /// The magnitude is over 9.99…E+125.

@@ -1,4 +1,4 @@
-//! Numbers as text: read in every form DynamoDB reads, written in plain digits.
+//! Text form of numbers: parsed in every form DynamoDB accepts, printed in plain digits.
 //!
 //! ```text
 //! number   ::= sign? mantissa exponent?
@@ -15,7 +15,7 @@ use super::{DIGITS_MAX, Number, NumberError, Sign};
 impl FromStr for Number {
     type Err = NumberError;
 
-    /// Reads a text of any length in O(n).
+    /// Parses a text of any length in O(n).
     fn from_str(text: &str) -> Result<Number, NumberError> {
         let malformed = || NumberError::Malformed { text: text.to_owned() };
         let (sign, unsigned) = split_sign(text);
@@ -57,14 +57,14 @@ impl fmt::Display for Number {
     }
 }
 
-/// What stands before the exponent: `magnitude * 10^exponent`.
+/// The part before the exponent: `magnitude * 10^exponent`.
 struct Mantissa {
-    /// Nothing if there are more than 38 significant digits.
+    /// `None` if there are more than 38 significant digits.
     magnitude: Option<u128>,
     exponent: i64,
 }
 
-/// So many digits and a point fit 64 bits without looking at the digits.
+/// This many digits and a point fit 64 bits, whatever the digits.
 const SHORT_LEN: usize = 19;
 
 impl Mantissa {
@@ -75,7 +75,7 @@ impl Mantissa {
             return None;
         }
         let exponent = -i64::try_from(fraction.len()).ok()?;
-        // Most numbers are short, and spared the copy and the arithmetic of 128 bits.
+        // Most numbers are short and need neither a copy nor 128-bit arithmetic.
         if text.len() <= SHORT_LEN {
             let magnitude = digits.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
             return Some(Mantissa { magnitude: Some(u128::from(magnitude)), exponent });
@@ -100,7 +100,7 @@ fn split_sign(text: &str) -> (Sign, &str) {
     }
 }
 
-/// Reads an exponent; one beyond 64 bits is cut, which is far out of range either way.
+/// Parses an exponent; one beyond 64 bits saturates, which is out of range either way.
 fn parse_exponent(text: &str) -> Option<i64> {
     let (sign, digits) = split_sign(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,23 +1,23 @@
-//! Paths that must not be used together.
+//! Paths that cannot be used together.
 
 use super::Path;
 
-/// Two paths of one update or projection that cannot be used together. Leave one of them out, or
-/// use two updates.
+/// Two paths of one update or projection that cannot be used together. Remove one of them, or use
+/// two updates.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathClash {
-    /// One lies at or inside the other.
-    #[error("the paths {first} and {second} overlap; leave one of them out or rewrite it")]
+    /// They are equal, or one is inside the other.
+    #[error("the paths {first} and {second} overlap; remove or rewrite one of them")]
     Overlap {
         /// The path that was given first.
         first: Path,
         /// The path that was given later.
         second: Path,
     },
-    /// One takes for a map what the other takes for a list.
+    /// One steps into a map where the other steps into a list.
     #[error(
-        "the paths {first} and {second} take one value for a map and for a list; leave \
-         one of them out or rewrite it"
+        "the paths {first} and {second} treat the same value as a map and as a list; remove or \
+         rewrite one of them"
     )]
     Conflict {
         /// The path that was given first.
@@ -31,8 +31,8 @@ pub enum PathClash {
 pub(crate) fn first_clash<'a>(paths: impl Iterator<Item = &'a Path>) -> Option<PathClash> {
     let mut ordered: Vec<(&Path, usize)> = paths.zip(0..).collect();
     ordered.sort_unstable();
-    // In path order, whatever lies inside a path follows it, and the members of a place come
-    // before its elements. So if any two paths clash, two neighbours do.
+    // In path order, whatever is inside a path follows it, and the members of a value come before
+    // its elements. So if any two paths clash, two adjacent ones do.
     ordered.windows(2).find_map(|pair| match pair {
         [left, right] => {
             let (first, second) =

@@ -1,15 +1,15 @@
-//! The effect of an update: first every result is computed from the old item, then all of them
-//! are written. So no part of an update sees what another part wrote.
+//! Applies updates: first computes every result from the old item, then writes all of them. So no
+//! part of an update sees what another part wrote.
 
 use super::write::{Change, write};
 use super::{SetValue, Update, UpdateError, UpdateOperator};
 use crate::{Item, Number, NumberError, Path, Value, ValueType};
 
 impl Update {
-    /// The item after the update.
+    /// Returns the item after the update.
     ///
-    /// Removing what is not there, or deleting from a set that is not there, changes nothing;
-    /// but the map or list around it must exist. All indexes refer to the lists as they were.
+    /// Removing a missing value, or deleting from a missing set, changes nothing, but the map or list
+    /// that would contain it must exist. All indexes refer to the old lists.
     ///
     /// # Errors
     ///
@@ -50,9 +50,9 @@ fn evaluate(value: &SetValue, target: &Path, item: &Item) -> Result<Value, Updat
             .get(item)
             .cloned()
             .ok_or_else(|| UpdateError::MissingOperand { path: path.clone() }),
-        SetValue::IfMissing(path, otherwise) => match path.get(item) {
+        SetValue::IfMissing(path, default) => match path.get(item) {
             Some(value) => Ok(value.clone()),
-            None => evaluate(otherwise, target, item),
+            None => evaluate(default, target, item),
         },
         SetValue::Append(left, right) => {
             let mut list = evaluate_list(left, target, item)?;
@@ -95,7 +95,7 @@ fn number_result(path: &Path, result: Result<Number, NumberError>) -> Result<Val
     result.map(Value::N).map_err(|error| UpdateError::Number { path: path.clone(), error })
 }
 
-/// What `ADD` makes of the value at the path.
+/// Returns the value at the path after `ADD`.
 fn added(path: &Path, operand: &Value, item: &Item) -> Result<Value, UpdateError> {
     let Some(old) = path.get(item) else {
         return Ok(operand.clone());
@@ -109,7 +109,7 @@ fn added(path: &Path, operand: &Value, item: &Item) -> Result<Value, UpdateError
     }
 }
 
-/// What `DELETE` leaves of the value at the path.
+/// Returns the value at the path after `DELETE`.
 fn deleted(path: &Path, operand: &Value, item: &Item) -> Result<Option<Value>, UpdateError> {
     let Some(old) = path.get(item) else {
         return Ok(None);
@@ -131,14 +131,14 @@ fn deleted(path: &Path, operand: &Value, item: &Item) -> Result<Option<Value>, U
     }
 }
 
-/// The one type that a stored value must have to be changed by an operand of `ADD` or `DELETE`.
+/// Returns the only type of stored value that `ADD` or `DELETE` with this operand can change.
 fn same_type(operand: &Value) -> &'static [ValueType] {
     match operand {
         Value::N(_) => &[ValueType::N],
         Value::Ss(_) => &[ValueType::Ss],
         Value::Ns(_) => &[ValueType::Ns],
         Value::Bs(_) => &[ValueType::Bs],
-        // The check before has refused these.
+        // `check` has rejected these.
         Value::S(_) | Value::B(_) | Value::Bool(_) | Value::Null | Value::L(_) | Value::M(_) => &[],
     }
 }

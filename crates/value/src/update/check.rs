@@ -1,17 +1,16 @@
-//! What is wrong with an update whatever the item.
+//! Checks of an update that do not depend on the item.
 
 use super::{SetValue, Update, UpdateError, UpdateOperator};
 use crate::path::first_clash;
 use crate::{Path, ValueType};
 
 impl Update {
-    /// Checks what can be checked without an item: that no two paths overlap or conflict, and
-    /// that constants have the types their operators take. An update that changes nothing is
-    /// fine.
+    /// Checks the update without an item: no two paths may overlap or conflict, and constants must
+    /// have types that their operators accept. An update that changes nothing is valid.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong. Such an update is refused for every item.
+    /// The first error. Such an update is invalid for every item.
     pub fn check(&self) -> Result<(), UpdateError> {
         if let Some(clash) = first_clash(self.paths()) {
             return Err(UpdateError::Clash(clash));
@@ -58,7 +57,7 @@ fn check_operand(
     Err(UpdateError::OperandType { operator, path: path.clone(), expected, found })
 }
 
-/// The type of the result, if it is the same for every item.
+/// Returns the type of the result, if it is the same for every item.
 fn known_type(value: &SetValue) -> Option<ValueType> {
     match value {
         SetValue::Value(value) => Some(value.value_type()),

@@ -1,63 +1,57 @@
-//! Why an update cannot be applied.
+//! Errors of updates.
 
 use std::fmt;
 
 use crate::{NumberError, Path, PathClash, ValueType};
 
-/// Why an update is refused. The item is unchanged.
+/// Why an update cannot be applied. The item is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError {
-    /// Two of its paths cannot be used together. The update is wrong for every item.
+    /// Two paths overlap or conflict. The update is invalid for every item.
     #[error("{0}")]
     Clash(#[from] PathClash),
-    /// A constant has a type that its operator does not take. The update is wrong for every item.
-    #[error("{operator} at {path} is given a constant of type {found}; give it {}", OneOf(.expected))]
+    /// A constant has a type that its operator does not accept. The update is invalid for every item.
+    #[error("{operator} at {path} does not accept a constant of type {found}; use {}", OneOf(.expected))]
     OperandType {
         /// The operator.
         operator: UpdateOperator,
         /// The path that was to be written.
         path: Path,
-        /// The types that the operator takes.
+        /// The types that the operator accepts.
         expected: &'static [ValueType],
         /// The type of the constant.
         found: ValueType,
     },
-    /// A value of the item, or the one that stands in for it, has a type that an operator does
-    /// not take. The same update may fit another item.
-    #[error("{operator} at {path} meets a value of type {found}, and needs {}; change the \
-         update, or set the value anew", OneOf(.expected))]
+    /// A value of the item, or its default, has a type that an operator does not accept. The update
+    /// may be valid for another item.
+    #[error("{operator} at {path} found a value of type {found}, and needs {}; change the \
+         update, or set the value first", OneOf(.expected))]
     StoredType {
         /// The operator.
         operator: UpdateOperator,
         /// The path that was to be written.
         path: Path,
-        /// The types that the operator takes there.
+        /// The types that the operator accepts there.
         expected: &'static [ValueType],
         /// The type of the value.
         found: ValueType,
     },
-    /// `SET` reads a path that leads nowhere. [`SetValue::IfMissing`](crate::SetValue::IfMissing)
-    /// can stand in for it.
-    #[error(
-        "the item has no value at {path} to read; say what to use instead with \
-         if_not_exists"
-    )]
+    /// `SET` reads a path without a value. [`SetValue::IfMissing`](crate::SetValue::IfMissing)
+    /// provides a default.
+    #[error("the item has no value at {path} to read; provide a default with if_not_exists")]
     MissingOperand {
         /// The path that was read.
         path: Path,
     },
-    /// The path is to be written or removed inside something that is not there, or that is not
-    /// the map or list it is taken for. Write the map or list first.
-    #[error(
-        "the item has no map or list around {path}; set the map or list before what is \
-         inside it"
-    )]
+    /// The path is inside a map or list that does not exist, or inside a value that is neither.
+    /// Write the map or list first.
+    #[error("the item has no map or list that contains {path}; set the map or list first")]
     MissingParent {
         /// The path that was to be written or removed.
         path: Path,
     },
-    /// The result is not a number that can be stored.
+    /// The result is a number that cannot be stored.
     #[error("the result for {path} cannot be stored: {error}")]
     Number {
         /// The path that was to be written.
@@ -68,7 +62,7 @@ pub enum UpdateError {
     },
 }
 
-/// An operator that does not take values of every type.
+/// An operator that does not accept values of every type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UpdateOperator {
     /// `ADD`
@@ -84,7 +78,7 @@ pub enum UpdateOperator {
 }
 
 impl UpdateOperator {
-    /// The types that it takes.
+    /// Returns the types that it accepts.
     pub(super) fn operand_types(self) -> &'static [ValueType] {
         match self {
             UpdateOperator::Add => &[ValueType::N, ValueType::Ss, ValueType::Ns, ValueType::Bs],
@@ -107,7 +101,7 @@ impl fmt::Display for UpdateOperator {
     }
 }
 
-/// Types as a phrase: "N", "SS, NS or BS".
+/// Formats types as a phrase: "N", "SS, NS or BS".
 struct OneOf<'a>(&'a [ValueType]);
 
 impl fmt::Display for OneOf<'_> {

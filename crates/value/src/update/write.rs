@@ -1,17 +1,17 @@
-//! Writes computed values to their places in an item.
+//! Writes computed values into an item.
 
 use super::UpdateError;
 use crate::{Item, Name, Path, Step, Value};
 
-/// What one path is to become.
+/// The new value of one path.
 pub(super) struct Change<'a> {
     pub(super) path: &'a Path,
-    /// The new value; nothing, to remove what is there.
+    /// `None` removes the value.
     pub(super) value: Option<Value>,
 }
 
-/// Writes changes into an item. They must be in path order, so that those below one place are
-/// neighbours, and must not clash.
+/// Writes changes into an item. They must be in path order, so that paths with a common prefix are
+/// adjacent, and must not clash.
 pub(super) fn write(item: &mut Item, changes: &mut [Change<'_>]) -> Result<(), UpdateError> {
     for group in changes.chunk_by_mut(|left, right| left.path.root() == right.path.root()) {
         if let [first, ..] = group {
@@ -40,8 +40,8 @@ fn write_member(
 
 /// Writes the changes of a group into the elements of a list they all reach after `depth` steps.
 ///
-/// The group is ordered by index. Elements beyond the end are appended in that order, and removed
-/// ones leave only at the end, so every index means the list as it was.
+/// The group is ordered by index. Elements beyond the end are appended in that order, and elements
+/// are removed last, so every index refers to the old list.
 fn write_elements(
     elements: &mut Vec<Value>,
     group: &mut [Change<'_>],
@@ -96,8 +96,8 @@ fn write_inside(
     }
 }
 
-/// The change that ends after `depth` steps. It is alone in its group, because paths that go on
-/// from there would overlap it.
+/// Returns the change that ends after `depth` steps. It is alone in its group, because longer
+/// paths would overlap it.
 fn ending_here<'g, 'a>(group: &'g mut [Change<'a>], depth: usize) -> Option<&'g mut Change<'a>> {
     match group {
         [change] if change.path.steps().len() == depth => Some(change),
@@ -105,8 +105,8 @@ fn ending_here<'g, 'a>(group: &'g mut [Change<'a>], depth: usize) -> Option<&'g 
     }
 }
 
-/// The step that all changes of the group take after `depth` steps, or its kind at least: they
-/// would conflict otherwise.
+/// Returns the first change's step after `depth` steps. All changes of the group take a step of
+/// the same kind: they would conflict otherwise.
 fn step<'a>(group: &[Change<'a>], depth: usize) -> Option<&'a Step> {
     group.first()?.path.steps().get(depth)
 }

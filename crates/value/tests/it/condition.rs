@@ -1,4 +1,4 @@
-//! Conditions hold as DynamoDB says, also for what is absent or of another type.
+//! Conditions evaluate as in DynamoDB, also for absent values and mismatched types.
 
 use keyloom_value::{Comparison, Condition, Item, Number, Operand, Path, Value, ValueType};
 use proptest::collection::vec;
@@ -81,7 +81,7 @@ fn absent_operands_are_unequal_to_everything_and_ordered_with_nothing() {
 }
 
 #[test]
-fn functions_take_the_types_they_are_for() {
+fn functions_accept_only_their_types() {
     check(&[
         (Condition::BeginsWith(at("s"), is("he")), true),
         (Condition::BeginsWith(at("s"), is("lo")), false),
@@ -119,12 +119,12 @@ fn size_counts_utf_16_units_bytes_and_elements() {
 }
 
 #[test]
-fn nothing_joined_by_and_holds_and_joined_by_or_does_not() {
+fn an_empty_and_holds_and_an_empty_or_does_not() {
     check(&[(Condition::And(vec![]), true), (Condition::Or(vec![]), false)]);
 }
 
 #[test]
-fn operators_are_counted_as_an_expression_spells_them() {
+fn operators_are_counted_as_in_an_expression() {
     let test = || Condition::equal(at("a"), is(1));
     let sized = Condition::equal(Operand::size("a"), Operand::size("b"));
     let cases = [
@@ -150,7 +150,7 @@ fn deep_conditions_are_evaluated_and_deeper_ones_still_measured() {
     assert!(!nested(2_001).holds(Some(&item)));
     let condition = nested(200_000);
     assert_eq!((condition.depth(), condition.operators()), (200_000, 200_001));
-    // Dropping does follow the nesting, and would not fit the stack.
+    // Dropping is recursive and would overflow the stack.
     std::mem::forget(condition);
 }
 
@@ -212,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_are_found_wherever_they_are(
+    fn contains_finds_bytes_at_every_position(
         haystack in vec(select(vec![0_u8, 1]), 0..40), needle in vec(select(vec![0_u8, 1]), 0..8),
     ) {
         let expected =

@@ -1,4 +1,4 @@
-//! Decimals by the rules taught in school: the reference that [`Number`] is checked against.
+//! Schoolbook decimal arithmetic: the reference that [`Number`] is checked against.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use keyloom_value::{Number, NumberError};
 
 /// All digits from 10^170 down to 10^-170, more than any sum of two numbers needs.
 const PLACES: usize = 341;
-/// The place of the digit that counts ones.
+/// The position of the ones digit.
 const ONES: usize = 170;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Decimal {
         Decimal { negative: large.negative && digits != [0; PLACES], digits }
     }
 
-    /// The number, or why it is none: the limits as the manual states them.
+    /// Converts to a number, with the limits as DynamoDB documents them.
     pub(crate) fn to_number(&self) -> Result<Number, NumberError> {
         let Some(first) = self.digits.iter().position(|&digit| digit != 0) else {
             return Ok(Number::ZERO);

@@ -1,4 +1,4 @@
-//! What is printed is readable, and different for whatever is different.
+//! Text forms are readable and distinct for distinct values.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::generators::{condition, item, key_value, name, path, value};
 
-/// Fails if two different things print the same.
+/// Fails if two different values print the same.
 fn check_injective<T: Display + PartialEq>(things: Vec<T>) -> Result<(), TestCaseError> {
     let mut printed: HashMap<String, T> = HashMap::new();
     for thing in things {
@@ -24,7 +24,7 @@ fn check_injective<T: Display + PartialEq>(things: Vec<T>) -> Result<(), TestCas
     Ok(())
 }
 
-/// Values so small that equal and nearly equal ones meet.
+/// Values from a domain so small that equal and nearly equal ones occur.
 fn tiny_value() -> impl Strategy<Value = Value> {
     let scalars = vec![
         Value::from(""),

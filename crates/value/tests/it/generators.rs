@@ -1,12 +1,12 @@
-//! Random values from small, nasty domains: few names and many near misses, so that generated
-//! things collide, contain each other and differ in one byte.
+//! Random values from small, hostile domains: few names and many near misses, so that values
+//! collide, contain each other and differ in one byte.
 
 use keyloom_value::{Comparison, Condition, Item, Name, Number, Operand, Path, Value, ValueType};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// As many cases as proptest runs by default or `PROPTEST_CASES` says, times the factor.
+/// The default number of cases, or `PROPTEST_CASES`, times the factor.
 pub(crate) fn cases(factor: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     ProptestConfig { cases: config.cases * factor, ..config }
@@ -56,7 +56,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
     vec(character, 0..6).prop_map(String::from_iter)
 }
 
-/// Bytes in which those that mean something in a key are common.
+/// Bytes in which the special bytes of keys are common.
 pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         4 => select(vec![0x00_u8, 0x01, 0x02, 0x80, 0xFE, 0xFF]),
@@ -66,7 +66,7 @@ pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => vec(byte.clone(), 0..6), 1 => vec(byte, 0..30)]
 }
 
-/// What can be part of a key.
+/// Values that can be part of a key.
 pub(crate) fn key_value() -> impl Strategy<Value = Value> {
     prop_oneof![text().prop_map(Value::S), number().prop_map(Value::N), bytes().prop_map(Value::B),]
 }
@@ -100,7 +100,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A few names, words and others, so that items and paths meet.
+/// A few names, words and others, so that items and paths share them.
 pub(crate) fn name() -> impl Strategy<Value = Name> {
     let names = vec!["a", "b", "c", "a.b", "a[0]", "true", "1", "", "é", "a`b"];
     prop_oneof![3 => select(vec!["a", "b", "c"]), 1 => select(names)].prop_map(Name::from)

@@ -1,4 +1,4 @@
-//! An item is a map in the order of its names.
+//! An item is a map, sorted by name.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::generators::cases;
 
-/// More names than are searched one by one.
+/// More names than are searched linearly.
 fn name() -> impl Strategy<Value = Name> {
     (0..40).prop_map(|index| Name::from(format!("{:b}", index * 7 % 40)))
 }
@@ -47,14 +47,14 @@ proptest! {
     }
 
     #[test]
-    fn of_attributes_with_one_name_the_last_counts(attributes in attributes()) {
+    fn the_last_of_several_attributes_with_one_name_wins(attributes in attributes()) {
         let item: Item = attributes.iter().cloned().collect();
         let model: BTreeMap<Name, Value> = attributes.into_iter().collect();
         prop_assert!(item.into_iter().eq(model));
     }
 
     #[test]
-    fn only_strictly_ascending_names_are_taken_as_sorted(attributes in attributes()) {
+    fn from_sorted_accepts_only_strictly_ascending_names(attributes in attributes()) {
         let item: Item = attributes.iter().cloned().collect();
         let ascending: Vec<_> = item.clone().into_iter().collect();
         prop_assert_eq!(Item::from_sorted(ascending.clone()), Some(item));

@@ -1,4 +1,4 @@
-//! Key bytes are ordered as their values and have one form.
+//! Key bytes sort like their values, and every key has one encoding.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ fn prefix(value: &Value) -> Vec<u8> {
     key.into_vec()
 }
 
-/// The order that keys promise: numbers, then texts, then bytes, each as what it is.
+/// The order of keys: numbers, then strings, then bytes, each in its own order.
 fn compare(left: &Value, right: &Value) -> Ordering {
     let rank = |value: &Value| match value.value_type() {
         ValueType::N => 0,
@@ -37,7 +37,7 @@ fn compare(left: &Value, right: &Value) -> Ordering {
     rank(left).cmp(&rank(right)).then_with(|| left.compare(right).unwrap_or(Ordering::Equal))
 }
 
-/// The order of composite keys: by the first part that differs, and a beginning before the whole.
+/// The order of composite keys: by the first part that differs, and a prefix first.
 fn compare_all(left: &[Value], right: &[Value]) -> Ordering {
     let parting = left.iter().zip(right).map(|(left, right)| compare(left, right));
     parting.into_iter().find(|order| order.is_ne()).unwrap_or(left.len().cmp(&right.len()))
@@ -50,7 +50,7 @@ fn keys() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
     )
 }
 
-/// An encoded key with a few bytes replaced, inserted or taken out.
+/// An encoded key with a few bytes replaced, inserted or removed.
 fn damaged_key() -> impl Strategy<Value = Vec<u8>> {
     let damage = vec((any::<prop::sample::Index>(), 0_usize..3, bytes()), 0..3);
     (vec(key_value(), 0..3), damage).prop_map(|(values, damage)| {
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn descending_parts_order_the_other_way_round(
+    fn descending_parts_sort_in_reverse(
         left in key_value(), right in key_value(), directions: [bool; 2], (a, b) in keys(),
     ) {
         let encode = |first: &Value, rest: &[Value]| {
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn a_part_that_orders_the_other_way_round_can_be_skipped(value in key_value(), after in bytes()) {
+    fn a_descending_part_can_be_skipped(value in key_value(), after in bytes()) {
         let mut key = KeyBytes::new();
         prop_assert_eq!(key.push_descending(&value), Ok(()));
         let key = [key.as_bytes(), &after].concat();
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_key_never_decodes_to_the_whole(value in key_value(), cut: prop::sample::Index) {
+    fn a_truncated_part_is_reported(value in key_value(), cut: prop::sample::Index) {
         let key = encode(&[value]);
         let cut = &key[..cut.index(key.len())];
         prop_assert_eq!(KeyBytes::decode_part(cut), Err(KeyBytesError::Truncated));
@@ -165,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_and_bytes_have_a_prefix_exactly_if_their_keys_have(
+    fn a_prefix_of_a_value_is_a_prefix_of_its_key(
         begin in text(), whole in text(), tail in text(),
         begin_bytes in bytes(), whole_bytes in bytes(), tail_bytes in bytes(),
     ) {
@@ -192,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn before_a_key_that_ends_with_a_text_or_bytes_lies_what_is_less(
+    fn before_bounds_exactly_the_smaller_keys(
         (mut left, right) in keys(),
         last in prop_oneof![text().prop_map(Value::from), bytes().prop_map(Value::from)],
     ) {
@@ -202,7 +202,7 @@ proptest! {
     }
 }
 
-/// The format is stored on disk: a change here breaks every database that exists.
+/// The format is stored on disk: a change breaks every existing database.
 #[test]
 fn encoded_bytes_are_frozen() {
     let number = |text: &str| Value::N(text.parse().expect("it is a number"));
@@ -267,7 +267,7 @@ fn only_texts_numbers_and_bytes_are_keys() {
 }
 
 #[test]
-fn damage_is_named() {
+fn corruption_is_reported() {
     let cases: [(&[u8], KeyBytesError); 12] = [
         (&[0x04], KeyBytesError::UnknownTag { tag: 0x04 }),
         (&[0x00], KeyBytesError::UnknownTag { tag: 0x00 }),

@@ -1,4 +1,4 @@
-//! What the crate promises, as laws over generated data where there is a law.
+//! Tests of the public API, as properties over generated data where possible.
 
 mod condition;
 mod decimal;

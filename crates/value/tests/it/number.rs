@@ -1,4 +1,4 @@
-//! Numbers are exact decimals with one form for each value.
+//! Numbers are exact decimals with one representation per value.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ fn parse(text: &str) -> Number {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// A spelling of `coefficient * 10^exponent`, with zeros around it, a point somewhere and an
-/// exponent that makes up for it.
+/// A spelling of `coefficient * 10^exponent`, with extra zeros, a point somewhere and an exponent
+/// that compensates for it.
 fn spelled(coefficient: i128, exponent: i16) -> impl Strategy<Value = String> {
     let digits = coefficient.unsigned_abs().to_string();
     let point = 0..=digits.len();
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_printed_reads_back_as_the_same_number(number in number()) {
+    fn a_printed_number_parses_to_itself(number in number()) {
         let text = number.to_string();
         prop_assert_eq!(parse(&text), number);
         prop_assert!(!text.contains(['e', 'E', '+']), "{} is not in plain digits", text);
@@ -92,8 +92,8 @@ proptest! {
         coefficient in prop_oneof![any::<i128>(), any::<i64>().prop_map(i128::from)],
         exponent in prop_oneof![any::<i16>(), -180_i16..140],
     ) {
-        // The reference has places for these exponents; what is further out is out of range,
-        // unless it has too many digits anyway.
+        // The reference covers these exponents; everything beyond is out of range, unless it has
+        // too many digits anyway.
         let expected = match Decimal::from_parts(coefficient, 0).to_number() {
             Ok(number) if number != Number::ZERO && exponent < -170 => Err(NumberError::TooSmall),
             Ok(number) if number != Number::ZERO && exponent > 130 => Err(NumberError::TooLarge),
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn integers_survive_the_way_there_and_back(integer: i64) {
+    fn integers_round_trip(integer: i64) {
         prop_assert_eq!(Number::from(integer).to_i64(), Some(integer));
         prop_assert_eq!(Number::from(integer), parse(&integer.to_string()));
         prop_assert_eq!(Number::from(integer as u64), parse(&(integer as u64).to_string()));
@@ -198,7 +198,7 @@ fn sums_across_the_whole_range_are_refused_and_cancellation_is_exact() {
 }
 
 #[test]
-fn errors_are_sentences_that_quote_the_text() {
+fn errors_quote_the_text() {
     let error = "1\"2".parse::<Number>().expect_err("it is not a number");
     assert_eq!(
         error.to_string(),

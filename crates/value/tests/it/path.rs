@@ -1,4 +1,4 @@
-//! Paths lead to places, and know which of them cannot be used together.
+//! Paths resolve to values; overlapping and conflicting paths are found.
 
 use keyloom_value::{Item, Path, PathClash, Projection, Step, Value};
 use proptest::collection::vec;
@@ -6,13 +6,13 @@ use proptest::prelude::*;
 
 use crate::generators::{cases, item, path};
 
-/// Whether one list of places is the beginning of the other.
-fn is_beginning(left: &Path, right: &Path) -> bool {
+/// Returns whether one path is a prefix of the other.
+fn is_prefix(left: &Path, right: &Path) -> bool {
     left.root() == right.root() && right.steps().starts_with(left.steps())
 }
 
-/// Whether they agree up to a step that is a member here and an element there.
-fn part_in_kind(left: &Path, right: &Path) -> bool {
+/// Returns whether they agree up to a step that is a member in one and an element in the other.
+fn differ_in_kind(left: &Path, right: &Path) -> bool {
     let same = left.steps().iter().zip(right.steps()).take_while(|(left, right)| left == right);
     let depth = same.count();
     let kinds = (left.steps().get(depth), right.steps().get(depth));
@@ -25,21 +25,21 @@ proptest! {
     #![proptest_config(cases(4))]
 
     #[test]
-    fn paths_overlap_if_one_is_the_beginning_of_the_other(left in path(), right in path()) {
-        let expected = is_beginning(&left, &right) || is_beginning(&right, &left);
+    fn paths_overlap_if_one_is_a_prefix_of_the_other(left in path(), right in path()) {
+        let expected = is_prefix(&left, &right) || is_prefix(&right, &left);
         prop_assert_eq!(left.overlaps(&right), expected);
         prop_assert_eq!(right.overlaps(&left), expected);
         prop_assert!(left.overlaps(&left) && !left.conflicts(&left));
     }
 
     #[test]
-    fn paths_conflict_if_they_part_in_the_kind_of_step(left in path(), right in path()) {
-        prop_assert_eq!(left.conflicts(&right), part_in_kind(&left, &right));
+    fn paths_conflict_if_they_differ_in_the_kind_of_a_step(left in path(), right in path()) {
+        prop_assert_eq!(left.conflicts(&right), differ_in_kind(&left, &right));
         prop_assert_eq!(left.conflicts(&right), right.conflicts(&left));
     }
 
     #[test]
-    fn conflicting_paths_never_both_lead_somewhere(item in item(), left in path(), right in path()) {
+    fn conflicting_paths_never_both_have_a_value(item in item(), left in path(), right in path()) {
         if left.conflicts(&right) {
             prop_assert!(left.get(&item).is_none() || right.get(&item).is_none());
         }
@@ -56,7 +56,7 @@ proptest! {
         if let Some(PathClash::Overlap { first, second } | PathClash::Conflict { first, second }) = found {
             prop_assert!(clash(&first, &second));
             let at = |path: &Path| paths.iter().position(|other| other == path);
-            prop_assert!(at(&first) <= at(&second), "they are named in the order they were given");
+            prop_assert!(at(&first) <= at(&second), "they are reported in the order given");
         }
     }
 
@@ -88,11 +88,8 @@ fn a_text_is_the_name_of_an_attribute_and_is_not_parsed() {
 }
 
 #[test]
-fn a_clash_is_a_sentence_with_both_paths() {
+fn a_clash_message_names_both_paths() {
     let paths = vec![Path::from("a").member("b"), Path::from("a.b"), Path::from("a")];
     let clash = Projection::new(paths).expect_err("two of them overlap");
-    assert_eq!(
-        clash.to_string(),
-        "the paths a.b and a overlap; leave one of them out or rewrite it"
-    );
+    assert_eq!(clash.to_string(), "the paths a.b and a overlap; remove or rewrite one of them");
 }

@@ -1,4 +1,4 @@
-//! A projection keeps what its paths lead to, and where it was.
+//! Projections keep the values at their paths, in place.
 
 use keyloom_value::{Item, Path, Projection, Step, Value};
 use proptest::collection::vec;
@@ -24,7 +24,7 @@ fn check(paths: Vec<Path>, expected: &str) {
 }
 
 #[test]
-fn nested_parts_keep_their_maps_and_elements_close_up() {
+fn nested_parts_keep_their_maps_and_elements_have_no_gaps() {
     let at = Path::from;
     check(vec![], "{}");
     check(vec![at("id"), at("none")], "{id: \"t1\"}");
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn a_path_through_maps_leads_to_the_same_value(item in item(), paths in vec(path(), 0..6)) {
+    fn a_path_through_maps_resolves_to_the_same_value(item in item(), paths in vec(path(), 0..6)) {
         if let Ok(projection) = Projection::new(paths) {
             let kept = projection.apply(&item);
             for path in projection.paths() {
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn a_path_that_leads_nowhere_adds_nothing(item in item(), path in path()) {
+    fn a_path_without_a_value_adds_nothing(item in item(), path in path()) {
         let found = path.get(&item).is_some();
         let projection = Projection::new(vec![path]).expect("one path does not clash");
         prop_assert_eq!(!projection.apply(&item).is_empty(), found);

@@ -1,4 +1,4 @@
-//! Updates read the old item, write all or nothing, and touch only their paths.
+//! Updates read the old item, apply completely or not at all, and change only their paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ fn example() -> Item {
     ])
 }
 
-/// Checks what the update makes of the attributes of the example that it touches.
+/// Checks the attributes of the example that the update changes.
 fn check(update: Update, expected: &str) {
     let updated = update.apply(&example()).unwrap_or_else(|error| panic!("{update}: {error}"));
     let old = example();
@@ -64,7 +64,7 @@ fn set_computes_from_the_old_item() {
 }
 
 #[test]
-fn indexes_mean_the_list_as_it_was() {
+fn indexes_refer_to_the_old_list() {
     let element = |index| at("l").element(index);
     check(Update::new().remove(element(0)).remove(element(1)), "{l: [2, 3, 4, 5]}");
     check(
@@ -78,13 +78,13 @@ fn indexes_mean_the_list_as_it_was() {
         .remove(element(5));
     check(far, "{l: [0, 1, 2, 3, 4, -1, -2, -3]}");
     check(Update::new().remove(element(17)), "{}");
-    // A place beyond the end stays empty, also when something is appended there.
+    // Removing beyond the end does nothing, even if an element is appended there.
     let appended = Update::new().set(element(9), Value::from(7)).remove(element(6));
     check(appended, "{l: [0, 1, 2, 3, 4, 5, 7]}");
 }
 
 #[test]
-fn nested_places_are_written_and_removed() {
+fn nested_values_are_written_and_removed() {
     let deep = || at("m").member("deep");
     let update = Update::new()
         .set(at("m").member("new"), Value::from(2))
@@ -111,7 +111,7 @@ fn sets_gain_and_lose_members_and_vanish_when_empty() {
 }
 
 #[test]
-fn paths_into_what_is_not_there_are_refused() {
+fn paths_into_missing_values_are_rejected() {
     let one = || Value::from(1);
     let refused = [
         at("none").member("x"),
@@ -130,7 +130,7 @@ fn paths_into_what_is_not_there_are_refused() {
         check_error(Update::new().add(path.clone(), one()), error());
         check_error(Update::new().delete(path.clone(), texts(&["a"])), error());
     }
-    // An element that the same update appends is not there yet.
+    // An element that the same update appends does not exist yet.
     let appended = at("l").element(6);
     let update =
         Update::new().set(appended.clone(), integers([])).set(at("l").element(7).element(0), one());
@@ -145,7 +145,7 @@ fn operands_of_the_wrong_type_are_refused_without_an_item_if_they_are_constants(
     let addable: &[ValueType] = &[ValueType::N, ValueType::Ss, ValueType::Ns, ValueType::Bs];
     let list_sum = SetValue::plus(SetValue::append(at("l"), at("l")), one());
     let inner = SetValue::append(SetValue::append(at("l"), one()), at("l"));
-    let otherwise = SetValue::if_missing("p", SetValue::minus(at("n"), text()));
+    let default = SetValue::if_missing("p", SetValue::minus(at("n"), text()));
     let cases = [
         (Update::new().add(at("p"), text()), Add, addable, ValueType::S),
         (Update::new().add(at("p"), integers([1])), Add, addable, ValueType::L),
@@ -170,7 +170,7 @@ fn operands_of_the_wrong_type_are_refused_without_an_item_if_they_are_constants(
         ),
         (Update::new().set(at("p"), list_sum), Plus, &[ValueType::N], ValueType::L),
         (Update::new().set(at("p"), inner), Append, &[ValueType::L], ValueType::N),
-        (Update::new().set(at("p"), otherwise), Minus, &[ValueType::N], ValueType::S),
+        (Update::new().set(at("p"), default), Minus, &[ValueType::N], ValueType::S),
     ];
     for (update, operator, expected, found) in cases {
         let error = UpdateError::OperandType { operator, path: at("p"), expected, found };
@@ -215,30 +215,29 @@ fn missing_operands_and_numbers_out_of_range_are_refused() {
 }
 
 #[test]
-fn errors_say_what_where_and_what_to_do() {
+fn errors_name_the_problem_the_path_and_a_fix() {
     let cases = [
         (
             Update::new().add(at("a b"), Value::from("x")),
-            "ADD at `a b` is given a constant of type S; give it N, SS, NS or BS",
+            "ADD at `a b` does not accept a constant of type S; use N, SS, NS or BS",
         ),
         (
             Update::new().add(at("s"), Value::from(1)),
-            "ADD at s meets a value of type S, and needs N; change the update, or set the value \
-             anew",
+            "ADD at s found a value of type S, and needs N; change the update, or set the value \
+             first",
         ),
         (
             Update::new().set(at("p"), at("none")),
-            "the item has no value at none to read; say what to use instead with if_not_exists",
+            "the item has no value at none to read; provide a default with if_not_exists",
         ),
         (
             Update::new().remove(at("none").member("x")),
-            "the item has no map or list around none.x; set the map or list before what is inside \
-             it",
+            "the item has no map or list that contains none.x; set the map or list first",
         ),
         (
             Update::new().remove(at("l").element(0)).set(at("l").member("x"), Value::Null),
-            "the paths l.x and l[0] take one value for a map and for a list; leave one of them \
-             out or rewrite it",
+            "the paths l.x and l[0] treat the same value as a map and as a list; remove or \
+             rewrite one of them",
         ),
     ];
     for (update, expected) in cases {
@@ -251,7 +250,7 @@ fn is_empty(set: &Value) -> bool {
     set.to_string().ends_with("{}")
 }
 
-/// What to do with an element of a list, for a model that rebuilds the list.
+/// A change to an element of a list, for a model that rebuilds the list.
 #[derive(Clone, Debug)]
 enum ElementChange {
     Set(i32),
@@ -279,7 +278,7 @@ proptest! {
     #![proptest_config(cases(4))]
 
     #[test]
-    fn every_index_of_an_update_means_the_list_as_it_was(
+    fn every_index_of_an_update_refers_to_the_old_list(
         len in 0_usize..10,
         changes in btree_map(0_usize..14, element_change(), 0..8).prop_map(Vec::from_iter).prop_shuffle(),
     ) {
@@ -351,7 +350,7 @@ proptest! {
     }
 
     #[test]
-    fn adding_to_nothing_starts_at_zero(step in number()) {
+    fn adding_to_a_missing_number_starts_at_zero(step in number()) {
         let added = Update::new().add(at("n"), Value::N(step)).apply(&Item::new());
         prop_assert_eq!(added, Ok(Item::from([("n", step)])));
     }

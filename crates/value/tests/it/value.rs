@@ -1,4 +1,4 @@
-//! Values know their type, order and depth.
+//! Type, order and depth of values.
 
 use std::cmp::Ordering;
 
@@ -47,7 +47,7 @@ fn depth_and_size_of_any_nesting_fit_the_stack() {
     let value = nested(levels);
     assert_eq!(value.depth(), levels);
     assert_eq!(value.size(), 1 + levels * 4 + levels / 2);
-    // Dropping does follow the nesting, and would not fit.
+    // Dropping is recursive and would overflow the stack.
     std::mem::forget(value);
 }
 

@@ -1,5 +1,5 @@
-//! The sorted lists of document 001, kept and merged by hand in the same engine: each comment is a
-//! row, with all that it has, of the list of its language and rating.
+//! Sorted lists, maintained and merged by hand in the same engine: each comment is a complete row in
+//! the list of its language and rating.
 
 use std::sync::Arc;
 
@@ -11,11 +11,10 @@ use keyloom_store::{
 use keyloom_value::KeyCondition;
 use pollster::block_on;
 
-use super::Found;
-use super::comment::{Asked, Comment, PRODUCT, merge};
+use super::comment::{Comment, Found, PRODUCT, Requested, merge};
 use crate::tasks::PAGE;
 
-/// Rows of one batch write, as many as it takes.
+/// The most rows of one batch write.
 const BATCH_ROWS: usize = 25;
 
 pub(super) struct ByHand {
@@ -25,9 +24,9 @@ pub(super) struct ByHand {
 
 impl ByHand {
     pub(super) fn load(engine: Arc<Engine>, comments: u32) -> ByHand {
-        let table = TableName::new("by-hand").expect("that is a name");
+        let table = TableName::new("by-hand").expect("a valid name");
         let key = KeySchema::partition("list", KeyType::S).and_sort("created", KeyType::N);
-        block_on(engine.create_table(TableSpec::new(table.clone(), key))).expect("it is made");
+        block_on(engine.create_table(TableSpec::new(table.clone(), key))).expect("it is created");
         let put = |number| BatchAction::Put(table.clone(), row(Comment::new(number)));
         let mut puts = (0..comments).map(put).peekable();
         while puts.peek().is_some() {
@@ -37,8 +36,8 @@ impl ByHand {
         ByHand { engine, table }
     }
 
-    pub(super) fn page(&self, asked: &Asked) -> Found {
-        let pages = asked.combinations().map(|(language, rating)| {
+    pub(super) fn page(&self, requested: &Requested) -> Found {
+        let pages = requested.combinations().map(|(language, rating)| {
             let key = KeyCondition::equal("list", list(language, rating));
             let query = Query {
                 direction: Direction::Backward,

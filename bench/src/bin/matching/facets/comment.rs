@@ -1,4 +1,4 @@
-//! The comments and what is asked of them, the same for every contender.
+//! The comments and the queries, the same for every contender.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use keyloom::{Entry, Item, Value};
 
 use crate::tasks::PAGE;
 
-/// By facets in the order of a field and in that of creation; and the lists that are merged.
+/// Lists with facets, in the order of a field and of creation; and the lists to merge.
 pub(super) const MODEL: &str = r#"
 [entity.comment]
 fields.product  = "text"
@@ -21,19 +21,22 @@ list.sorted = { by = ["product", "language", "rating"], order = "-created" }
 
 /// All comments are on one product.
 pub(super) const PRODUCT: &str = "42";
-/// As many comments in one as in another.
+/// Languages, equally frequent.
 const LANGUAGES: u64 = 20;
 const BODY_BYTES: usize = 200;
 
-/// One of some languages and one of some ratings.
-pub(super) struct Asked {
+/// The numbers of the comments on a page, newest first, and how many rows were read.
+pub(super) type Found = (Vec<i64>, u64);
+
+/// A query: one of some languages and one of some ratings.
+pub(super) struct Requested {
     pub(super) languages: Vec<String>,
     pub(super) ratings: Vec<u64>,
 }
 
-impl Asked {
-    pub(super) fn new(languages: u64, ratings: u64) -> Asked {
-        Asked {
+impl Requested {
+    pub(super) fn new(languages: u64, ratings: u64) -> Requested {
+        Requested {
             languages: (0..languages).map(language).collect(),
             ratings: (1..=ratings).collect(),
         }
@@ -45,7 +48,7 @@ impl Asked {
     }
 }
 
-/// A comment; the greater its number, the newer it is.
+/// A comment; a greater number is newer.
 pub(super) struct Comment {
     number: u32,
     pub(super) language: String,
@@ -75,13 +78,13 @@ impl Comment {
     }
 }
 
-/// The number of the comment that has these fields.
+/// Returns the number of the comment with these fields.
 pub(super) fn number(fields: &Item) -> i64 {
     let created = fields.get("created").and_then(Value::as_n);
     created.and_then(|created| created.to_i64()).expect("it has a time")
 }
 
-/// The newest of several lists, as many as a page has.
+/// Returns the newest of several lists, up to a page.
 pub(super) fn merge<'c>(comments: impl Iterator<Item = &'c Item>) -> Vec<i64> {
     let mut numbers: Vec<i64> = comments.map(number).collect();
     numbers.sort_unstable_by_key(|number| Reverse(*number));

@@ -5,24 +5,24 @@
 //! all       ::= one ("AND" one)*
 //! one       ::= "NOT" one | test
 //! test      ::= operand
-//!             | operand sign operand
+//!             | operand operator operand
 //!             | operand "BETWEEN" operand "AND" operand
 //!             | operand "IN" "(" operand ("," operand)* ")"
 //! operand   ::= path | value-ref | function | "(" condition ")"
 //! ```
 //!
-//! An operand in parentheses and a condition in parentheses begin alike, so both are read as
-//! conditions, and what stands where it cannot is refused afterwards.
+//! A parenthesized operand and a parenthesized condition start alike, so both are parsed as
+//! conditions, and misplaced ones are rejected afterwards.
 
 use super::super::ExpressionError;
 use super::super::lexer::TokenKind;
 use super::Node;
 use super::cursor::Cursor;
 
-/// Choices of an `IN`.
+/// The most operands of `IN`.
 const CHOICES_MAX: usize = 100;
 
-/// The tree of a condition.
+/// Parses a condition.
 pub(in crate::expression) fn condition(text: &str) -> Result<Node<'_>, ExpressionError> {
     let mut cursor = Cursor::new(text);
     let node = any(&mut cursor)?;
@@ -75,9 +75,9 @@ fn one<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
 
 fn test<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
     let left = operand(cursor)?;
-    if let TokenKind::Sign(comparison) = cursor.peek() {
+    if let TokenKind::Comparison(comparison) = cursor.peek() {
         let left = as_operand(cursor, left)?;
-        cursor.eat(TokenKind::Sign(comparison));
+        cursor.eat(TokenKind::Comparison(comparison));
         cursor.count_operator()?;
         let right = plain_operand(cursor)?;
         return Ok(Node::Compare(Box::new([left, right]), comparison));
@@ -115,7 +115,7 @@ fn choices<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Node<'a>>, ExpressionError
     Ok(choices)
 }
 
-/// An operand, or a condition in parentheses.
+/// Parses an operand or a parenthesized condition.
 fn operand<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
     match cursor.peek() {
         TokenKind::LeftParen => parenthesized(cursor),
@@ -130,7 +130,7 @@ fn plain_operand<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionErro
     as_operand(cursor, node)
 }
 
-/// `((a))` is redundant, `((a) AND (b))` is not.
+/// Parses parentheses. `((a))` is redundant, `((a) AND (b))` is not.
 fn parenthesized<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
     let open = cursor.position();
     cursor.require(TokenKind::LeftParen)?;

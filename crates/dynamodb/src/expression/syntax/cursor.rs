@@ -1,4 +1,4 @@
-//! A place among the tokens, and what all the languages share.
+//! A position in the token stream, and the syntax that all languages share.
 //!
 //! ```text
 //! path     ::= name ("." name | "[" digits "]")*
@@ -10,11 +10,11 @@ use super::super::ExpressionError;
 use super::super::lexer::{Token, TokenKind, tokens};
 use super::{Node, RawPath, RawStep};
 
-/// Operators and functions of an expression.
+/// The most operators and functions of an expression.
 const OPERATORS_MAX: usize = 300;
-/// Parentheses, functions and `NOT`s around each other. Every level is some frames of the stack.
+/// The deepest nesting of parentheses, functions and `NOT`. Every level takes stack frames.
 const DEPTH_MAX: usize = 150;
-/// Steps of a path.
+/// The most steps of a path.
 const STEPS_MAX: usize = 32;
 
 /// Reads one expression.
@@ -24,9 +24,9 @@ pub(super) struct Cursor<'a> {
     at: usize,
     depth: usize,
     operators: usize,
-    /// The positions of the pair of parentheses that was closed last.
+    /// The positions of the pair of parentheses closed last.
     last_parens: Option<(usize, usize)>,
-    /// Parentheses around nothing but parentheses were seen.
+    /// Whether a pair of parentheses directly encloses another.
     pub(super) has_redundant_parens: bool,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// Notes that the parentheses opened at the position were closed by the last token.
+    /// Records that the last token closed the parentheses opened at `open`.
     pub(super) fn close_parens(&mut self, open: usize) {
         let close = self.at - 1;
         self.has_redundant_parens |= self.last_parens == Some((open + 1, close - 1));
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
         self.token(self.at + 1).kind
     }
 
-    /// The token at the position; the end if it is beyond.
+    /// Returns the token at the position, or `End` if it is beyond the last.
     fn token(&self, at: usize) -> Token<'a> {
         let end = Token { kind: TokenKind::End, text: "<EOF>", at: self.text.len() };
         self.tokens.get(at).copied().unwrap_or(end)
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         if self.eat(kind) { Ok(()) } else { Err(self.syntax_error()) }
     }
 
-    /// Whether the next token is the word, in any letter case.
+    /// Returns whether the next token is the word, case-insensitively.
     pub(super) fn is_at_word(&self, word: &str) -> bool {
         let token = self.token(self.at);
         token.kind == TokenKind::Word && token.text.eq_ignore_ascii_case(word)
@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// The complaint about the next token, with its neighbours.
+    /// Returns the error for an unexpected next token, quoting its neighbours.
     pub(super) fn syntax_error(&self) -> ExpressionError {
         let token = self.token(self.at);
         let from = self.token(self.at.saturating_sub(1)).at.min(token.at);
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         ExpressionError::new(format!("Syntax error; token: \"{}\", near: \"{near}\"", token.text))
     }
 
-    /// Goes one level deeper for what `read` reads.
+    /// Runs `read` one nesting level deeper.
     pub(super) fn nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, ExpressionError>,
@@ -137,7 +137,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// One and more of them, separated by commas.
+    /// Reads one or more elements, separated by commas.
     pub(super) fn list<T>(
         &mut self,
         mut read: impl FnMut(&mut Self) -> Result<T, ExpressionError>,
@@ -153,7 +153,7 @@ impl<'a> Cursor<'a> {
         self.peek() == TokenKind::Word && self.peek_second() == TokenKind::LeftParen
     }
 
-    /// A call; `argument` reads one of its arguments.
+    /// Reads a function call; `argument` reads one argument.
     pub(super) fn function(
         &mut self,
         argument: fn(&mut Self) -> Result<Node<'a>, ExpressionError>,
@@ -169,7 +169,7 @@ impl<'a> Cursor<'a> {
         Ok(Node::Function { name, arguments })
     }
 
-    /// A value's placeholder.
+    /// Reads the placeholder of a value.
     pub(super) fn value(&mut self) -> Result<&'a str, ExpressionError> {
         match self.peek() {
             TokenKind::ValueRef => Ok(self.take().text),

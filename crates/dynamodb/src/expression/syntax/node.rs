@@ -1,11 +1,11 @@
-//! What can be written.
+//! The syntax tree.
 
 use keyloom_value::Comparison;
 
-/// A document path with its placeholders.
+/// A document path, with unresolved placeholders.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::expression) struct RawPath<'a> {
-    /// A word, or a placeholder with its `#`.
+    /// A word, or a placeholder including its `#`.
     pub(in crate::expression) root: &'a str,
     pub(in crate::expression) steps: Vec<RawStep<'a>>,
 }
@@ -13,23 +13,23 @@ pub(in crate::expression) struct RawPath<'a> {
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::expression) enum RawStep<'a> {
-    /// A word, or a placeholder with its `#`.
+    /// A word, or a placeholder including its `#`.
     Member(&'a str),
     Element(usize),
 }
 
-/// A sum or a difference.
+/// An arithmetic operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::expression) enum Arithmetic {
     Plus,
     Minus,
 }
 
-/// Anything that can be part of an expression.
+/// A part of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::expression) enum Node<'a> {
     Path(RawPath<'a>),
-    /// A placeholder with its `:`.
+    /// A placeholder including its `:`.
     Value(&'a str),
     Function {
         name: &'a str,
@@ -45,7 +45,7 @@ pub(in crate::expression) enum Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Whether it can stand beside a sign, or be an argument.
+    /// Returns whether it can be compared or be an argument.
     pub(in crate::expression) fn is_operand(&self) -> bool {
         match self {
             Node::Path(_) | Node::Value(_) | Node::Function { .. } | Node::Arithmetic(..) => true,
@@ -58,12 +58,12 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether it can hold or not hold.
+    /// Returns whether it can be a condition.
     pub(in crate::expression) fn is_condition(&self) -> bool {
         !self.is_operand() || matches!(self, Node::Function { .. })
     }
 
-    /// The nodes directly inside.
+    /// Returns its direct children.
     pub(in crate::expression) fn children(&self) -> Vec<&Node<'a>> {
         match self {
             Node::Path(_) | Node::Value(_) => vec![],
@@ -78,7 +78,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Shows every node, itself first, from left to right, until one is refused.
+    /// Visits every node in pre-order until a check fails.
     pub(in crate::expression) fn walk<E>(
         &self,
         check: &mut impl FnMut(&Node<'a>) -> Result<(), E>,

@@ -16,19 +16,19 @@ use super::super::lexer::TokenKind;
 use super::cursor::Cursor;
 use super::{Arithmetic, Node, RawPath};
 
-/// An update as it is written.
+/// The syntax tree of an update.
 #[derive(Debug, Default)]
 pub(in crate::expression) struct RawUpdate<'a> {
     pub(in crate::expression) set: Vec<(RawPath<'a>, Node<'a>)>,
     pub(in crate::expression) remove: Vec<RawPath<'a>>,
-    /// Paths with the placeholders of values.
+    /// Paths, with placeholders of values.
     pub(in crate::expression) add: Vec<(RawPath<'a>, &'a str)>,
     pub(in crate::expression) delete: Vec<(RawPath<'a>, &'a str)>,
-    /// A section that comes twice.
+    /// A section that occurs twice.
     pub(in crate::expression) repeated: Option<&'static str>,
 }
 
-/// The parts of an update.
+/// Parses an update.
 pub(in crate::expression) fn update(text: &str) -> Result<RawUpdate<'_>, ExpressionError> {
     let mut cursor = Cursor::new(text);
     let mut update = RawUpdate::default();
@@ -39,7 +39,7 @@ pub(in crate::expression) fn update(text: &str) -> Result<RawUpdate<'_>, Express
     Ok(update)
 }
 
-/// The paths of a projection.
+/// Parses a projection.
 pub(in crate::expression) fn projection(text: &str) -> Result<Vec<RawPath<'_>>, ExpressionError> {
     let mut cursor = Cursor::new(text);
     let paths = cursor.list(Cursor::path)?;
@@ -65,7 +65,7 @@ fn section<'a>(cursor: &mut Cursor<'a>, update: &mut RawUpdate<'a>) -> Result<()
     Ok(())
 }
 
-/// Whether there was something already.
+/// Appends to `parts`; returns whether it had elements before.
 fn extend<T>(parts: &mut Vec<T>, more: Vec<T>) -> bool {
     let is_repeated = !parts.is_empty();
     parts.extend(more);
@@ -74,7 +74,7 @@ fn extend<T>(parts: &mut Vec<T>, more: Vec<T>) -> bool {
 
 fn set<'a>(cursor: &mut Cursor<'a>) -> Result<(RawPath<'a>, Node<'a>), ExpressionError> {
     let path = cursor.path()?;
-    cursor.require(TokenKind::Sign(keyloom_value::Comparison::Equal))?;
+    cursor.require(TokenKind::Comparison(keyloom_value::Comparison::Equal))?;
     Ok((path, set_value(cursor)?))
 }
 

@@ -1,4 +1,4 @@
-//! One fault after the other: what is sent again and how often, what is told, and what was done.
+//! Each fault by itself: what is retried and how often, what is reported, and what was applied.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,23 +15,23 @@ use super::faulty::{Fault, Faulty, remote};
 use super::items::{addition, item, key, table};
 
 const ATTEMPTS_MAX: u32 = 4;
-/// Long enough for a machine that has other things to do.
+/// Long enough for a busy machine.
 const PATIENT: Duration = Duration::from_secs(30);
-/// What a test waits for a server that says nothing.
+/// How long a test waits for a server that does not respond.
 const IMPATIENT: Duration = Duration::from_millis(200);
 
-/// Refusals that pass.
-const PASSING: [Fault; 5] = [
+/// Refusals after which a retry may succeed.
+const TRANSIENT: [Fault; 5] = [
     Fault::Refused(400, "ProvisionedThroughputExceededException"),
     Fault::Refused(400, "ThrottlingException"),
     Fault::Refused(400, "RequestLimitExceeded"),
     Fault::Refused(400, "LimitExceededException"),
     Fault::Refused(400, "TransactionConflictException"),
 ];
-const THROTTLED: Fault = PASSING[0];
+const THROTTLED: Fault = TRANSIENT[0];
 
-/// Failures after which nobody knows what was done.
-const NO_ANSWER: [Fault; 7] = [
+/// Failures after which the outcome is unknown.
+const NO_RESPONSE: [Fault; 7] = [
     Fault::Refused(500, "InternalServerError"),
     Fault::Refused(503, "ServiceUnavailable"),
     Fault::CutBefore,
@@ -41,7 +41,7 @@ const NO_ANSWER: [Fault; 7] = [
     Fault::Silence,
 ];
 
-/// What is written by one request that has no token.
+/// A write by one request without a token.
 #[derive(Clone, Copy, Debug)]
 enum Write {
     Put,
@@ -80,7 +80,7 @@ fn puts(count: u64) -> BatchWrite {
 fn start() -> (Faulty, Remote) {
     let server = Faulty::start();
     let remote = server.remote(ATTEMPTS_MAX, PATIENT);
-    // Its table is known from here on, so that what a request asks for is all that it sends.
+    // Fills the spec cache, so that later requests send nothing else.
     block_on(remote.get(Get::new(&table(), key(0)))).unwrap();
     (server, remote)
 }
@@ -95,14 +95,14 @@ fn stored(server: &Faulty) -> Vec<Item> {
 
 #[track_caller]
 fn assert_sent(server: &Faulty, operation: &str, count: u32) {
-    assert_eq!(server.seen(operation).len(), count as usize, "{operation} was sent");
+    assert_eq!(server.received(operation).len(), count as usize, "{operation} was sent");
 }
 
 #[test]
-fn a_write_that_was_surely_not_done_is_sent_again() {
+fn a_write_that_was_not_applied_is_retried() {
     let (server, remote) = start();
     for write in Write::ALL {
-        for fault in PASSING {
+        for fault in TRANSIENT {
             server.script(write.operation(), &times(fault, ATTEMPTS_MAX - 1));
             write.to(&remote).unwrap_or_else(|error| panic!("{write:?}, {fault:?}: {error}"));
             assert_sent(&server, write.operation(), ATTEMPTS_MAX);
@@ -111,15 +111,15 @@ fn a_write_that_was_surely_not_done_is_sent_again() {
 }
 
 #[test]
-fn a_service_that_stays_busy_is_told_after_the_last_attempt_and_nothing_was_done() {
+fn a_service_that_stays_busy_is_reported_after_the_last_attempt_and_nothing_is_applied() {
     let (server, remote) = start();
     for write in Write::ALL {
-        for fault in PASSING {
+        for fault in TRANSIENT {
             server.always(write.operation(), fault);
             let refused = write.to(&remote);
             let Fault::Refused(_, code) = fault else { unreachable!("refusals pass") };
-            let is_told = |error: &Error| matches!(error, Error::Refused(told) if told.code.as_deref() == Some(code));
-            assert!(refused.as_ref().is_err_and(is_told), "{write:?}, {fault:?}: {refused:?}");
+            let has_code = |error: &Error| matches!(error, Error::Refused(refusal) if refusal.code.as_deref() == Some(code));
+            assert!(refused.as_ref().is_err_and(has_code), "{write:?}, {fault:?}: {refused:?}");
             assert_sent(&server, write.operation(), ATTEMPTS_MAX);
             assert!(stored(&server).is_empty());
         }
@@ -127,12 +127,12 @@ fn a_service_that_stays_busy_is_told_after_the_last_attempt_and_nothing_was_done
 }
 
 #[test]
-fn a_write_that_may_have_been_done_is_sent_once() {
+fn a_write_that_may_have_been_applied_is_sent_once() {
     let server = Faulty::start();
     let (patient, impatient) =
         (server.remote(ATTEMPTS_MAX, PATIENT), server.remote(ATTEMPTS_MAX, IMPATIENT));
     for write in Write::ALL {
-        for fault in NO_ANSWER {
+        for fault in NO_RESPONSE {
             server.always(write.operation(), fault);
             let remote = if fault == Fault::Silence { &impatient } else { &patient };
             let unanswered = write.to(remote);
@@ -146,12 +146,12 @@ fn a_write_that_may_have_been_done_is_sent_once() {
 }
 
 #[test]
-fn a_read_is_repeated_whatever_happened() {
+fn a_read_is_retried_after_every_failure() {
     let server = Faulty::start();
     let remote = server.remote(ATTEMPTS_MAX, IMPATIENT);
     block_on(server.store.put(Put::new(&table(), item(1, 7)))).unwrap();
     let get = || Get::new(&table(), key(1));
-    for fault in [&PASSING[..], &NO_ANSWER[..]].concat() {
+    for fault in [&TRANSIENT[..], &NO_RESPONSE[..]].concat() {
         server.script("GetItem", &[fault]);
         assert_eq!(block_on(remote.get(get())).unwrap(), Some(item(1, 7)), "{fault:?}");
         server.script("TransactGetItems", &[fault, Fault::Conflict]);
@@ -164,9 +164,10 @@ fn a_read_is_repeated_whatever_happened() {
 }
 
 #[test]
-fn a_service_that_stays_down_is_told_after_the_last_attempt() {
+fn a_service_that_stays_down_is_reported_after_the_last_attempt() {
     let (server, remote) = start();
-    for (fault, is_refusal) in [(THROTTLED, true), (NO_ANSWER[0], false), (Fault::CutBefore, false)]
+    for (fault, is_refusal) in
+        [(THROTTLED, true), (NO_RESPONSE[0], false), (Fault::CutBefore, false)]
     {
         server.always("GetItem", fault);
         let error = block_on(remote.get(Get::new(&table(), key(1)))).unwrap_err();
@@ -177,7 +178,7 @@ fn a_service_that_stays_down_is_told_after_the_last_attempt() {
 }
 
 #[test]
-fn where_nobody_listens_nothing_was_done() {
+fn a_refused_connection_means_nothing_was_applied() {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
@@ -193,29 +194,30 @@ fn transaction() -> TransactWrite {
 }
 
 #[test]
-fn a_transaction_is_repeated_with_its_token_and_happens_once() {
+fn a_transaction_is_retried_with_its_token_and_applied_once() {
     let server = Faulty::start();
     let (patient, impatient) =
         (server.remote(ATTEMPTS_MAX, PATIENT), server.remote(ATTEMPTS_MAX, IMPATIENT));
     let in_progress = Fault::Refused(400, "TransactionInProgressException");
-    let faults = [&PASSING[..], &NO_ANSWER[..], &[in_progress, Fault::Conflict]].concat();
+    let faults = [&TRANSIENT[..], &NO_RESPONSE[..], &[in_progress, Fault::Conflict]].concat();
     for (count, fault) in (1..).zip(faults) {
         server.script("TransactWriteItems", &[fault, Fault::CutAfter, in_progress]);
         let remote = if fault == Fault::Silence { &impatient } else { &patient };
         block_on(remote.transact_write(transaction()))
             .unwrap_or_else(|error| panic!("{fault:?}: {error}"));
         assert_eq!(stored(&server), [item(1, count), item(2, count)], "{fault:?}");
-        let seen = server.seen("TransactWriteItems");
-        let tokens: BTreeSet<_> = seen.iter().map(|seen| seen.token.as_ref().unwrap()).collect();
-        assert_eq!((seen.len(), tokens.len()), (ATTEMPTS_MAX as usize, 1), "{fault:?}");
+        let received = server.received("TransactWriteItems");
+        let tokens: BTreeSet<_> =
+            received.iter().map(|request| request.token.as_ref().unwrap()).collect();
+        assert_eq!((received.len(), tokens.len()), (ATTEMPTS_MAX as usize, 1), "{fault:?}");
     }
 }
 
 #[test]
-fn a_transaction_that_may_have_been_done_is_never_told_as_refused() {
+fn a_transaction_that_may_have_been_applied_is_never_reported_as_refused() {
     let (server, remote) = start();
     for done in [Fault::CutAfter, Fault::CutWithin, Fault::Garbage] {
-        for last in [&PASSING[..], &[Fault::Conflict]].concat() {
+        for last in [&TRANSIENT[..], &[Fault::Conflict]].concat() {
             let rest = times(last, ATTEMPTS_MAX - 1);
             server.script("TransactWriteItems", &[&[done], &rest[..]].concat());
             let error = block_on(remote.transact_write(transaction())).unwrap_err();
@@ -225,7 +227,7 @@ fn a_transaction_that_may_have_been_done_is_never_told_as_refused() {
 }
 
 #[test]
-fn a_transaction_in_whose_way_others_stay_is_canceled_with_the_reason() {
+fn a_transaction_with_a_lasting_conflict_is_canceled_with_the_reason() {
     let (server, remote) = start();
     server.always("TransactWriteItems", Fault::Conflict);
     match block_on(remote.transact_write(transaction())) {
@@ -239,7 +241,7 @@ fn a_transaction_in_whose_way_others_stay_is_canceled_with_the_reason() {
 }
 
 #[test]
-fn what_a_batch_leaves_over_arrives() {
+fn unprocessed_parts_of_a_batch_are_retried() {
     let (server, remote) = start();
     let left = [Fault::Leftover(9), THROTTLED, Fault::Leftover(0)];
     server.script("BatchWriteItem", &left);
@@ -249,7 +251,7 @@ fn what_a_batch_leaves_over_arrives() {
 }
 
 #[test]
-fn what_is_left_over_to_the_last_is_told() {
+fn parts_unprocessed_after_the_last_attempt_are_returned() {
     let (server, remote) = start();
     for last in [Fault::Leftover(0), THROTTLED] {
         let faults = [&[Fault::Leftover(9)], &times(last, ATTEMPTS_MAX)[..]].concat();
@@ -262,7 +264,7 @@ fn what_is_left_over_to_the_last_is_told() {
 }
 
 #[test]
-fn a_batch_of_reads_goes_on_until_something_comes_and_tells_the_rest() {
+fn a_batch_of_reads_is_retried_until_an_item_comes_and_returns_the_rest() {
     let (server, remote) = start();
     block_on(server.store.batch_write(puts(25))).unwrap();
     let gets: Vec<Get> = (0..25).map(|id| Get::new(&table(), key(id))).collect();

@@ -1,5 +1,5 @@
-//! Our endpoint behind a network and a service that fail: a server of plain HTTP that asks before
-//! each request what is to happen to it.
+//! The endpoint behind a failing network and service: a plain HTTP server that injects a fault into
+//! each request, according to a plan.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,53 +15,53 @@ use serde_json::{Value, json};
 
 use super::items::spec;
 
-/// What happens to a request.
+/// A fault of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is not done, and answered with this status and this code.
+    /// Not applied; responds with this status and code.
     Refused(u16, &'static str),
-    /// It is not done, because another transaction is in its way.
+    /// Not applied, because of a conflicting transaction.
     Conflict,
-    /// It is not done, and the connection ends.
+    /// Not applied; closes the connection.
     CutBefore,
-    /// It is done, and the connection ends.
+    /// Applied; closes the connection.
     CutAfter,
-    /// It is done, and the connection ends within the answer.
+    /// Applied; closes the connection in the middle of the response.
     CutWithin,
-    /// It is done, and the answer is none.
+    /// Applied; responds with garbage.
     Garbage,
-    /// It is done, and not answered until the client has gone.
+    /// Applied; does not respond until the client disconnects.
     Silence,
-    /// So many parts of a batch are done, and the others left over.
+    /// Applies this many parts of a batch and leaves the others unprocessed.
     Leftover(usize),
 }
 
 type Plan = Box<dyn FnMut(&str) -> Option<Fault> + Send>;
 
-/// What the threads of the server share.
+/// State that the server's threads share.
 struct Shared {
     endpoint: Endpoint,
     plan: Mutex<Plan>,
-    seen: Mutex<Vec<Seen>>,
+    received: Mutex<Vec<Received>>,
 }
 
-/// A request that came.
+/// A received request.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Received {
     pub(crate) operation: String,
     pub(crate) token: Option<String>,
 }
 
-/// A server whose requests meet faults. Its threads end with its clients.
+/// A server that injects faults. Its threads end when their clients disconnect.
 pub(crate) struct Faulty {
     shared: Arc<Shared>,
     url: String,
-    /// What is behind it.
+    /// The store behind it.
     pub(crate) store: Arc<MemoryStore>,
 }
 
 impl Faulty {
-    /// One with the table, and without faults so far.
+    /// Starts a server with the table and without faults.
     pub(crate) fn start() -> Faulty {
         let clock = Arc::new(ManualClock::new());
         let store = Arc::new(MemoryStore::new(clock.clone()));
@@ -70,7 +70,7 @@ impl Faulty {
         let shared = Arc::new(Shared {
             endpoint: Endpoint::new(store.clone(), options),
             plan: Mutex::new(Box::new(|_| None)),
-            seen: Mutex::default(),
+            received: Mutex::default(),
         });
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -84,64 +84,64 @@ impl Faulty {
         Faulty { shared, url, store }
     }
 
-    /// Says what happens to each request from now on, by its operation. Forgets what came before.
+    /// Sets the fault of each request from now on, by its operation. Clears the received requests.
     pub(crate) fn plan(&self, plan: impl FnMut(&str) -> Option<Fault> + Send + 'static) {
         *self.shared.plan.lock().unwrap() = Box::new(plan);
-        self.shared.seen.lock().unwrap().clear();
+        self.shared.received.lock().unwrap().clear();
     }
 
-    /// Says what happens to the next requests of one operation; all others are served.
+    /// Sets the faults of the next requests of one operation; all others are served.
     pub(crate) fn script(&self, operation: &'static str, faults: &[Fault]) {
         let mut faults = VecDeque::from(faults.to_vec());
-        self.plan(move |asked| if asked == operation { faults.pop_front() } else { None });
+        self.plan(move |requested| if requested == operation { faults.pop_front() } else { None });
     }
 
-    /// Does the same to every request of one operation.
+    /// Injects the same fault into every request of one operation.
     pub(crate) fn always(&self, operation: &'static str, fault: Fault) {
-        self.plan(move |asked| (asked == operation).then_some(fault));
+        self.plan(move |requested| (requested == operation).then_some(fault));
     }
 
-    /// The requests of an operation that came since the plan was made.
-    pub(crate) fn seen(&self, operation: &str) -> Vec<Seen> {
-        let seen = self.shared.seen.lock().unwrap();
-        seen.iter().filter(|seen| seen.operation == operation).cloned().collect()
+    /// Returns the requests of an operation received since the plan was set.
+    pub(crate) fn received(&self, operation: &str) -> Vec<Received> {
+        let received = self.shared.received.lock().unwrap();
+        received.iter().filter(|received| received.operation == operation).cloned().collect()
     }
 
-    /// The store over this server, with so many attempts at a request.
-    pub(crate) fn remote(&self, attempts_max: u32, answer_time_max: Duration) -> Remote {
-        remote(&self.url, attempts_max, answer_time_max)
+    /// Connects a store to this server.
+    pub(crate) fn remote(&self, attempts_max: u32, attempt_timeout: Duration) -> Remote {
+        remote(&self.url, attempts_max, attempt_timeout)
     }
 }
 
-/// A store whose waits are too short to notice.
-pub(crate) fn remote(url: &str, attempts_max: u32, answer_time_max: Duration) -> Remote {
+/// Connects a store with negligible backoff.
+pub(crate) fn remote(url: &str, attempts_max: u32, attempt_timeout: Duration) -> Remote {
     let options = RemoteOptions {
         endpoint: Some(url.to_owned()),
         keys: Some(Keys { id: "made".to_owned(), secret: "up".to_owned() }),
         attempts_max,
         delay: Duration::from_micros(100),
-        answer_time_max,
+        attempt_timeout,
         ..RemoteOptions::default()
     };
     block_on(Remote::connect(options)).unwrap()
 }
 
 impl Shared {
-    /// Answers the requests of one connection until it ends.
+    /// Serves the requests of one connection until it ends.
     fn serve(&self, stream: TcpStream) {
         let mut stream = BufReader::new(stream);
         while let Some((target, body)) = request(&mut stream) {
             let operation = target.rsplit('.').next().unwrap().to_owned();
             let token = parsed(&body)["ClientRequestToken"].as_str().map(str::to_owned);
             let fault = (self.plan.lock().unwrap())(&operation);
-            self.seen.lock().unwrap().push(Seen { operation, token });
-            let Some(answer) = self.answer(fault, &target, &body) else { return };
+            self.received.lock().unwrap().push(Received { operation, token });
+            let Some(response) = self.response(fault, &target, &body) else { return };
             let length =
-                if fault == Some(Fault::CutWithin) { answer.len() / 2 } else { answer.len() };
+                if fault == Some(Fault::CutWithin) { response.len() / 2 } else { response.len() };
             match fault {
-                // The client goes away; then nothing more can be read.
+                // Reading ends when the client disconnects.
                 Some(Fault::Silence) => drop(stream.read_to_end(&mut Vec::new())),
-                _ if stream.get_mut().write_all(&answer.as_bytes()[..length]).is_err() => return,
+                _ if stream.get_mut().write_all(&response.as_bytes()[..length]).is_err() => return,
                 _ => {}
             }
             if matches!(fault, Some(Fault::Silence | Fault::CutWithin)) {
@@ -150,28 +150,28 @@ impl Shared {
         }
     }
 
-    /// The answer as it goes over the wire; none if the connection ends.
-    fn answer(&self, fault: Option<Fault>, target: &str, body: &[u8]) -> Option<String> {
-        let done = |body: &[u8]| block_on(self.endpoint.call(target, body));
+    /// Returns the bytes of the response; `None` to close the connection.
+    fn response(&self, fault: Option<Fault>, target: &str, body: &[u8]) -> Option<String> {
+        let apply = |body: &[u8]| block_on(self.endpoint.call(target, body));
         match fault {
-            None | Some(Fault::CutWithin | Fault::Silence) => Some(wire(&done(body))),
+            None | Some(Fault::CutWithin | Fault::Silence) => Some(wire(&apply(body))),
             Some(Fault::Refused(status, code)) => Some(wire(&refusal(status, code))),
             Some(Fault::Conflict) => Some(wire(&conflict(&parsed(body)))),
             Some(Fault::CutBefore) => None,
             Some(Fault::CutAfter) => {
-                done(body);
+                apply(body);
                 None
             }
             Some(Fault::Garbage) => {
-                done(body);
+                apply(body);
                 Some(wire(&Reply { status: 200, body: "<html>".to_owned() }))
             }
-            Some(Fault::Leftover(count)) => Some(wire(&in_part(count, parsed(body), done))),
+            Some(Fault::Leftover(count)) => Some(wire(&apply_partly(count, parsed(body), apply))),
         }
     }
 }
 
-/// The target and the body of the next request; none if the connection has ended.
+/// Reads the target and the body of the next request; `None` if the connection has ended.
 fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
     let (mut target, mut length) = (String::new(), 0);
     loop {
@@ -214,7 +214,7 @@ fn refusal(status: u16, code: &str) -> Reply {
     Reply { status, body: body.to_string() }
 }
 
-/// Another transaction is in the way of the first action.
+/// Another transaction conflicts with the first action.
 fn conflict(request: &Value) -> Reply {
     let none = json!({ "Code": "None" });
     let mut reasons = vec![none; request["TransactItems"].as_array().unwrap().len()];
@@ -227,25 +227,25 @@ fn conflict(request: &Value) -> Reply {
     Reply { status: 400, body: body.to_string() }
 }
 
-/// Does the first parts of a batch about the one table, and leaves the others.
-fn in_part(count: usize, mut request: Value, done: impl Fn(&[u8]) -> Reply) -> Reply {
+/// Applies the first parts of a batch on the one table and leaves the others unprocessed.
+fn apply_partly(count: usize, mut request: Value, apply: impl Fn(&[u8]) -> Reply) -> Reply {
     let items = request["RequestItems"].as_object_mut().unwrap();
-    let (table, asked) = items.iter_mut().next().unwrap();
-    let (table, is_read) = (table.clone(), asked.is_object());
-    let parts = if is_read { &mut asked["Keys"] } else { asked };
+    let (table, requested) = items.iter_mut().next().unwrap();
+    let (table, is_read) = (table.clone(), requested.is_object());
+    let parts = if is_read { &mut requested["Keys"] } else { requested };
     let parts = parts.as_array_mut().unwrap();
     let left = parts.split_off(count.min(parts.len()));
     let is_empty = parts.is_empty();
-    let mut answer = match is_empty {
+    let mut response = match is_empty {
         true => json!({ "Responses": {} }),
-        false => parsed(done(request.to_string().as_bytes()).body.as_bytes()),
+        false => parsed(apply(request.to_string().as_bytes()).body.as_bytes()),
     };
     if !left.is_empty() {
         let (member, left) = match is_read {
             true => ("UnprocessedKeys", json!({ table: { "Keys": left } })),
             false => ("UnprocessedItems", json!({ table: left })),
         };
-        answer[member] = left;
+        response[member] = left;
     }
-    Reply { status: 200, body: answer.to_string() }
+    Reply { status: 200, body: response.to_string() }
 }

@@ -1,6 +1,6 @@
-//! Random histories over a server that fails at random, beside a store that does not: what was
-//! acknowledged is there, what was refused is not, and what had no answer is there wholly or not
-//! at all (of a batch, each part).
+//! Random histories on a server that fails at random, compared with a store that does not:
+//! acknowledged writes are applied, refused ones are not, and unanswered ones are applied completely
+//! or not at all (in a batch, each part).
 
 use std::time::Duration;
 
@@ -37,13 +37,13 @@ enum Step {
     Scan,
 }
 
-/// What a step came to, where it was done.
+/// The result of a step.
 #[derive(Debug, PartialEq)]
-enum Answer {
+enum Outcome {
     Image(Option<Item>),
     Items(Vec<Item>),
-    Left(BatchWrite),
-    Done,
+    Unprocessed(BatchWrite),
+    Applied,
 }
 
 /// The store over the faulty server, and the one that never fails.
@@ -54,7 +54,7 @@ struct World {
 }
 
 #[test]
-fn what_is_told_is_what_was_done() {
+fn reported_results_match_what_was_applied() {
     let config = Config { cases: HISTORIES, failure_persistence: None, ..Config::default() };
     let result = TestRunner::new(config).run(&any::<u64>().no_shrink(), |seed| {
         World::new(seed).play(&mut Random::new(seed));
@@ -71,7 +71,7 @@ impl World {
         let remote = server.remote(ATTEMPTS_MAX, PATIENT);
         let mirror = MemoryStore::new(std::sync::Arc::new(ManualClock::new()));
         block_on(mirror.create_table(spec())).unwrap();
-        server.plan(weather(Random::new(!seed)));
+        server.plan(random_faults(Random::new(!seed)));
         World { server, remote, mirror }
     }
 
@@ -79,24 +79,24 @@ impl World {
         for _ in 0..STEPS {
             let step = step(random);
             let before = contents(&self.mirror);
-            let told = apply(&self.remote, &step);
-            self.judge(&step, &told);
+            let reported = apply(&self.remote, &step);
+            self.reconcile(&step, &reported);
             let (kept, expected) = (contents(self.server.store.as_ref()), contents(&self.mirror));
-            assert_eq!(kept, expected, "{step:#?}\ncame to {told:?}\non {before:?}");
+            assert_eq!(kept, expected, "{step:#?}\nreturned {reported:?}\non {before:?}");
         }
     }
 
-    /// Brings the mirror to where the service must be after what it told.
-    fn judge(&self, step: &Step, told: &Result<Answer, Error>) {
-        match (step, told) {
-            (Step::Batch(batch), Ok(Answer::Left(left))) => {
+    /// Applies the step to the mirror as the reported result requires.
+    fn reconcile(&self, step: &Step, reported: &Result<Outcome, Error>) {
+        match (step, reported) {
+            (Step::Batch(batch), Ok(Outcome::Unprocessed(left))) => {
                 let is_done = |action: &&BatchAction| !left.actions.contains(action);
                 let actions = batch.actions.iter().filter(is_done).cloned().collect();
                 self.write(actions);
             }
             (Step::Batch(batch), Err(Error::Unanswered(_))) => {
-                let is_done = |action: &&BatchAction| self.is_done(action);
-                self.write(batch.actions.iter().filter(is_done).cloned().collect());
+                let is_applied = |action: &&BatchAction| self.is_applied(action);
+                self.write(batch.actions.iter().filter(is_applied).cloned().collect());
             }
             (_, Err(Error::Refused(_))) => {}
             (_, Err(Error::Canceled { reasons })) if reasons.iter().any(is_conflict) => {}
@@ -105,15 +105,15 @@ impl World {
                     apply(&self.mirror, step).unwrap();
                 }
             }
-            (_, told) => {
+            (_, reported) => {
                 let expected = apply(&self.mirror, step);
-                assert_eq!(format!("{told:?}"), format!("{expected:?}"), "{step:#?}");
+                assert_eq!(format!("{reported:?}"), format!("{expected:?}"), "{step:#?}");
             }
         }
     }
 
-    /// Whether the service has what a part of a batch would leave.
-    fn is_done(&self, action: &BatchAction) -> bool {
+    /// Returns whether the service has applied a part of a batch.
+    fn is_applied(&self, action: &BatchAction) -> bool {
         let (key, wanted) = match action {
             BatchAction::Put(_, put) => {
                 (Item::from([("id", put.get("id").unwrap().clone())]), Some(put.clone()))
@@ -138,16 +138,16 @@ fn contents(store: &dyn Read) -> Vec<Item> {
     block_on(store.scan(Scan::new(&table()))).unwrap().items
 }
 
-/// Faults for one request in four; now and then a storm, in which no attempt at writing gets through.
-fn weather(mut random: Random) -> impl FnMut(&str) -> Option<Fault> + Send + 'static {
-    let mut storm = 0;
+/// Injects a fault into one request in four; sometimes a burst that fails every attempt at a write.
+fn random_faults(mut random: Random) -> impl FnMut(&str) -> Option<Fault> + Send + 'static {
+    let mut burst = 0;
     move |operation| {
         if random.chance(1, 40) {
-            storm = ATTEMPTS_MAX;
+            burst = ATTEMPTS_MAX;
         }
-        let is_stormy = storm > 0;
-        storm = storm.saturating_sub(1);
-        (is_stormy || random.chance(1, 4)).then(|| fault(operation, &mut random))
+        let is_burst = burst > 0;
+        burst = burst.saturating_sub(1);
+        (is_burst || random.chance(1, 4)).then(|| fault(operation, &mut random))
     }
 }
 
@@ -189,7 +189,7 @@ fn id(random: &mut Random) -> u64 {
     random.below(KEYS)
 }
 
-/// Something about each of some keys.
+/// Builds something for each of some keys.
 fn each<T>(random: &mut Random, one: impl Fn(&mut Random, u64) -> T) -> Vec<T> {
     let first = id(random);
     let keys = first..=first + random.below(KEYS);
@@ -230,24 +230,24 @@ fn number(random: &mut Random) -> i64 {
     i64::try_from(random.below(1000)).unwrap()
 }
 
-fn apply(store: &dyn Store, step: &Step) -> Result<Answer, Error> {
+fn apply(store: &dyn Store, step: &Step) -> Result<Outcome, Error> {
     match step.clone() {
-        Step::Put(put) => block_on(store.put(put)).map(Answer::Image),
-        Step::Update(update) => block_on(store.update(update)).map(Answer::Image),
-        Step::Delete(delete) => block_on(store.delete(delete)).map(Answer::Image),
-        Step::Batch(batch) => block_on(store.batch_write(batch)).map(Answer::Left),
+        Step::Put(put) => block_on(store.put(put)).map(Outcome::Image),
+        Step::Update(update) => block_on(store.update(update)).map(Outcome::Image),
+        Step::Delete(delete) => block_on(store.delete(delete)).map(Outcome::Image),
+        Step::Batch(batch) => block_on(store.batch_write(batch)).map(Outcome::Unprocessed),
         Step::Transaction(transaction) => {
-            block_on(store.transact_write(transaction)).map(|()| Answer::Done)
+            block_on(store.transact_write(transaction)).map(|()| Outcome::Applied)
         }
-        Step::Get(get) => block_on(store.get(get)).map(Answer::Image),
+        Step::Get(get) => block_on(store.get(get)).map(Outcome::Image),
         Step::GetAll => {
             let gets = (0..KEYS).map(|id| Get::new(&table(), key(id))).collect();
             let items = block_on(store.transact_get(TransactGet { gets }))?;
-            Ok(Answer::Items(items.into_iter().flatten().collect()))
+            Ok(Outcome::Items(items.into_iter().flatten().collect()))
         }
         Step::Scan => {
             let page = block_on(store.scan(Scan::new(&table())))?;
-            Ok(Answer::Items(page.items))
+            Ok(Outcome::Items(page.items))
         }
     }
 }

@@ -1,0 +1,64 @@
+//! The endpoint's state: the store behind it and the names it reports.
+
+use std::sync::Arc;
+
+use keyloom_store::{Clock, Store, SystemClock, TableName};
+
+/// DynamoDB's API over a store.
+///
+/// ```
+/// use keyloom_dynamodb::{Endpoint, EndpointOptions};
+/// use keyloom_store::{MemoryStore, SystemClock};
+/// use std::sync::Arc;
+///
+/// let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let endpoint = Endpoint::new(store, EndpointOptions::default());
+/// let reply = pollster::block_on(endpoint.call("DynamoDB_20120810.ListTables", b"{}"));
+/// assert_eq!((reply.status, reply.body.as_str()), (200, r#"{"TableNames":[]}"#));
+/// ```
+#[derive(Clone)]
+pub struct Endpoint {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) options: EndpointOptions,
+}
+
+/// How the service identifies itself.
+#[derive(Clone, Debug)]
+pub struct EndpointOptions {
+    /// The region in ARNs and stream records.
+    pub region: String,
+    /// The account in ARNs.
+    pub account: String,
+    /// Timestamps when a stream is enabled.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for EndpointOptions {
+    fn default() -> EndpointOptions {
+        EndpointOptions {
+            region: "us-east-1".to_owned(),
+            account: "000000000000".to_owned(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Serves a store. Settings that the store does not have, such as tags, are kept in an
+    /// internal table of the same store.
+    pub fn new(store: Arc<dyn Store>, options: EndpointOptions) -> Endpoint {
+        Endpoint { store, options }
+    }
+
+    /// Returns the ARN of a table.
+    pub(super) fn table_arn(&self, table: &TableName) -> String {
+        let EndpointOptions { region, account, .. } = &self.options;
+        format!("arn:aws:dynamodb:{region}:{account}:table/{table}")
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint").field("options", &self.options).finish_non_exhaustive()
+    }
+}
