@@ -88,8 +88,8 @@ const PATHS: &[&str] = &[
     "projects/p/with/tasks",
 ];
 
-/// What a client is told if the fault is the server's.
-const FAULT: &str = "The server could not do this";
+/// The detail of a problem that is the server's fault begins like this.
+const FAULT: &str = "Internal server error";
 
 /// Every path with every query is answered, and never with a fault of the server.
 pub fn requests(input: &[u8]) {

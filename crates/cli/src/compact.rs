@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use indicatif::BinaryBytes;
 use keyloom::{Item, Value, item_to_json};
-use keyloom_app::operations::{Compact, Compacted, Progress, Told, call};
+use keyloom_app::operations::{Compact, Compacted, Progress, Report, call};
 
 use crate::command::{Command, json_argument, say};
 use crate::model_file::data_argument;
@@ -36,10 +36,10 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let mut bar = ProgressBar::new("rows");
     let mut needed = None;
     let compacted = call(arguments, Compact {}, None, &mut |told| {
-        if let (Told::Progress(Progress { total: Some(total), .. }), None) = (&told, needed) {
+        if let (Report::Progress(Progress { total: Some(total), .. }), None) = (&told, needed) {
             needed = Some(*total);
             let bytes = BinaryBytes(*total);
-            bar.hear(Told::Problem(format!("Needs {bytes} of free disk space.")), say)?;
+            bar.hear(Report::Problem(format!("Needs {bytes} of free disk space.")), say)?;
         }
         bar.hear(told, say)
     })?;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressStyle};
-use keyloom_app::operations::{Progress, Told};
+use keyloom_app::operations::{Progress, Report};
 
 /// How often a line is written where lines pile up, as in a log.
 const EVERY_LINE: Duration = Duration::from_secs(10);
@@ -30,14 +30,16 @@ impl ProgressBar {
     /// Shows what an operation tells; what belongs to its result goes elsewhere.
     pub(crate) fn hear(
         &mut self,
-        told: Told,
+        told: Report,
         result: impl FnOnce(&str) -> Result<(), String>,
     ) -> Result<(), String> {
         match told {
-            Told::Progress(progress) => self.show(progress),
-            Told::Line(line) => return self.aside(|| result(&line)),
+            Report::Progress(progress) => self.show(progress),
+            Report::Line(line) => return self.aside(|| result(&line)),
             // That nobody reads it is no reason to stop.
-            Told::Problem(problem) => self.aside(|| drop(writeln!(std::io::stderr(), "{problem}"))),
+            Report::Problem(problem) => {
+                self.aside(|| drop(writeln!(std::io::stderr(), "{problem}")))
+            }
         }
         Ok(())
     }

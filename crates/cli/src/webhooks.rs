@@ -48,8 +48,8 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
          KEYLOOM_WEBHOOK_SECRET, at least 16 bytes.",
     )?;
     let secret = WebhookSecret::new(&secret)?;
-    let (post, clock) = (HttpClient::new(HttpClientOptions::default())?, Arc::new(SystemClock));
-    let webhooks = Arc::new(Webhooks { post, secret, clock });
+    let (client, clock) = (HttpClient::new(HttpClientOptions::default())?, Arc::new(SystemClock));
+    let webhooks = Arc::new(Webhooks { client, secret, clock });
     Ok(Some(Handlers::new().webhooks(webhooks).leave_others()))
 }
 

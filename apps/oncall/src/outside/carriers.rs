@@ -109,7 +109,7 @@ impl Carriers {
 }
 
 fn unposted(error: keyloom_server::HttpError) -> Failure {
-    match error.is_lasting {
+    match error.is_permanent {
         true => Failure::fatal(error),
         false => Failure::new(error),
     }

@@ -123,7 +123,7 @@ fn what_is_there_with_other_fields_is_replaced_only_when_asked() {
     };
     assert!(import("one", &[]).0);
     let (success, _, err) = import("two", &[]);
-    assert!(!success && err.contains("already, and it is not the same"), "{err}");
+    assert!(!success && err.contains("exists and differs"), "{err}");
     let (success, out, _) = import("two", &["--replace"]);
     assert!(success && out.contains("1 replaced"), "{out}");
     let (success, out, _) = import("two", &[]);

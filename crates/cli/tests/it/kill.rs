@@ -121,7 +121,7 @@ fn back_up_until(is_killed: &AtomicBool, made: &AtomicU64, (model, data): (&str,
         let (success, _, err) = told(&["backup", "--data", data, "--to", &backup]);
         let (verified, said, why) = told(&["verify", model, "--data", &backup]);
         let is_none = !success && why.contains("does not contain a Keyloom database");
-        assert!(said.contains("0 mended, 0 left") || is_none, "{verified}: {said}{why}{err}");
+        assert!(said.contains("0 repaired, 0 left") || is_none, "{verified}: {said}{why}{err}");
         made.fetch_add(u64::from(success), Ordering::SeqCst);
         let _ = std::fs::remove_dir_all(&backup);
     }
@@ -168,6 +168,6 @@ fn what_a_killed_server_has_acknowledged_is_there() {
     assert!(serving.stop());
     let verified = run(&["verify", model, "--data", data]);
     let said = String::from_utf8(verified.stdout).unwrap();
-    assert!(verified.status.success() && said.contains("0 mended, 0 left"), "{said}");
+    assert!(verified.status.success() && said.contains("0 repaired, 0 left"), "{said}");
     let _ = std::fs::remove_dir_all(&directory);
 }

@@ -59,11 +59,11 @@ fn a_directory_is_verified_and_repaired() {
     assert!(!success && err.contains("does not contain a Keyloom database"), "{err}");
     damage(&directory, &std::fs::read_to_string(&model).unwrap());
     let (success, out, _) = told(&["verify", &model, "--data", data]);
-    assert!(!success && out.contains("`category`") && out.contains("0 mended, 1 left"), "{out}");
+    assert!(!success && out.contains("`category`") && out.contains("0 repaired, 1 left"), "{out}");
     let (success, out, err) = told(&["verify", &model, "--data", data, "--repair"]);
-    assert!(success && out.contains("1 mended, 0 left"), "{out}{err}");
+    assert!(success && out.contains("1 repaired, 0 left"), "{out}{err}");
     let (success, out, err) = told(&["verify", &model, "--data", data]);
-    assert!(success && out.contains("0 mended, 0 left"), "{out}{err}");
+    assert!(success && out.contains("0 repaired, 0 left"), "{out}{err}");
     let _ = std::fs::remove_dir_all(&directory);
 }
 
@@ -76,9 +76,9 @@ fn a_table_in_dynamodb_is_verified_and_repaired() {
     let served = Served::on(&directory);
     let place = ["verify", &model, "--dynamodb", "keyloom", "--endpoint-url", &served.url];
     let (success, out, err) = told(&place);
-    assert!(!success && out.contains("0 mended, 1 left"), "{out}{err}");
+    assert!(!success && out.contains("0 repaired, 1 left"), "{out}{err}");
     let (success, out, err) = told(&[&place[..], &["--repair"]].concat());
-    assert!(success && out.contains("1 mended, 0 left"), "{out}{err}");
+    assert!(success && out.contains("1 repaired, 0 left"), "{out}{err}");
     let missing = ["verify", &model, "--dynamodb", "nothing", "--endpoint-url", &served.url];
     let (success, _, err) = told(&missing);
     assert!(!success && err.contains("There is no table `nothing`."), "{err}");

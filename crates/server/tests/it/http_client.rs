@@ -71,15 +71,15 @@ fn what_does_not_answer_is_given_up_and_may_be_tried_again() {
         HttpClientOptions { time: Duration::from_millis(20), ..HttpClientOptions::default() };
     let error = post(options, request(format!("http://{address}/"))).unwrap_err();
     assert!(error.message.contains("did not answer within 0.02 seconds"), "{error}");
-    assert!(!error.is_lasting);
+    assert!(!error.is_permanent);
     drop(silent);
     let error =
         post(HttpClientOptions::default(), request(format!("http://{address}/"))).unwrap_err();
-    assert!(error.message.contains("cannot be reached") && !error.is_lasting, "{error}");
+    assert!(error.message.contains("cannot be reached") && !error.is_permanent, "{error}");
     let (address, thread) = receiver(b"HTTP/1.1 200 OK\r\ncontent-le");
     let error =
         post(HttpClientOptions::default(), request(format!("http://{address}/"))).unwrap_err();
-    assert!(!error.is_lasting, "{error}");
+    assert!(!error.is_permanent, "{error}");
     thread.join().unwrap();
 }
 
@@ -87,16 +87,16 @@ fn what_does_not_answer_is_given_up_and_may_be_tried_again() {
 fn what_can_never_be_posted_says_so() {
     for address in ["nonsense", "ftp://127.0.0.1/", "http://u@127.0.0.1/"] {
         let error = post(HttpClientOptions::default(), request(address)).unwrap_err();
-        assert!(error.is_lasting && error.message.contains("no address"), "{error}");
+        assert!(error.is_permanent && error.message.contains("Invalid address"), "{error}");
     }
     let mut unfit = request("http://127.0.0.1:1/");
     unfit.headers = vec![("a".to_owned(), "b\r\nc: d".to_owned())];
-    assert!(post(HttpClientOptions::default(), unfit).unwrap_err().is_lasting);
+    assert!(post(HttpClientOptions::default(), unfit).unwrap_err().is_permanent);
     let options = HttpClientOptions { reach: Reach::Public, ..HttpClientOptions::default() };
     // A name, addresses as they are, and an address as a number, which a resolver takes.
     for host in ["localhost", "127.0.0.1", "[::1]", "10.0.0.1", "[::ffff:10.0.0.1]", "2130706433"] {
         let error = post(options.clone(), request(format!("http://{host}:1/"))).unwrap_err();
-        assert!(error.is_lasting && error.message.contains("private network"), "{error}");
+        assert!(error.is_permanent && error.message.contains("no public address"), "{error}");
     }
 }
 

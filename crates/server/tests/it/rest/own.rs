@@ -100,7 +100,7 @@ fn only_what_is_there_can_be_closed() {
         let tokens = Tokens::open(store.clone(), clock.clone(), Arc::new(SystemEntropy));
         let options = RestOptions { closed, ..RestOptions::default() };
         let error = Rest::new(db.clone(), block_on(tokens).unwrap(), vec![], options).unwrap_err();
-        assert!(error.contains("There is no operation `"), "{error}");
+        assert!(error.contains("no such operation"), "{error}");
     }
 }
 

@@ -51,7 +51,7 @@ fn a_comparison_is_for_the_fields_that_order_the_list() {
             (
                 "/products/42/comments?product=43",
                 BAD,
-                "The path already gives `product`: leave the parameter out.",
+                "The path already contains `product`: omit the parameter.",
             ),
         ],
     );
@@ -136,8 +136,7 @@ fn parameters_that_fit_nothing_together_say_which_would() {
         ("/people?team=x&team=y", "`team` takes one value here: give it once.".to_owned()),
         (
             "/people?total=true",
-            "`total` needs an entity with tags or facets, and `person` has neither: leave it out."
-                .to_owned(),
+            "`total` requires tags or facets, and `person` has neither: omit it.".to_owned(),
         ),
         (
             "/teams",
@@ -239,6 +238,6 @@ fn a_method_that_a_path_does_not_take_says_which_it_takes() {
     let refused = tasks.ask(&Ask::delete("/tasks"));
     assert_eq!(refused.outcome(), "405 bad-method");
     assert_eq!(refused.header("allow"), Some("GET, HEAD, POST"));
-    let detail = "`/tasks` does not take `DELETE`: it takes `GET`, `HEAD` and `POST`.";
+    let detail = "`/tasks` does not support `DELETE`: it supports `GET`, `HEAD` and `POST`.";
     assert_eq!(refused.json()["detail"], detail);
 }
