@@ -144,7 +144,8 @@ impl Rest {
         let Ok(response) = router(self.service.clone()).oneshot(request).await;
         let is_done = response.status().is_success();
         // The operator may see internal causes.
-        let cause = response.extensions().get::<LogFields>().and_then(|told| told.cause.clone());
+        let cause =
+            response.extensions().get::<LogFields>().and_then(|fields| fields.cause.clone());
         let body = collect(response).await;
         let body: Json = serde_json::from_slice(&body).unwrap_or_default();
         match (is_done, &body[explain::EXPLAIN], body["detail"].as_str()) {
