@@ -1,5 +1,5 @@
-//! Counts and boards over HTTP: each question of the fourth part of the series on comments is one
-//! request; what cannot be asked is told.
+//! Counts and leaderboards over HTTP: each query of a product page is one request, and invalid ones are
+//! rejected with a reason.
 
 use serde_json::{Value, json};
 
