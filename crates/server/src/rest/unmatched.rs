@@ -24,7 +24,7 @@ impl Asked {
             let detail = format!("The path already contains `{name}`: omit the parameter.");
             return bad_parameter(detail);
         }
-        if name == TOTAL && self.wanted == Wanted::Page && !entity.is_numbered() {
+        if name == TOTAL && self.wanted == Wanted::Page && !entity.has_ordinals() {
             return bad_parameter(format!(
                 "`{TOTAL}` requires tags or facets, and `{}` has neither: omit it.",
                 entity.name

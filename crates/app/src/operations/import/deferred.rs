@@ -66,7 +66,7 @@ fn targets(entries: &[Option<Numbered>], layout: &Layout) -> Vec<Vec<usize>> {
     let model = layout.model();
     let of = |entry: &Entry| {
         let Some(kind) = model.find(&entry.entity) else { return vec![] };
-        let linked = layout.links(kind).iter().map(|link| (link.field, link.target));
+        let linked = layout.references().of(kind).iter().map(|link| (link.field, link.target));
         let listed = model.entity(kind).reference_lists();
         let target = |(field, target): (FieldId, EntityId)| {
             let tenant = tenant(entry).filter(|_| layout.has_tenant(target));

@@ -63,7 +63,7 @@ pub(super) fn chapters(html: &mut Html, model: &Model) {
     let has_tenants = model.entities().any(|(_, entity)| entity.has_tenant());
     let tenants = has_tenants.then_some(TENANTS);
     let chapters = [TOKENS].into_iter().chain(tenants);
-    let is_filtered = model.entities().any(|(_, entity)| entity.is_numbered());
+    let is_filtered = model.entities().any(|(_, entity)| entity.has_ordinals());
     let chapters = chapters.chain([VERSIONS, IDEMPOTENCY, PAGING, BOUNDS]);
     let chapters = chapters.chain(is_filtered.then_some(FILTERS));
     html.within("div", &[("class", "chapters")], |html| {

@@ -85,7 +85,7 @@ fn page(entity: &Entity) -> Json {
         ("previous".to_owned(), cursor("The `cursor` of the previous page; absent on the first.")),
     ]);
     properties.insert("explain".to_owned(), explained());
-    if entity.is_numbered() {
+    if entity.has_ordinals() {
         properties.extend([
             ("total".to_owned(), count("Total number of matches, if requested.")),
             (
