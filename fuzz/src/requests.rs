@@ -89,7 +89,7 @@ const PATHS: &[&str] = &[
 ];
 
 /// The message of an internal server error.
-const FAULT: &str = "The server could not do this";
+const FAULT: &str = "Internal server error";
 
 /// Every path with every query gets a response other than an internal error.
 pub fn requests(input: &[u8]) {

@@ -1,5 +1,5 @@
-//! The first token of a server, chosen by its operator: in a container, nobody can run a command on the
-//! data before the server starts.
+//! The first token of a server, chosen by its operator: in a container, no command can run on the data
+//! before the server starts.
 
 use std::path::PathBuf;
 
@@ -18,21 +18,21 @@ pub(crate) fn argument() -> Arg {
     )
 }
 
-/// The variable that holds the token itself.
+/// The environment variable that holds the token itself.
 pub(crate) fn variable(program: &str) -> String {
     environment::variable(program, OPTION.trim_end_matches("-file"))
 }
 
-/// The token that was chosen, if one was.
+/// The configured token, if any.
 pub(crate) fn named(program: &str, arguments: &ArgMatches) -> Result<Option<AdminToken>, String> {
     let text = secret(program, OPTION, arguments)?;
-    // An empty variable is as good as none, but a file was meant to hold a token.
+    // An empty variable counts as unset; an empty file is an error.
     let text = text.filter(|text| !text.is_empty() || arguments.contains_id(OPTION));
     let token = text.map(|text| AdminToken::new(&text)).transpose();
     token.map_err(|error| format!("{}: {error}", variable(program)))
 }
 
-/// Creates it, unless it exists.
+/// Creates the configured token, unless it exists.
 pub(crate) async fn ensure(tokens: &Tokens, admin: Option<&AdminToken>) -> Result<(), String> {
     match admin {
         Some(admin) => tokens.ensure_admin(admin).await.map_err(|error| error.to_string()),

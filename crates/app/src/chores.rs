@@ -1,6 +1,6 @@
-//! Work of every server that nobody waits for: large deletions whose clients have gone, rows that a
-//! changed model needs, entities that have expired. What each has done is kept in the data, so
-//! whoever comes next goes on with it. They run beside each other, so that none waits for a long one.
+//! Background work of every server: large deletions whose clients have disconnected, backfills after a
+//! model change, expired entities. The progress of each is stored, so another process can continue it.
+//! They run concurrently, so that none waits for a long one.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -10,25 +10,25 @@ use tokio::task::JoinSet;
 
 use crate::console::print;
 
-/// How long to wait after the first failure; after each further one, twice as long.
+/// How long to wait after the first failure; doubled after each further one.
 const BACK_OFF: Duration = Duration::from_secs(1);
-/// How long to wait at most.
+/// The longest wait after failures.
 const BACK_OFF_MAX: Duration = Duration::from_secs(60);
 /// How many expired entities are removed at a time.
 const EXPIRE_LIMIT: u32 = 1000;
 
-/// What each kind of work is, and how often to look whether there is any.
+/// All kinds of background work, and how often to check for it.
 const CHORES: [Chore; 3] = [
-    // Reads nothing if there can be none.
-    Chore { name: "deletions", every: Duration::from_millis(250), run: go_on_with_deletions },
-    // Known without a read.
+    // Reads nothing unless there may be one.
+    Chore { name: "deletions", every: Duration::from_millis(250), run: resume_deletions },
+    // Needs no read to check.
     Chore { name: "backfill", every: Duration::from_secs(5), run: backfill },
     Chore { name: "expiry", every: Duration::from_secs(30), run: expire },
 ];
 
 type Work = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
-/// One kind of work.
+/// One kind of background work.
 #[derive(Clone, Copy)]
 struct Chore {
     name: &'static str,
@@ -36,25 +36,25 @@ struct Chore {
     run: fn(Db) -> Work,
 }
 
-/// All of it, until it is stopped.
+/// The running background work.
 pub(crate) struct Chores(JoinSet<()>);
 
 impl Chores {
     pub(crate) fn start(db: &Db) -> Chores {
         let mut tasks = JoinSet::new();
         for chore in CHORES {
-            tasks.spawn(keep_at(db.clone(), chore));
+            tasks.spawn(repeat(db.clone(), chore));
         }
         Chores(tasks)
     }
 
-    /// Returns when nothing of it holds the database any more.
+    /// Stops everything, and returns once nothing holds the database any more.
     pub(crate) async fn stop(mut self) {
         self.0.shutdown().await;
     }
 }
 
-async fn keep_at(db: Db, chore: Chore) {
+async fn repeat(db: Db, chore: Chore) {
     let mut failures = 0;
     loop {
         let rest = match (chore.run)(db.clone()).await {
@@ -74,12 +74,12 @@ async fn keep_at(db: Db, chore: Chore) {
     }
 }
 
-/// How long to wait after so many failures in a row and one more.
+/// How long to wait after a failure that follows `failures` others in a row.
 fn back_off(failures: u32) -> Duration {
     BACK_OFF.saturating_mul(1 << failures.min(16)).min(BACK_OFF_MAX)
 }
 
-fn go_on_with_deletions(db: Db) -> Work {
+fn resume_deletions(db: Db) -> Work {
     Box::pin(async move { db.resume_deletions().await.map(drop) })
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_in_a_row_wait_longer_and_longer_but_not_for_ever() {
+    fn the_wait_doubles_with_each_failure_up_to_a_maximum() {
         let waits: Vec<u64> = (0..8).map(|failures| back_off(failures).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
         assert_eq!(back_off(u32::MAX), BACK_OFF_MAX);

@@ -1,4 +1,4 @@
-//! What a program says to whoever started it. That nobody reads it is no reason to stop.
+//! Output of a program to its terminal. Failed writes are ignored: a closed pipe does not stop a server.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Damage that the engine finds in the background, in the log of the program.
+//! Logs damage that the engine finds in the background.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use keyloom_store::{Engine, Status};
 use tokio::task::JoinHandle;
 
-/// How often to look for it.
+/// How often to check.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Watches an engine until it is dropped.
@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 pub struct DamageWatch(JoinHandle<()>);
 
 impl DamageWatch {
-    /// Starts watching. Whoever closes the engine does not wait for this.
+    /// Starts watching. Holds only a weak reference, so the engine can be closed meanwhile.
     pub fn start(engine: &Arc<Engine>) -> DamageWatch {
         DamageWatch(tokio::spawn(watch(Arc::downgrade(engine))))
     }
@@ -40,7 +40,7 @@ async fn watch(engine: Weak<Engine>) {
     }
 }
 
-/// Logs damage if there is more than before.
+/// Logs the last damage if there is more than `known`.
 fn log_new(status: &Status, known: u64) {
     if let Some(damage) = status.last_damage.as_deref().filter(|_| status.damages > known) {
         tracing::error!(

@@ -1,18 +1,18 @@
-//! Data directories, as commands name them.
+//! Opening and closing data directories.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use keyloom_store::{Engine, Options};
 
-/// What is done with data.
+/// How data is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// It is only read: not a byte in the directory is changed.
+pub enum OpenMode {
+    /// Only for reading: no byte in the directory changes.
     Read,
-    /// It is also changed.
-    Change,
-    /// It is changed, and created if there is none.
+    /// For reading and writing.
+    Write,
+    /// For reading and writing; created if it does not exist.
     Create,
 }
 
@@ -20,15 +20,15 @@ pub enum Use {
 ///
 /// # Errors
 ///
-/// If there is none and it is not to be created, or it cannot be opened.
-pub fn open(directory: &Path, used: Use) -> Result<Arc<Engine>, String> {
-    // A command compacts only if that is what it is for.
+/// If it does not exist and is not to be created, or it cannot be opened.
+pub fn open(directory: &Path, mode: OpenMode) -> Result<Arc<Engine>, String> {
+    // Commands do not compact in the background.
     let compact_from_bytes = u64::MAX;
-    let read_only = used == Use::Read;
+    let read_only = mode == OpenMode::Read;
     let options = Options { read_only, compact_from_bytes, ..Options::default() };
-    let opened = match used {
-        Use::Read | Use::Change => Engine::open_existing(directory, options),
-        Use::Create => Engine::open(directory, options),
+    let opened = match mode {
+        OpenMode::Read | OpenMode::Write => Engine::open_existing(directory, options),
+        OpenMode::Create => Engine::open(directory, options),
     };
     opened.map(Arc::new).map_err(|error| error.to_string())
 }
@@ -42,7 +42,7 @@ pub fn open_or_create(directory: &Path, options: Options) -> Result<Arc<Engine>,
     Engine::open(directory, options).map(Arc::new).map_err(|error| error.to_string())
 }
 
-/// Writes everything to disk. If the store is still in use elsewhere, it stays open.
+/// Writes everything to disk and closes the store, unless it is still in use elsewhere.
 ///
 /// # Errors
 ///

@@ -1,18 +1,18 @@
 //! Options from the environment: for the program `keyloom`, `--max-body` is also `KEYLOOM_MAX_BODY`.
 //!
-//! The command line wins, and variables that are empty do not count. Variables that would contradict
-//! where the command line says that the data is do not count either.
+//! The command line takes precedence. Empty variables are ignored, and so are variables that would select
+//! other data than the command line does.
 
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
 
-/// The options that say where data is.
+/// The options that select the data.
 const DIRECTORY: &str = "data";
 const TABLE: &str = "dynamodb";
 const OF_TABLE: [&str; 4] = [TABLE, "endpoint-url", "region", "profile"];
 
-/// What a program was started with.
+/// The name and the command line of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment<'a> {
     /// Variables are named after it.
@@ -22,19 +22,19 @@ pub struct Environment<'a> {
 }
 
 impl Environment<'_> {
-    /// Every option of a command can be a variable.
+    /// Binds every option of a command to a variable.
     pub fn of_all(&self, command: Command) -> Command {
         self.bind(command, |_| true)
     }
 
-    /// Those options of a command can be variables that say where the data is. Others of the same
-    /// name as an option of a server would mean something else.
-    pub fn of_place(&self, command: Command) -> Command {
+    /// Binds only the options that select the data. Other options may share a name with an option of a
+    /// server and mean something else.
+    pub fn of_source(&self, command: Command) -> Command {
         self.bind(command, |name| name == DIRECTORY || OF_TABLE.contains(&name))
     }
 
     fn bind(&self, command: Command, is_bound: fn(&str) -> bool) -> Command {
-        // Only a server of tables has a region and no table: there it says nothing about a place.
+        // Only a DynamoDB endpoint has `--region` and no table: there the region selects no data.
         let has_table = command.get_arguments().any(|arg| arg.get_id() == TABLE);
         let command = command.mut_args(|arg| {
             let name = arg.get_long().filter(|name| is_bound(name)).map(str::to_owned);
@@ -52,7 +52,7 @@ impl Environment<'_> {
         if is_empty { arg } else { arg.env(variable).hide_env(true) }
     }
 
-    /// Whether the command line says that the data is elsewhere than this option does.
+    /// Whether the command line selects other data than this option would.
     fn contradicts(&self, name: &str) -> bool {
         match name {
             DIRECTORY => self.is_given(TABLE),
@@ -66,7 +66,7 @@ impl Environment<'_> {
     }
 }
 
-/// The variable of an option.
+/// The name of the environment variable of an option.
 pub(crate) fn variable(program: &str, option: &str) -> String {
     format!("{program}_{option}").replace('-', "_").to_uppercase()
 }
@@ -74,10 +74,10 @@ pub(crate) fn variable(program: &str, option: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place;
     use crate::serve::serve_arguments;
+    use crate::source;
 
-    /// The variables that a command looks at, of a program that was started with these words.
+    /// The variables that a command reads in a program that was started with these words.
     fn variables(words: &[&str], bind: fn(&Environment<'_>, Command) -> Command) -> Vec<String> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let environment = Environment { program: "my-shop", words: &words };
@@ -97,21 +97,21 @@ mod tests {
     }
 
     #[test]
-    fn other_commands_look_only_for_their_data_also_in_subcommands() {
-        let place = |environment: &Environment<'_>, command| environment.of_place(command);
-        let mut found = variables(&[], place);
+    fn other_commands_bind_only_the_options_that_select_data_also_in_subcommands() {
+        let source = |environment: &Environment<'_>, command| environment.of_source(command);
+        let mut found = variables(&[], source);
         found.sort();
         let expected = ["DATA", "DYNAMODB", "ENDPOINT_URL", "PROFILE", "REGION"];
         assert_eq!(found, expected.map(|name| format!("MY_SHOP_{name}")));
-        let inner = place::arguments(Command::new("inner"));
+        let inner = source::arguments(Command::new("inner"));
         let outer = Environment { program: "shop", words: &[] };
-        let outer = outer.of_place(Command::new("outer").subcommand(inner));
+        let outer = outer.of_source(Command::new("outer").subcommand(inner));
         let inner = outer.find_subcommand("inner").unwrap();
         assert_eq!(inner.get_arguments().filter_map(Arg::get_env).count(), 5);
     }
 
     #[test]
-    fn the_command_line_says_where_the_data_is() {
+    fn the_command_line_takes_precedence_in_selecting_data() {
         let all = |environment: &Environment<'_>, command| environment.of_all(command);
         let has = |words: &[&str], name: &str| variables(words, all).iter().any(|v| v == name);
         for words in [&["--data", "x"][..], &["--data=x"]] {

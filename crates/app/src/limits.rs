@@ -1,4 +1,4 @@
-//! Options for what a client can take of a server.
+//! Command-line options for the limits of a server.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const MIB: usize = 1 << 20;
 /// An option that sets one of the limits.
 struct LimitOption {
     name: &'static str,
-    /// What the number counts, as the help shows it.
+    /// The placeholder of the value in the help.
     unit: &'static str,
     help: &'static str,
     get: fn(&Limits) -> u64,
@@ -49,7 +49,7 @@ macro_rules! time {
 }
 
 const OPTIONS: &[LimitOption] = &[
-    count!("max-connections", connections, "Open connections, as far as there are file handles"),
+    count!("max-connections", connections, "Open connections, within the file handle limit"),
     count!(
         "max-connections-per-client",
         connections_per_client,
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_sets_its_limit_and_defaults_change_nothing() {
+    fn every_option_sets_its_limit_alone_and_defaults_change_nothing() {
         let defaults = Limits::default();
         let command = || arguments(clap::Command::new("test"), &defaults);
         let given = command().get_matches_from(["test"]);

@@ -1,4 +1,4 @@
-//! What all servers share: the address, TLS, the engine's options, the runtime, stopping.
+//! What all servers share: listening, TLS, the engine's options, the runtime, stopping.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{limits, logging};
 
-/// How long threads may take to end when everything else has ended.
+/// How long to wait for threads at the end.
 const STOP_TIME: Duration = Duration::from_secs(1);
 
 /// Adds the options of the listener and the engine.
@@ -116,8 +116,8 @@ pub fn config(arguments: &ArgMatches, defaults: Limits) -> Result<Config, String
     Ok(Config { listen, tls, limits, cors_origins })
 }
 
-/// Takes the address to listen on, for as long as the result lives, so that one that is taken is
-/// noticed before anything else is done. Nothing is accepted.
+/// Reserves the address to listen on for as long as the result lives, so that an address in use is
+/// reported before anything else happens. Accepts no connections.
 ///
 /// # Errors
 ///
@@ -128,7 +128,7 @@ pub fn reserve(arguments: &ArgMatches) -> Result<TcpListener, String> {
     TcpListener::bind(address).map_err(cannot)
 }
 
-/// Binds the listener; also returns the URL of the server.
+/// Binds the listener. Also returns the URL of the server.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ pub fn block_on(work: impl Future<Output = Result<(), String>>) -> Result<(), St
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}."))?;
     let outcome = runtime.block_on(work);
-    // A command that does not notice that it is over must not keep the process.
+    // A command that ignores the end must not keep the process alive.
     runtime.shutdown_timeout(STOP_TIME);
     outcome
 }

@@ -1,4 +1,4 @@
-//! The log: events of requests and of the server itself, to standard error.
+//! The log: events of requests and of the server itself, written to standard error.
 
 use std::io::stderr;
 
@@ -26,7 +26,7 @@ pub fn arguments(command: clap::Command) -> clap::Command {
         )
 }
 
-/// Starts to log as the arguments say. A program does it once; later calls change nothing.
+/// Starts logging as configured by the arguments. Only the first call in a process has an effect.
 pub fn start(arguments: &ArgMatches) {
     let given = |name| arguments.get_one::<String>(name).map(String::as_str);
     let requests = match given("log") {
@@ -34,12 +34,12 @@ pub fn start(arguments: &ArgMatches) {
         Some("nothing") => LevelFilter::OFF,
         _ => LevelFilter::INFO,
     };
-    // What the server has to say of itself is always said.
+    // Warnings and errors of the server itself are always logged.
     let chosen =
         Targets::new().with_default(LevelFilter::WARN).with_target(REQUEST_TARGET, requests);
     let registry = tracing_subscriber::registry().with(chosen);
     let layer = fmt::layer().with_writer(stderr).with_target(false);
-    // It fails only if there is a log already.
+    // Fails only if logging has started already.
     let _ = match given("log-format") {
         Some("text") => registry.with(layer.with_ansi(false)).try_init(),
         _ => registry.with(layer.json().flatten_event(true).with_current_span(false)).try_init(),

@@ -1,8 +1,9 @@
-//! What commands do with data. An operation is plain data, and so is what it answers with, so that
-//! the process that asks and the one that has the data open need not be the same.
+//! What commands do with data. An operation and its answer are plain data, so the process that requests
+//! an operation and the one that has the data open can differ.
 
 mod backup;
 mod call;
+mod channel;
 mod compact;
 mod data;
 mod explain;
@@ -11,49 +12,49 @@ mod import;
 mod jobs;
 mod scrub;
 mod status;
-mod talk;
 mod tokens;
 mod verify;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::directory::Use;
+use crate::directory::OpenMode;
 
 pub use backup::{Backup, Copied, create};
 pub use call::{block_on, call};
+pub use channel::{Channel, Input, Progress, Report};
 pub use compact::{Compact, Compacted};
 pub use data::{About, Data};
-pub use explain::{Asked, Explain};
+pub use explain::{Explain, ExplainTarget};
 pub use export::Export;
 pub use import::{
-    Import, NobodyListens, OnProblem, Problem, Produce, Produced, Producer, Summary, take_in,
+    Import, OnProblem, Problem, Produce, Produced, Producer, ReceiverClosed, Summary,
+    import_entries,
 };
 pub use jobs::{JobAction, Jobs};
 pub use scrub::{CompareRows, Found, Scrub, Scrubbed};
 pub use status::{Status, StatusAnswer, Work};
-pub use talk::{Input, Progress, Talk, Told};
 pub use tokens::{CreateToken, ListTokens, RevokeToken};
 pub use verify::{Verified, Verify};
 
-/// Something that is done with data, on behalf of a command.
+/// Something that a command does with data.
 pub trait Operation: Serialize + DeserializeOwned {
-    /// What it is called.
+    /// Its name.
     const NAME: &'static str;
-    /// What it ends with.
+    /// Its result.
     type Answer: Serialize + DeserializeOwned;
 
-    /// How the data must be open.
-    fn used(&self) -> Use;
+    /// How the data must be opened.
+    fn open_mode(&self) -> OpenMode;
 
-    /// Does it. An error is a sentence that says what to do.
+    /// Runs it. An error is a sentence that says what is wrong and how to fix it.
     ///
     /// # Errors
     ///
-    /// If it cannot be done, or nobody listens any more.
+    /// If it fails, or the receiver of its reports is gone.
     fn run(
         self,
         data: &Data,
-        talk: &mut Talk<'_>,
+        channel: &mut Channel<'_>,
     ) -> impl Future<Output = Result<Self::Answer, String>>;
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_server::OwnPage;
 
-/// All pages together: they are kept in memory.
+/// Maximum size of all pages together: they are kept in memory.
 const BYTES_MAX: u64 = 64 << 20;
 
 const MEDIA_TYPES: &[(&str, &str)] = &[
@@ -36,7 +36,7 @@ pub fn argument() -> Arg {
         )
 }
 
-/// The pages of the folders that `--pages` names.
+/// Reads the pages of the folders in `--pages`.
 ///
 /// # Errors
 ///
@@ -48,7 +48,10 @@ pub fn named(arguments: &ArgMatches) -> Result<Vec<OwnPage>, String> {
         for page in of_folder(folder)? {
             bytes += page.body.len() as u64;
             if bytes > BYTES_MAX {
-                return Err(format!("the pages exceed {} MiB.", BYTES_MAX >> 20));
+                return Err(format!(
+                    "the pages exceed {} MiB: serve large files elsewhere.",
+                    BYTES_MAX >> 20
+                ));
             }
             if pages.iter().any(|other| other.path == page.path) {
                 return Err(format!("two files would be served at `{}`: rename one.", page.path));
@@ -59,7 +62,7 @@ pub fn named(arguments: &ArgMatches) -> Result<Vec<OwnPage>, String> {
     Ok(pages)
 }
 
-/// The files of a folder as pages.
+/// Reads the files of a folder as pages.
 ///
 /// # Errors
 ///
@@ -80,7 +83,7 @@ pub fn of_folder(folder: &Path) -> Result<Vec<OwnPage>, String> {
     Ok(pages)
 }
 
-/// Files that are part of the program, with their names.
+/// Pages from files that are embedded in the program.
 ///
 /// # Errors
 ///

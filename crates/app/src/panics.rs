@@ -1,9 +1,9 @@
-//! What is printed when something panics.
+//! What a panic prints.
 
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 
-/// Prints panics as before, but for those in the tree's library: the engine catches them and reports
-/// the damage that they come from.
+/// Suppresses the output of panics in redb: the engine catches them and reports the damage that caused
+/// them.
 pub fn hide_those_of_damage() {
     let before = take_hook();
     set_hook(Box::new(move |panic| {

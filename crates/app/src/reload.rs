@@ -1,17 +1,17 @@
-//! SIGHUP: what a server reads again while it runs.
+//! Reloading certificates and access keys on SIGHUP.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::console::print;
 
-/// SIGHUP, which ends a process that does not catch it.
+/// Catches SIGHUP, which would otherwise end the process.
 pub struct Hangup {
     signal: Signal,
 }
 
 impl Hangup {
-    /// Catches it from now on.
+    /// Catches the signal from now on.
     ///
     /// # Errors
     ///
@@ -21,8 +21,7 @@ impl Hangup {
         Ok(Hangup { signal: signal.map_err(|error| format!("cannot catch signals: {error}."))? })
     }
 
-    /// Reloads each time that it comes, until the task is aborted. A failure leaves things as they
-    /// were.
+    /// Calls `reload` on each signal, until the task is aborted. Failures are logged.
     pub fn reload<F: Future<Output = Result<(), String>> + Send>(
         mut self,
         reload: impl Fn() -> F + Send + 'static,
@@ -32,7 +31,7 @@ impl Hangup {
                 match reload().await {
                     Ok(()) => print("Reloaded certificates and access keys."),
                     Err(error) => {
-                        tracing::error!(%error, "cannot reload all, going on with what was before")
+                        tracing::error!(%error, "reload failed, keeping the previous configuration")
                     }
                 }
             }

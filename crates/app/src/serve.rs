@@ -7,14 +7,14 @@ use clap::{Arg, ArgMatches, value_parser};
 use keyloom_server::{Limits, Rest, RestOptions, Server, Tokens};
 use tokio::task::JoinHandle;
 
-use crate::application::Parts;
 use crate::chores::Chores;
 use crate::console::print;
 use crate::damage::DamageWatch;
 use crate::directory::close;
 use crate::operations::{About, Data};
-use crate::place::{self, Opened};
+use crate::parts::Parts;
 use crate::reload::Hangup;
+use crate::source::{self, Opened};
 use crate::worker::Workers;
 use crate::{admin_token, listen, logging, pages, socket};
 
@@ -24,7 +24,7 @@ const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// A model to serve.
 #[derive(Debug)]
 pub struct Served<'a> {
-    /// The program that serves it; its variables in the environment are named after it.
+    /// The program that serves it; environment variables are named after it.
     pub program: &'a str,
     /// Its name, as the API reference shows it.
     pub name: &'a str,
@@ -34,7 +34,7 @@ pub struct Served<'a> {
     pub parts: Parts,
     /// Set to the URL once the server listens.
     pub url: Arc<OnceLock<String>>,
-    /// Where the data is if the arguments do not say.
+    /// The data directory, unless the arguments select other data.
     pub default_directory: PathBuf,
 }
 
@@ -48,7 +48,7 @@ pub fn serve_arguments(command: clap::Command) -> clap::Command {
     let listen = "127.0.0.1:8080";
     let command = listen::arguments(command.arg(data), listen, &default_limits());
     let command = command.arg(pages::argument()).arg(admin_token::argument());
-    place::remote_arguments(command)
+    source::remote_arguments(command)
 }
 
 /// Serves until the process is told to stop.
@@ -63,18 +63,18 @@ pub fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
     logging::start(arguments);
     let hangup = Hangup::catch()?;
-    // A malformed token and a taken port are noticed before anything is created.
+    // Reports a malformed token and a port in use before creating anything.
     let admin = admin_token::named(served.program, arguments)?;
     let reserved = listen::reserve(arguments)?;
     let (default, options) = (served.default_directory, listen::options(arguments));
-    let opened = place::open_or_create(arguments, default, options).await?;
-    let Opened { place, name, flag, engine } = opened;
+    let opened = source::open_or_create(arguments, default, options).await?;
+    let Opened { source, name, flag, engine } = opened;
     let _watch = engine.as_ref().map(DamageWatch::start);
-    let tokens = Arc::new(place.tokens().await?);
+    let tokens = Arc::new(source.tokens().await?);
     admin_token::ensure(&tokens, admin.as_ref()).await?;
-    let db = place.database(served.model).await?;
-    // Whoever closes the engine must be the last who has it.
-    drop(place);
+    let db = source.database(served.model).await?;
+    // The engine can be closed only by its last owner.
+    drop(source);
     let is_open = tokens.is_open();
     let chores = Chores::start(&db);
     let Parts { routes, closed, handlers, pages } = served.parts;
@@ -141,7 +141,7 @@ fn reload(
         let (certificate, tokens) = (certificate.clone(), tokens.clone());
         let admin = admin_token::named(&program, &arguments);
         async move {
-            // One that fails does not keep the others from being read.
+            // One failure does not prevent the other reloads.
             let certificate = certificate().map_err(|error| error.to_string());
             let known = tokens.reload().await.map_err(|error| error.to_string());
             let admin = match admin {

@@ -1,5 +1,5 @@
-//! What an application's program takes beside what every one does. Secrets come from a file or from
-//! the environment, never from the command line, which others on the machine can see.
+//! Command-line arguments of an application's own. Secrets come from a file or the environment, never
+//! from the command line, which other users of the machine can see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -24,13 +24,13 @@ pub struct Setting {
 /// What an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing: it is there or not.
+    /// Nothing: a flag.
     Nothing,
-    /// A text, with the word that stands for it in the help.
+    /// Text, with its placeholder in the help.
     Text(&'static str),
-    /// The name of a file that holds a secret. The name of the argument ends in `-file`: without
-    /// `--key-file` and `PROGRAM_KEY_FILE`, the secret is in the variable `PROGRAM_KEY` of the
-    /// environment.
+    /// The path of a file that holds a secret. The name of the argument ends in `-file`: without
+    /// `--key-file` and `PROGRAM_KEY_FILE`, the secret is read from the environment variable
+    /// `PROGRAM_KEY`.
     Secret,
 }
 
@@ -39,17 +39,17 @@ pub enum Takes {
 pub struct Settings {
     values: BTreeMap<&'static str, String>,
     flags: BTreeSet<&'static str>,
-    /// Where the program listens, as an address that begins with `http`; there when it does.
+    /// The URL of the server, set once it listens.
     pub url: Arc<OnceLock<String>>,
 }
 
 impl Settings {
-    /// The text or secret of this name, if it was given.
+    /// The value of a text or secret argument, if given.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Whether the argument that takes nothing was given.
+    /// Whether a flag was given.
     pub fn is_set(&self, name: &str) -> bool {
         self.flags.contains(name)
     }
@@ -64,7 +64,7 @@ impl Settings {
             let name = setting.name;
             match setting.takes {
                 Takes::Nothing => {
-                    // Not every command that serves an application has its arguments.
+                    // Not every command that serves an application defines its arguments.
                     let given = arguments.try_get_one::<bool>(name).ok().flatten();
                     if given == Some(&true) {
                         flags.insert(name);
@@ -83,7 +83,7 @@ impl Settings {
     }
 }
 
-/// A secret, from the file that an option names or from the environment.
+/// Reads a secret from the file that an option names, or from the environment.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ impl Setting {
         let named = Arg::new(self.name).help(self.help);
         match self.takes {
             Takes::Nothing => {
-                // In the environment, everything but `false`, `no`, `off`, `n`, `f`, `0` sets it.
+                // In the environment, any value but `false`, `no`, `off`, `n`, `f` and `0` sets it.
                 let flag = named.long(self.name).action(ArgAction::SetTrue);
                 flag.value_parser(FalseyValueParser::new())
             }

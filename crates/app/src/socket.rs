@@ -1,12 +1,12 @@
-//! The private socket of a server: commands for data that a server has open are run by that server.
+//! The private socket of a server: a server runs the commands for data that it has open.
 //!
 //! ```text
-//! command -> server   one line of JSON: an operation; then its input, if it has any, to the end
-//! server -> command   lines of JSON: what is told while it runs; the last is its answer or an error
+//! command -> server   one line of JSON: an operation; then its input, if any, to the end
+//! server -> command   lines of JSON: reports while it runs; the last is its answer or an error
 //! ```
 //!
-//! It lies in the data directory, and only the user who runs the server may use it: whoever can
-//! connect could read and change the files as well.
+//! It is in the data directory, and only root and the user who runs the server may use it: they could
+//! read and change the files as well.
 
 mod address;
 mod client;

@@ -1,4 +1,4 @@
-//! Background workers: they handle events and run jobs.
+//! Background workers that handle events and run jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-/// Jobs wait for others outside, so there are more workers than cores: as many can wait at once.
+/// Jobs mostly wait for other servers, so there are more workers than cores.
 const WORKERS: u32 = 16;
-/// How long a worker rests when there is nothing to do: a change is noticed after that.
+/// How long an idle worker waits before it checks for work: the delay of a handler after a change.
 const REST: Duration = Duration::from_millis(250);
-/// How long it rests after the store has failed.
+/// How long a worker waits after the store failed.
 const REST_AFTER_ERROR: Duration = Duration::from_secs(5);
 
-/// How long workers may take for what they are at once they are told to stop.
+/// How long workers may take to finish when they are stopped.
 const STOP_TIME: Duration = Duration::from_secs(10);
-/// How long to wait until a heartbeat that failed is tried again.
+/// How long to wait before retrying a failed heartbeat.
 const REST_AFTER_MISSED_BEAT: Duration = Duration::from_millis(500);
 
 /// Workers that can be stopped.
@@ -30,7 +30,7 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts all of them, and the heartbeat before any of them takes a job.
+    /// Starts the workers, after the heartbeat: jobs are taken only while it runs.
     pub(crate) async fn start(db: &Db, handlers: Handlers) -> Workers {
         let rest = beat(db).await;
         let heartbeat = tokio::spawn(keep_beating(db.clone(), rest));
@@ -38,22 +38,22 @@ impl Workers {
         let (stopping, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         for number in 0..WORKERS {
-            // Not all at the same moment.
+            // Staggered, so that they do not all poll at the same moment.
             let first = REST * number / WORKERS;
             tasks.spawn(work(db.clone(), handlers.clone(), (stopped.clone(), first)));
         }
         Workers { db: db.clone(), stopping, tasks, heartbeat }
     }
 
-    /// Lets them end what they are at. A job that takes longer is left to another process, or to the
-    /// next one on the same directory.
+    /// Lets workers finish their current work. A job that takes longer is left to another process, or to
+    /// the next one on the same directory.
     pub(crate) async fn stop(mut self) {
-        // Who no longer listens has ended already.
+        // Fails if all workers have ended already.
         let _ = self.stopping.send(true);
         let ended = async { while self.tasks.join_next().await.is_some() {} };
         let _ = timeout(STOP_TIME, ended).await;
         self.tasks.shutdown().await;
-        // It goes on until nobody is at a job any more.
+        // The heartbeat continues until no job runs any more.
         self.heartbeat.abort();
         match timeout(STOP_TIME, self.db.stop_heartbeat()).await {
             Ok(Ok(())) => {}
@@ -65,7 +65,7 @@ impl Workers {
     }
 }
 
-/// Handlers may take long, so this runs beside them.
+/// Runs beside the workers: a handler can take longer than the heartbeat's interval.
 async fn keep_beating(db: Db, mut rest: Option<Duration>) {
     while let Some(time) = rest {
         sleep(time).await;
@@ -73,7 +73,7 @@ async fn keep_beating(db: Db, mut rest: Option<Duration>) {
     }
 }
 
-/// One heartbeat; how long until the next one, if there is to be one.
+/// Writes one heartbeat. Returns how long to wait until the next one, if one is needed.
 async fn beat(db: &Db) -> Option<Duration> {
     match db.heartbeat().await {
         Ok(Next::Now) => Some(Duration::ZERO),
@@ -92,7 +92,7 @@ async fn work(
     (mut stopped, first): (watch::Receiver<bool>, Duration),
 ) {
     let mut rest = first;
-    // A rest ends when its time is over, or when there is something to stop for.
+    // A wait ends when its time is over or the workers are stopped.
     while timeout(rest, stopped.wait_for(|is_stopping| *is_stopping)).await.is_err() {
         rest = match db.work(&handlers).await {
             Ok(work) => {

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use indicatif::BinaryBytes;
 use keyloom::{Item, Value, item_to_json};
-use keyloom_app::operations::{Compact, Compacted, Progress, Told, call};
+use keyloom_app::operations::{Compact, Compacted, Progress, Report, call};
 
 use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::data_argument;
@@ -36,10 +36,10 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let mut bar = ProgressBar::new("rows");
     let mut needed = None;
     let compacted = call(arguments, Compact {}, None, &mut |update| {
-        if let (Told::Progress(Progress { total: Some(total), .. }), None) = (&update, needed) {
+        if let (Report::Progress(Progress { total: Some(total), .. }), None) = (&update, needed) {
             needed = Some(*total);
             let bytes = BinaryBytes(*total);
-            bar.handle(Told::Problem(format!("Needs {bytes} of free disk space.")), write_stdout)?;
+            bar.handle(Report::Problem(format!("Needs {bytes} of free disk space.")), write_stdout)?;
         }
         bar.handle(update, write_stdout)
     })?;

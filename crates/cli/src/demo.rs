@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::{Db, Entry, Existing};
 use keyloom_app::directory::{close, open_or_create};
-use keyloom_app::operations::{OnProblem, Produced, Talk, block_on, take_in};
+use keyloom_app::operations::{Channel, OnProblem, Produced, block_on, import_entries};
 use keyloom_app::{Application, Parts, directory_of, listen, log, pages, serve_arguments};
 use keyloom_store::Options;
 
@@ -178,7 +178,7 @@ impl Demo {
         let options = (Existing::Replace, OnProblem::Stop);
         let mut bar = ProgressBar::new("entities");
         let mut report = |update| bar.handle(update, write_stdout);
-        let summary = take_in(db, produced, options, &mut Talk::new(None, &mut report)).await?;
+        let summary = import_entries(db, produced, options, &mut Channel::new(None, &mut report)).await?;
         drop(bar);
         outcome(&summary)?;
         log(&format!("Generated {what} in {:.1} s.", summary.milliseconds as f64 / 1000.0));

@@ -2,8 +2,8 @@
 
 use clap::{Arg, ArgMatches};
 use keyloom::{Item, Value, json_to_item};
-use keyloom_app::operations::{Asked, Explain, call};
-use keyloom_app::place;
+use keyloom_app::operations::{Explain, ExplainTarget, call};
+use keyloom_app::source;
 
 use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::ModelFile;
@@ -34,17 +34,17 @@ fn describe(command: clap::Command) -> clap::Command {
         .arg(tenant.help("Tenant whose data to use"))
         .arg(json_argument())
         .after_help(EXAMPLES);
-    place::arguments(command)
+    source::arguments(command)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let model = ModelFile::from_arguments(arguments)?.text;
     let text = |name| arguments.get_one::<String>(name).cloned();
-    let asked = match (text("request"), text("change")) {
-        (_, Some(change)) => Asked::Change(change),
-        (path, None) => Asked::Path(path.unwrap_or_default()),
+    let target = match (text("request"), text("change")) {
+        (_, Some(change)) => ExplainTarget::Change(change),
+        (path, None) => ExplainTarget::Path(path.unwrap_or_default()),
     };
-    let explain = Explain { model, asked, tenant: text("tenant") };
+    let explain = Explain { model, target, tenant: text("tenant") };
     let explained = call(arguments, explain, None, &mut |_| Ok(()))?;
     if arguments.get_flag("json") {
         return write_stdout(&(explained + "\n"));

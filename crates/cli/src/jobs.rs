@@ -2,8 +2,8 @@
 
 use clap::{Arg, ArgMatches};
 use keyloom::{Item, Value, json_to_item};
-use keyloom_app::operations::{JobAction, Jobs, Told, call};
-use keyloom_app::place;
+use keyloom_app::operations::{JobAction, Jobs, Report, call};
+use keyloom_app::source;
 
 use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::ModelFile;
@@ -29,7 +29,7 @@ Examples:
 
 fn describe(command: clap::Command) -> clap::Command {
     let verb = |name: &'static str, about: &'static str| {
-        place::arguments(clap::Command::new(name).about(about).arg(ModelFile::argument()))
+        source::arguments(clap::Command::new(name).about(about).arg(ModelFile::argument()))
     };
     let id = || Arg::new("id").value_name("ID").required(true).help("Job id");
     let status = Arg::new("status").long("status").value_name("STATE").default_value("failed");
@@ -77,7 +77,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let mut lines = vec![];
     let jobs = Jobs { model: file.text, action };
     let count = call(arguments, jobs, None, &mut |update| {
-        if let Told::Line(line) = update {
+        if let Report::Line(line) = update {
             lines.push(line);
         }
         Ok(())

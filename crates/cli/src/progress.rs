@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressStyle};
-use keyloom_app::operations::{Progress, Told};
+use keyloom_app::operations::{Progress, Report};
 
 /// The interval between lines where stderr is not a terminal, such as a log.
 const EVERY_LINE: Duration = Duration::from_secs(10);
@@ -30,14 +30,14 @@ impl ProgressBar {
     /// Shows an update of an operation; lines of its result go to `result`.
     pub(crate) fn handle(
         &mut self,
-        update: Told,
+        update: Report,
         result: impl FnOnce(&str) -> Result<(), String>,
     ) -> Result<(), String> {
         match update {
-            Told::Progress(progress) => self.show(progress),
-            Told::Line(line) => return self.above(|| result(&line)),
+            Report::Progress(progress) => self.show(progress),
+            Report::Line(line) => return self.above(|| result(&line)),
             // A closed stderr must not stop the operation.
-            Told::Problem(problem) => self.above(|| drop(writeln!(std::io::stderr(), "{problem}"))),
+            Report::Problem(problem) => self.above(|| drop(writeln!(std::io::stderr(), "{problem}"))),
         }
         Ok(())
     }

@@ -72,6 +72,6 @@ pub fn run() -> ExitCode {
 fn bind(environment: &Environment<'_>, command: clap::Command) -> clap::Command {
     match SERVERS.contains(&command.get_name()) {
         true => environment.of_all(command),
-        false => environment.of_place(command),
+        false => environment.of_source(command),
     }
 }

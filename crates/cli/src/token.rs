@@ -3,7 +3,7 @@
 use clap::{Arg, ArgMatches};
 use keyloom::SystemEntropy;
 use keyloom_app::operations::{CreateToken, ListTokens, RevokeToken, call};
-use keyloom_app::place;
+use keyloom_app::source;
 use keyloom_server::{AdminToken, Role};
 
 use crate::command::{Command, json_argument, time, write_stdout};
@@ -51,10 +51,10 @@ fn describe(command: clap::Command) -> clap::Command {
         .about("Create, generate, list and revoke access tokens")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(place::arguments(create))
+        .subcommand(source::arguments(create))
         .subcommand(generate)
-        .subcommand(place::arguments(list.arg(json_argument())))
-        .subcommand(place::arguments(revoke.arg(id)))
+        .subcommand(source::arguments(list.arg(json_argument())))
+        .subcommand(source::arguments(revoke.arg(id)))
         .after_help(EXAMPLES)
 }
 

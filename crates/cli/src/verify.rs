@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom::{Item, Value, item_to_json, json_to_item};
 use keyloom_app::operations::{Verified, Verify, call};
-use keyloom_app::{place, socket};
+use keyloom_app::{socket, source};
 
 use crate::command::{Command, json_argument, write_stdout};
 use crate::model_file::ModelFile;
@@ -62,7 +62,7 @@ fn describe(command: clap::Command) -> clap::Command {
         )
         .arg(json_argument())
         .after_help(EXAMPLES);
-    place::arguments(command)
+    source::arguments(command)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
@@ -106,12 +106,12 @@ fn repair_command(arguments: &ArgMatches, directory: &Path) -> String {
 }
 
 fn format_summary(verified: Verified, is_json: bool) -> String {
-    let Verified { rows, mended, left } = verified;
+    let Verified { rows, repaired, left } = verified;
     if is_json {
-        let item = [("rows", rows), ("mended", mended), ("left", left)];
+        let item = [("rows", rows), ("mended", repaired), ("left", left)];
         return item_to_json(&Item::from(item.map(|(name, n)| (name, Value::from(n))))) + "\n";
     }
-    format!("{rows} rows verified: {mended} repaired, {left} left.\n")
+    format!("{rows} rows verified: {repaired} repaired, {left} left.\n")
 }
 
 fn format_finding(finding: &str, is_json: bool) -> String {

@@ -48,8 +48,8 @@ pub(crate) fn handlers(model: &Model, arguments: &ArgMatches) -> Result<Option<H
          --webhook-secret-file or set KEYLOOM_WEBHOOK_SECRET.",
     )?;
     let secret = WebhookSecret::new(&secret)?;
-    let (post, clock) = (HttpClient::new(HttpClientOptions::default())?, Arc::new(SystemClock));
-    let webhooks = Arc::new(Webhooks { post, secret, clock });
+    let (client, clock) = (HttpClient::new(HttpClientOptions::default())?, Arc::new(SystemClock));
+    let webhooks = Arc::new(Webhooks { client, secret, clock });
     Ok(Some(Handlers::new().webhooks(webhooks).leave_others()))
 }
 

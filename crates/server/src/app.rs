@@ -1,4 +1,4 @@
-//! What a server can serve.
+//! What a server serves.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,38 +11,38 @@ use hyper::header::{HeaderMap, HeaderName};
 use crate::http::metrics::Metrics;
 use crate::http::refusal::Refusal;
 
-/// Something that answers requests: made from what a server can serve, such as
+/// Something that answers requests, made from a [`Rest`](crate::Rest) or a
 /// [`DynamoDb`](crate::DynamoDb).
 #[derive(Clone)]
 pub struct App {
     pub(crate) router: Router,
-    pub(crate) face: Arc<dyn Face>,
+    pub(crate) hooks: Arc<dyn EdgeHooks>,
 }
 
-/// What the edge has to know of an app.
-pub(crate) trait Face: Send + Sync + 'static {
-    /// Whether it takes anybody's requests.
+/// What the edge needs from an app.
+pub(crate) trait EdgeHooks: Send + Sync + 'static {
+    /// Whether it accepts requests without authentication.
     fn is_open(&self) -> bool;
-    /// What it counts.
+    /// Its metrics.
     fn metrics(&self) -> &Metrics;
     /// The id of a request with these headers.
     fn request_id(&self, headers: &HeaderMap) -> String;
-    /// The header that answers carry the id in.
+    /// The header of responses that has the request id.
     fn request_id_header(&self) -> HeaderName;
-    /// What the edge has to say, in the app's words.
+    /// Formats a refusal of the edge as a response of the app.
     fn refuse(&self, refusal: Refusal, request_id: &str) -> Response;
-    /// A path as the log may show it, without secrets.
-    fn shown_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+    /// A path as it is logged, without secrets.
+    fn log_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
         Cow::Borrowed(path)
     }
-    /// Headers about the body as it is sent.
-    fn seal(&self, _headers: &mut HeaderMap, _body: &Bytes) {}
-    /// The server stops: answers that have no end by themselves come to one.
+    /// Adds headers that depend on the body as it is sent.
+    fn add_body_headers(&self, _headers: &mut HeaderMap, _body: &Bytes) {}
+    /// Ends endless responses, because the server stops.
     fn stop(&self) {}
 }
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("App").field("is_open", &self.face.is_open()).finish_non_exhaustive()
+        f.debug_struct("App").field("is_open", &self.hooks.is_open()).finish_non_exhaustive()
     }
 }

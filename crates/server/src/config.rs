@@ -1,4 +1,4 @@
-//! Where to listen, and how much a client can take.
+//! Where to listen, and the limits of clients.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,56 +7,55 @@ use std::time::Duration;
 /// How to listen.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The address; port 0 takes any that is free.
+    /// The address; port 0 picks a free port.
     pub listen: SocketAddr,
-    /// Speak TLS with this certificate.
+    /// Serve HTTPS with this certificate.
     pub tls: Option<TlsFiles>,
-    /// What a client can take.
+    /// The limits of clients.
     pub limits: Limits,
-    /// Origins whose pages a browser lets read answers, such as `https://example.com`; `*` for all.
+    /// Allowed CORS origins, such as `https://example.com`; `*` for all.
     pub cors_origins: Vec<String>,
 }
 
 /// A certificate and its key, both in PEM.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
-    /// The certificate, followed by those that vouch for it.
+    /// The certificate, followed by its chain.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
 }
 
-/// What a client can take of a server.
+/// How much of a server clients can use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once; less if the system gives fewer file handles. For one more, the
-    /// connection is closed on which nothing has moved for the longest time, of the client that
-    /// has the most.
+    /// Open connections; fewer if the system has fewer file handles. A new connection beyond the limit
+    /// closes the idlest connection of the client that has the most.
     pub connections: usize,
-    /// Connections of one client address.
+    /// Open connections of one client address.
     pub connections_per_client: usize,
-    /// Streams of changes at once.
+    /// Open change streams.
     pub streams: usize,
-    /// Streams of one client address.
+    /// Open change streams of one client address.
     pub streams_per_client: usize,
-    /// Bytes of a body. DynamoDB's own limit is 16 MB.
+    /// Size of a body. DynamoDB's own limit is 16 MB.
     pub body_bytes: usize,
-    /// Bytes of all bodies together, as far as they have arrived; a body that does not fit waits
-    /// for others to end. Bodies are kept whole, because a signature is about all of one.
+    /// Size of all bodies together, as far as they have arrived; a body that does not fit waits for
+    /// others to end. Bodies are held in memory, because a signature covers all of one.
     pub bodies_bytes: usize,
-    /// Bytes of a request's head.
+    /// Size of the head of a request.
     pub head_bytes: usize,
-    /// Headers of a request.
+    /// Number of headers of a request.
     pub headers: usize,
-    /// How long a connection may be idle, and how long a request's head may take.
+    /// How long a connection may be idle, and how long the head of a request may take to arrive.
     pub head_time: Duration,
-    /// How long a body may take.
+    /// How long a body may take to arrive.
     pub body_time: Duration,
-    /// How long the server may take for an answer.
+    /// How long the server may take to answer.
     pub answer_time: Duration,
-    /// How long a client may take nothing of an answer.
+    /// How long a client may read nothing of a response.
     pub write_time: Duration,
-    /// How long requests under way may take once the server is told to stop.
+    /// How long requests in progress may take when the server stops.
     pub stop_time: Duration,
 }
 

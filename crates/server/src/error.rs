@@ -8,16 +8,16 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The address cannot be listened on.
+    /// The address cannot be bound.
     #[error("Cannot listen on {address}: {}. Choose another address or port.", reason(.cause))]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
-    /// The app takes anybody's requests, and the address is not of this machine alone.
+    /// The app needs no authentication, and the address is not a loopback address.
     #[error(
         "Refusing to listen on {address} without authentication. Configure credentials, or \
          listen on 127.0.0.1 or [::1]."
@@ -26,13 +26,13 @@ pub enum ServerError {
         /// The address.
         address: SocketAddr,
     },
-    /// What should be an origin of pages is none.
+    /// A CORS origin is invalid.
     #[error(
-        "`{origin}` is not an origin: write a scheme and a host without a path, such as \
+        "Invalid origin `{origin}`: write a scheme and a host without a path, such as \
          https://app.example.com, or `*`."
     )]
     Origin {
-        /// What was given.
+        /// The invalid value.
         origin: String,
     },
     /// A certificate or key cannot be used.
@@ -40,7 +40,7 @@ pub enum ServerError {
     Tls {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
 }

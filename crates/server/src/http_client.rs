@@ -1,5 +1,5 @@
-//! A client for requests to other servers, with or without TLS: one connection a request, a time
-//! limit, a response of bounded size. It follows no redirects and keeps no cookies.
+//! A client for requests to other servers, with or without TLS: one connection per request, a time limit,
+//! and a limited response size. It follows no redirects and keeps no cookies.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,20 +17,20 @@ use rustls::pki_types::ServerName;
 use tokio::time::timeout;
 
 use crate::Reach;
-use crate::reach::{Connector, Unreached};
+use crate::reach::{ConnectError, Connector};
 use crate::tls::client_tls;
 
-/// As much of a response as is kept.
-const ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// Maximum size of a response body.
+const RESPONSE_BYTES_MAX: usize = 64 * 1024;
 
 /// How requests are sent.
 #[derive(Clone, Debug)]
 pub struct HttpClientOptions {
-    /// Time limit of a request, from looking up the name to the end of the response.
+    /// Time limit of a request, from name resolution to the end of the response.
     pub time: Duration,
-    /// Which addresses may be reached.
+    /// Which addresses requests may go to.
     pub reach: Reach,
-    /// Certificates in PEM that are trusted beside those of the machine.
+    /// PEM file of certificates to trust in addition to those of the system.
     pub trusted: Option<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ impl Default for HttpClientOptions {
     }
 }
 
-/// Sends requests to other servers. Clones share everything.
+/// Sends requests to other servers. Clones share their state.
 #[derive(Clone)]
 pub struct HttpClient {
     client: Client<HttpsConnector<Connector>, Full<Bytes>>,
@@ -54,7 +54,7 @@ pub struct HttpClient {
 pub struct HttpRequest {
     /// `https://host/path` or `http://...`.
     pub address: String,
-    /// Headers beside those that every request has; JSON is what a body is without `content-type`.
+    /// Additional headers; `content-type` is JSON unless given.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
@@ -65,18 +65,18 @@ pub struct HttpRequest {
 pub struct HttpResponse {
     /// The status.
     pub status: u16,
-    /// The body; none of one that is longer than 64 KiB.
+    /// The body; empty if it is longer than 64 KiB.
     pub body: Vec<u8>,
 }
 
-/// Why there is no response.
+/// Why a request got no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HttpError {
-    /// A sentence: what, where.
+    /// What is wrong, and with which address.
     pub message: String,
-    /// Whether it would fail again, because of the request or its address.
-    pub is_lasting: bool,
+    /// Whether a retry would fail again, because of the request or its address.
+    pub is_permanent: bool,
 }
 
 impl HttpResponse {
@@ -85,7 +85,7 @@ impl HttpResponse {
         (200..300).contains(&self.status)
     }
 
-    /// Whether it was refused for good: trying again is for servers that are busy or broken.
+    /// Whether the request was rejected for good. Other failures are worth a retry.
     pub fn is_refused(&self) -> bool {
         !self.is_success() && self.status < 500 && ![408, 425, 429].contains(&self.status)
     }
@@ -96,7 +96,7 @@ impl HttpClient {
     ///
     /// # Errors
     ///
-    /// If certificates that are to be trusted cannot be read.
+    /// If the trusted certificates cannot be read.
     pub fn new(options: HttpClientOptions) -> Result<HttpClient, String> {
         let HttpClientOptions { time, reach, trusted } = options;
         let tls = client_tls(trusted.as_deref())?;
@@ -105,14 +105,14 @@ impl HttpClient {
             .https_or_http()
             .enable_http1()
             .wrap_connector(Connector { reach });
-        // Each time over a connection of its own: nothing of what one receiver sees of a connection
-        // depends on another request.
+        // No connection is reused: what one receiver does with a connection must not affect other
+        // requests.
         let client =
             Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         Ok(HttpClient { client, time, reach })
     }
 
-    /// Sends a POST request, and waits for the response. Call it on a tokio runtime.
+    /// Sends a POST request and waits for the response. Needs a tokio runtime.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl HttpClient {
             Ok(answer) => answer,
             Err(_) => {
                 let seconds = self.time.as_secs_f32();
-                Err(passing(format!("`{address}` did not answer within {seconds} seconds.")))
+                Err(transient(format!("`{address}` did not answer within {seconds} seconds.")))
             }
         }
     }
@@ -155,53 +155,53 @@ impl HttpClient {
         let authority = uri.authority().map_or_else(String::new, ToString::to_string);
         let answer = self.client.request(encoded(method, uri, request)?).await;
         let answer = answer.map_err(|error| unreachable(&authority, &error))?;
-        Ok(taken_in(answer).await)
+        Ok(read_response(answer).await)
     }
 }
 
-async fn taken_in(response: Response<Incoming>) -> HttpResponse {
+async fn read_response(response: Response<Incoming>) -> HttpResponse {
     let status = response.status().as_u16();
-    let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
-    // The status alone says whether it was taken.
+    let body = Limited::new(response.into_body(), RESPONSE_BYTES_MAX).collect().await;
+    // The status alone decides about success: a body that cannot be read is dropped.
     HttpResponse { status, body: body.map_or_else(|_| vec![], |body| body.to_bytes().to_vec()) }
 }
 
-/// Where an address leads, if a request can be sent there.
+/// Parses and checks the URL of a request.
 fn uri(address: &str) -> Result<Uri, HttpError> {
-    let unfit = |why: &str| lasting(format!("`{address}` is no address of a server: {why}."));
-    let uri: Uri = address.parse().map_err(|_| unfit("it is no URL"))?;
+    let invalid = |why: &str| permanent(format!("Invalid address `{address}`: {why}."));
+    let uri: Uri = address.parse().map_err(|_| invalid("it is not a URL"))?;
     let is_tls = match uri.scheme_str() {
         Some("https") => true,
         Some("http") => false,
-        Some(_) | None => return Err(unfit("it does not begin with http:// or https://")),
+        Some(_) | None => return Err(invalid("it must begin with http:// or https://")),
     };
-    let authority = uri.authority().ok_or_else(|| unfit("it names no host"))?;
+    let authority = uri.authority().ok_or_else(|| invalid("it has no host"))?;
     if authority.as_str().contains('@') {
-        return Err(unfit("it names a user, which is not sent"));
+        return Err(invalid("it must not contain a user name"));
     }
     let host = authority.host().trim_start_matches('[').trim_end_matches(']');
     if host.is_empty() {
-        return Err(unfit("it names no host"));
+        return Err(invalid("it has no host"));
     }
     if authority.port().is_none() && authority.as_str().len() > authority.host().len() {
-        return Err(unfit("its port is none"));
+        return Err(invalid("its port is invalid"));
     }
     if is_tls && ServerName::try_from(host).is_err() {
-        return Err(lasting(format!("`{host}` is no name for TLS.")));
+        return Err(invalid("its host is not a valid name for TLS"));
     }
     Ok(uri)
 }
 
-/// Why there was no connection or no answer: what is at the bottom of it.
+/// Why there was no connection or no response: the root cause.
 fn unreachable(authority: &str, error: &ClientError) -> HttpError {
     let mut why: &(dyn std::error::Error + 'static) = error;
     while let Some(deeper) = why.source() {
         why = deeper;
     }
     match why.downcast_ref() {
-        Some(private @ Unreached::Private { .. }) => lasting(private.to_string()),
-        Some(Unreached::Io(_)) | None => {
-            passing(format!("`{authority}` cannot be reached: {why}."))
+        Some(private @ ConnectError::Private { .. }) => permanent(private.to_string()),
+        Some(ConnectError::Io(_)) | None => {
+            transient(format!("`{authority}` cannot be reached: {why}."))
         }
     }
 }
@@ -218,19 +218,19 @@ fn encoded(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static("keyloom"));
     for (name, value) in &request.headers {
-        let unfit = || lasting(format!("The header `{name}` cannot be sent."));
-        let value = HeaderValue::from_str(value).map_err(|_| unfit())?;
-        headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| unfit())?, value);
+        let invalid = || permanent(format!("The header `{name}` has an invalid name or value."));
+        let value = HeaderValue::from_str(value).map_err(|_| invalid())?;
+        headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| invalid())?, value);
     }
     Ok(encoded)
 }
 
-fn passing(message: impl Into<String>) -> HttpError {
-    HttpError { message: message.into(), is_lasting: false }
+fn transient(message: impl Into<String>) -> HttpError {
+    HttpError { message: message.into(), is_permanent: false }
 }
 
-fn lasting(message: impl Into<String>) -> HttpError {
-    HttpError { message: message.into(), is_lasting: true }
+fn permanent(message: impl Into<String>) -> HttpError {
+    HttpError { message: message.into(), is_permanent: true }
 }
 
 impl fmt::Debug for HttpClient {
@@ -244,8 +244,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_fit_or_not() {
-        for (address, is_fit) in [
+    fn addresses_are_valid_or_not() {
+        for (address, is_valid) in [
             ("http://a.example", true),
             ("https://a.example:8443/x?y=1", true),
             ("https://[::1]/x", true),
@@ -258,12 +258,12 @@ mod tests {
             ("http://a.example:99999/", false),
             ("https://a_b..example/", false),
         ] {
-            assert_eq!(uri(address).is_ok(), is_fit, "{address}");
+            assert_eq!(uri(address).is_ok(), is_valid, "{address}");
         }
     }
 
     #[test]
-    fn statuses_say_whether_trying_again_makes_sense() {
+    fn statuses_decide_whether_a_retry_makes_sense() {
         let of = |status| {
             let response = HttpResponse { status, body: vec![] };
             (response.is_success(), response.is_refused())

@@ -1,17 +1,17 @@
 //! HTTP in front of the library.
 //!
-//! A [`Server`] listens, with or without TLS, and hands requests to an [`App`]. It bounds what a
-//! client can take: connections, headers, bytes of a body, time. There are two apps:
+//! A [`Server`] listens, with or without TLS, and passes requests to an [`App`]. It limits what a client
+//! can use: connections, headers, body size, time. There are two apps:
 //!
-//! - [`Rest`] serves a database by its model: every entity, list and unique that is declared, with
-//!   [`Tokens`] that decide who may do what, and whose data is seen.
-//! - [`DynamoDb`] answers as Amazon DynamoDB does, to any of its clients. With [`Credentials`] it
-//!   verifies signatures (SigV4) before it looks into a request; without, it takes any, and the
-//!   server refuses to listen anywhere but on the machine itself.
+//! - [`Rest`] serves a database by its model: every declared entity, list and unique value. [`Tokens`]
+//!   determine who may do what, and which tenant's data they see.
+//! - [`DynamoDb`] speaks the protocol of Amazon DynamoDB, for any of its clients. With [`Credentials`] it
+//!   verifies signatures (SigV4) before it parses a request; without, it accepts any request, and the
+//!   server refuses to listen on other than loopback addresses.
 //!
-//! [`HttpClient`] sends requests to other servers, signed with a [`WebhookSecret`].
+//! [`HttpClient`] sends requests to other servers; [`Webhooks`] signs them with a [`WebhookSecret`].
 //!
-//! It runs on a tokio runtime that its caller made. Stopping is graceful: requests under way are
+//! A server runs on the tokio runtime of its caller. Stopping is graceful: requests in progress are
 //! answered, idle connections are closed.
 
 mod app;

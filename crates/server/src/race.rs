@@ -1,10 +1,10 @@
-//! Waiting for the first of two things.
+//! Waiting for the first of two futures.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-/// The first of two results; the first future is asked first.
+/// The result of the future that completed first; if both did, that of the left one.
 pub(crate) enum Either<L, R> {
     Left(L),
     Right(R),

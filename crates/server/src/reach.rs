@@ -1,5 +1,5 @@
-//! Which addresses may be reached, and the connector that reaches no others. It looks at every
-//! address that a name leads to, and connects to one of those it looked at.
+//! Which addresses requests may go to, and a connector that enforces it. The connector checks every
+//! address that a name resolves to, and connects only to addresses that it has checked.
 
 use std::future::Future;
 use std::io;
@@ -12,26 +12,26 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpStream, lookup_host};
 use tower_service::Service;
 
-/// Which addresses may be reached.
+/// Which addresses requests may go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// All that the machine reaches.
+    /// Any address.
     Anywhere,
-    /// Those of the internet alone. So whoever may only say where to post cannot reach what trusts
-    /// this machine or its network.
+    /// Public internet addresses only, so that whoever can configure a webhook cannot reach services that
+    /// trust this machine or its network.
     Public,
 }
 
-/// Why there is no connection.
+/// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unreached {
-    #[error("`{host}` is in a private network, and only public addresses may be reached.")]
+pub(crate) enum ConnectError {
+    #[error("`{host}` has no public address, and only public addresses are allowed.")]
     Private { host: String },
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// Connects to what may be reached.
+/// Connects to allowed addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
     pub(crate) reach: Reach,
@@ -39,10 +39,10 @@ pub(crate) struct Connector {
 
 impl Service<Uri> for Connector {
     type Response = TokioIo<TcpStream>;
-    type Error = Unreached;
-    type Future = Pin<Box<dyn Future<Output = Result<TokioIo<TcpStream>, Unreached>> + Send>>;
+    type Error = ConnectError;
+    type Future = Pin<Box<dyn Future<Output = Result<TokioIo<TcpStream>, ConnectError>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Unreached>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
     }
 
@@ -51,7 +51,7 @@ impl Service<Uri> for Connector {
     }
 }
 
-async fn connect(reach: Reach, uri: Uri) -> Result<TokioIo<TcpStream>, Unreached> {
+async fn connect(reach: Reach, uri: Uri) -> Result<TokioIo<TcpStream>, ConnectError> {
     let host = uri.host().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
@@ -62,25 +62,25 @@ async fn connect(reach: Reach, uri: Uri) -> Result<TokioIo<TcpStream>, Unreached
     };
     let addresses: Vec<SocketAddr> = found.filter(allowed).collect();
     if addresses.is_empty() {
-        return Err(Unreached::Private { host: host.to_owned() });
+        return Err(ConnectError::Private { host: host.to_owned() });
     }
     Ok(TokioIo::new(TcpStream::connect(&addresses[..]).await?))
 }
 
-/// Whether an address is one of the internet, and neither this machine's nor its network's.
+/// Whether an address is a public internet address.
 fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {
             let [first, second, ..] = v4.octets();
-            // 100.64.0.0/10 is between a provider and its customers; 0.0.0.0/8 is this network,
-            // 240.0.0.0/4 nobody's.
+            // 100.64.0.0/10 is shared address space (RFC 6598), 0.0.0.0/8 is this network, 240.0.0.0/4
+            // is reserved.
             let is_shared = first == 100 && (64..128).contains(&second);
             let is_special = v4.is_loopback() || v4.is_private() || v4.is_link_local();
             !(is_special || is_shared || first == 0 || v4.is_multicast() || first >= 240)
         }
         IpAddr::V6(v6) => {
             let first = v6.segments()[0];
-            // Global unicast is 2000::/3; 64:ff9b::/96 and 2002::/16 lead to any address of IPv4.
+            // Global unicast is 2000::/3; 64:ff9b::/96 and 2002::/16 translate to IPv4 addresses.
             (0x2000..0x4000).contains(&first) && first != 0x2002
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_addresses_are_told_from_public_ones() {
+    fn private_addresses_are_distinguished_from_public_ones() {
         for (address, expected) in [
             ("8.8.8.8", true),
             ("2606:4700::1111", true),

@@ -1,28 +1,32 @@
-//! A model over HTTP: REST, tokens, documentation, measurements.
+//! A model over HTTP: REST, tokens, documentation, metrics.
 
 mod access;
 mod admin_token;
 mod app;
 mod asked;
 mod call;
+mod caller;
+mod change_signal;
 mod docs;
 mod example;
 mod explain;
 mod filter;
 mod greeting;
 mod metrics;
-mod news;
 mod openapi;
 mod operation;
 mod operations;
+mod options;
 mod own_route;
 mod pages;
 mod parameters;
 mod problem;
 mod readiness;
 mod refusal;
+mod role;
 mod route;
 mod routing;
+mod segment;
 mod service;
 mod state;
 mod token;
@@ -31,13 +35,14 @@ mod unmatched;
 mod unserved;
 mod uri;
 
-pub use access::Role;
 pub use admin_token::{AdminToken, AdminTokenError};
-pub use app::{Rest, RestOptions};
+pub use app::Rest;
 pub use docs::escape_html;
+pub use options::RestOptions;
 pub use own_route::{OwnAnswer, OwnHandler, OwnReply, OwnRequest, OwnRoute, OwnShape};
 pub use pages::OwnPage;
 pub use problem::{Kind, Problem};
+pub use role::Role;
 pub use route::Route;
 pub use token::{Token, TokenRequest};
 pub use tokens::Tokens;

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::app::Face;
+use crate::app::EdgeHooks;
 use crate::http::connection::{self, Stop};
 use crate::http::edge::{Edge, Origin};
 use crate::http::layers;
@@ -21,31 +21,31 @@ use crate::race::{Either, race};
 use crate::tls::Certificate;
 use crate::{App, Config, Limits, ServerError};
 
-/// How long to wait when the system has no connection to give, as when too many files are open.
+/// How long to wait after a failed accept, such as when too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// File handles that are left to the data and to the outgoing connections.
+/// File handles reserved for data files and outgoing connections.
 const OTHER_HANDLES: usize = 256;
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
-    face: Arc<dyn Face>,
+    hooks: Arc<dyn EdgeHooks>,
     edge: Arc<Edge>,
     certificate: Option<Arc<Certificate>>,
 }
 
 impl Server {
-    /// Starts to listen. Connections are accepted when [`Server::run`] runs.
+    /// Binds the address. [`Server::run`] accepts connections.
     ///
     /// # Errors
     ///
-    /// If the address is taken, a file of TLS cannot be used, an origin is none, or the app is open
-    /// to anybody and the address is not of this machine alone.
+    /// If the address is in use, a TLS file cannot be used, an origin is invalid, or the app needs no
+    /// authentication and the address is not a loopback address.
     pub async fn bind(config: Config, app: App) -> Result<Server, ServerError> {
         let address = config.listen;
-        if app.face.is_open() && !address.ip().is_loopback() {
+        if app.hooks.is_open() && !address.ip().is_loopback() {
             return Err(ServerError::Open { address });
         }
         let certificate = config.tls.as_ref().map(Certificate::load).transpose()?.map(Arc::new);
@@ -54,41 +54,41 @@ impl Server {
         let failed = |cause| ServerError::Listen { address, cause };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let face = app.face.clone();
+        let hooks = app.hooks.clone();
         let router = layers::around(app, &origins);
         let edge = Arc::new(Edge::new(within_handles(config.limits)));
-        Ok(Server { listener, address, router, face, edge, certificate })
+        Ok(Server { listener, address, router, hooks, edge, certificate })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What reads the files of TLS again, while the server runs. Files that cannot be used are an
-    /// error and change nothing.
+    /// Returns a function that reloads the TLS files while the server runs. If they cannot be used, it
+    /// returns an error and changes nothing.
     pub fn reload(&self) -> impl Fn() -> Result<(), ServerError> + Send + Sync + use<> {
         let certificate = self.certificate.clone();
         move || certificate.as_ref().map_or(Ok(()), |certificate| certificate.reload())
     }
 
-    /// Serves until `stop` is ready; then answers what is under way, within the time that the
-    /// limits give, and returns.
+    /// Serves until `stop` completes; then answers the requests in progress, within
+    /// [`Limits::stop_time`], and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let (stopping, stopped) = watch::channel(Stop::No);
         let mut connections = JoinSet::new();
         if let Either::Left(()) = race(stop, self.accept(&mut connections, &stopped)).await {
             drop(self.listener);
-            // Who no longer listens has ended already.
+            // Fails if all connections have ended.
             let _ = stopping.send(Stop::Yes);
-            self.face.stop();
+            self.hooks.stop();
             let ended = async { while connections.join_next().await.is_some() {} };
             let _ = timeout(self.edge.limits.stop_time, ended).await;
         }
         connections.abort_all();
     }
 
-    /// Boxed, so that serving a connection is compiled here and not with every program.
+    /// Boxed, so that this code is compiled once here and not in every program.
     fn accept<'a>(
         &'a self,
         connections: &'a mut JoinSet<()>,
@@ -115,25 +115,25 @@ impl Server {
         let (router, edge) = (self.router.clone(), self.edge.clone());
         let tls = self.certificate.as_ref().map(|certificate| certificate.acceptor());
         async move {
-            // A client that is not admitted finds the connection closed, and can try again.
-            let Some(place) = edge.connections.admit(client.ip()).await else { return };
+            // Closes the connection of a client that is not admitted; it can retry.
+            let Some(permit) = edge.connections.admit(client.ip()).await else { return };
             let head_time = edge.limits.head_time;
-            let origin = Origin::new(edge, client, place.activity.clone());
-            // Answers are small and waited for: better sent at once than together.
+            let origin = Origin::new(edge, client, permit.activity.clone());
+            // Responses are small and awaited: send them without delay.
             let _ = stream.set_nodelay(true);
-            let from = (origin, place.activity.clone());
+            let from = (origin, permit.activity.clone());
             match tls {
                 None => connection::serve(stream, router, from, stopped).await,
                 Some(tls) => {
-                    // A client that does not finish its handshake gets no answer.
+                    // Closes the connection if the handshake fails or takes too long.
                     let handshake = timeout(head_time, tls.accept(stream));
-                    let handshake = race(place.activity.closed(), handshake).await;
+                    let handshake = race(permit.activity.closed(), handshake).await;
                     if let Either::Right(Ok(Ok(stream))) = handshake {
                         connection::serve(stream, router, from, stopped).await;
                     }
                 }
             }
-            drop(place);
+            drop(permit);
         }
     }
 }
@@ -147,15 +147,15 @@ fn cors_origin(origin: &str) -> Result<HeaderValue, ServerError> {
     value.ok_or_else(|| ServerError::Origin { origin: origin.to_owned() })
 }
 
-/// The limits, with no more connections than there are file handles for.
+/// Limits the connections to the number of file handles.
 fn within_handles(limits: Limits) -> Limits {
     let wanted = limits.connections + OTHER_HANDLES;
-    // The soft limit is often 1,024 although much more is allowed.
+    // The soft limit is often 1,024 although the hard limit is much higher.
     let handles = rlimit::increase_nofile_limit(wanted as u64).unwrap_or(1024);
     let handles = usize::try_from(handles).unwrap_or(usize::MAX);
     let connections = limits.connections.min(handles.saturating_sub(OTHER_HANDLES)).max(1);
     if connections < limits.connections {
-        tracing::warn!(handles, connections, "fewer connections, for want of file handles");
+        tracing::warn!(handles, connections, "connection limit reduced: too few file handles");
     }
     Limits { connections, ..limits }
 }

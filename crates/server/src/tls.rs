@@ -1,4 +1,4 @@
-//! TLS: of this server with its certificate, and of others whose certificates are trusted.
+//! TLS: the server's own certificate, and trusted certificates of other servers.
 
 use std::fmt;
 use std::path::Path;
@@ -12,24 +12,24 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{ServerError, TlsFiles};
 
-/// A certificate that can be renewed while it is in use.
+/// A certificate that can be reloaded while it is in use.
 pub(crate) struct Certificate {
     files: TlsFiles,
     acceptor: RwLock<TlsAcceptor>,
 }
 
 impl Certificate {
-    /// The certificate of the files.
+    /// Loads the certificate from its files.
     pub(crate) fn load(files: &TlsFiles) -> Result<Certificate, ServerError> {
         Ok(Certificate { files: files.clone(), acceptor: RwLock::new(acceptor(files)?) })
     }
 
-    /// What accepts connections with it.
+    /// An acceptor for new connections.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         self.acceptor.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the files again, for connections from now on. Files that cannot be used change nothing.
+    /// Reloads the files, for new connections. If they cannot be used, nothing changes.
     pub(crate) fn reload(&self) -> Result<(), ServerError> {
         let acceptor = acceptor(&self.files)?;
         *self.acceptor.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
@@ -42,7 +42,7 @@ fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ServerError> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| refused(&files.certificate, error))?;
     if certificates.is_empty() {
-        return Err(refused(&files.certificate, "it holds no certificate"));
+        return Err(refused(&files.certificate, "it contains no certificate"));
     }
     let key =
         PrivateKeyDer::from_pem_file(&files.key).map_err(|error| refused(&files.key, error))?;
@@ -54,8 +54,7 @@ fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ServerError> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// How others are spoken to over TLS: those are trusted whom this machine trusts, and those in a
-/// file in PEM.
+/// The TLS configuration of clients: trusts the system's certificates, and those in a PEM file.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Signatures of what is posted, as the specification "Standard Webhooks" has them, so that
-//! receivers find a library for their language: an HMAC of id, time and body.
+//! Signatures of webhook requests as the "Standard Webhooks" specification defines them, so that receivers
+//! find a library for their language: an HMAC of id, time and body.
 
 use std::fmt;
 
@@ -15,35 +15,35 @@ const SIGNATURE: &str = "webhook-signature";
 const PREFIX: &str = "whsec_";
 const VERSION: &str = "v1,";
 const SECRET_BYTES_MIN: usize = 16;
-/// How old a signature may be, or how far in the future: no older one can be sent again.
+/// How old a signature may be, or how far in the future: limits replays.
 const TOLERANCE_SECS: u64 = 5 * 60;
 
-/// What whoever posts and whoever is posted to both know.
+/// The secret that sender and receiver share.
 #[derive(Clone)]
 pub struct WebhookSecret {
     key: Key,
 }
 
 impl WebhookSecret {
-    /// A secret of a text: `whsec_` and base64, or any text of 16 bytes or more.
+    /// Parses a secret: `whsec_` followed by base64, or any text of at least 16 bytes.
     ///
     /// # Errors
     ///
-    /// If it is shorter, or what follows `whsec_` is no base64.
+    /// If it is shorter, or what follows `whsec_` is not base64.
     pub fn new(text: &str) -> Result<WebhookSecret, String> {
         let text = text.trim();
         let bytes = match text.strip_prefix(PREFIX) {
             None => text.as_bytes().to_vec(),
             Some(rest) => base64::decode(rest)
-                .ok_or_else(|| format!("What follows `{PREFIX}` in a secret is not base64."))?,
+                .ok_or_else(|| format!("Invalid secret: what follows `{PREFIX}` is not base64."))?,
         };
         if bytes.len() < SECRET_BYTES_MIN {
-            return Err(format!("A secret has at least {SECRET_BYTES_MIN} bytes."));
+            return Err(format!("Invalid secret: it needs at least {SECRET_BYTES_MIN} bytes."));
         }
         Ok(WebhookSecret { key: Key::new(HMAC_SHA256, &bytes) })
     }
 
-    /// The headers of a signed body. The id is the same however often it is posted.
+    /// The headers of a signed body. Retries of one request have the same id.
     pub fn headers(&self, id: &str, unix_secs: u64, body: &[u8]) -> Vec<(String, String)> {
         let tag = sign(&self.key, &signed(id, &unix_secs.to_string(), body));
         let signature = format!("{VERSION}{}", base64::encode(tag.as_ref()));
@@ -51,12 +51,12 @@ impl WebhookSecret {
         named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Makes sure that a body was signed with this secret, within five minutes. `header` answers
-    /// the value of a header.
+    /// Checks that a body was signed with this secret, within five minutes. `header` returns the value of
+    /// a header.
     ///
     /// # Errors
     ///
-    /// What is wrong, in a sentence.
+    /// Why the signature is not accepted.
     pub fn check<'h>(
         &self,
         header: impl Fn(&str) -> Option<&'h str>,
@@ -65,20 +65,21 @@ impl WebhookSecret {
     ) -> Result<(), &'static str> {
         let (Some(id), Some(time), Some(given)) = (header(ID), header(TIME), header(SIGNATURE))
         else {
-            return Err("The request is not signed: `webhook-id`, `webhook-timestamp` and \
-                        `webhook-signature` are needed.");
+            return Err("The request is not signed: it needs the headers `webhook-id`, \
+                        `webhook-timestamp` and `webhook-signature`.");
         };
-        let secs: u64 = time.parse().map_err(|_| "`webhook-timestamp` is no time.")?;
+        let secs: u64 =
+            time.parse().map_err(|_| "`webhook-timestamp` is not a number of seconds.")?;
         if secs.abs_diff(now_unix_secs) > TOLERANCE_SECS {
             return Err("The request was signed more than five minutes ago, or in the future.");
         }
         let message = signed(id, time, body);
-        // Several, while a secret is being changed.
+        // There are several while a secret is rotated.
         let mut tags =
             given.split(' ').filter_map(|one| base64::decode(one.strip_prefix(VERSION)?));
         match tags.any(|tag| verify(&self.key, &message, &tag).is_ok()) {
             true => Ok(()),
-            false => Err("The signature is not of this body and this secret."),
+            false => Err("The signature does not match the body and the secret."),
         }
     }
 }
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_signed_in_time_with_the_secret_is_right() {
+    fn only_recent_signatures_with_the_secret_are_accepted() {
         let secret = WebhookSecret::new(SECRET).unwrap();
         let headers = secret.headers("m", 1_000_000, MESSAGE);
         let get = |name: &str| {
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_can_be_guessed_is_refused() {
+    fn short_and_malformed_secrets_are_rejected() {
         for text in ["", "short", "whsec_c2hvcnQ=", "whsec_***"] {
             assert!(WebhookSecret::new(text).is_err(), "{text}");
         }

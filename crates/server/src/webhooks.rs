@@ -1,4 +1,4 @@
-//! Webhooks that a model names: events are posted, signed, until they are taken.
+//! Webhooks of a model: events are sent to them, signed. The event queue retries failed deliveries.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,14 +9,14 @@ use keyloom::events::{Deliver, Delivery, Failure};
 
 use crate::{HttpClient, HttpRequest, WebhookSecret};
 
-/// Posts events to the addresses that a model names.
+/// Sends events to the webhooks that a model declares.
 #[derive(Debug)]
 pub struct Webhooks {
-    /// What posts.
-    pub post: HttpClient,
-    /// What receivers know them by.
+    /// Sends the requests.
+    pub client: HttpClient,
+    /// Signs them.
     pub secret: WebhookSecret,
-    /// When they are signed.
+    /// The time of signatures.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -33,15 +33,15 @@ impl Deliver for Webhooks {
             let request =
                 HttpRequest { address: address.clone(), headers, body: body.into_bytes() };
             let response =
-                self.post.post(request).await.map_err(|error| match error.is_lasting {
+                self.client.post(request).await.map_err(|error| match error.is_permanent {
                     true => Failure::fatal(error.message),
                     false => Failure::new(error.message),
                 })?;
-            let told = format!("`{address}` answered {}.", response.status);
+            let message = format!("`{address}` answered {}.", response.status);
             match (response.is_success(), response.is_refused()) {
                 (true, _) => Ok(()),
-                (false, true) => Err(Failure::fatal(told)),
-                (false, false) => Err(Failure::new(told)),
+                (false, true) => Err(Failure::fatal(message)),
+                (false, false) => Err(Failure::new(message)),
             }
         })
     }

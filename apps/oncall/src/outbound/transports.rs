@@ -108,7 +108,7 @@ impl Transports {
 }
 
 fn failure(error: keyloom_server::HttpError) -> Failure {
-    match error.is_lasting {
+    match error.is_permanent {
         true => Failure::fatal(error),
         false => Failure::new(error),
     }

@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 use keyloom_store::{CopyProgress, DirectoryError, Error};
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Operation, Progress, Talk};
-use crate::directory::Use;
+use super::{Channel, Data, Operation, Progress};
+use crate::directory::OpenMode;
 
 /// Copies a data directory into another one.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Backup {
     /// The directory to create.
     pub to: PathBuf,
-    /// The backup that it goes on from, if it is incremental.
+    /// The backup that it continues, if it is incremental.
     pub since: Option<PathBuf>,
 }
 
 /// What a copy holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copied {
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
     /// The last commit that it includes.
     pub commit: u64,
-    /// When that commit happened, in milliseconds since 1970.
+    /// The time of that commit, in milliseconds since 1970.
     pub at: u64,
 }
 
@@ -39,26 +39,27 @@ impl Operation for Backup {
     const NAME: &'static str = "backup";
     type Answer = Copied;
 
-    fn used(&self) -> Use {
-        Use::Read
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Read
     }
 
-    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Copied, String> {
+    async fn run(self, data: &Data, channel: &mut Channel<'_>) -> Result<Copied, String> {
         let engine = data.engine()?;
-        let copied = talk.watch(|tell| {
-            let mut tell =
-                |copied: CopyProgress| tell(Progress { count: copied.rows, ..Progress::default() });
+        let copied = channel.watch(|report| {
+            let mut report = |copied: CopyProgress| {
+                report(Progress { count: copied.rows, ..Progress::default() })
+            };
             create(&self.to, |target| match &self.since {
-                None => engine.backup(target, &mut tell),
-                Some(since) => engine.backup_since(since, target, &mut tell),
+                None => engine.backup(target, &mut report),
+                Some(since) => engine.backup_since(since, target, &mut report),
             })
         })?;
         Ok(copied.into())
     }
 }
 
-/// Fills a new directory. After a failure the store has removed its files; what it leaves empty goes
-/// too.
+/// Fills a new directory. After a failure the store has removed its files; this removes the empty
+/// directories that it leaves.
 ///
 /// # Errors
 ///
@@ -71,7 +72,7 @@ pub fn create(
     let was_empty = target.read_dir().map_or(true, |mut entries| entries.next().is_none());
     fill(target).map_err(|error| {
         if was_empty && !matches!(error, Error::Directory(DirectoryError::Locked { .. })) {
-            // Nothing that holds anything is removed.
+            // Removes empty directories only.
             let _ = fs::remove_dir(target.join("log"));
         }
         if !existed {

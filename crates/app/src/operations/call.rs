@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 
-use super::{Data, Input, Operation, Talk, Told};
-use crate::place::{self, Opened};
+use super::{Channel, Data, Input, Operation, Report};
+use crate::source::{self, Opened};
 use crate::{directory, socket};
 
-/// Runs an operation on the data that the arguments select: by the server that has it open, or here.
+/// Runs an operation on the data that the arguments select: in the server that has it open, or here.
 ///
 /// # Errors
 ///
@@ -17,25 +17,25 @@ pub fn call<O: Operation>(
     arguments: &ArgMatches,
     operation: O,
     input: Option<Input>,
-    tell: &mut dyn FnMut(Told) -> Result<(), String>,
+    report: &mut dyn FnMut(Report) -> Result<(), String>,
 ) -> Result<O::Answer, String> {
-    // Otherwise the command would fail only where a server has the data open.
+    // An operation missing there would fail only while a server has the data open.
     debug_assert!(socket::is_known(O::NAME), "`{}` is not in the socket's list", O::NAME);
     let directory = arguments.get_one::<PathBuf>("data");
     if let Some(server) = directory.map(|path| socket::connect(path)).transpose()?.flatten() {
-        return socket::ask(&server, &operation, input, tell);
+        return socket::ask(&server, &operation, input, report);
     }
     block_on(async {
-        let Opened { place, engine, .. } = place::open(arguments, operation.used()).await?;
-        let data = Data::Opened { place, engine: engine.clone() };
-        let answer = operation.run(&data, &mut Talk::new(input, tell)).await;
+        let Opened { source, engine, .. } = source::open(arguments, operation.open_mode()).await?;
+        let data = Data::Opened { source, engine: engine.clone() };
+        let answer = operation.run(&data, &mut Channel::new(input, report)).await;
         drop(data);
         let closed = engine.map_or(Ok(()), directory::close);
         answer.and_then(|answer| closed.map(|()| answer))
     })
 }
 
-/// Runs what needs no more than this thread.
+/// Runs a future on the current thread.
 ///
 /// # Errors
 ///

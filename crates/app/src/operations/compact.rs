@@ -3,21 +3,21 @@
 use keyloom_store::Compaction;
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Operation, Progress, Talk};
-use crate::directory::Use;
+use super::{Channel, Data, Operation, Progress};
+use crate::directory::OpenMode;
 
-/// Copies the tree into a file without gaps. Tells first how much space that needs.
+/// Copies the tree into a file without gaps. First reports how much space that needs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Compact {}
 
-/// What a compaction has done.
+/// The result of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compacted {
-    /// Bytes that the tree took before.
+    /// Size of the tree before.
     pub before_bytes: u64,
-    /// Bytes that it takes now.
+    /// Size of the tree now.
     pub after_bytes: u64,
-    /// Rows that it has.
+    /// Rows in the tree.
     pub rows: u64,
 }
 
@@ -25,16 +25,16 @@ impl Operation for Compact {
     const NAME: &'static str = "compact";
     type Answer = Compacted;
 
-    fn used(&self) -> Use {
-        Use::Change
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Write
     }
 
-    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Compacted, String> {
+    async fn run(self, data: &Data, channel: &mut Channel<'_>) -> Result<Compacted, String> {
         let engine = data.engine()?;
-        let compacted = talk.watch(|tell| {
+        let compacted = channel.watch(|report| {
             let compacted = engine.compact(&mut |step| {
                 let (count, done, total) = (step.rows, step.copied_bytes, step.needed_bytes);
-                tell(Progress { count, done, total: Some(total) })
+                report(Progress { count, done, total: Some(total) })
             });
             compacted.map_err(|error| error.to_string())
         });

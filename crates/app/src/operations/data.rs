@@ -1,4 +1,4 @@
-//! Data that is open in this process.
+//! The data that an operation works on.
 
 use std::sync::Arc;
 
@@ -7,53 +7,53 @@ use keyloom_server::Tokens;
 use keyloom_store::Engine;
 use serde::{Deserialize, Serialize};
 
-use crate::place::Place;
+use crate::source::DataSource;
 
-/// Data that is open in this process, and what was made of it.
+/// Data that is open in this process.
 pub enum Data {
-    /// A command has opened it, for one operation.
+    /// Opened by a command, for one operation.
     Opened {
         /// Where it is.
-        place: Place,
+        source: DataSource,
         /// The engine, if that is a directory.
         engine: Option<Arc<Engine>>,
     },
-    /// A server serves it by a model. There must be one database and one set of tokens in a process:
-    /// they know what they have done.
+    /// Served with a model. A process must have only one `Db` and one `Tokens` for it: both cache what
+    /// they have written.
     Served {
         /// The database.
         db: Db,
-        /// Who is let in.
+        /// Its access tokens.
         tokens: Arc<Tokens>,
-        /// What keeps it.
+        /// Its engine.
         engine: Arc<Engine>,
-        /// Which server.
+        /// The server.
         about: About,
     },
-    /// A server serves its tables, by no model.
+    /// Served as tables, without a model.
     Tables {
-        /// What keeps them.
+        /// Their engine.
         engine: Arc<Engine>,
-        /// Which server.
+        /// The server.
         about: About,
     },
 }
 
-/// What a server says of itself.
+/// Describes a running server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// What it serves.
     pub name: String,
-    /// Where.
+    /// Its URL.
     pub url: String,
-    /// Since when, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub since: u64,
-    /// The number of its process.
+    /// Its process id.
     pub process: u32,
 }
 
 impl About {
-    /// A server of this process that starts now.
+    /// A server that this process starts now.
     pub fn new(name: &str, url: &str) -> About {
         let (name, url) = (name.to_owned(), url.to_owned());
         About { name, url, since: SystemClock.now().0, process: std::process::id() }
@@ -64,11 +64,11 @@ impl Data {
     /// The database of a model.
     pub(super) async fn db(&self, model: &str) -> Result<Db, String> {
         match self {
-            Data::Opened { place, .. } => place.database(model).await,
+            Data::Opened { source, .. } => source.database(model).await,
             Data::Served { db, .. } => match keyloom_model::check(model) {
                 Ok(model) if model == db.model() => Ok(db.clone()),
                 Ok(_) | Err(_) => Err("the server that has the data open serves another model: \
-                                       name the one that it serves, or restart it with this one."
+                                       give that model, or restart the server with this one."
                     .to_owned()),
             },
             Data::Tables { .. } => Err(NO_MODEL.to_owned()),
@@ -78,7 +78,7 @@ impl Data {
     /// The access tokens.
     pub(super) async fn tokens(&self) -> Result<Arc<Tokens>, String> {
         match self {
-            Data::Opened { place, .. } => place.tokens().await.map(Arc::new),
+            Data::Opened { source, .. } => source.tokens().await.map(Arc::new),
             Data::Served { tokens, .. } => Ok(tokens.clone()),
             Data::Tables { .. } => Err(NO_MODEL.to_owned()),
         }
@@ -112,4 +112,4 @@ impl Data {
 }
 
 const NO_MODEL: &str =
-    "the server that has the data open serves tables, and no model: stop it first.";
+    "the server that has the data open serves tables without a model: stop it first.";

@@ -1,26 +1,27 @@
-//! How a request is answered, and what it reads or writes.
+//! Explaining how a request is answered, and what it reads or writes.
 
 use keyloom_server::{Rest, RestOptions};
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Operation, Talk};
-use crate::directory::Use;
+use super::{Channel, Data, Operation};
+use crate::directory::OpenMode;
 
 /// Explains a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Explain {
     /// The text of the model.
     pub model: String,
-    /// What is to be explained.
-    pub asked: Asked,
-    /// Whose data to use.
+    /// What to explain.
+    #[serde(rename = "asked")]
+    pub target: ExplainTarget,
+    /// The tenant whose data to use.
     pub tenant: Option<String>,
 }
 
-/// What is to be explained.
+/// What to explain.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Asked {
+pub enum ExplainTarget {
     /// Path and query of a GET request.
     Path(String),
     /// One change, as `POST /transaction` takes it.
@@ -32,16 +33,18 @@ impl Operation for Explain {
     /// JSON.
     type Answer = String;
 
-    fn used(&self) -> Use {
-        Use::Read
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Read
     }
 
-    async fn run(self, data: &Data, _: &mut Talk<'_>) -> Result<String, String> {
+    async fn run(self, data: &Data, _: &mut Channel<'_>) -> Result<String, String> {
         let (tokens, db) = (data.tokens().await?, data.db(&self.model).await?);
         let rest = Rest::new(db, tokens, vec![], RestOptions::default())?;
-        match &self.asked {
-            Asked::Path(path) => rest.explain(path, self.tenant.as_deref()).await,
-            Asked::Change(change) => rest.explain_change(change, self.tenant.as_deref()).await,
+        match &self.target {
+            ExplainTarget::Path(path) => rest.explain(path, self.tenant.as_deref()).await,
+            ExplainTarget::Change(change) => {
+                rest.explain_change(change, self.tenant.as_deref()).await
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Taking lines of JSON in, through the same checks as any other change.
+//! Importing lines of JSON, through the same checks as any other change.
 //!
-//! One thread reads and parses (`lines`); this one plans and sends (`pipeline`), many transactions
-//! at a time, in the order of the lines; the store's own thread commits them in groups. What refers
-//! to something that comes later waits for the end (`deferred`).
+//! One thread reads and parses (`lines`); this one plans and sends (`pipeline`), many transactions at a
+//! time, in the order of the lines; the store's own thread commits them in batches. Entries that refer to
+//! later ones are imported at the end (`deferred`).
 
 mod deferred;
 mod lines;
@@ -17,16 +17,16 @@ use keyloom_model::Layout;
 use keyloom_value::Item;
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Operation, Talk};
-use crate::directory::Use;
+use super::{Channel, Data, Operation};
+use crate::directory::OpenMode;
 
 use pipeline::Pipeline;
 
 pub use pipeline::OnProblem;
-pub use producer::{NobodyListens, Producer};
+pub use producer::{Producer, ReceiverClosed};
 pub use summary::{Problem, Summary};
 
-/// Batches that wait to be sent.
+/// Maximum number of batches that wait to be sent.
 const WAITING_MAX: usize = 16;
 
 /// Imports the lines of its input.
@@ -34,11 +34,11 @@ const WAITING_MAX: usize = 16;
 pub struct Import {
     /// The text of the model.
     pub model: String,
-    /// Whether entities that exist and differ are replaced.
+    /// Whether to replace entities that exist and differ.
     pub replace: bool,
-    /// What happens after a line that cannot be imported.
+    /// What to do after a line that cannot be imported.
     pub on_problem: OnProblem,
-    /// How many bytes there are to read, if that is known.
+    /// Size of the input in bytes, if known.
     pub bytes: Option<u64>,
 }
 
@@ -46,53 +46,53 @@ impl Operation for Import {
     const NAME: &'static str = "import";
     type Answer = Summary;
 
-    fn used(&self) -> Use {
-        Use::Create
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Create
     }
 
-    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Summary, String> {
+    async fn run(self, data: &Data, channel: &mut Channel<'_>) -> Result<Summary, String> {
         let db = data.db(&self.model).await?;
-        let lines = talk.take_input().ok_or("there are no lines to import.")?;
+        let lines = channel.take_input().ok_or("there are no lines to import.")?;
         let produce = Box::new(move |to: &mut Producer| lines::read(lines, to));
         let existing = if self.replace { Existing::Replace } else { Existing::Keep };
         let produced = Produced { total: self.bytes, produce };
-        take_in(&db, produced, (existing, self.on_problem), talk).await
+        import_entries(&db, produced, (existing, self.on_problem), channel).await
     }
 }
 
-/// Entries that are made while others are taken in.
+/// Entries that are produced while others are imported.
 pub struct Produced {
-    /// How many parts of the whole there are, if that is known.
+    /// The total, in the unit of [`Progress::done`](super::Progress::done), if known.
     pub total: Option<u64>,
-    /// Makes them, in a thread of its own, until nobody listens.
+    /// Produces them, on a thread of its own, until the receiver is closed.
     pub produce: Box<Produce>,
 }
 
-/// What makes entries.
-pub type Produce = dyn FnOnce(&mut Producer) -> Result<(), NobodyListens> + Send;
+/// Produces entries.
+pub type Produce = dyn FnOnce(&mut Producer) -> Result<(), ReceiverClosed> + Send;
 
-/// Takes entries in, whoever makes them, and tells how far it has come. Must run on a runtime with
-/// one thread, which takes up transactions in the order of the entries.
+/// Imports produced entries, and reports its progress. Must run on a single-threaded runtime, which
+/// starts transactions in the order of the entries.
 ///
 /// # Errors
 ///
-/// If the database fails, or nobody listens any more.
-pub async fn take_in(
+/// If the database fails, or the receiver of reports is gone.
+pub async fn import_entries(
     db: &Db,
     produced: Produced,
     (existing, on_problem): (Existing, OnProblem),
-    talk: &mut Talk<'_>,
+    channel: &mut Channel<'_>,
 ) -> Result<Summary, String> {
     let layout = Layout::new(db.model(), 1, &Item::new());
-    let mut pipeline = Pipeline::new(db.clone(), existing, on_problem, produced.total, talk);
+    let mut pipeline = Pipeline::new(db.clone(), existing, on_problem, produced.total, channel);
     let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
     let mut producer = Producer::new(&layout, sender);
-    // When nobody listens any more, it ends with the next thing that it has to say.
+    // Once the receiver is dropped, the producer ends with its next message.
     let producing = std::thread::Builder::new().name("make-entries".to_owned());
     let producing = producing.spawn(move || {
         let _ = (produced.produce)(&mut producer).and_then(|()| producer.finish());
     });
-    let producing = producing.map_err(|error| format!("no thread could be started: {error}."))?;
+    let producing = producing.map_err(|error| format!("cannot start a thread: {error}."))?;
     while let Ok(work) = receiver.recv() {
         pipeline.push(work).await?;
         if pipeline.is_stopped() {
@@ -100,9 +100,9 @@ pub async fn take_in(
         }
     }
     drop(receiver);
-    // Whoever writes the lines to standard input may never end: do not wait for that.
+    // Standard input may never end: do not wait for it after a stop.
     if !pipeline.is_stopped() {
-        producing.join().map_err(|_| "making the entries failed.".to_owned())?;
+        producing.join().map_err(|_| "producing the entries failed.".to_owned())?;
     }
     pipeline.finish(&layout).await
 }

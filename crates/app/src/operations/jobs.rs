@@ -1,89 +1,89 @@
-//! What is to be done later, and what could not be done.
+//! Listing and changing jobs.
 
 use keyloom::events::FeedStart;
 use keyloom::{Db, Record};
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Operation, Talk};
-use crate::directory::Use;
+use super::{Channel, Data, Operation};
+use crate::directory::OpenMode;
 
-/// Read at a time.
+/// Number of jobs read at a time.
 const PAGE: u32 = 1000;
 
-/// Looks at jobs, or changes them.
+/// Lists jobs, or changes them.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Jobs {
     /// The text of the model.
     pub model: String,
-    /// What is done.
+    /// What to do.
     pub action: JobAction,
 }
 
-/// What is done with jobs.
+/// What to do with jobs.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobAction {
-    /// Tells all jobs in a state, each as a line of JSON.
+    /// Report all jobs in a state, each as a line of JSON.
     List(String),
-    /// Tells one, as a line of JSON.
+    /// Report one job, as a line of JSON.
     Show(String),
-    /// Runs a failed one again.
+    /// Retry a failed job.
     Replay(String),
-    /// Runs all failed ones again.
+    /// Retry all failed jobs.
     ReplayAll,
-    /// Cancels one.
+    /// Cancel a job.
     Cancel(String),
-    /// Deletes one.
+    /// Delete a job.
     Drop(String),
-    /// Starts a consumer again.
+    /// Restart a consumer.
     Resume {
-        /// Which one.
+        /// Its name.
         consumer: String,
-        /// With what is new alone, instead of with the oldest change that is kept.
+        /// Whether to start with new changes, instead of the oldest retained one.
         from_now: bool,
     },
 }
 
 impl Operation for Jobs {
     const NAME: &'static str = "jobs";
-    /// How many it was done with.
+    /// The number of jobs.
     type Answer = u64;
 
-    fn used(&self) -> Use {
+    fn open_mode(&self) -> OpenMode {
         match self.action {
-            JobAction::List(_) | JobAction::Show(_) => Use::Read,
-            _ => Use::Change,
+            JobAction::List(_) | JobAction::Show(_) => OpenMode::Read,
+            _ => OpenMode::Write,
         }
     }
 
-    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<u64, String> {
+    async fn run(self, data: &Data, channel: &mut Channel<'_>) -> Result<u64, String> {
         let db = data.db(&self.model).await?;
-        let told = |error: keyloom::Error| error.to_string();
+        let message = |error: keyloom::Error| error.to_string();
         match &self.action {
             JobAction::List(state) => {
                 let jobs = in_state(&db, state).await?;
-                jobs.iter().try_for_each(|job| talk.line(job.to_json()))?;
+                jobs.iter().try_for_each(|job| channel.line(job.to_json()))?;
                 return Ok(jobs.len() as u64);
             }
             JobAction::Show(id) => {
-                let job = db.get("job", id).await.map_err(told)?;
+                let job = db.get("job", id).await.map_err(message)?;
                 let none = || format!("no job with the id `{id}`: run `keyloom jobs list`.");
-                talk.line(job.ok_or_else(none)?.to_json())?;
+                channel.line(job.ok_or_else(none)?.to_json())?;
             }
             JobAction::ReplayAll => return replay_all(&db).await,
-            JobAction::Replay(id) => drop(db.replay(id).await.map_err(told)?),
-            JobAction::Cancel(id) => drop(db.cancel(id).await.map_err(told)?),
-            JobAction::Drop(id) => db.delete("job", id).await.map_err(told)?,
+            JobAction::Replay(id) => drop(db.replay(id).await.map_err(message)?),
+            JobAction::Cancel(id) => drop(db.cancel(id).await.map_err(message)?),
+            JobAction::Drop(id) => db.delete("job", id).await.map_err(message)?,
             JobAction::Resume { consumer, from_now } => {
                 let from = if *from_now { FeedStart::Now } else { FeedStart::Oldest };
-                db.resume(consumer, from).await.map_err(told)?;
+                db.resume(consumer, from).await.map_err(message)?;
             }
         }
         Ok(1)
     }
 }
 
-/// A job that fails to start again ends it; those before it are run.
+/// Ends at the first job that cannot be retried; earlier ones are.
 async fn replay_all(db: &Db) -> Result<u64, String> {
     let failed = in_state(db, "failed").await?;
     for job in &failed {

@@ -5,55 +5,55 @@ use std::path::PathBuf;
 use keyloom_store::{Damage, Scrub as What};
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Operation, Progress, Talk};
-use crate::directory::Use;
+use super::{Channel, Data, Operation, Progress};
+use crate::directory::OpenMode;
 
 /// Verifies the checksums of a data directory. Nothing is repaired.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Scrub {
-    /// Also every row.
+    /// Whether to compare every row, too.
     pub rows: Option<CompareRows>,
 }
 
-/// Compares every row with a tree that is built anew.
+/// Compares every row with a rebuilt tree.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CompareRows {
-    /// From this backup and the log, instead of from the log alone.
+    /// The backup to rebuild from, together with the log; from the log alone if `None`.
     pub backup: Option<PathBuf>,
-    /// In this directory.
+    /// The directory to rebuild the tree in.
     pub scratch: PathBuf,
 }
 
-/// What was verified, and found.
+/// What was verified, and what was found.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Scrubbed {
-    /// Blocks of the tree.
+    /// Verified blocks of the tree.
     pub blocks: u64,
-    /// Frames of the log.
+    /// Verified frames of the log.
     pub frames: u64,
-    /// Rows.
+    /// Verified rows.
     pub rows: u64,
-    /// How many places or rows are not what was written.
+    /// Number of blocks, frames or rows that differ from what was written.
     pub findings: u64,
-    /// How many of them are in the tree's file.
+    /// Number of them in the tree's file.
     pub tree_damages: u64,
     /// The first of them.
     pub damages: Vec<Found>,
 }
 
-/// A place or row that is not what was written.
+/// A block, frame or row that differs from what was written.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Found {
     /// The file.
     pub file: PathBuf,
-    /// Where in it.
+    /// The offset in the file.
     pub offset: u64,
     /// What is wrong there.
     pub what: String,
 }
 
 impl Scrub {
-    /// What the engine is asked to do.
+    /// The request to the engine.
     pub fn level(&self) -> What {
         match &self.rows {
             None => What::Files,
@@ -74,7 +74,7 @@ impl From<keyloom_store::Scrubbed> for Scrubbed {
     }
 }
 
-/// How far a scrub has come.
+/// The progress of a scrub.
 impl From<&keyloom_store::Scrubbed> for Progress {
     fn from(found: &keyloom_store::Scrubbed) -> Progress {
         let (blocks, total) = (found.blocks, found.blocks_total);
@@ -87,14 +87,14 @@ impl Operation for Scrub {
     const NAME: &'static str = "scrub";
     type Answer = Scrubbed;
 
-    fn used(&self) -> Use {
-        Use::Read
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Read
     }
 
-    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Scrubbed, String> {
+    async fn run(self, data: &Data, channel: &mut Channel<'_>) -> Result<Scrubbed, String> {
         let engine = data.engine()?;
-        let scrubbed = talk.watch(|tell| {
-            let scrubbed = engine.scrub(&self.level(), &mut |found| tell(found.into()));
+        let scrubbed = channel.watch(|report| {
+            let scrubbed = engine.scrub(&self.level(), &mut |found| report(found.into()));
             scrubbed.map_err(|error| error.to_string())
         })?;
         Ok(scrubbed.into())

@@ -1,61 +1,61 @@
-//! How a data directory is doing.
+//! The status of a data directory.
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Data, Operation, Talk};
-use crate::directory::Use;
+use super::{About, Channel, Data, Operation};
+use crate::directory::OpenMode;
 
-/// Tells how a data directory is doing.
+/// Returns the status of a data directory.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Status {}
 
-/// How a data directory is doing.
+/// The status of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusAnswer {
     /// The version of the program that has it open.
     pub version: String,
-    /// The server that has it open.
+    /// The server that has it open, if any.
     pub server: Option<About>,
-    /// The last commit that readers see.
+    /// The last commit visible to readers.
     pub commit: u64,
-    /// The last commit that is safe on disk.
+    /// The last commit that is synced to disk.
     pub synced: u64,
-    /// The last commit that the tree on disk has.
+    /// The last commit in the tree on disk.
     pub checkpointed: u64,
     /// The oldest commit in the log.
     pub oldest: u64,
-    /// Bytes of the tree.
+    /// Size of the tree.
     pub tree_bytes: u64,
-    /// Bytes of the log.
+    /// Size of the log.
     pub log_bytes: u64,
-    /// Files of the log.
+    /// Number of log files.
     pub log_segments: u64,
-    /// Bytes of the tree that rows take.
+    /// Bytes of the tree that hold rows.
     pub live_bytes: u64,
-    /// Damaged places that the background scrub or a request has found since the directory was opened.
+    /// Damage that the background scrub or a request has found since the directory was opened.
     pub damages: u64,
-    /// Free bytes of the file system, if they can be told.
+    /// Free space of the file system, if known.
     pub free_bytes: Option<u64>,
-    /// Bytes that the file system has, if they can be told.
+    /// Size of the file system, if known.
     pub total_bytes: Option<u64>,
-    /// Why no writes are taken, if that is so.
+    /// Why writes are refused, if they are.
     pub failure: Option<String>,
-    /// Long work that is under way, if a model is served.
+    /// Background operations in progress, if a model is served.
     pub background: Vec<Work>,
 }
 
-/// Long work that is under way.
+/// A background operation in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// What is done.
+    /// Its kind.
     pub kind: String,
-    /// What it is done to.
+    /// What it works on.
     pub of: String,
-    /// How many entities or rows are done.
+    /// Number of entities or rows done.
     pub done: u64,
-    /// How many there are, if that is known.
+    /// Total number of them, if known.
     pub total: Option<u64>,
-    /// Since when, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub since: i64,
 }
 
@@ -63,11 +63,11 @@ impl Operation for Status {
     const NAME: &'static str = "status";
     type Answer = StatusAnswer;
 
-    fn used(&self) -> Use {
-        Use::Read
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Read
     }
 
-    async fn run(self, data: &Data, _: &mut Talk<'_>) -> Result<StatusAnswer, String> {
+    async fn run(self, data: &Data, _: &mut Channel<'_>) -> Result<StatusAnswer, String> {
         let background = match data.served() {
             Some(db) => db.operations().await.map_err(|error| error.to_string())?,
             None => vec![],
@@ -87,7 +87,7 @@ impl Operation for Status {
             damages: status.damages,
             free_bytes: status.disk_free_bytes,
             total_bytes: status.disk_bytes,
-            // A command that only reads takes no writes, and that is no failure.
+            // A command that opens read-only refuses writes, which is not a failure.
             failure: data.about().and(status.failure).map(|failure| failure.to_string()),
             background: background.into_iter().map(Work::from).collect(),
         })

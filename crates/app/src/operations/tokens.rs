@@ -1,33 +1,34 @@
-//! Who is let in to a server.
+//! Managing access tokens.
 
 use keyloom_server::{Role, TokenRequest};
 use keyloom_store::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Operation, Talk};
-use crate::directory::Use;
+use super::{Channel, Data, Operation};
+use crate::directory::OpenMode;
 
 /// Creates a token.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CreateToken {
-    /// What it allows.
+    /// Its role.
     pub role: String,
-    /// Whose data it is for; everybody's if none is named.
+    /// The tenant that it is limited to; all tenants if `None`.
     pub tenant: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub name: String,
-    /// From when on it is not valid any more, in milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     pub expires: Option<u64>,
 }
 
 impl CreateToken {
-    /// The request, if there can be such a token.
+    /// Validates the request.
     ///
     /// # Errors
     ///
-    /// If there cannot.
+    /// If the role is unknown, or [`TokenRequest::checked`] fails.
     pub fn checked(&self) -> Result<TokenRequest, String> {
-        let role = Role::of_name(&self.role).ok_or("there is no such role.")?;
+        let role =
+            Role::of_name(&self.role).ok_or("unknown role: use `reader`, `writer` or `admin`.")?;
         let (tenant, name) = (self.tenant.clone(), self.name.clone());
         let request = TokenRequest { role, tenant, name, expires: self.expires.map(Time) };
         request.checked().map_err(str::to_owned)
@@ -36,14 +37,14 @@ impl CreateToken {
 
 impl Operation for CreateToken {
     const NAME: &'static str = "create-token";
-    /// JSON; the one time that the token itself is told.
+    /// JSON, with the token itself, which is not shown again.
     type Answer = serde_json::Value;
 
-    fn used(&self) -> Use {
-        Use::Create
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Create
     }
 
-    async fn run(self, data: &Data, _: &mut Talk<'_>) -> Result<serde_json::Value, String> {
+    async fn run(self, data: &Data, _: &mut Channel<'_>) -> Result<serde_json::Value, String> {
         let created = data.tokens().await?.create(self.checked()?).await;
         let (token, text) = created.map_err(|error| error.to_string())?;
         let mut shown = token.to_json();
@@ -60,11 +61,11 @@ impl Operation for ListTokens {
     const NAME: &'static str = "list-tokens";
     type Answer = Vec<serde_json::Value>;
 
-    fn used(&self) -> Use {
-        Use::Read
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Read
     }
 
-    async fn run(self, data: &Data, _: &mut Talk<'_>) -> Result<Vec<serde_json::Value>, String> {
+    async fn run(self, data: &Data, _: &mut Channel<'_>) -> Result<Vec<serde_json::Value>, String> {
         let all = data.tokens().await?.list().await.map_err(|error| error.to_string())?;
         Ok(all.iter().map(|token| token.to_json()).collect())
     }
@@ -73,20 +74,20 @@ impl Operation for ListTokens {
 /// Revokes a token.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RevokeToken {
-    /// Which one.
+    /// Its id.
     pub id: String,
 }
 
 impl Operation for RevokeToken {
     const NAME: &'static str = "revoke-token";
-    /// Whether there was one.
+    /// Whether it existed.
     type Answer = bool;
 
-    fn used(&self) -> Use {
-        Use::Change
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Write
     }
 
-    async fn run(self, data: &Data, _: &mut Talk<'_>) -> Result<bool, String> {
+    async fn run(self, data: &Data, _: &mut Channel<'_>) -> Result<bool, String> {
         data.tokens().await?.revoke(&self.id).await.map_err(|error| error.to_string())
     }
 }

@@ -1,28 +1,29 @@
-//! Computing every row of a database anew, and comparing.
+//! Recomputing every derived row of a database and comparing it with what is stored.
 
 use keyloom::{Finding, Item, Remedy, Repair, Value, item_to_json};
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Operation, Progress, Talk};
-use crate::directory::Use;
+use super::{Channel, Data, Operation, Progress};
+use crate::directory::OpenMode;
 
-/// Tells every row that is not as the model says, as a line of JSON.
+/// Reports every row that differs from what the model implies, as a line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Verify {
     /// The text of the model.
     pub model: String,
-    /// Whether what can be mended is mended.
+    /// Whether to repair what can be repaired.
     pub repair: bool,
 }
 
-/// What was looked at, and found.
+/// What was verified, and what was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Rows.
+    /// Verified rows.
     pub rows: u64,
-    /// Findings that are mended.
-    pub mended: u64,
-    /// Findings that are not.
+    /// Differences that were repaired.
+    #[serde(rename = "mended")]
+    pub repaired: u64,
+    /// Differences that remain.
     pub left: u64,
 }
 
@@ -30,11 +31,11 @@ impl Operation for Verify {
     const NAME: &'static str = "verify";
     type Answer = Verified;
 
-    fn used(&self) -> Use {
-        if self.repair { Use::Change } else { Use::Read }
+    fn open_mode(&self) -> OpenMode {
+        if self.repair { OpenMode::Write } else { OpenMode::Read }
     }
 
-    async fn run(self, data: &Data, talk: &mut Talk<'_>) -> Result<Verified, String> {
+    async fn run(self, data: &Data, channel: &mut Channel<'_>) -> Result<Verified, String> {
         let db = data.db(&self.model).await?;
         let repair = if self.repair { Repair::Yes } else { Repair::No };
         let (mut from, mut verified) = (None::<String>, Verified::default());
@@ -42,14 +43,14 @@ impl Operation for Verify {
             let page = db.verify_page(repair, from.as_deref()).await;
             let page = page.map_err(|error| error.to_string())?;
             for finding in &page.findings {
-                talk.line(told(finding))?;
+                channel.line(finding_line(finding))?;
                 match finding.remedy {
-                    Remedy::Mended => verified.mended += 1,
+                    Remedy::Mended => verified.repaired += 1,
                     Remedy::NotAsked | Remedy::NeedsPerson | Remedy::Changed => verified.left += 1,
                 }
             }
             let (rows, total) = (page.progress.rows, page.progress.rows_total);
-            talk.progress(Progress { count: rows, done: rows, total: Some(total) })?;
+            channel.progress(Progress { count: rows, done: rows, total: Some(total) })?;
             verified.rows = rows.max(verified.rows);
             match page.next {
                 None => return Ok(verified),
@@ -59,7 +60,7 @@ impl Operation for Verify {
     }
 }
 
-fn told(finding: &Finding) -> String {
+fn finding_line(finding: &Finding) -> String {
     let remedy = match finding.remedy {
         Remedy::Mended => "mended",
         Remedy::NotAsked => "not asked",

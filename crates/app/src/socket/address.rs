@@ -1,4 +1,4 @@
-//! Where the socket of a data directory is.
+//! The address of the socket of a data directory.
 
 use std::fs::File;
 use std::io;
@@ -6,24 +6,24 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "socket";
-/// As long as the address of a socket can be everywhere.
+/// Maximum length of a socket address that every system supports.
 const BYTES_MAX: usize = 100;
 
 /// The address of a socket.
 pub(super) struct Address {
-    /// What the system takes.
+    /// The path to pass to the system.
     pub(super) path: PathBuf,
-    /// What a path through an open directory needs.
+    /// Kept open for a path through it.
     _directory: Option<File>,
 }
 
-/// The name of the file.
+/// The path of the socket file.
 pub(super) fn file(directory: &Path) -> PathBuf {
     directory.join(NAME)
 }
 
-/// The address for the file. Paths can be longer than addresses of sockets; then it leads through
-/// the open directory.
+/// The address of the socket. A path that is too long for an address is replaced by one through the open
+/// directory.
 pub(super) fn address(directory: &Path) -> io::Result<Address> {
     let path = file(directory);
     if path.as_os_str().len() <= BYTES_MAX {

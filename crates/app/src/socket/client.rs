@@ -1,4 +1,4 @@
-//! Asking a server to run an operation.
+//! Requesting a server to run an operation.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::Shutdown;
@@ -9,18 +9,18 @@ use std::thread;
 
 use super::address::address;
 use super::message::{self, Message, Request};
-use crate::operations::{Input, Operation, Told};
+use crate::operations::{Input, Operation, Report};
 
-/// The server that has a data directory open, if there is one.
+/// Connects to the server that has a data directory open, if there is one.
 ///
 /// # Errors
 ///
-/// If there is one, and this user may not ask it.
+/// If this user may not connect to it.
 pub(crate) fn connect(directory: &Path) -> Result<Option<UnixStream>, String> {
     let stream = address(directory).and_then(|address| UnixStream::connect(&address.path));
     match stream {
         Ok(stream) => Ok(Some(stream)),
-        // Nobody listens, or never has. What else is wrong with the directory is told by whoever opens it.
+        // No server. Other problems with the directory are reported when it is opened.
         Err(error) if error.kind() != ErrorKind::PermissionDenied => Ok(None),
         Err(_) if directory.read_dir().is_err() => Ok(None),
         Err(error) => Err(format!(
@@ -35,7 +35,7 @@ pub fn is_served(directory: &Path) -> bool {
     connect(directory).is_ok_and(|server| server.is_some())
 }
 
-/// Has a server run an operation.
+/// Runs an operation on a server.
 ///
 /// # Errors
 ///
@@ -44,30 +44,32 @@ pub(crate) fn ask<O: Operation>(
     stream: &UnixStream,
     operation: &O,
     input: Option<Input>,
-    tell: &mut dyn FnMut(Told) -> Result<(), String>,
+    report: &mut dyn FnMut(Report) -> Result<(), String>,
 ) -> Result<O::Answer, String> {
     let unread = Arc::new(OnceLock::new());
     send(stream, operation, input, unread.clone()).map_err(|error| failed(&error))?;
     let mut messages = BufReader::new(stream);
     loop {
         let message = message::read(&mut messages);
-        // Whatever the server makes of a part of the input, it is not what was asked for.
+        // The server's answer to a part of the input is meaningless.
         if let Some(error) = unread.get() {
             return Err(format!("the input cannot be read: {error}."));
         }
         match message.map_err(|error| failed(&error))? {
-            Some(Message::Told(told)) => tell(told)?,
+            Some(Message::Report(received)) => report(received)?,
             Some(Message::Answer(answer)) => {
                 return serde_json::from_value(answer).map_err(|error| failed(&error.into()));
             }
             Some(Message::Error(error)) => return Err(error),
-            None => return Err("the server has stopped before the end. Try again.".to_owned()),
+            None => {
+                return Err("the server stopped before the command ended. Try again.".to_owned());
+            }
         }
     }
 }
 
-/// Sends an operation, and its input on a thread of its own: beside what the server tells meanwhile,
-/// which may have heard enough before the end. If the input cannot be read, everything ends.
+/// Sends an operation. A thread of its own sends the input while the server reports, and may stop reading
+/// early. If the input cannot be read, the connection is closed.
 fn send(
     stream: &UnixStream,
     operation: &impl Operation,
@@ -92,7 +94,7 @@ fn send(
 }
 
 enum Copied {
-    /// As far as anybody wanted it.
+    /// All of it, or as much as the server reads.
     Whole,
     Unread(io::Error),
 }

@@ -1,4 +1,4 @@
-//! Listening to commands.
+//! Accepting commands.
 
 use std::fs::{self, Permissions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -17,33 +17,33 @@ use tokio::time::{sleep, timeout};
 use super::address::{address, file};
 use super::message::{self, Message};
 use super::run::{not_understood, run};
-use crate::operations::{Data, Talk, Told};
+use crate::operations::{Channel, Data, Report};
 
-/// Operations at a time, each of which takes a thread.
+/// Maximum number of concurrent operations, each of which takes a thread.
 const OPERATIONS_MAX: usize = 32;
-/// How long a command may take to say what it wants.
+/// How long a command may take to send its request.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// How long a command may leave what it is told unread: a snapshot is kept meanwhile.
+/// How long a command may leave reports unread: a snapshot is kept meanwhile.
 const UNREAD_TIME: Duration = Duration::from_secs(60);
-/// How long operations may take to notice that the server stops.
+/// How long operations may take to end when the server stops.
 const STOP_TIME: Duration = Duration::from_secs(10);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Listens to commands until it is stopped.
+/// Accepts commands until it is stopped.
 pub struct Listener {
     file: PathBuf,
     commands: Arc<Mutex<Commands>>,
     accepting: JoinHandle<()>,
 }
 
-/// Commands that are under way.
+/// Running commands.
 #[derive(Default)]
 struct Commands {
     tasks: JoinSet<()>,
     streams: Vec<Weak<UnixStream>>,
 }
 
-/// Listens in the directory of an engine. A server can do without, so a failure is only logged.
+/// Listens in the directory of an engine. A server works without it, so a failure is only logged.
 pub fn listen(engine: &Engine, data: Data) -> Option<Listener> {
     let directory = engine.directory();
     match bind(directory) {
@@ -53,39 +53,42 @@ pub fn listen(engine: &Engine, data: Data) -> Option<Listener> {
             Some(Listener { file: file(directory), commands, accepting })
         }
         Err(error) => {
-            tracing::warn!(%error, "no socket in the data directory: commands need the server stopped");
+            tracing::warn!(
+                %error,
+                "cannot listen in the data directory: commands work only while the server is stopped"
+            );
             None
         }
     }
 }
 
 impl Listener {
-    /// Stops to listen, and ends what is under way.
+    /// Stops listening, and ends running commands.
     pub async fn stop(self) {
-        // If it is gone, so much the better.
+        // It may be gone already.
         let _ = fs::remove_file(&self.file);
         self.accepting.abort();
         let _ = self.accepting.await;
         let mut commands = std::mem::take(&mut *locked(&self.commands));
         for stream in commands.streams.iter().filter_map(Weak::upgrade) {
-            // What they read ends now, and so do they with the next thing that they tell.
+            // Ends their input now, and the commands with their next report.
             let _ = stream.shutdown(Shutdown::Both);
         }
         let ended = async { while commands.tasks.join_next().await.is_some() {} };
         if timeout(STOP_TIME, ended).await.is_err() {
-            tracing::warn!("a command is still under way");
+            tracing::warn!("stopping while a command is still running");
         }
     }
 }
 
-/// Also returns the user who may connect.
+/// Binds the socket. Also returns the user who may connect.
 fn bind(directory: &Path) -> io::Result<(UnixListener, u32)> {
     let file = file(directory);
     match fs::symlink_metadata(&file) {
-        // Of a server that was killed: the directory is locked, so there is no other.
+        // Left by a server that was killed: the directory is locked, so no other server uses it.
         Ok(found) if found.file_type().is_socket() => fs::remove_file(&file)?,
         Ok(_) => {
-            let what = format!("{} is no socket: remove it", file.display());
+            let what = format!("{} is not a socket: remove it", file.display());
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -117,11 +120,11 @@ async fn accept(
         let mut commands = locked(&commands);
         while commands.tasks.try_join_next().is_some() {}
         commands.streams.retain(|stream| stream.strong_count() > 0);
-        // Whoever is not let in finds the connection closed.
+        // Closes the connection of a client that is not accepted.
         if is_owner && commands.tasks.len() < OPERATIONS_MAX {
             commands.streams.push(Arc::downgrade(&stream));
             let data = data.clone();
-            // Nobody is left to be told if it fails.
+            // Fails only if the command is gone.
             commands.tasks.spawn_blocking(move || drop(answer(&stream, &data)));
         }
     }
@@ -133,15 +136,17 @@ fn answer(stream: &Arc<UnixStream>, data: &Data) -> io::Result<()> {
     let request = message::read(&mut input);
     stream.set_read_timeout(None)?;
     let mut output = BufWriter::new(&**stream);
-    let mut tell = |told: Told| {
-        let is_part = matches!(told, Told::Line(_));
-        let told = message::write(&mut output, &Message::Told(told));
-        // Parts of a result come in large numbers, and progress between them.
-        let told = told.and_then(|()| if is_part { Ok(()) } else { output.flush() });
-        told.map_err(|error| format!("the command has gone: {error}."))
+    let mut report = |report: Report| {
+        let is_line = matches!(report, Report::Line(_));
+        let written = message::write(&mut output, &Message::Report(report));
+        // Lines come in large numbers, with progress between them: only that is flushed.
+        let written = written.and_then(|()| if is_line { Ok(()) } else { output.flush() });
+        written.map_err(|error| format!("the command disconnected: {error}."))
     };
     let answer = match request {
-        Ok(Some(request)) => run(request, data, &mut Talk::new(Some(Box::new(input)), &mut tell)),
+        Ok(Some(request)) => {
+            run(request, data, &mut Channel::new(Some(Box::new(input)), &mut report))
+        }
         Ok(None) => return Ok(()),
         Err(error) => Err(not_understood(&error)),
     };
@@ -150,7 +155,7 @@ fn answer(stream: &Arc<UnixStream>, data: &Data) -> io::Result<()> {
     output.flush()
 }
 
-/// A stream that is read on one thread and written to on another.
+/// A stream that is read by the operation while reports are written to it.
 struct Shared(Arc<UnixStream>);
 
 impl Read for Shared {

@@ -1,16 +1,16 @@
-//! Running what was asked for.
+//! Running the operation that a command requests.
 
 use serde_json::Value as Json;
 
 use super::message::Request;
 use crate::operations::{
-    Backup, Compact, CreateToken, Data, Explain, Export, Import, Jobs, ListTokens, Operation,
-    RevokeToken, Scrub, Status, Talk, Verify, block_on,
+    Backup, Channel, Compact, CreateToken, Data, Explain, Export, Import, Jobs, ListTokens,
+    Operation, RevokeToken, Scrub, Status, Verify, block_on,
 };
 
-type Run = fn(Json, &Data, &mut Talk<'_>) -> Result<Json, String>;
+type Run = fn(Json, &Data, &mut Channel<'_>) -> Result<Json, String>;
 
-/// All operations, by their names.
+/// All operations by name.
 const OPERATIONS: &[(&str, Run)] = &[
     (Backup::NAME, run_one::<Backup>),
     (Compact::NAME, run_one::<Compact>),
@@ -31,31 +31,35 @@ pub(crate) fn is_known(name: &str) -> bool {
     OPERATIONS.iter().any(|(known, _)| *known == name)
 }
 
-pub(super) fn run(request: Request, data: &Data, talk: &mut Talk<'_>) -> Result<Json, String> {
+pub(super) fn run(
+    request: Request,
+    data: &Data,
+    channel: &mut Channel<'_>,
+) -> Result<Json, String> {
     let ours = env!("CARGO_PKG_VERSION");
     if request.version != ours {
         return Err(format!(
-            "the server that has the data open is of version {ours}, and this command of {}: use \
-             the command of that version.",
+            "the server that has the data open has version {ours}, and this command version {}: use \
+             a command of the server's version.",
             request.version
         ));
     }
     let run = OPERATIONS.iter().find(|(name, _)| *name == request.name);
-    let (_, run) = run.ok_or_else(|| format!("the server knows no `{}`.", request.name))?;
-    run(request.operation, data, talk)
+    let (_, run) = run.ok_or_else(|| format!("unknown operation: `{}`.", request.name))?;
+    run(request.operation, data, channel)
 }
 
 fn run_one<O: Operation>(
     operation: Json,
     data: &Data,
-    talk: &mut Talk<'_>,
+    channel: &mut Channel<'_>,
 ) -> Result<Json, String> {
     let operation: O = serde_json::from_value(operation).map_err(|error| not_understood(&error))?;
-    // On a runtime of its own: it must not hold up those who serve.
-    let answer = block_on(operation.run(data, talk))?;
+    // On a runtime of its own, so that it does not block the threads that serve requests.
+    let answer = block_on(operation.run(data, channel))?;
     serde_json::to_value(answer).map_err(|error| error.to_string())
 }
 
 pub(super) fn not_understood(error: &dyn std::error::Error) -> String {
-    format!("the server does not understand the command: {error}.")
+    format!("the server cannot read the command: {error}.")
 }

@@ -123,7 +123,7 @@ fn existing_entities_that_differ_are_replaced_only_with_replace() {
     };
     assert!(import("one", &[]).0);
     let (success, _, err) = import("two", &[]);
-    assert!(!success && err.contains("already, and it is not the same"), "{err}");
+    assert!(!success && err.contains("exists and differs"), "{err}");
     let (success, out, _) = import("two", &["--replace"]);
     assert!(success && out.contains("1 replaced"), "{out}");
     let (success, out, _) = import("two", &[]);

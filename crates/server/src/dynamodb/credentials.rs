@@ -1,4 +1,4 @@
-//! Who may ask: keys and their secrets, from a file.
+//! Access keys and their secrets, from a file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 type Secrets = BTreeMap<String, String>;
 
-/// Access keys with their secrets. All clones have the same, also after they were replaced.
+/// Access keys with their secrets. Clones share them, also after [`Credentials::replace`].
 #[derive(Clone, Default)]
 pub struct Credentials {
     secrets: Arc<RwLock<Secrets>>,
 }
 
-/// Why a file of credentials cannot be used.
+/// Why a credentials file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "Line {line}: {why}. Write aws_access_key_id and aws_secret_access_key as in ~/.aws/credentials."
@@ -25,7 +25,7 @@ pub struct CredentialsError {
 }
 
 impl Credentials {
-    /// Reads the format that the AWS tools keep in `~/.aws/credentials`; every profile counts.
+    /// Parses the format of `~/.aws/credentials`. The keys of all profiles are accepted.
     ///
     /// ```text
     /// file    ::= (profile | setting | comment)*
@@ -36,7 +36,7 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// The first line that cannot be understood, a key without its secret, or no key at all.
+    /// If a line is malformed, a key has no secret, or there are no keys.
     pub fn parse(text: &str) -> Result<Credentials, CredentialsError> {
         let mut secrets = Secrets::new();
         let (mut key, mut secret) = (None, None);
@@ -72,7 +72,7 @@ impl Credentials {
         Ok(Credentials { secrets: Arc::new(RwLock::new(secrets)) })
     }
 
-    /// From now on, these are the others instead.
+    /// Replaces the keys by those of `others`, for all clones.
     pub fn replace(&self, others: &Credentials) {
         let others = others.read().clone();
         *self.secrets.write().unwrap_or_else(PoisonError::into_inner) = others;
@@ -88,7 +88,7 @@ impl Credentials {
     }
 }
 
-/// Adds what a profile says.
+/// Adds the key of a profile.
 fn add(
     secrets: &mut Secrets,
     line: usize,
@@ -109,7 +109,7 @@ fn add(
     }
 }
 
-/// Keys only: a secret must not get into a log.
+/// Shows keys only: secrets must not get into a log.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.read().keys()).finish()
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_read_or_refused_with_their_line() {
+    fn files_are_parsed_or_rejected_with_the_line() {
         let good = "# mine\n[default]\naws_access_key_id = A\naws_secret_access_key= s=1 \n\n\
                     [two]\nregion = x\naws_secret_access_key=t\naws_access_key_id=B\n";
         let credentials = Credentials::parse(good).unwrap();

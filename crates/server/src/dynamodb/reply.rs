@@ -1,4 +1,4 @@
-//! Answers with the headers that clients check.
+//! Responses of the endpoint.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 
 const JSON: &str = "application/x-amz-json-1.0";
 
-/// An answer in the making.
+/// A response of the endpoint.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,

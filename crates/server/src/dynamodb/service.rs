@@ -1,4 +1,4 @@
-//! From an HTTP request to the endpoint and back.
+//! Translates HTTP requests into calls of the endpoint, and its answers into responses.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use super::Credentials;
 use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
-use crate::app::Face;
+use crate::app::EdgeHooks;
 use crate::fair::Weight;
 use crate::http::edge::Origin;
 use crate::http::host::is_loopback;
 use crate::http::metrics::{Metrics, OPEN_METRICS};
-use crate::http::observe::Told;
+use crate::http::observe::LogFields;
 use crate::http::receive::receive;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
@@ -42,8 +42,8 @@ pub struct DynamoDb {
 }
 
 impl DynamoDb {
-    /// With credentials, requests must be signed with one of them, not longer than five minutes
-    /// ago by the clock. Without, any request is taken.
+    /// With credentials, requests must be signed with one of them, at most five minutes from the time of
+    /// the clock. Without, any request is accepted.
     pub fn new(
         endpoint: Endpoint,
         credentials: Option<Credentials>,
@@ -53,21 +53,21 @@ impl DynamoDb {
         DynamoDb { endpoint, credentials, clock, metrics, request_ids }
     }
 
-    /// With the figures of the engine under the endpoint among the metrics.
+    /// Adds the metrics of the engine under the endpoint.
     pub fn measuring(self, engine: &Arc<Engine>) -> DynamoDb {
         DynamoDb { metrics: Metrics::new(Some(engine), |_| {}), ..self }
     }
 
-    /// The answer to a request.
+    /// Answers a request.
     async fn answer(self: Arc<Self>, request: Request) -> Response {
         let origin = Origin::of(request.extensions());
         let (head, body) = request.into_parts();
-        let mut told = Told::default();
-        let mut response = match self.reply(&origin, &head, body, &mut told).await {
+        let mut fields = LogFields::default();
+        let mut response = match self.reply(&origin, &head, body, &mut fields).await {
             Ok(reply) => reply.into(),
             Err(refusal) => Response::from(refusal),
         };
-        response.extensions_mut().insert(told);
+        response.extensions_mut().insert(fields);
         response
     }
 
@@ -76,43 +76,42 @@ impl DynamoDb {
         origin: &Origin,
         head: &Parts,
         body: Body,
-        told: &mut Told,
+        fields: &mut LogFields,
     ) -> Result<Reply, Refusal> {
         if self.credentials.is_none() && !is_loopback(&head.headers) {
             return Ok(Reply::json(400, denial_body(&for_another_host())));
         }
         if head.method == Method::GET {
-            return Ok(self.look(origin, head.uri.path()));
+            return Ok(self.health_or_metrics(origin, head.uri.path()));
         }
         if head.method != Method::POST || !is_json(&head.headers) {
             return Ok(Reply::text(404, "<UnknownOperationException/>\n"));
         }
-        // Who does not even name a key that is known need not send anything.
+        // The body is not read unless the request names a known key.
         if let Err(denial) = self.recognize(&head.headers) {
             return Ok(Reply::json(400, denial_body(&denial)));
         }
         let received = receive(origin, body).await?;
-        told.bytes_in = received.bytes.len();
+        fields.bytes_in = received.bytes.len();
         if let Err(denial) = self.admit(head, &received.bytes) {
             return Ok(Reply::json(400, denial_body(&denial)));
         }
         let target = head.headers.get("x-amz-target");
         let target = target.and_then(|target| target.to_str().ok()).unwrap_or_default();
-        let (endpoint, asked, body) =
+        let (endpoint, operation, body) =
             (self.endpoint.clone(), target.to_owned(), received.bytes.clone());
         let weight = Weight::of_body(body.len());
-        let call = async move { endpoint.call(&asked, &body).await };
+        let call = async move { endpoint.call(&operation, &body).await };
         let call = origin.edge.pool.run(weight, call);
         let answer = timeout(origin.edge.limits.answer_time, call).await;
         let answer = answer.map_err(|_| Refusal::Overdue)?;
         let name = target.rsplit('.').next().filter(|_| self.endpoint.has(target));
-        told.operation = name.map(Into::into);
+        fields.operation = name.map(Into::into);
         Ok(Reply::json(answer.status, answer.body))
     }
 
-    /// What is to be seen without an operation: that the server is there, and what it measures,
-    /// which is for this machine alone.
-    fn look(&self, origin: &Origin, path: &str) -> Reply {
+    /// Answers GET requests: the health check, and the metrics for loopback clients only.
+    fn health_or_metrics(&self, origin: &Origin, path: &str) -> Reply {
         match path {
             "/metrics" if origin.ip().is_loopback() => {
                 let text = self.metrics.text(&origin.edge);
@@ -127,14 +126,14 @@ impl DynamoDb {
         sigv4::recognize(credentials, self.clock.now().secs(), headers)
     }
 
-    /// Checks the signature, before anything else looks at the request.
+    /// Checks the signature, before the body is parsed.
     fn admit(&self, head: &Parts, body: &[u8]) -> Result<(), Denial> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
         sigv4::verify(credentials, self.clock.now().secs(), head, body)
     }
 }
 
-impl Face for DynamoDb {
+impl EdgeHooks for DynamoDb {
     fn is_open(&self) -> bool {
         self.credentials.is_none()
     }
@@ -143,7 +142,7 @@ impl Face for DynamoDb {
         &self.metrics
     }
 
-    /// Clients expect ids of the service's own form.
+    /// Clients expect ids in the form of the service, so those of requests are ignored.
     fn request_id(&self, _headers: &HeaderMap) -> String {
         self.request_ids.next()
     }
@@ -153,21 +152,21 @@ impl Face for DynamoDb {
     }
 
     fn refuse(&self, refusal: Refusal, _request_id: &str) -> Response {
-        // These two the service has a code for; its clients try again after both.
+        // The service has codes for these; its clients retry after them.
         let code = match refusal {
-            Refusal::Overdue | Refusal::NoRoom => "ServiceUnavailable",
+            Refusal::Overdue | Refusal::MemoryFull => "ServiceUnavailable",
             Refusal::Panicked => "InternalServerError",
             _ => return Response::from(Reply::text(refusal.status().as_u16(), "")),
         };
         let denial = Denial { code, message: refusal.detail().to_owned() };
         let mut response =
             Response::from(Reply::json(refusal.status().as_u16(), denial_body(&denial)));
-        response.extensions_mut().insert(Told { code: Some(code), ..Told::default() });
+        response.extensions_mut().insert(LogFields { code: Some(code), ..LogFields::default() });
         response
     }
 
-    /// The checksum is of the bytes that are sent, compressed or not.
-    fn seal(&self, headers: &mut HeaderMap, body: &Bytes) {
+    /// The checksum covers the bytes as sent, compressed or not.
+    fn add_body_headers(&self, headers: &mut HeaderMap, body: &Bytes) {
         headers.insert(CHECKSUM, HeaderValue::from(crc32fast::hash(body)));
     }
 }
@@ -177,7 +176,7 @@ impl From<DynamoDb> for App {
         let app = Arc::new(app);
         let service = app.clone();
         let answer = move |request: Request| service.clone().answer(request);
-        App { router: Router::new().fallback(answer), face: app }
+        App { router: Router::new().fallback(answer), hooks: app }
     }
 }
 
@@ -188,12 +187,12 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn for_another_host() -> Denial {
-    let message = "This server takes requests without credentials, and so only those for this \
-                   machine: use the host 127.0.0.1 or localhost, or start it with credentials.";
+    let message = "This server runs without credentials and accepts only requests to loopback \
+                   hosts: use 127.0.0.1 or localhost, or start it with credentials.";
     Denial { code: "AccessDeniedException", message: message.to_owned() }
 }
 
-/// None of the texts of a denial needs an escape, except those that quote what a client sent.
+/// Removes characters that JSON would escape: only text that a client sent can have them.
 fn denial_body(denial: &Denial) -> String {
     let message: String =
         denial.message.chars().filter(|c| !c.is_control() && !matches!(c, '"' | '\\')).collect();

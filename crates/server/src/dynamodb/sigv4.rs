@@ -1,4 +1,4 @@
-//! Signatures of requests, version 4: whether one was made with a secret that we know.
+//! Verifies signatures of requests (AWS Signature Version 4).
 //!
 //! ```text
 //! authorization ::= "AWS4-HMAC-SHA256" part ("," part)*
@@ -6,8 +6,8 @@
 //!                 | "SignedHeaders=" name (";" name)* | "Signature=" hex
 //! ```
 //!
-//! Stricter than the specification in one point: the target and every other header of Amazon's
-//! that is there must be signed, since the operation is in one of them.
+//! Stricter than the specification in one point: every `x-amz-` header of the request must be signed,
+//! since one of them names the operation.
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use hyper::http::request::Parts;
@@ -16,20 +16,20 @@ use ring::hmac;
 
 use super::{Credentials, timestamp};
 
-/// How far a client's clock may be from ours.
+/// How far the clock of a client may differ.
 const SKEW_SECS: u64 = 300;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
-/// The header that says when a request was signed.
+/// The header with the time of the signature.
 const DATE: &str = "x-amz-date";
 
-/// Why a request is not let in: the service's code and words.
+/// Why a request is denied: code and message of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Denial {
     pub(super) code: &'static str,
     pub(super) message: String,
 }
 
-/// What the header `Authorization` says.
+/// The parsed header `Authorization`.
 struct Authorization<'a> {
     key: &'a str,
     date: &'a str,
@@ -38,7 +38,7 @@ struct Authorization<'a> {
     signature: Vec<u8>,
 }
 
-/// Looks at the headers alone: whether the signature, if it is right, would let the request in.
+/// Checks the headers only: whether a valid signature would admit the request.
 pub(super) fn recognize(
     credentials: &Credentials,
     now_secs: u64,
@@ -51,7 +51,7 @@ pub(super) fn recognize(
     }
 }
 
-/// Lets a request in, or says why not. `now_secs` is the second since 1970.
+/// Verifies the signature of a request. `now_secs` is in seconds since 1970.
 pub(super) fn verify(
     credentials: &Credentials,
     now_secs: u64,
@@ -77,7 +77,8 @@ pub(super) fn verify(
     })
 }
 
-/// What a request says of its signature, if it is new enough and covers what it must.
+/// Parses the header `Authorization`, and checks that the signature is recent and covers all required
+/// headers.
 fn authorization(headers: &HeaderMap, now_secs: u64) -> Result<Authorization<'_>, Denial> {
     let header = text(headers, AUTHORIZATION.as_str()).ok_or_else(|| Denial {
         code: "MissingAuthenticationTokenException",
@@ -160,7 +161,7 @@ fn check_signed_headers(
     }
 }
 
-/// What the signature is about: method, path, query, signed headers, and the body by its hash.
+/// What the signature covers: method, path, query, signed headers, and the hash of the body.
 fn canonical_request(
     authorization: &Authorization<'_>,
     head: &Parts,

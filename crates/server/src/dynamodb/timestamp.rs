@@ -1,8 +1,8 @@
-//! The times of signatures: `20260131T090507Z`.
+//! Timestamps of signatures: `20260131T090507Z`.
 
 use time::{Date, Month};
 
-/// The second since 1970 that a text means.
+/// Parses a timestamp into seconds since 1970.
 pub(super) fn parse(text: &str) -> Option<u64> {
     let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
     let (year, [month, day]) = (number(date.get(..4)?)?, pair(date.get(4..)?)?);
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Option<u64> {
     is_time.then_some(start + of_day)
 }
 
-/// Two numbers of two digits each.
+/// Parses two numbers of two digits each.
 fn pair(text: &str) -> Option<[u16; 2]> {
     if text.len() != 4 {
         return None;
@@ -23,7 +23,7 @@ fn pair(text: &str) -> Option<[u16; 2]> {
     Some([number(text.get(..2)?)?, number(text.get(2..)?)?])
 }
 
-/// Digits alone: a sign is none.
+/// Parses digits only, without a sign.
 fn number(digits: &str) -> Option<u16> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
@@ -33,7 +33,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn times_are_read() {
+    fn timestamps_are_parsed() {
         let cases = [
             ("19700101T000000Z", Some(0)),
             ("20000229T235959Z", Some(951_868_799)),

@@ -1,26 +1,26 @@
-//! Who is next: the one that has had the least time.
+//! The order of turns: the task that has run for the least time is next.
 //!
-//! Alone, that would let a stream of newcomers keep out whoever has had more. So one turn in
-//! [`TURNS_BY_AGE`] goes to the one that has waited the longest, and nobody waits for ever.
+//! Alone, that would let a stream of new tasks starve older ones. So one turn in [`TURNS_BY_AGE`] goes
+//! to the task that has waited the longest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// One turn in so many goes by how long one has waited.
+/// One turn in this many goes to the task that has waited the longest.
 const TURNS_BY_AGE: u64 = 8;
 
-/// Those that wait for a turn. Entering and leaving cost O(log n).
+/// Tasks that wait for a turn. Adding and removing cost O(log n).
 #[derive(Debug)]
 pub(super) struct Queue<T> {
-    /// By when they came; tickets are never reused.
+    /// In order of arrival; tickets are never reused.
     waiting: BTreeMap<Ticket, (Duration, T)>,
-    /// By how much time they have had; of two that have had the same, the first that came.
+    /// By the time they have run, then in order of arrival.
     by_time: BTreeSet<(Duration, Ticket)>,
     next_ticket: u64,
     turns: u64,
 }
 
-/// A place in the queue.
+/// Identifies a queued task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
 
@@ -29,7 +29,7 @@ impl<T> Queue<T> {
         Queue { waiting: BTreeMap::new(), by_time: BTreeSet::new(), next_ticket: 0, turns: 0 }
     }
 
-    /// Waits for a turn, having had so much time.
+    /// Adds a task that has run for `used` so far.
     pub(super) fn push(&mut self, used: Duration, task: T) -> Ticket {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
@@ -38,7 +38,7 @@ impl<T> Queue<T> {
         ticket
     }
 
-    /// Whose turn it is.
+    /// Removes the task whose turn it is.
     pub(super) fn pop(&mut self) -> Option<T> {
         self.turns += 1;
         let ticket = match self.turns % TURNS_BY_AGE {
@@ -48,7 +48,7 @@ impl<T> Queue<T> {
         self.remove(ticket)
     }
 
-    /// Waits no longer. None if it had its turn.
+    /// Removes a task. Returns `None` if it is not queued any more.
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<T> {
         let (used, task) = self.waiting.remove(&ticket)?;
         self.by_time.remove(&(used, ticket));
@@ -56,7 +56,7 @@ impl<T> Queue<T> {
         Some(task)
     }
 
-    /// Nobody waits any more.
+    /// Removes all tasks.
     pub(super) fn clear(&mut self) -> Vec<T> {
         self.by_time.clear();
         std::mem::take(&mut self.waiting).into_values().map(|(_, task)| task).collect()

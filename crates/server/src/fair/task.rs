@@ -7,8 +7,8 @@
 //!     +------------------+
 //! ```
 //!
-//! From every stage it can be cancelled: then its future is dropped, at once or, if it is running,
-//! at the end of its turn, which is its next yield point.
+//! It can be cancelled in every stage. Its future is then dropped: at once, or, if it is running, at the
+//! end of its turn, which is its next yield point.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,16 +19,16 @@ use std::time::{Duration, Instant};
 use keyloom_store::SlicePoll;
 use tokio::runtime::Handle;
 
-use super::pool::Shared;
 use super::queue::Ticket;
+use super::run_queue::RunQueue;
 use super::turn::Turn;
 
-/// A future that tells its result itself and catches its own panics.
+/// A future that sends its result itself and catches its own panics.
 pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pub(super) struct Task {
-    shared: Arc<Shared>,
-    /// The runtime it came from, for timers and sockets that it may use.
+    queue: Arc<RunQueue<Arc<Task>>>,
+    /// The runtime it was started on: timers and sockets need it.
     runtime: Option<Handle>,
     is_cancelled: Arc<AtomicBool>,
     state: Mutex<State>,
@@ -36,9 +36,9 @@ pub(super) struct Task {
 
 struct State {
     stage: Stage,
-    /// How much time it has had.
+    /// How long it has run so far.
     used: Duration,
-    /// None while it runs, and when it is done.
+    /// `None` while it runs, and when it is done.
     work: Option<Work>,
 }
 
@@ -51,10 +51,14 @@ enum Stage {
 }
 
 impl Task {
-    /// Enters the queue of the pool, having had so much time already.
-    pub(super) fn enqueue(shared: &Arc<Shared>, work: Work, used: Duration) -> Arc<Task> {
+    /// Queues a task that has run for `used` already.
+    pub(super) fn enqueue(
+        queue: &Arc<RunQueue<Arc<Task>>>,
+        work: Work,
+        used: Duration,
+    ) -> Arc<Task> {
         let task = Arc::new(Task {
-            shared: Arc::clone(shared),
+            queue: Arc::clone(queue),
             runtime: Handle::try_current().ok(),
             is_cancelled: Arc::default(),
             state: Mutex::new(State { stage: Stage::Waiting, used, work: Some(work) }),
@@ -63,7 +67,7 @@ impl Task {
         task
     }
 
-    /// Runs for a slice; then it is done, waits for something, or is back in the queue.
+    /// Runs for a slice. Afterwards the task is done, waiting, or queued again.
     pub(super) fn take_turn(self: &Arc<Task>, slice: Duration) {
         let mut state = self.state();
         let Some(mut work) = state.work.take() else { return };
@@ -85,8 +89,8 @@ impl Task {
         }
     }
 
-    /// What is not done goes on when it is its turn again. What is cancelled is dropped without
-    /// the lock: nobody knows what its drop does.
+    /// Ends a turn that did not finish the work. Cancelled work is dropped without the lock: its
+    /// destructor may do anything.
     fn end_turn(self: &Arc<Task>, work: Work, used: Duration) {
         let mut state = self.state();
         state.used += used;
@@ -104,12 +108,12 @@ impl Task {
         }
     }
 
-    /// Nobody waits for its result any more.
+    /// Cancels the task: nobody waits for its result.
     pub(super) fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
         let mut state = self.state();
         if let Stage::Queued(ticket) = state.stage {
-            self.shared.leave(ticket);
+            self.queue.remove(ticket);
         }
         if let Some(work) = state.work.take() {
             state.stage = Stage::Done;
@@ -119,15 +123,15 @@ impl Task {
     }
 
     fn queue_up(self: &Arc<Task>, state: &mut State) {
-        // A pool that is closed takes nobody; then whoever waits is dropped with it.
-        state.stage = match self.shared.enter(state.used, Arc::clone(self)) {
+        // A closed pool takes no tasks: this one is dropped with the pool.
+        state.stage = match self.queue.push(state.used, Arc::clone(self)) {
             Some(ticket) => Stage::Queued(ticket),
             None => Stage::Waiting,
         };
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is held; and if so, every stage is whole.
+        // Nothing panics while the lock is held, and every stage would be consistent if it did.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

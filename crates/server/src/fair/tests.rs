@@ -1,4 +1,4 @@
-//! Futures that take turns, on a pool whose slices are over at once: every yield point yields.
+//! Futures taking turns, on a pool whose slices are over at once: every yield point yields.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -20,7 +20,7 @@ fn pool(threads: usize) -> Pool {
     Pool::new(PoolOptions { threads, first_slice: Duration::ZERO, slice: Duration::ZERO })
 }
 
-/// Keeps the thread for some time.
+/// Occupies the thread for some time.
 fn spin(time: Duration) {
     let started = Instant::now();
     while started.elapsed() < time {
@@ -28,14 +28,14 @@ fn spin(time: Duration) {
     }
 }
 
-/// A future that was awaited, so that it waits in the pool.
+/// Polls a future once, so that it is queued in the pool.
 fn begun<'p, T: Send + 'static>(
     pool: &'p Pool,
     future: impl Future<Output = T> + Send + 'static,
 ) -> Begun<'p, T> {
     let mut outer: Begun<'p, T> = Box::pin(pool.run(Weight::Light, future));
     let context = &mut Context::from_waker(Waker::noop());
-    // The pool can be so quick that it has ended.
+    // The pool may have finished it already.
     match catch_unwind(AssertUnwindSafe(|| outer.as_mut().poll(context))) {
         Ok(Poll::Pending) => outer,
         Ok(Poll::Ready(output)) => Box::pin(std::future::ready(output)),
@@ -45,7 +45,7 @@ fn begun<'p, T: Send + 'static>(
 
 type Begun<'p, T> = Pin<Box<dyn Future<Output = T> + 'p>>;
 
-/// Keeps a thread of the pool until it is told to go on.
+/// Blocks a thread of the pool until it is opened.
 struct Gate {
     is_reached: mpsc::Receiver<()>,
     open: mpsc::Sender<()>,
@@ -102,32 +102,32 @@ fn a_light_task_passes_a_hundred_heavy_ones() {
     waiting.push(begun(&pool, future));
     first.open.send(()).unwrap();
     second.is_reached.recv().unwrap();
-    // It came last, having had no time at all: everybody else has had a turn.
+    // The gate came last and had run as little as the others: every other task has had one turn.
     assert_eq!(log.taken().len(), 100);
     let light = begun(&pool, light(log.clone()));
     second.open.send(()).unwrap();
     block_on(light);
     waiting.into_iter().for_each(block_on);
     let happened = log.taken();
-    let place = happened.iter().position(|what| *what == "light").unwrap();
-    assert!(place <= 1, "at most one turn goes by age: {:?}", &happened[..=place]);
+    let position = happened.iter().position(|what| *what == "light").unwrap();
+    assert!(position <= 1, "at most one turn goes by age: {:?}", &happened[..=position]);
     assert_eq!(happened.iter().filter(|what| **what == "heavy").count(), 100);
 }
 
 #[test]
-fn the_one_with_the_least_time_is_next_and_one_turn_in_eight_goes_by_age() {
+fn the_task_that_has_run_least_is_next_and_one_turn_in_eight_goes_by_age() {
     let mut queue = Queue::new();
     let times = [50, 40, 30, 20, 10, 20, 30, 40, 50, 60];
     for (name, time) in times.into_iter().enumerate() {
         queue.push(Duration::from_micros(time), name);
     }
     let order: Vec<usize> = std::iter::from_fn(|| queue.pop()).collect();
-    // The eighth turn is that of the first that came, which has had the most.
+    // The eighth turn goes to the first arrival among those left, which has run the longest.
     assert_eq!(order, [4, 3, 5, 2, 6, 1, 7, 0, 8, 9]);
 }
 
 #[test]
-fn newcomers_do_not_keep_out_whoever_has_had_more_time() {
+fn new_tasks_do_not_starve_older_ones() {
     let mut queue = Queue::new();
     queue.push(Duration::from_secs(1), "old");
     let turns = (0..100).take_while(|_| {
@@ -138,7 +138,7 @@ fn newcomers_do_not_keep_out_whoever_has_had_more_time() {
 }
 
 #[test]
-fn who_leaves_the_queue_has_no_turn() {
+fn a_removed_task_has_no_turn() {
     let mut queue = Queue::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| queue.push(Duration::ZERO, name));
     assert_eq!(queue.remove(b), Some("b"));
@@ -147,7 +147,7 @@ fn who_leaves_the_queue_has_no_turn() {
 }
 
 #[test]
-fn what_is_short_stays_on_its_thread() {
+fn short_futures_stay_on_their_thread() {
     let (first_slice, slice) = (Duration::from_secs(3600), Duration::ZERO);
     let pool = Pool::new(PoolOptions { threads: 1, first_slice, slice });
     let here = thread::current().id();
@@ -160,7 +160,7 @@ fn what_is_short_stays_on_its_thread() {
 }
 
 #[test]
-fn what_is_long_goes_on_in_the_pool() {
+fn long_futures_continue_in_the_pool() {
     let pool = pool(2);
     let ran_on = async {
         let before = thread::current().id();
@@ -173,7 +173,7 @@ fn what_is_long_goes_on_in_the_pool() {
 }
 
 #[test]
-fn waiting_for_something_else_is_done_where_it_began() {
+fn a_future_that_waits_stays_where_it_is_awaited() {
     let pool = pool(1);
     let (sender, receiver) = oneshot::channel();
     let mut outer = pin!(pool.run(Weight::Light, receiver));
@@ -223,7 +223,7 @@ fn a_wake_while_it_runs_is_not_lost() {
     assert_eq!(polls.load(Ordering::Relaxed), 2);
 }
 
-/// Tells when it is dropped.
+/// Reports when it is dropped.
 struct Dropped(mpsc::Sender<()>);
 
 impl Drop for Dropped {
@@ -233,7 +233,7 @@ impl Drop for Dropped {
 }
 
 #[test]
-fn a_task_that_nobody_waits_for_leaves_the_pool_at_its_next_yield_point() {
+fn a_cancelled_running_task_ends_at_its_next_yield_point() {
     let long = Duration::from_secs(3600);
     let options = PoolOptions { threads: 1, first_slice: Duration::ZERO, slice: long };
     let pool = Pool::new(options);
@@ -242,7 +242,7 @@ fn a_task_that_nobody_waits_for_leaves_the_pool_at_its_next_yield_point() {
         let _dropped = Dropped(dropped);
         loop {
             yield_point().await;
-            // It fails when the test has ended.
+            // Fails once the test has ended.
             let _ = step.send(());
         }
     });
@@ -254,7 +254,7 @@ fn a_task_that_nobody_waits_for_leaves_the_pool_at_its_next_yield_point() {
 }
 
 #[test]
-fn a_task_that_nobody_waits_for_any_more_is_dropped_in_the_queue_and_while_it_waits() {
+fn a_cancelled_task_is_dropped_at_once_in_the_queue_and_while_it_waits() {
     let pool = pool(1);
     let (gate, future) = Gate::new();
     let gate_task = begun(&pool, future);
@@ -278,14 +278,14 @@ fn a_task_that_nobody_waits_for_any_more_is_dropped_in_the_queue_and_while_it_wa
     gate.open.send(()).unwrap();
     block_on(gate_task);
     waits.recv().unwrap();
-    // When another has had its turn, it has ended its own.
+    // Once another task has had its turn, this one has ended its own.
     block_on(pool.run(Weight::Light, async { yield_point().await }));
     drop(outer);
     is_dropped.try_recv().expect("dropped while it waited, at once");
 }
 
 #[test]
-fn a_panic_is_that_of_the_one_who_waits_and_the_thread_goes_on() {
+fn a_panic_reaches_the_caller_and_the_thread_survives() {
     let pool = pool(1);
     for _ in 0..3 {
         let panics = async {
@@ -315,7 +315,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn a_panic_in_a_destructor_is_one_too() {
+fn a_panic_in_a_destructor_reaches_the_caller_too() {
     let pool = pool(1);
     let bomb = Bomb(Arc::new(AtomicBool::new(true)));
     let panics = async {
@@ -345,16 +345,16 @@ fn the_future_is_dropped_before_its_result_arrives() {
 fn a_pool_that_is_dropped_ends_its_threads() {
     let pool = pool(3);
     block_on(pool.run(Weight::Light, async { yield_point().await }));
-    let shared = pool.shared();
-    assert!(shared.strong_count() >= 4, "the pool and its threads");
+    let queue = pool.queue();
+    assert!(queue.strong_count() >= 4, "the pool and its threads");
     drop(pool);
-    assert_eq!(shared.strong_count(), 0);
+    assert_eq!(queue.strong_count(), 0);
 }
 
 #[test]
-fn a_task_may_be_the_last_that_holds_its_pool() {
+fn a_task_can_hold_the_last_reference_to_its_pool() {
     let pool = Arc::new(pool(1));
-    let shared = pool.shared();
+    let queue = pool.queue();
     let (gate, future) = Gate::new();
     let holder = Arc::clone(&pool);
     let mut outer = Box::pin(async move {
@@ -371,13 +371,13 @@ fn a_task_may_be_the_last_that_holds_its_pool() {
     drop(outer);
     drop(pool);
     gate.open.send(()).unwrap();
-    // Its thread drops the pool, and ends by itself.
-    while shared.strong_count() > 0 {
+    // Its thread drops the pool and ends by itself.
+    while queue.strong_count() > 0 {
         thread::yield_now();
     }
 }
 
-/// Numbers that look random.
+/// A pseudorandom number generator (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -394,7 +394,7 @@ impl Random {
 enum Step {
     Yield,
     Spin,
-    /// Waits until a thread beside the pool wakes it.
+    /// Waits until a thread outside the pool wakes it.
     Wait,
     Panic,
 }
@@ -418,7 +418,7 @@ async fn play(steps: Vec<Step>, bell: mpsc::Sender<oneshot::Sender<()>>, alive: 
 }
 
 #[test]
-fn many_random_tasks_all_end_as_they_should() {
+fn random_tasks_return_their_results_and_are_all_dropped() {
     for seed in [2026, 7, 0xDEAD_BEEF] {
         let (pool, mut random) = (pool(3), Random(seed));
         let (bell, rings) = mpsc::channel::<oneshot::Sender<()>>();

@@ -1,4 +1,4 @@
-//! One turn of a future on this thread: when it is over.
+//! One turn of a future on the current thread, and when it is over.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -13,14 +13,14 @@ thread_local! {
     static TURN: RefCell<Option<Turn>> = const { RefCell::new(None) };
 }
 
-/// What ends a turn: time, or that nobody waits for the result any more.
+/// What ends a turn: its time, or cancellation.
 pub(super) struct Turn {
     pub(super) until: Instant,
     pub(super) is_cancelled: Option<Arc<AtomicBool>>,
 }
 
 impl Turn {
-    /// Polls where requests are accepted and answered.
+    /// Polls on a thread that accepts and answers requests.
     pub(super) fn poll_inline<F: Future + ?Sized>(
         until: Instant,
         future: Pin<&mut F>,
@@ -50,7 +50,7 @@ impl Turn {
     }
 }
 
-/// Puts the turn back that a thread was in before, also when a future panics.
+/// Restores the previous turn of the thread on drop, also when a future panics.
 struct Restore(Option<Turn>);
 
 impl Drop for Restore {

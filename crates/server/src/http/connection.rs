@@ -1,4 +1,4 @@
-//! One connection: requests in, answers out, within the limits.
+//! One connection: receives requests and sends responses, within the limits.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -30,8 +30,8 @@ pub(crate) enum Stop {
     Yes,
 }
 
-/// Serves a connection until it ends, until another one needs its place, or until the server stops
-/// and the request under way is answered.
+/// Serves a connection until it ends, until it is closed for a new one, or until the server stops and the
+/// request in progress is answered.
 pub(crate) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     router: Router,
@@ -40,7 +40,7 @@ pub(crate) async fn serve(
 ) {
     let limits = origin.edge.limits;
     let mut stream = TimeoutStream::new(Watched { stream, activity: activity.clone() });
-    // The time begins anew whenever the client takes something.
+    // The timer restarts whenever the client reads something.
     stream.set_write_timeout(Some(limits.write_time));
     let service = service_fn(move |request| answer(router.clone(), origin.clone(), request));
     let connection = http1::Builder::new()
@@ -61,7 +61,7 @@ pub(crate) async fn serve(
             is_stopping = true;
             connection.as_mut().graceful_shutdown();
         }
-        // What ends a connection early, such as a client that goes away, concerns nobody else.
+        // Errors of a connection, such as a client that disconnects, are not worth logging.
         connection.as_mut().poll(context).map(|_| ())
     })
     .await;
@@ -79,7 +79,7 @@ async fn answer(
     response
 }
 
-/// A stream that tells when bytes move.
+/// A stream that records when bytes move.
 struct Watched<S> {
     stream: S,
     activity: Arc<Activity>,

@@ -1,9 +1,9 @@
-//! The open connections: how many one client and all of them may have, and which one is closed to
-//! make room for another.
+//! The open connections: how many one client and all clients may have, and which one is closed for a new
+//! one.
 //!
-//! A limit alone would hand the server to whoever opens the most connections and does nothing with
-//! them. So a new connection is never refused while an old one waits for its client: of the client
-//! with the most connections, the one on which nothing has moved for the longest time is closed.
+//! With a limit alone, whoever opens the most idle connections could lock everybody else out. So a new
+//! connection closes an idle one: of the client with the most connections, the one on which no byte has
+//! moved for the longest time. If that client has none that is idle, the new connection waits.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::sleep;
 
-/// How many new connections may wait for a place. They have file handles of their own.
+/// How many new connections may wait to be admitted. They have file handles of their own.
 const WAITING_MAX: usize = 64;
-/// How often, and how many times, a waiting connection tries to get a place: for two seconds.
+/// How often, and how many times, a waiting connection tries to be admitted: for two seconds.
 const RETRY_EVERY: Duration = Duration::from_millis(5);
 const RETRIES: usize = 400;
 
@@ -41,16 +41,16 @@ struct Open {
 #[derive(Debug)]
 pub(crate) struct Activity {
     began: Instant,
-    /// When bytes moved last, in microseconds since `began`.
+    /// When the last byte moved, in microseconds since `began`.
     moved_us: AtomicU64,
-    /// Whether a request is being answered. Otherwise it is the client's turn.
+    /// Whether the server works on a request. Otherwise it waits for the client.
     is_busy: AtomicBool,
     close: Notify,
 }
 
-/// A connection's place, given back when it is dropped.
+/// Counts a connection as open until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPermit {
     connections: Arc<Connections>,
     number: u64,
     pub(crate) activity: Arc<Activity>,
@@ -72,23 +72,23 @@ impl Connections {
         self.open().connections.len()
     }
 
-    /// A place for a new connection. While every connection that could go is being answered, a few
-    /// new ones wait a moment for the first that is not. None if there is no room even then.
-    pub(crate) async fn admit(self: &Arc<Self>, client: IpAddr) -> Option<Place> {
-        if let Some(place) = self.try_admit(client) {
-            return Some(place);
+    /// Admits a new connection. While every connection that could be closed is busy, a few new ones wait
+    /// for a moment. Returns `None` if none becomes idle in time.
+    pub(crate) async fn admit(self: &Arc<Self>, client: IpAddr) -> Option<ConnectionPermit> {
+        if let Some(permit) = self.try_admit(client) {
+            return Some(permit);
         }
         let _waiting = self.waiting.try_acquire().ok()?;
         for _ in 0..RETRIES {
             sleep(RETRY_EVERY).await;
-            if let Some(place) = self.try_admit(client) {
-                return Some(place);
+            if let Some(permit) = self.try_admit(client) {
+                return Some(permit);
             }
         }
         None
     }
 
-    fn try_admit(self: &Arc<Self>, client: IpAddr) -> Option<Place> {
+    fn try_admit(self: &Arc<Self>, client: IpAddr) -> Option<ConnectionPermit> {
         let mut open = self.open();
         if open.of(client) >= self.client_max {
             open.close_idlest(client)?;
@@ -101,11 +101,11 @@ impl Connections {
         let activity = Arc::new(Activity::new(self.began));
         open.connections.insert(number, (client, activity.clone()));
         *open.by_client.entry(client).or_default() += 1;
-        Some(Place { connections: self.clone(), number, activity })
+        Some(ConnectionPermit { connections: self.clone(), number, activity })
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
-        // Nothing in here panics between two changes that belong together.
+        // Nothing panics between two changes that belong together.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -120,15 +120,15 @@ impl Open {
         self.by_client.iter().max_by_key(|(_, count)| **count).map(|(client, _)| *client)
     }
 
-    /// Closes the connection of a client that has waited for it the longest.
+    /// Closes the idlest connection of a client. Returns `None` if all are busy.
     fn close_idlest(&mut self, client: IpAddr) -> Option<()> {
         let of_client = self.connections.iter().filter(|(_, (of, _))| *of == client);
         let idle = of_client.filter(|(_, (_, activity))| !activity.is_busy());
         let (number, _) = idle.min_by_key(|(_, (_, activity))| activity.moved_us())?;
         let number = *number;
-        // It no longer counts, although its task has yet to notice.
+        // It no longer counts, although its task has not ended yet.
         let (client, activity) = self.remove(number)?;
-        tracing::debug!(%client, "closing an idle connection to make room for another");
+        tracing::debug!(%client, "closing an idle connection for a new one");
         activity.close.notify_one();
         Some(())
     }
@@ -145,7 +145,7 @@ impl Open {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.connections.open().remove(self.number);
     }
@@ -163,7 +163,7 @@ impl Activity {
         activity
     }
 
-    /// Bytes were read or written.
+    /// Records that bytes were read or written.
     pub(crate) fn moved(&self) {
         let now = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.moved_us.store(now, Ordering::Relaxed);
@@ -173,7 +173,7 @@ impl Activity {
         self.moved_us.load(Ordering::Relaxed)
     }
 
-    /// Whether the server works on a request, so that the client cannot be blamed for waiting.
+    /// Marks the connection as busy: the server works on a request, so it is not idle.
     pub(crate) fn set_busy(&self, is_busy: bool) {
         self.is_busy.store(is_busy, Ordering::Relaxed);
     }
@@ -182,7 +182,7 @@ impl Activity {
         self.is_busy.load(Ordering::Relaxed)
     }
 
-    /// Ready when the connection is to be closed.
+    /// Completes when the connection is to be closed.
     pub(crate) async fn closed(&self) {
         self.close.notified().await;
     }
@@ -198,28 +198,28 @@ mod tests {
         IpAddr::from([127, 0, 0, number])
     }
 
-    fn is_closed(place: &Place) -> bool {
-        let place = place.activity.clone();
-        let closed = async move { tokio::time::timeout(Duration::ZERO, place.closed()).await };
+    fn is_closed(permit: &ConnectionPermit) -> bool {
+        let permit = permit.activity.clone();
+        let closed = async move { tokio::time::timeout(Duration::ZERO, permit.closed()).await };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(closed).is_ok()
     }
 
     #[test]
-    fn the_idlest_connection_of_the_greediest_client_makes_room() {
+    fn a_new_connection_closes_the_idlest_one_of_the_client_with_the_most() {
         let connections = Arc::new(Connections::new(4, 3));
         let polite = connections.try_admit(client(1)).unwrap();
-        let greedy: Vec<Place> =
+        let greedy: Vec<ConnectionPermit> =
             (0..3).map(|_| connections.try_admit(client(2)).unwrap()).collect();
-        for (place, moved_us) in greedy.iter().zip([30, 10, 20]) {
-            place.activity.moved_us.store(moved_us, Ordering::Relaxed);
+        for (permit, moved_us) in greedy.iter().zip([30, 10, 20]) {
+            permit.activity.moved_us.store(moved_us, Ordering::Relaxed);
         }
         // The client that has too many loses one of its own.
         let fourth = connections.try_admit(client(2)).unwrap();
         fourth.activity.moved_us.store(40, Ordering::Relaxed);
         let closed: Vec<bool> = greedy.iter().map(is_closed).collect();
         assert_eq!(closed, [false, true, false]);
-        // So does it when somebody else comes.
+        // Another client's connection closes one of the same client, too.
         let other = connections.try_admit(client(3)).unwrap();
         assert!(is_closed(&greedy[2]) && !is_closed(&greedy[0]));
         assert!(!is_closed(&polite) && !is_closed(&fourth) && !is_closed(&other));
@@ -227,23 +227,23 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_is_being_answered_stays() {
+    fn a_busy_connection_is_not_closed() {
         let connections = Arc::new(Connections::new(2, 2));
-        let places: Vec<Place> =
+        let permits: Vec<ConnectionPermit> =
             (0..2).map(|_| connections.try_admit(client(1)).unwrap()).collect();
-        places.iter().for_each(|place| place.activity.set_busy(true));
+        permits.iter().for_each(|permit| permit.activity.set_busy(true));
         assert!(connections.try_admit(client(1)).is_none());
         assert!(connections.try_admit(client(2)).is_none());
-        places[1].activity.set_busy(false);
+        permits[1].activity.set_busy(false);
         let third = connections.try_admit(client(2)).unwrap();
-        assert!(is_closed(&places[1]) && !is_closed(&places[0]));
-        drop((places, third));
+        assert!(is_closed(&permits[1]) && !is_closed(&permits[0]));
+        drop((permits, third));
         assert_eq!(connections.count(), 0);
         assert!(connections.open().by_client.is_empty());
     }
 
     #[test]
-    fn a_new_connection_waits_for_one_that_is_being_answered() {
+    fn a_new_connection_waits_for_a_busy_one() {
         let connections = Arc::new(Connections::new(1, 1));
         let busy = connections.try_admit(client(1)).unwrap();
         busy.activity.set_busy(true);

@@ -1,28 +1,28 @@
-//! What all connections of a server share.
+//! State that all connections of a server share.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hyper::http::Extensions;
 
+use super::body_memory::BodyMemory;
 use super::connections::{Activity, Connections};
-use super::room::Room;
 use super::streams::Streams;
 use crate::Limits;
 use crate::fair::Pool;
 
-/// The limits of a server, and what is taken of them.
+/// The limits of a server, and their current use.
 #[derive(Debug)]
 pub(crate) struct Edge {
     pub(crate) limits: Limits,
     pub(crate) connections: Arc<Connections>,
-    pub(crate) room: Arc<Room>,
+    pub(crate) body_memory: Arc<BodyMemory>,
     pub(crate) streams: Arc<Streams>,
-    /// Where answers are made that take long.
+    /// Runs requests that take long.
     pub(crate) pool: Pool,
 }
 
-/// Where a request came from; every request has it as an extension.
+/// Where a request came from: an extension of every request.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) edge: Arc<Edge>,
@@ -34,9 +34,9 @@ impl Edge {
     pub(crate) fn new(limits: Limits) -> Edge {
         let (total, of_client) = (limits.connections, limits.connections_per_client);
         let connections = Arc::new(Connections::new(total, of_client));
-        let room = Arc::new(Room::new(limits.bodies_bytes));
+        let body_memory = Arc::new(BodyMemory::new(limits.bodies_bytes));
         let streams = Arc::new(Streams::new(limits.streams, limits.streams_per_client));
-        Edge { limits, connections, room, streams, pool: Pool::default() }
+        Edge { limits, connections, body_memory, streams, pool: Pool::default() }
     }
 }
 
@@ -45,7 +45,7 @@ impl Origin {
         Origin { edge, client, activity: Some(activity) }
     }
 
-    /// Of a request; of one that came over no connection, as if from this machine.
+    /// The origin of a request. One that came over no connection counts as local.
     pub(crate) fn of(extensions: &Extensions) -> Origin {
         extensions.get::<Origin>().cloned().unwrap_or_else(|| Origin {
             edge: Arc::new(Edge::new(Limits::default())),
@@ -58,7 +58,7 @@ impl Origin {
         self.client.ip()
     }
 
-    /// Says whose turn it is: the server's, or the client's.
+    /// Marks whether the server works on the request, or waits for the client.
     pub(crate) fn set_busy(&self, is_busy: bool) {
         if let Some(activity) = &self.activity {
             activity.set_busy(is_busy);

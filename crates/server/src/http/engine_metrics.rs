@@ -1,4 +1,4 @@
-//! The engine's figures, as Prometheus reads them.
+//! Metrics of the engine.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -9,9 +9,9 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// Looks at an engine whenever it is asked.
+/// Collects the status of an engine on each scrape.
 pub(crate) struct EngineMetrics {
-    /// Whoever closes the engine does not wait for this.
+    /// Weak, so that the engine can be closed.
     engine: Weak<Engine>,
 }
 
@@ -39,7 +39,7 @@ impl Collector for EngineMetrics {
         for (name, help, value) in counters(&status) {
             write(name, help, &ConstCounter::new(value))?;
         }
-        let help = "Time that syncs of the log took";
+        let help = "Total time of syncs of the log";
         let sync_time = ConstCounter::new(status.sync_time.as_secs_f64());
         write("engine_sync_seconds", help, &sync_time)
     }
@@ -54,17 +54,17 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
         ("engine_tree_bytes", "Size of the tree", status.tree_bytes as f64),
         (
             "engine_tree_live_bytes",
-            "Size that the tree would have without gaps, estimated",
+            "Estimated size of the tree without gaps",
             status.tree_live_bytes as f64,
         ),
         (
             "engine_tree_retired_bytes",
-            "Size of trees that compaction has replaced and somebody still reads",
+            "Size of trees that compaction has replaced and readers still use",
             status.retired_bytes as f64,
         ),
         (
             "engine_unwritten_bytes",
-            "Bytes of the tree that wait to be written to its file",
+            "Bytes of the tree not yet written to its file",
             status.unwritten_bytes as f64,
         ),
         (
@@ -74,17 +74,17 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
         ),
         (
             "engine_damages",
-            "Damaged places in the files that scrubbing or a request found",
+            "Damage that scrubbing or a request found in the files",
             status.damages as f64,
         ),
         (
             "engine_scrub_completed_seconds",
-            "When scrubbing last verified everything, in seconds since 1970; 0 if it has not yet",
+            "When scrubbing last completed, in seconds since 1970; 0 if it has not yet",
             status.scrubbed_at.map_or(0.0, |at| at.0 as f64 / 1000.0),
         ),
         (
             "engine_is_writable",
-            "0 if a failure keeps the engine from writing",
+            "0 if a failure prevents the engine from writing",
             f64::from(u8::from(status.failure.is_none())),
         ),
     ]
@@ -106,7 +106,7 @@ fn counters(status: &Status) -> Figures<u64, 6> {
         ("engine_commits", "Commits", status.commits),
         (
             "engine_commit_groups",
-            "Groups of commits, each logged with one sync",
+            "Commit batches, each logged with one sync",
             status.commit_batches,
         ),
         ("engine_syncs", "Syncs of the log", status.syncs),

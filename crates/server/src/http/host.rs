@@ -1,15 +1,14 @@
-//! Whether a request was meant for this machine.
+//! Protection against DNS rebinding: whether a request was meant for this machine.
 //!
-//! An open server listens on loopback only, but a page in a browser here can reach it under a name
-//! of its own that it lets point to loopback. The header `Host` gives such a name away.
+//! A server without authentication listens on loopback only, but a page in a local browser can reach it
+//! under a name of its own that resolves to loopback. The header `Host` reveals such a name.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hyper::header::{HOST, HeaderMap};
 
-/// Whether the host that the client meant is this machine, by a name that nobody else can have.
-/// A request without the header comes from no browser. Of two headers, a proxy may have gone by the
-/// other one.
+/// Whether `Host` names this machine, by a name that nobody else can have. A request without the header
+/// does not come from a browser. Two headers are refused: a proxy may have used the other one.
 pub(crate) fn is_loopback(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {
@@ -36,7 +35,7 @@ mod tests {
     use super::is_loopback_name;
 
     #[test]
-    fn only_names_of_this_machine_are_its_names() {
+    fn only_loopback_names_and_addresses_are_accepted() {
         for host in [
             "localhost",
             "LOCALHOST:8000",

@@ -1,4 +1,4 @@
-//! The layers around every app, as tower has them.
+//! The tower layers around every app.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -28,38 +28,38 @@ use super::edge::Origin;
 use super::observe::observe;
 use super::refusal::Refusal;
 use crate::App;
-use crate::app::Face;
+use crate::app::EdgeHooks;
 use crate::fair::Weight;
 
-/// Bodies below this are not worth compressing.
+/// Smaller bodies are not worth compressing.
 const COMPRESSED_BYTES_MIN: u64 = 1024;
-/// The media type of answers that have no end.
+/// The media type of endless responses.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
-/// How long a browser need not ask again what it may send.
+/// How long a browser may cache the answer to a preflight request.
 const CORS_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// An app with everything around it that every app needs.
+/// Wraps an app in the layers that every app needs.
 pub(crate) fn around(app: App, cors_origins: &[HeaderValue]) -> Router {
-    let App { router, face } = app;
+    let App { router, hooks } = app;
     let compressed =
         SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::const_new(EVENT_STREAM));
     let compression =
         CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressed);
-    // The last one is the outermost.
+    // The last layer is the outermost.
     let router = router
         .layer(compression)
-        .layer(from_fn_with_state(face.clone(), whole))
+        .layer(from_fn_with_state(hooks.clone(), whole))
         .layer(CatchPanicLayer::custom(panicked));
     let router = match cors_origins {
         [] => router,
         origins => router.layer(cors(origins)),
     };
-    router.layer(from_fn_with_state(face, observe))
+    router.layer(from_fn_with_state(hooks, observe))
 }
 
-/// Makes the body before the head is sent, so that its length is known and its bytes can be
-/// summed up; but a stream goes out as it comes about.
-async fn whole(State(face): State<Arc<dyn Face>>, request: Request, next: Next) -> Response {
+/// Collects the body before the head is sent, so that its length and its checksum are known. Event streams
+/// are passed on.
+async fn whole(State(hooks): State<Arc<dyn EdgeHooks>>, request: Request, next: Next) -> Response {
     let origin = Origin::of(request.extensions());
     let response = next.run(request).await;
     let media_type = response.headers().get(CONTENT_TYPE);
@@ -69,16 +69,16 @@ async fn whole(State(face): State<Arc<dyn Face>>, request: Request, next: Next) 
     let (mut head, body) = response.into_parts();
     let collected = match body.size_hint().exact() {
         Some(_) => body.collect().await.map(Collected::to_bytes),
-        // It is compressed as it is read, which takes time.
+        // It is compressed while it is read, which takes time.
         None => origin.edge.pool.run(Weight::Heavy, collect_in_slices(body)).await,
     };
     match collected {
         Ok(body) => {
-            face.seal(&mut head.headers, &body);
+            hooks.add_body_headers(&mut head.headers, &body);
             Response::from_parts(head, Body::from(body))
         }
         Err(error) => {
-            tracing::error!(%error, "an answer could not be made");
+            tracing::error!(%error, "cannot produce the body of a response");
             Refusal::Panicked.into()
         }
     }
@@ -102,8 +102,7 @@ fn panicked(cause: Box<dyn Any + Send>) -> Response {
     Refusal::Panicked.into()
 }
 
-/// What pages of other origins may do: everything that a token lets them, since the token is what
-/// they have to have.
+/// Pages of the allowed origins may do whatever their token allows.
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
     const SENT: [HeaderName; 8] = [
         AUTHORIZATION,
@@ -125,7 +124,7 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
         .max_age(CORS_TIME);
     match origins.iter().any(|origin| origin == "*") {
         true => layer.allow_origin(AllowOrigin::any()),
-        // Cookies only for those who were named.
+        // Cookies only for origins that are named.
         false => {
             layer.allow_origin(AllowOrigin::list(origins.iter().cloned())).allow_credentials(true)
         }

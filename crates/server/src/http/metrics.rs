@@ -1,5 +1,4 @@
-//! How many requests there were, how long they took, and what is taken of the limits: as
-//! Prometheus reads it.
+//! Metrics of requests and of the limits, in the OpenMetrics format.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use super::engine_metrics::EngineMetrics;
 
 /// The media type of [`Metrics::text`].
 pub(crate) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// What requests are counted under that are no operation.
+/// The label of requests that match no operation.
 const NO_OPERATION: &str = "none";
 /// The upper bounds of the histogram's buckets, in seconds.
 const BUCKETS: [f64; 14] = [
@@ -27,7 +26,7 @@ const BUCKETS: [f64; 14] = [
     10.0,
 ];
 
-/// What was measured since the server started.
+/// The metrics of a server.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
@@ -47,7 +46,7 @@ struct Answered {
     status: &'static str,
 }
 
-/// A request that is being answered.
+/// Counts a request as in flight until it is dropped.
 #[derive(Debug)]
 pub(crate) struct InFlight(Gauge);
 
@@ -70,8 +69,7 @@ impl EncodeLabelSet for Answered {
 }
 
 impl Metrics {
-    /// Nothing measured yet; what the engine measures is there too, if there is one. An app may
-    /// register more.
+    /// Creates the metrics, with those of the engine if there is one. An app can register more.
     pub(crate) fn new(
         engine: Option<&Arc<Engine>>,
         register: impl FnOnce(&mut Registry),
@@ -104,13 +102,13 @@ impl Metrics {
         metrics
     }
 
-    /// Counts a request as under way until the guard is dropped, also if its client goes away.
+    /// Counts a request as in flight until the guard is dropped, also if its client disconnects.
     pub(crate) fn begin(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
     }
 
-    /// Counts a request to an operation, or to none.
+    /// Counts an answered request.
     pub(crate) fn count(&self, operation: Option<&Arc<str>>, status: u16, took: Duration) {
         let operation = operation.cloned().unwrap_or_else(|| NO_OPERATION.into());
         let status = match status / 100 {
@@ -124,16 +122,16 @@ impl Metrics {
         self.requests.get_or_create(&Answered { operation, status }).inc();
     }
 
-    /// Everything, in the text format of OpenMetrics.
+    /// All metrics, in the OpenMetrics text format.
     pub(crate) fn text(&self, edge: &Edge) -> String {
         let set = |gauge: &Gauge, count: usize| {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         };
         set(&self.connections, edge.connections.count());
         set(&self.streams, edge.streams.count());
-        set(&self.bodies_bytes, edge.room.taken_bytes());
+        set(&self.bodies_bytes, edge.body_memory.used_bytes());
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }

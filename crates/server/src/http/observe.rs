@@ -1,4 +1,4 @@
-//! The outermost layer: what is told about every request, to its client and to the log.
+//! The outermost layer: gives every request an id, counts it and logs it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,54 +12,54 @@ use hyper::header::{CONNECTION, HeaderValue};
 
 use super::edge::Origin;
 use super::refusal::Refusal;
-use crate::app::Face;
+use crate::app::EdgeHooks;
 
-/// The target of the events of requests, by which a subscriber can choose them.
+/// The target of the log events of requests, for filters.
 pub const REQUEST_TARGET: &str = "keyloom::request";
 
 /// The id of a request: an extension of it.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub(crate) Arc<str>);
 
-/// What an app tells about a request: an extension of its answer.
+/// What an app adds to the log event of a request: an extension of its response.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct LogFields {
     pub(crate) operation: Option<Arc<str>>,
-    /// The id of the token that let the client in.
+    /// The id of the caller's token.
     pub(crate) token: Option<String>,
     pub(crate) tenant: Option<String>,
     /// The code of a problem.
     pub(crate) code: Option<&'static str>,
-    /// What is wrong inside.
+    /// The internal cause of a problem.
     pub(crate) cause: Option<String>,
     pub(crate) bytes_in: usize,
 }
 
-/// Gives a request its id, lets the app say what the edge refuses, counts and logs.
+/// Gives a request its id, has the app format refusals of the edge, counts and logs.
 pub(super) async fn observe(
-    State(face): State<Arc<dyn Face>>,
+    State(hooks): State<Arc<dyn EdgeHooks>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let (began, _in_flight) = (Instant::now(), face.metrics().begin());
-    let id: Arc<str> = face.request_id(request.headers()).into();
+    let (began, _in_flight) = (Instant::now(), hooks.metrics().begin());
+    let id: Arc<str> = hooks.request_id(request.headers()).into();
     let client = Origin::of(request.extensions()).client;
     let (method, uri) = (request.method().clone(), request.uri().clone());
     request.extensions_mut().insert(RequestId(id.clone()));
     let mut response = next.run(request).await;
-    let mut told = response.extensions_mut().remove::<Told>();
-    if let Some(refusal) = refusal(&mut response, told.as_ref()) {
-        response = refused(&*face, refusal, &id);
-        // What the app knew of the request before it was refused, and the code of the refusal.
-        let of_refusal = response.extensions_mut().remove::<Told>().unwrap_or_default();
-        told = Some(Told { code: of_refusal.code, ..told.unwrap_or_default() });
+    let mut fields = response.extensions_mut().remove::<LogFields>();
+    if let Some(refusal) = refusal(&mut response, fields.as_ref()) {
+        response = refused(&*hooks, refusal, &id);
+        // Keeps what the app knew about the request, with the code of the refusal.
+        let of_refusal = response.extensions_mut().remove::<LogFields>().unwrap_or_default();
+        fields = Some(LogFields { code: of_refusal.code, ..fields.unwrap_or_default() });
     }
-    let told = told.unwrap_or_default();
+    let fields = fields.unwrap_or_default();
     if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(face.request_id_header(), id);
+        response.headers_mut().insert(hooks.request_id_header(), id);
     }
     let (took, status) = (began.elapsed(), response.status().as_u16());
-    face.metrics().count(told.operation.as_ref(), status, took);
+    hooks.metrics().count(fields.operation.as_ref(), status, took);
     macro_rules! log {
         ($level:ident) => {
             tracing::$level!(
@@ -67,14 +67,14 @@ pub(super) async fn observe(
                 request_id = &*id,
                 %client,
                 method = method.as_str(),
-                path = &*face.shown_path(uri.path()),
-                operation = told.operation.as_deref(),
-                token = told.token.as_deref(),
-                tenant = told.tenant.as_deref(),
+                path = &*hooks.log_path(uri.path()),
+                operation = fields.operation.as_deref(),
+                token = fields.token.as_deref(),
+                tenant = fields.tenant.as_deref(),
                 status,
-                code = told.code,
-                cause = told.cause.as_deref(),
-                bytes_in = told.bytes_in,
+                code = fields.code,
+                cause = fields.cause.as_deref(),
+                bytes_in = fields.bytes_in,
                 bytes_out = response.body().size_hint().exact(),
                 ms = (took.as_secs_f64() * 1e6).round() / 1e3,
             )
@@ -87,16 +87,16 @@ pub(super) async fn observe(
     response
 }
 
-/// Why the edge refused, if it did.
-fn refusal(response: &mut Response, told: Option<&Told>) -> Option<Refusal> {
-    // The layer that decompresses bodies refuses without a word.
-    let is_packed = told.is_none() && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE;
+/// The refusal of the edge, if there is one.
+fn refusal(response: &mut Response, fields: Option<&LogFields>) -> Option<Refusal> {
+    // The layer that decompresses bodies sets only the status.
+    let is_packed = fields.is_none() && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE;
     let refusal = response.extensions_mut().remove::<Refusal>();
     refusal.or(is_packed.then_some(Refusal::UnknownEncoding))
 }
 
-fn refused(face: &dyn Face, refusal: Refusal, id: &str) -> Response {
-    let mut response = face.refuse(refusal, id);
+fn refused(hooks: &dyn EdgeHooks, refusal: Refusal, id: &str) -> Response {
+    let mut response = hooks.refuse(refusal, id);
     if refusal.ends_connection() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }

@@ -1,4 +1,4 @@
-//! Bodies of requests, received whole. An app asks for one only when it knows whose it is.
+//! Receives request bodies completely. An app calls it only once it knows the sender.
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -6,16 +6,16 @@ use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::time::timeout;
 
+use super::body_memory::{MemoryFull, Reservation};
 use super::edge::Origin;
 use super::refusal::Refusal;
-use super::room::{Held, NoRoom};
 
-/// A body, and the room that it takes until it is dropped.
+/// A body, and its memory reservation.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
-    /// None for an empty body.
-    _held: Option<Held>,
+    /// `None` for an empty body.
+    _reservation: Option<Reservation>,
 }
 
 /// Receives a body within the limits.
@@ -25,26 +25,30 @@ pub(crate) async fn receive(origin: &Origin, body: Body) -> Result<Received, Ref
         return Err(Refusal::TooLarge);
     }
     if body.is_end_stream() {
-        return Ok(Received { bytes: Bytes::new(), _held: None });
+        return Ok(Received { bytes: Bytes::new(), _reservation: None });
     }
-    let held = origin.edge.room.enter(origin.ip());
-    // Whoever is slow now is the client.
+    let reservation = origin.edge.body_memory.reserve(origin.ip());
+    // Meanwhile the server waits for the client.
     origin.set_busy(false);
-    let collected = timeout(limits.body_time, collect(body, held, limits.body_bytes)).await;
+    let collected = timeout(limits.body_time, collect(body, reservation, limits.body_bytes)).await;
     origin.set_busy(true);
     collected.unwrap_or(Err(Refusal::TooSlow))
 }
 
-async fn collect(mut body: Body, mut held: Held, bytes_max: usize) -> Result<Received, Refusal> {
+async fn collect(
+    mut body: Body,
+    mut reservation: Reservation,
+    bytes_max: usize,
+) -> Result<Received, Refusal> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Refusal::Broken)?;
+        let frame = frame.map_err(|_| Refusal::Incomplete)?;
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > bytes_max {
             return Err(Refusal::TooLarge);
         }
-        held.grow(data.len()).await.map_err(|NoRoom| Refusal::NoRoom)?;
+        reservation.grow(data.len()).await.map_err(|MemoryFull| Refusal::MemoryFull)?;
         bytes.extend_from_slice(&data);
     }
-    Ok(Received { bytes: bytes.freeze(), _held: Some(held) })
+    Ok(Received { bytes: bytes.freeze(), _reservation: Some(reservation) })
 }

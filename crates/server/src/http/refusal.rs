@@ -1,24 +1,24 @@
-//! What the edge has to say itself. Every app says it in its own words.
+//! Refusals of the edge. Each app formats them in its own way.
 
 use axum::response::Response;
 use hyper::StatusCode;
 
-/// Why a request gets no answer of the app.
+/// Why the edge refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The body is larger than the limit.
     TooLarge,
-    /// The body is not what its head says, or the connection broke.
-    Broken,
+    /// The body is shorter or longer than declared, or the connection failed.
+    Incomplete,
     /// The body did not arrive in time.
     TooSlow,
-    /// Bodies of others take all the room.
-    NoRoom,
-    /// The body is compressed in a way that is not understood.
+    /// Other bodies take all the memory for bodies.
+    MemoryFull,
+    /// The body is compressed with an unsupported encoding.
     UnknownEncoding,
-    /// The answer took too long.
+    /// The app took too long to answer.
     Overdue,
-    /// There are as many streams as can be.
+    /// The limit of streams is reached.
     TooManyStreams,
     /// The app panicked.
     Panicked,
@@ -28,42 +28,49 @@ impl Refusal {
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::Broken => StatusCode::BAD_REQUEST,
+            Refusal::Incomplete => StatusCode::BAD_REQUEST,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::UnknownEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Refusal::NoRoom | Refusal::Overdue | Refusal::TooManyStreams => {
+            Refusal::MemoryFull | Refusal::Overdue | Refusal::TooManyStreams => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Refusal::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
-    /// What is wrong and what to do, in a sentence.
+    /// What is wrong and how to fix it.
     pub(crate) fn detail(self) -> &'static str {
         match self {
-            Refusal::TooLarge => "The body is larger than the server takes: send less at once.",
-            Refusal::Broken => "The body ended before it was whole: send all of it.",
-            Refusal::TooSlow => "The body did not arrive in time: send it faster.",
-            Refusal::NoRoom => "Too many bodies arrive at once: try again.",
-            Refusal::UnknownEncoding => "The body is compressed: send it as it is, or with gzip.",
-            Refusal::Overdue => {
-                "The answer took too long, and the server gave up. A change has happened as a \
-                 whole or not at all: read before you try again."
+            Refusal::TooLarge => {
+                "The body exceeds the size limit of the server: send less at once."
             }
-            Refusal::TooManyStreams => "Too many streams are open: close one, or try again later.",
+            Refusal::Incomplete => "The body is incomplete: send all of it.",
+            Refusal::TooSlow => "The body did not arrive in time: send it faster.",
+            Refusal::MemoryFull => "Too many request bodies arrive at once: retry.",
+            Refusal::UnknownEncoding => {
+                "Unsupported `Content-Encoding`: send the body uncompressed, or with gzip."
+            }
+            Refusal::Overdue => {
+                "The request timed out. A change was applied either completely or not at all: read \
+                 before you retry."
+            }
+            Refusal::TooManyStreams => "Too many streams are open: close one, or retry later.",
             Refusal::Panicked => {
-                "Something is wrong in the server. Its log says what, under the id of the request."
+                "Internal server error. The server's log has the cause, under the request id."
             }
         }
     }
 
-    /// Whether the body of the request was not read to its end: the connection cannot be used again.
+    /// Whether the body was not read to its end, so that the connection cannot be reused.
     pub(crate) fn ends_connection(self) -> bool {
-        matches!(self, Refusal::TooLarge | Refusal::Broken | Refusal::TooSlow | Refusal::NoRoom)
+        matches!(
+            self,
+            Refusal::TooLarge | Refusal::Incomplete | Refusal::TooSlow | Refusal::MemoryFull
+        )
     }
 }
 
-/// A response that says nothing yet: [`layers`](super::layers) let the app say it.
+/// An empty response that carries the refusal: [`observe`](super::observe) has the app format it.
 impl From<Refusal> for Response {
     fn from(refusal: Refusal) -> Response {
         let mut response = Response::default();

@@ -1,4 +1,4 @@
-//! Ids of requests: 52 letters and digits, different for every request of every process.
+//! Request ids: 52 letters and digits, different for every request of every process.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
 const LENGTH: usize = 52;
 
-/// Makes ids.
+/// Generates request ids.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     seed: u64,
@@ -14,7 +14,7 @@ pub(crate) struct RequestIds {
 }
 
 impl RequestIds {
-    /// With a seed of its own, from what the standard library seeds its hash maps with.
+    /// Seeded as the standard library seeds its hash maps.
     pub(crate) fn new() -> RequestIds {
         RequestIds { seed: RandomState::new().build_hasher().finish(), count: AtomicU64::new(0) }
     }
@@ -26,7 +26,7 @@ impl RequestIds {
         while id.len() < LENGTH {
             let bits = mixed(&mut state);
             id.extend(
-                (0..12).map(|place| char::from(ALPHABET[(bits >> (5 * place)) as usize & 31])),
+                (0..12).map(|digit| char::from(ALPHABET[(bits >> (5 * digit)) as usize & 31])),
             );
         }
         id.truncate(LENGTH);

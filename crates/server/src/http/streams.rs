@@ -1,10 +1,10 @@
-//! Answers without an end: how many one client and all of them may follow.
+//! The open change streams: how many one client and all clients may have.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All streams that are being sent.
+/// The open streams.
 #[derive(Debug)]
 pub(crate) struct Streams {
     total_max: usize,
@@ -12,9 +12,9 @@ pub(crate) struct Streams {
     by_client: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A stream's place, given back when it is dropped.
+/// Counts a stream as open until it is dropped.
 #[derive(Debug)]
-pub(crate) struct StreamPlace {
+pub(crate) struct StreamPermit {
     streams: Arc<Streams>,
     client: IpAddr,
 }
@@ -28,8 +28,8 @@ impl Streams {
         self.by_client().values().sum()
     }
 
-    /// A place for another stream of a client, if it may have one.
-    pub(crate) fn enter(self: &Arc<Self>, client: IpAddr) -> Option<StreamPlace> {
+    /// Admits another stream of a client, within the limits.
+    pub(crate) fn enter(self: &Arc<Self>, client: IpAddr) -> Option<StreamPermit> {
         let mut by_client = self.by_client();
         let total: usize = by_client.values().sum();
         let of_client = by_client.get(&client).copied().unwrap_or_default();
@@ -37,7 +37,7 @@ impl Streams {
             return None;
         }
         by_client.insert(client, of_client + 1);
-        Some(StreamPlace { streams: self.clone(), client })
+        Some(StreamPermit { streams: self.clone(), client })
     }
 
     fn by_client(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
@@ -45,7 +45,7 @@ impl Streams {
     }
 }
 
-impl Drop for StreamPlace {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let mut by_client = self.streams.by_client();
         if let Some(count) = by_client.get_mut(&self.client) {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_has_so_many_streams_and_all_have_so_many() {
+    fn streams_are_limited_per_client_and_in_total() {
         let streams = Arc::new(Streams::new(3, 2));
         let client = |number: u8| IpAddr::from([127, 0, 0, number]);
         let first = streams.enter(client(1)).unwrap();

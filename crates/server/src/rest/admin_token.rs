@@ -1,5 +1,4 @@
-//! The first token of a server that nobody can log in to yet: its operator chooses it, and a server
-//! creates it when it starts.
+//! The first token of a server: its operator chooses it, and the server creates it at start.
 
 use std::fmt;
 
@@ -7,40 +6,40 @@ use keyloom::{Entropy, Error};
 use keyloom_store::Time;
 use thiserror::Error as ThisError;
 
-use super::access::Role;
+use super::role::Role;
 use super::token::{Token, TokenRequest, whole_parts};
 use super::tokens::Tokens;
 
 const NAME: &str = "first token";
 
-/// A text of the form of our tokens. Whatever shows it leaves out its secret.
+/// A token chosen by the operator. Its `Debug` output does not contain the secret.
 pub struct AdminToken {
     text: String,
 }
 
-/// Why a server cannot start with a token that was chosen for it.
+/// Why a server cannot start with the chosen token.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum AdminTokenError {
-    /// It is no token.
-    #[error("the admin token is malformed: make one with `keyloom token generate`.")]
+    /// It does not have the form of a token.
+    #[error("the admin token is malformed: create one with `keyloom token generate`.")]
     Malformed,
-    /// The database has one with this id that it does not open.
+    /// A token with its id exists with another secret.
     #[error(
-        "the token {id} exists with another secret. Use the one that it was created with, or \
-         another one from `keyloom token generate`."
+        "the token {id} exists with another secret. Use the original token, or a new one from \
+         `keyloom token generate`."
     )]
     OtherSecret {
-        /// Which one.
+        /// The id.
         id: String,
     },
-    /// The database has it, and it is not an admin's, or not any more.
+    /// It exists, but has expired or another role.
     #[error(
-        "the token {id} exists, but has expired or lacks the role admin. Use another one from \
+        "the token {id} exists, but has expired or lacks the role admin. Use a new one from \
          `keyloom token generate`."
     )]
     NotAdmin {
-        /// Which one.
+        /// The id.
         id: String,
     },
     /// The store failed.
@@ -49,21 +48,21 @@ pub enum AdminTokenError {
 }
 
 impl AdminToken {
-    /// A token that was generated before.
+    /// Parses a generated token.
     ///
     /// # Errors
     ///
-    /// [`AdminTokenError::Malformed`] if it was not.
+    /// [`AdminTokenError::Malformed`].
     pub fn new(text: &str) -> Result<AdminToken, AdminTokenError> {
         whole_parts(text).ok_or(AdminTokenError::Malformed)?;
         Ok(AdminToken { text: text.to_owned() })
     }
 
-    /// The text of a new token, which is stored nowhere.
+    /// Generates the text of a new token. It is not stored.
     ///
     /// # Errors
     ///
-    /// If the system has no random bytes.
+    /// If the system provides no random bytes.
     pub fn generate(entropy: &dyn Entropy) -> std::io::Result<String> {
         Token::make(request(), Time(0), entropy).map(|(_, text)| text)
     }
@@ -76,18 +75,18 @@ impl fmt::Debug for AdminToken {
 }
 
 impl Tokens {
-    /// Creates a token with the role admin, unless it exists. Processes that share a store may all
-    /// do it at once: one creates it.
+    /// Creates a token with the role admin, unless it exists. Concurrent calls in processes that share a
+    /// store are safe.
     ///
     /// # Errors
     ///
-    /// If there is another token with its id, or the store fails.
+    /// If another token has its id, or the store fails.
     pub async fn ensure_admin(&self, admin: &AdminToken) -> Result<(), AdminTokenError> {
         let (id, secret) = whole_parts(&admin.text).ok_or(AdminTokenError::Malformed)?;
         let token = Token::known(id, secret, request(), self.now());
         let Some(found) = self.insert(&token).await? else { return Ok(()) };
         let id = id.to_owned();
-        // A damaged row opens nothing, whatever its secret was.
+        // A damaged row admits nobody, whatever its secret was.
         let found = Token::from_item(&found).filter(|found| found.is_secret(secret));
         let found = found.ok_or_else(|| AdminTokenError::OtherSecret { id: id.clone() })?;
         let is_admin = found.role == Role::Admin && found.admits(secret, self.now());

@@ -1,32 +1,32 @@
-//! The declared queries that are answered under one path.
+//! The declared queries that one path answers.
 
 use keyloom_model::{Entity, EntityId, FieldId, ListId, UniqueId};
 
-use super::operation::Segment;
+use super::segment::Segment;
 
-/// The queries that are answered under one path, all of one entity.
+/// The queries that one path answers, all of one entity.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) entity: EntityId,
-    /// The fields whose values are in the path, in its order.
+    /// The fields whose values the path contains, in its order.
     pub(crate) in_path: Vec<FieldId>,
     pub(crate) lists: Vec<ListId>,
     pub(crate) uniques: Vec<UniqueId>,
     pub(crate) wanted: Wanted,
 }
 
-/// What is asked for of a list.
+/// What a request wants of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// A page, which bounds of the order can narrow.
+    /// A page, which bounds on the order fields can narrow.
     Page,
     /// Counts.
     Counts,
 }
 
 impl Asked {
-    /// The queries of an entity by the path under which they are answered: lists at theirs, uniques at
-    /// the entity's own, lists without a path under `lists`.
+    /// The queries of an entity by path: lists at their own, uniques at the entity's, lists without a path
+    /// under `lists`.
     pub(crate) fn by_path(id: EntityId, entity: &Entity) -> Vec<(Vec<Segment>, Asked)> {
         let own = Segment::path_of(entity);
         let mut paths: Vec<(Vec<Segment>, Asked)> = vec![];
@@ -60,7 +60,7 @@ impl Asked {
         paths
     }
 
-    /// The lists among them for which something holds, to count in them.
+    /// The lists for which `is_counted` holds, to count in them.
     pub(crate) fn counted(&self, is_counted: impl Fn(&ListId) -> bool) -> Asked {
         Asked {
             lists: self.lists.iter().copied().filter(is_counted).collect(),

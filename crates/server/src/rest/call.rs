@@ -1,4 +1,4 @@
-//! A request whose operation and caller are known, and the answer to it.
+//! A request whose operation and caller are known, and its reply.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -12,43 +12,43 @@ use hyper::{Method, StatusCode};
 use keyloom::{Db, Item, Record, json_to_item};
 use tokio::sync::mpsc;
 
-use super::access::Caller;
+use super::caller::Caller;
 use super::problem::{Kind, Problem};
 use crate::http::edge::Origin;
 
-/// A request in the making.
+/// A request to an operation.
 #[derive(Debug)]
 pub(crate) struct Call {
     /// The database as the caller sees it.
     pub(crate) db: Db,
     pub(crate) caller: Caller,
     pub(crate) method: Method,
-    /// The values of the path's parameters, in order.
+    /// The values of the path parameters, in order.
     pub(crate) values: Vec<String>,
-    /// The parameters of the query, in order.
+    /// The query parameters, in order.
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// Operations on entities that are not served.
     pub(crate) closed: &'static [&'static str],
-    /// Where it came from.
+    /// Where the request came from.
     pub(crate) origin: Origin,
     pub(crate) request_id: Arc<str>,
 }
 
-/// Versions that a client names as a condition.
+/// Versions in `If-Match` or `If-None-Match`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Tags {
     /// No condition.
     Absent,
-    /// `*`: any version at all.
+    /// `*`: any version.
     Any,
     /// One of these.
     Of(Vec<String>),
 }
 
 impl Call {
-    /// The value of the path's parameter, where there is one.
+    /// The value of a path parameter; empty if there is none.
     pub(crate) fn value(&self, index: usize) -> &str {
         self.values.get(index).map_or("", String::as_str)
     }
@@ -59,7 +59,7 @@ impl Call {
         json_to_item(&self.body).map_err(|error| keyloom::Error::Document(error).into())
     }
 
-    /// A page of another site can make a browser send a form, but not JSON.
+    /// Requires JSON: a page of another site can make a browser send a form, but not JSON.
     fn check_media_type(&self) -> Result<(), Problem> {
         let mut values = self.headers.get_all(CONTENT_TYPE).iter();
         let value = values.next().filter(|_| values.next().is_none());
@@ -70,13 +70,13 @@ impl Call {
             "application/json" => Ok(()),
             "application/merge-patch+json" if is_patch => Ok(()),
             _ => {
-                let detail = "Send JSON, and say so: `Content-Type: application/json`.";
+                let detail = "The body must be JSON: send `Content-Type: application/json`.";
                 Err(Problem::new(Kind::BadMediaType, detail))
             }
         }
     }
 
-    /// A parameter of the query that may be there once.
+    /// A query parameter that may be given once.
     pub(crate) fn parameter(&self, name: &str) -> Result<Option<&str>, Problem> {
         let mut values = self.parameters.iter().filter(|(other, _)| other == name);
         match (values.next(), values.next()) {
@@ -85,12 +85,12 @@ impl Call {
         }
     }
 
-    /// Whether a parameter is in the query.
+    /// Whether a query parameter is given.
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
         self.parameters.iter().any(|(other, _)| other == name)
     }
 
-    /// A parameter of the query that is read as something.
+    /// Parses a query parameter.
     pub(crate) fn parsed<T: FromStr>(
         &self,
         name: &str,
@@ -98,27 +98,27 @@ impl Call {
     ) -> Result<Option<T>, Problem> {
         let Some(text) = self.parameter(name)? else { return Ok(None) };
         let refuse =
-            |_| bad_parameter(format!("`{name}` is {expected}, and `{}` is not.", cut(text)));
+            |_| bad_parameter(format!("`{name}` must be {expected}, not `{}`.", cut(text)));
         text.parse().map(Some).map_err(refuse)
     }
 
-    /// Whether the end of a list is asked for.
+    /// Whether the list is requested from its end.
     pub(crate) fn is_reversed(&self) -> Result<bool, Problem> {
         Ok(self.parsed("reverse", "`true` or `false`")?.unwrap_or(false))
     }
 
-    /// How many entities are asked for.
+    /// The requested number of entities.
     pub(crate) fn limit(&self) -> Result<Option<u32>, Problem> {
         const EXPECTED: &str = "a whole number from 1 to 1000";
         match self.parsed("limit", EXPECTED)? {
             Some(limit @ (0 | 1001..)) => {
-                Err(bad_parameter(format!("`limit` is {EXPECTED}, and `{limit}` is not.")))
+                Err(bad_parameter(format!("`limit` must be {EXPECTED}, not `{limit}`.")))
             }
             limit => Ok(limit),
         }
     }
 
-    /// Refuses every parameter but these.
+    /// Rejects all other parameters.
     pub(crate) fn check_parameters(&self, known: &[&str]) -> Result<(), Problem> {
         match self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),
@@ -126,17 +126,17 @@ impl Call {
         }
     }
 
-    /// The versions of which the entity must have one.
+    /// The versions one of which the entity must have.
     pub(crate) fn if_match(&self) -> Result<Tags, Problem> {
         tags(&self.headers, &IF_MATCH, Weak::Differs)
     }
 
-    /// The versions of which the entity must have none.
+    /// The versions none of which the entity may have.
     pub(crate) fn if_none_match(&self) -> Result<Tags, Problem> {
         if_none_match(&self.headers)
     }
 
-    /// The key under which the request happens once.
+    /// The idempotency key, under which the request is applied once.
     pub(crate) fn idempotency_key(&self) -> Result<Option<String>, Problem> {
         let mut values = self.headers.get_all("idempotency-key").iter();
         let refuse = |detail: &str| Err(Problem::new(Kind::BadHeader, detail));
@@ -148,17 +148,17 @@ impl Call {
         let is_visible = value.bytes().all(|byte| byte.is_ascii_graphic());
         match value.len() {
             1..=200 if is_visible => Ok(Some(value.to_owned())),
-            _ => refuse("`Idempotency-Key` is a text of 1 to 200 visible ASCII characters."),
+            _ => refuse("`Idempotency-Key` must have 1 to 200 visible ASCII characters."),
         }
     }
 }
 
-/// The versions of which what is asked for must have none.
+/// The versions in `If-None-Match`.
 pub(crate) fn if_none_match(headers: &HeaderMap) -> Result<Tags, Problem> {
     tags(headers, &IF_NONE_MATCH, Weak::Equals)
 }
 
-/// What weak tags, which nobody gets here, are worth.
+/// How weak tags compare. The server itself sends none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weak {
     Equals,
@@ -179,7 +179,8 @@ fn tags(headers: &HeaderMap, name: &HeaderName, weak: Weak) -> Result<Tags, Prob
             let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
             let Some(inner) = inner else {
                 let detail = format!(
-                    "`{name}` is not a list of tags: give `ETag` as it was, with its quotes, or `*`."
+                    "`{name}` must be a list of tags: send an `ETag` as received, with its quotes, or \
+                     `*`."
                 );
                 return Err(Problem::new(Kind::BadHeader, detail));
             };
@@ -214,7 +215,7 @@ pub(crate) fn quoted(names: &[&str]) -> String {
     }
 }
 
-/// What a client sent, short enough to be repeated.
+/// Truncates text of a client for a message.
 pub(crate) fn cut(text: &str) -> String {
     const CHARACTERS_MAX: usize = 60;
     match text.char_indices().nth(CHARACTERS_MAX) {
@@ -223,18 +224,18 @@ pub(crate) fn cut(text: &str) -> String {
     }
 }
 
-/// An answer in the making.
+/// The reply of an operation.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) media_type: &'static str,
     pub(crate) headers: Vec<(HeaderName, String)>,
     pub(crate) body: Vec<u8>,
-    /// What comes about by and by, instead of the body.
+    /// The chunks of a streamed body, instead of `body`.
     pub(crate) pieces: Option<mpsc::Receiver<Bytes>>,
     /// The code of a problem, for the log.
     pub(crate) code: Option<&'static str>,
-    /// What is wrong inside, for the log alone.
+    /// The internal cause of a problem, for the log only.
     pub(crate) cause: Option<String>,
 }
 
@@ -272,7 +273,7 @@ impl Reply {
         self.with(LOCATION, location)
     }
 
-    /// The headers of the answer, as far as they can be written.
+    /// The headers with valid values.
     pub(crate) fn header_values(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let media_type = (!self.media_type.is_empty()).then_some((CONTENT_TYPE, self.media_type));
         let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.as_str()));
@@ -280,7 +281,7 @@ impl Reply {
     }
 }
 
-/// A version as a header has it.
+/// The `ETag` of a record.
 pub(crate) fn tag(record: &Record) -> String {
     format!("\"{}\"", record.version())
 }

@@ -1,11 +1,13 @@
-//! The page that people read, made of the same descriptions as the one for programs.
+//! HTML pages for people, from the same descriptions as the OpenAPI document.
 
+mod assets;
 mod guide;
 mod html;
 mod page;
 mod request;
 mod welcome;
 
+pub(super) use assets::{SCRIPT, STYLE, WELCOME_SCRIPT};
 pub use html::escape_html;
-pub(super) use page::{SCRIPT, STYLE, page};
-pub(super) use welcome::{WELCOME_SCRIPT, welcome};
+pub(super) use page::page;
+pub(super) use welcome::welcome;

@@ -1,4 +1,4 @@
-//! Documents that a model would take, for people to begin with.
+//! Example documents of a model.
 
 use std::fmt::Display;
 
@@ -9,11 +9,11 @@ use keyloom_model::{
 };
 use serde_json::{Map, Value, json};
 
-/// An id and a version as Keyloom makes them.
+/// An id and a version as Keyloom generates them.
 const ID: &str = "01kdvpxz80r3n5m8c2q7t9w4ya";
 const VERSION: &str = "01kdvpxz81h6b2e8s4v0k9d7fg";
 
-/// A document of an entity: what must be given, and nothing else.
+/// A document to create an entity, with the required fields only.
 pub(crate) fn example(model: &Model, entity: &Entity) -> Value {
     let mut document = Map::new();
     for field in &entity.fields {
@@ -26,7 +26,7 @@ pub(crate) fn example(model: &Model, entity: &Entity) -> Value {
     Value::Object(document)
 }
 
-/// Whether every whole document has a field.
+/// Whether a field is required in a complete document.
 pub(crate) fn is_needed(entity: &Entity, field: &Field) -> bool {
     let is_tenant = match entity.tenancy {
         Tenancy::Own(tenant) => entity.field(tenant).name == field.name,
@@ -40,7 +40,7 @@ pub(crate) fn is_needed(entity: &Entity, field: &Field) -> bool {
     }
 }
 
-/// The same entity as it is shown.
+/// The same entity as a response shows it.
 pub(crate) fn shown(model: &Model, entity: &Entity) -> Value {
     let mut shown = Map::new();
     for (id, field) in entity.fields() {
@@ -60,7 +60,7 @@ pub(crate) fn shown(model: &Model, entity: &Entity) -> Value {
     Value::Object(shown)
 }
 
-/// Gives texts the format that they must have in this document.
+/// Replaces texts by examples of the format that they must have.
 fn add_formats(entity: &Entity, document: &mut Map<String, Value>) {
     for rule in &entity.formats {
         let format = match &rule.choice {
@@ -78,8 +78,7 @@ fn add_formats(entity: &Entity, document: &mut Map<String, Value>) {
     }
 }
 
-/// What a field holds when nothing is given, if that is always the same and JSON can say it
-/// exactly.
+/// The default of a field, if it is constant and JSON can represent it exactly.
 pub(crate) fn default_of(field: &Field) -> Option<Value> {
     match &field.default {
         Some(DefaultValue::Literal(literal)) => literal_of(field, literal),
@@ -87,7 +86,7 @@ pub(crate) fn default_of(field: &Field) -> Option<Value> {
     }
 }
 
-/// A value that the model has for a field.
+/// A literal of the model as JSON.
 pub(crate) fn literal_of(field: &Field, literal: &Literal) -> Option<Value> {
     match field.of.show(&DefaultValue::Literal(literal.clone()).value(0)) {
         Stored::S(text) => Some(json!(text)),
@@ -99,7 +98,7 @@ pub(crate) fn literal_of(field: &Field, literal: &Literal) -> Option<Value> {
     }
 }
 
-/// A number as JSON, if nothing of it is lost.
+/// A number as JSON, if JSON represents it exactly.
 pub(crate) fn exact(number: &impl Display) -> Option<Value> {
     let text = number.to_string();
     let whole = text.parse::<i64>().ok().map(Value::from);
@@ -147,12 +146,12 @@ fn of_type(of: &FieldType) -> Value {
             let member = |index| (format!("name{index}"), of_type(of));
             Value::Object((1..=count).map(member).collect())
         }
-        // A reference in a list or a field has its target's name instead.
+        // `of_field` handles references, in fields and in lists.
         FieldType::Any | FieldType::Ref(..) => json!("anything"),
     }
 }
 
-/// The name of a field as its value, as long as it may be.
+/// The name of a field as its example value, within the limits.
 fn text(name: &str, limits: &Limits<u64>) -> Value {
     let longest = usize::try_from(limits.high.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let shortest = usize::try_from(limits.low.unwrap_or(0)).unwrap_or(0).min(1000);

@@ -1,4 +1,4 @@
-//! What a read costs, as a member of its answer; and what changes would cost.
+//! The cost of a read, as a member of its response, and the cost of changes.
 
 use keyloom::explain::{Explained, Explanation, ListReads, Plan, RowWrite, StoreRead, Writes};
 use serde_json::{Value as Json, json};
@@ -6,10 +6,10 @@ use serde_json::{Value as Json, json};
 use super::call::{Call, Reply};
 use super::problem::Problem;
 
-/// The parameter that asks for it.
+/// The parameter that requests it.
 pub(crate) const EXPLAIN: &str = "explain";
 
-/// Takes the wish out of a call, whose reads are watched from then on.
+/// Removes the parameter from a call, and starts recording its reads if it was set.
 pub(super) fn watch(call: &mut Call) -> Result<Option<Explained>, Problem> {
     let is_wanted = call.parsed(EXPLAIN, "`true` or `false`")?.unwrap_or(false);
     call.parameters.retain(|(name, _)| name != EXPLAIN);
@@ -20,8 +20,8 @@ pub(super) fn watch(call: &mut Call) -> Result<Option<Explained>, Problem> {
     }))
 }
 
-/// The answer with the member `explain`. One without a body stays as it is.
-pub(super) fn tell(mut reply: Reply, explained: &Explained) -> Reply {
+/// Adds the member `explain` to a reply, unless it has no body.
+pub(super) fn add_cost(mut reply: Reply, explained: &Explained) -> Reply {
     if reply.body.last() == Some(&b'}') {
         reply.body.pop();
         reply.body.extend_from_slice(format!(",\"explain\":{}}}", cost(explained)).as_bytes());
@@ -50,7 +50,7 @@ pub(super) fn cost(explained: &Explained) -> Json {
     })
 }
 
-/// What changes would cost.
+/// The cost of changes.
 pub(super) fn writes(writes: &Writes) -> Json {
     let row = |row: &RowWrite| {
         json!({

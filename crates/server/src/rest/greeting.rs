@@ -1,14 +1,15 @@
-//! What to try first, for whoever has just started a server.
+//! Example requests that a server prints when it starts.
 
 use keyloom_model::{Entity, EntityId, FieldOrigin, FieldType, Model, Presence};
 
 use super::example::example;
-use super::operation::{Operation, Segment};
+use super::operation::Operation;
+use super::segment::Segment;
 
-/// Requests to begin with, as a shell takes them; `URL` stands for the server's.
+/// Example requests for a shell. `URL` is a placeholder for the URL of the server.
 pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -> String {
     let entities: Vec<(EntityId, &Entity)> = model.entities().collect();
-    // One that refers to nothing can be made at once.
+    // An entity that refers to nothing can be created first.
     let stands_alone = |(_, entity): &&(EntityId, &Entity)| !needs_others(entity);
     let first = entities.iter().find(stands_alone).or(entities.first());
     let Some((id, entity)) = first else { return String::new() };

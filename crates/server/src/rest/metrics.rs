@@ -1,4 +1,4 @@
-//! What is left to do after changes and in the background, as Prometheus reads it.
+//! Metrics of events, jobs and background operations.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -13,10 +13,10 @@ use prometheus_client::registry::Registry;
 use crate::http::edge::Edge;
 use crate::http::metrics::Metrics;
 
-/// Everything that is measured.
+/// All metrics of a service.
 #[derive(Debug)]
 pub(crate) struct Measurements {
-    /// Of all tenants: for numbers alone.
+    /// Sees all tenants; used for counts only.
     db: Db,
     pub(super) http: Metrics,
     backlog: BacklogMetrics,
@@ -33,7 +33,7 @@ impl Measurements {
         Measurements { db, http, backlog, under_way }
     }
 
-    /// All of it, as it is now.
+    /// The current metrics, in the OpenMetrics text format.
     pub(crate) async fn text(&self, edge: &Edge, now: Time) -> Result<String, Error> {
         self.backlog.set(&self.db.backlog().await?);
         let now_ms = i64::try_from(now.0).unwrap_or(i64::MAX);
@@ -42,7 +42,7 @@ impl Measurements {
     }
 }
 
-/// Gauges of consumers and jobs, as they were when they were last looked at.
+/// Gauges of consumers and jobs, set on each scrape.
 #[derive(Clone, Debug, Default)]
 struct BacklogMetrics {
     events_behind: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
@@ -54,15 +54,15 @@ struct BacklogMetrics {
 
 impl BacklogMetrics {
     fn register(&self, registry: &mut Registry) {
-        let help = "Events not handled, of the next 1,000 changes";
+        let help = "Unhandled events among the next 1,000 changes";
         registry.register("consumer_events_behind", help, self.events_behind.clone());
-        let help = "How old the oldest event is that is not handled";
+        let help = "Age of the oldest unhandled event";
         registry.register("consumer_age_seconds", help, self.age.clone());
-        let help = "1 if changes are lost to it: it has stopped";
+        let help = "1 if the consumer has stopped because changes it needs are gone";
         registry.register("consumer_lost", help, self.lost.clone());
         let help = "Jobs, up to 1,000 of each state; failed ones are dead letters";
         registry.register("jobs", help, self.jobs.clone());
-        let help = "For how long the oldest job has been due";
+        let help = "How long the oldest due job has been due";
         registry.register("jobs_late_seconds", help, self.jobs_late.clone());
     }
 
@@ -90,7 +90,7 @@ impl BacklogMetrics {
     }
 }
 
-/// Gauges of background operations, as they were when they were last looked at.
+/// Gauges of background operations, set on each scrape.
 #[derive(Clone, Debug, Default)]
 struct OperationMetrics {
     count: Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>,
@@ -101,17 +101,17 @@ struct OperationMetrics {
 
 impl OperationMetrics {
     fn register(&self, registry: &mut Registry) {
-        let help = "Background operations under way";
+        let help = "Background operations in progress";
         registry.register("operations", help, self.count.clone());
-        let help = "Entities, or rows of a backfill, that operations under way have done";
+        let help = "Entities, or rows of a backfill, that running operations have processed";
         registry.register("operations_done", help, self.done.clone());
-        let help = "Entities, or rows of a backfill, that operations under way have left to do";
+        let help = "Entities, or rows of a backfill, that running operations have left";
         registry.register("operations_left", help, self.left.clone());
-        let help = "How long the oldest operation has been under way";
+        let help = "Age of the oldest running operation";
         registry.register("operations_age_seconds", help, self.age.clone());
     }
 
-    /// Ids are no labels: there is one number for each kind.
+    /// One value for each kind: ids are not labels.
     fn set(&self, operations: &[Operation], now_ms: i64) {
         for kind in OperationKind::ALL {
             let labels = [("kind", kind.to_string())];

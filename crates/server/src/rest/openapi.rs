@@ -1,5 +1,4 @@
-//! What operations take and answer, described once: as OpenAPI 3.1 for programs, and for the page
-//! that people read.
+//! Descriptions of operations, for the OpenAPI 3.1 document and for the API reference.
 
 mod answer;
 mod body;
@@ -25,7 +24,7 @@ pub(super) use entity::{explained, reference};
 pub(super) use field::{Form, id, schema, with};
 pub(super) use headers::{AnswerHeader, header, if_changed, if_match, version_tags};
 pub(super) use parameter::{
-    Parameter, Place, Values, cursor, flag, limit, of_queries, of_tags, one_value, query,
+    Location, Parameter, Values, cursor, flag, limit, of_queries, of_tags, one_value, query,
     with_others,
 };
 pub(super) use problems::{BODY, CHANGE, VERSIONED, of_document, of_list, of_new};

@@ -1,4 +1,4 @@
-//! Every operation, each in a file of its own. To add one, write the file, and name it in [`all`].
+//! All operations, each in a file of its own. To add one, write the file and add it to [`all`].
 
 mod batch;
 mod board;
@@ -39,11 +39,11 @@ pub(super) use transaction::Transaction;
 use super::asked::Asked;
 use super::operation::Operation;
 
-/// Every operation of a model but those that are closed, those of the server itself last.
+/// All operations of a model except closed ones, then those of the server itself.
 ///
 /// # Errors
 ///
-/// If there is no operation of a name that is to be closed.
+/// If a closed operation does not exist.
 pub(crate) fn all(model: &Model, closed: &[&str]) -> Result<Vec<Operation>, String> {
     let of_entities = model.entities().flat_map(|(id, entity)| of_entity(model, id, entity));
     let mut all: Vec<Operation> = of_entities.collect();
@@ -54,7 +54,7 @@ pub(crate) fn all(model: &Model, closed: &[&str]) -> Result<Vec<Operation>, Stri
     }
     for name in closed {
         let index = all.iter().position(|operation| operation.name == *name);
-        let index = index.ok_or_else(|| format!("There is no operation `{name}` to close."))?;
+        let index = index.ok_or_else(|| format!("Cannot close `{name}`: no such operation."))?;
         all.remove(index);
     }
     let followed = followed(&all, model);
@@ -106,16 +106,16 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
     ]
 }
 
-/// The entities whose changes can be followed: those that can be read one by one, and no others.
+/// The entities whose changes can be followed: those that can be read one by one.
 fn followed(operations: &[Operation], model: &Model) -> Vec<EntityId> {
     let reads = |operation: &&Operation| operation.action.is_read_of_one();
     let read = operations.iter().filter(reads).filter_map(|operation| operation.action.entity());
-    // Jobs are of all tenants.
+    // Jobs belong to all tenants.
     read.filter(|id| model.jobs() != Some(*id)).collect()
 }
 
-/// The name, with a number if it is taken: the list `b_c` of `a` and the list `c` of `a_b` would
-/// share one, as would the server's own `create_token` and that of an entity.
+/// The name, with a number if it is in use: the list `b_c` of `a` and the list `c` of `a_b` would share
+/// one, as would the server's own `create_token` and that of an entity `token`.
 fn free_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);

@@ -7,60 +7,59 @@ use std::sync::Arc;
 
 use keyloom::Db;
 
-use super::access::Role;
 use super::problem::Problem;
+use super::role::Role;
 
-/// A route of an application's own.
+/// A route that an application adds.
 #[derive(Clone)]
 pub struct OwnRoute {
-    /// Its name in the documentation, which no other operation has: `shopping_list`.
+    /// Its unique name in the documentation: `shopping_list`.
     pub name: &'static str,
     /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub method: &'static str,
-    /// `/menus/{id}/shopping-list`; begins with a word.
+    /// `/menus/{id}/shopping-list`; begins with a fixed segment.
     pub path: &'static str,
-    /// What it is for, in a sentence.
+    /// What it does, in a few words.
     pub summary: &'static str,
-    /// The least role that may use it. None if anybody may, without a token: then it is for the
-    /// route to decide what it tells.
+    /// The least role that may use it. `None` if it is public: the handler then decides what to reveal.
     pub role: Option<Role>,
-    /// What it answers.
+    /// What it returns.
     pub answer: OwnShape,
     /// Answers requests.
     pub handler: Arc<dyn OwnHandler>,
 }
 
-/// What an [`OwnRoute`] answers.
+/// What an [`OwnRoute`] returns.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnShape {
-    /// JSON of this JSON Schema.
+    /// JSON that matches this JSON Schema.
     Json(&'static str),
-    /// A page for people.
+    /// An HTML page.
     Html,
 }
 
 /// Answers requests to an [`OwnRoute`].
 pub trait OwnHandler: Send + Sync + 'static {
-    /// The answer.
+    /// Answers a request.
     fn answer(&self, request: OwnRequest) -> OwnAnswer;
 }
 
-/// An answer to be waited for.
+/// The future of a response.
 pub type OwnAnswer = Pin<Box<dyn Future<Output = Result<OwnReply, Problem>> + Send>>;
 
-/// An answer of an [`OwnRoute`].
+/// A response of an [`OwnRoute`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnReply {
-    /// The status: 200, unless there is more to say.
+    /// The status, usually 200.
     pub status: u16,
-    /// Headers beside those that every answer has.
+    /// Headers in addition to those of every response.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, of the shape that the route names.
+    /// The body, of the shape that the route declares.
     pub body: String,
 }
 
 impl OwnReply {
-    /// With status 200.
+    /// A response with status 200.
     pub fn new(body: impl Into<String>) -> OwnReply {
         OwnReply { status: 200, headers: vec![], body: body.into() }
     }
@@ -69,27 +68,26 @@ impl OwnReply {
 /// A request to an [`OwnRoute`].
 #[derive(Clone, Debug)]
 pub struct OwnRequest {
-    /// The database as the caller may see it; all of it, if anybody may use the route. What is
-    /// written with it is checked by the model, and that it is the caller's by the tenant; who may
-    /// change what tenants share is for the route to decide.
+    /// The database as the caller sees it; all of it if the route is public. It checks writes against the
+    /// model and the tenant. The handler decides who may change what tenants share.
     pub db: Db,
-    /// The values of the path's parameters, in order.
+    /// The values of the path parameters, in order.
     pub values: Vec<String>,
-    /// The parameters of the query, in order.
+    /// The query parameters, in order.
     pub parameters: Vec<(String, String)>,
-    /// Names, in lower case, and values of the headers that are text.
+    /// The headers that are text, with lowercase names.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl OwnRequest {
-    /// The value of the path's parameter of this number, from 0.
+    /// The value of the path parameter with this index; empty if there is none.
     pub fn value(&self, index: usize) -> &str {
         self.values.get(index).map_or("", String::as_str)
     }
 
-    /// The value of a header; none if it is there twice.
+    /// The value of a header; `None` if it is given twice.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(other, _)| other == name);
         values.next().filter(|_| values.next().is_none()).map(|(_, value)| value.as_str())

@@ -1,20 +1,17 @@
-//! Static pages, rendered once: the OpenAPI document, the API reference, the welcome page, and the
-//! pages that an application adds.
+//! Static pages: the OpenAPI document, the API reference, the welcome page, and the pages that an
+//! application adds.
 
 use std::collections::HashMap;
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_SECURITY_POLICY, ETAG, HeaderMap, HeaderName};
-use keyloom_model::Model;
 use ring::digest::{SHA256, digest};
 
 use super::call::{JSON, Reply, Tags, if_none_match};
 use super::docs;
-use super::openapi::{describe, document};
-use super::operation::Operation;
 use crate::base64;
 
-/// All that can be read without a token.
+/// All static pages. None of them needs a token.
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) openapi: Page,
@@ -22,18 +19,18 @@ pub(crate) struct Pages {
     own: HashMap<String, Page>,
 }
 
-/// A page of an application's own, for anybody to see: it asks for data as every client does.
+/// A page that an application adds. It is public, and requests data as every client does.
 #[derive(Clone, Debug)]
 pub struct OwnPage {
-    /// Where it is: `/`, `/page.js`.
+    /// Its path: `/`, `/page.js`.
     pub path: String,
     /// `text/html; charset=utf-8`.
     pub media_type: &'static str,
-    /// What it is.
+    /// Its content.
     pub body: Vec<u8>,
 }
 
-/// A text that stays as it is as long as the server runs.
+/// A page that does not change while the server runs.
 #[derive(Debug)]
 pub(crate) struct Page {
     media_type: &'static str,
@@ -42,24 +39,23 @@ pub(crate) struct Page {
     body: Vec<u8>,
 }
 
+/// Pages that are rendered from a model.
+#[derive(Debug)]
+pub(crate) struct Rendered {
+    pub(crate) openapi: String,
+    pub(crate) docs: String,
+    pub(crate) welcome: String,
+}
+
 impl Pages {
-    /// The pages of a service that is called `name`.
-    pub(crate) fn new(
-        name: &str,
-        model: &Model,
-        operations: &[Operation],
-        own_pages: &[OwnPage],
-    ) -> Pages {
-        let described = describe(model, operations);
-        let document = document(name, model, &described);
-        let page = docs::page(name, model, &described);
-        let welcome = docs::welcome(name, model, &described);
-        let welcome = Page::with_script(welcome, docs::WELCOME_SCRIPT);
+    /// The rendered pages, and those of an application.
+    pub(crate) fn new(rendered: Rendered, own_pages: &[OwnPage]) -> Pages {
+        let welcome = Page::with_script(rendered.welcome, docs::WELCOME_SCRIPT);
         let own_pages = own_pages.iter().map(|page| (page.path.clone(), Page::of(page)));
         Pages {
-            openapi: Page::new(JSON, format!("{document:#}\n").into_bytes()),
-            docs: Page::with_script(page, docs::SCRIPT),
-            // A page of the application's own at `/` takes the place of the welcome page.
+            openapi: Page::new(JSON, rendered.openapi.into_bytes()),
+            docs: Page::with_script(rendered.docs, docs::SCRIPT),
+            // An application's own page at `/` replaces the welcome page.
             own: [("/".to_owned(), welcome)].into_iter().chain(own_pages).collect(),
         }
     }
@@ -72,7 +68,7 @@ impl Pages {
 
 impl Page {
     fn of(page: &OwnPage) -> Page {
-        // Whatever gets into a page from outside is not run.
+        // Scripts injected into a page do not run.
         let policy = "default-src 'none'; style-src 'self'; script-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
@@ -80,8 +76,8 @@ impl Page {
         Page { headers, ..Page::new(page.media_type, page.body.clone()) }
     }
 
-    /// A page of ours with the style of the API reference and one script. Nothing else runs or is
-    /// shown, and nothing is fetched but answers of this server.
+    /// A page of this crate with the common style and one script. The policy allows no other script or
+    /// style, and requests to this server only.
     fn with_script(html: String, script: &str) -> Page {
         let policy = format!(
             "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; \
@@ -99,9 +95,9 @@ impl Page {
         Page { media_type, tag, headers: vec![], body }
     }
 
-    /// The page, unless the client has it.
-    pub(crate) fn reply(&self, asked: &HeaderMap) -> Reply {
-        let is_known = match if_none_match(asked) {
+    /// Returns the page, or 304 if the client has it.
+    pub(crate) fn reply(&self, headers: &HeaderMap) -> Reply {
+        let is_known = match if_none_match(headers) {
             Ok(Tags::Of(tags)) => tags.contains(&self.tag),
             Ok(Tags::Any) => true,
             Ok(Tags::Absent) | Err(_) => false,

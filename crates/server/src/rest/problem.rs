@@ -1,31 +1,30 @@
-//! Problems: what a client is told when its request is not done, as RFC 9457 has it. The codes are
-//! stable; the texts are for people.
+//! Problems: error responses as RFC 9457 defines them. The codes are stable; the texts are for people.
 
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::http::refusal::Refusal;
 
-/// What went wrong with a request.
+/// Why a request failed.
 #[derive(Clone, Debug)]
 pub struct Problem {
     kind: Kind,
     detail: String,
     errors: Vec<FieldProblem>,
-    /// The methods that a path has, if it lacks the one that was asked for.
+    /// The supported methods of a path, if the requested one is not.
     allow: Option<String>,
-    /// When to try again, if that can help.
+    /// When to retry, if that can help.
     retry_secs: Option<u32>,
-    /// What is told to the log and to nobody else.
+    /// The internal cause, for the log only.
     cause: Option<String>,
 }
 
-/// What is wrong with one field of a document.
+/// A problem with one field of a document.
 #[derive(Clone, Debug)]
 pub(super) struct FieldProblem {
-    /// Where, as in `address.lines[2]`.
+    /// Its path, as in `address.lines[2]`.
     pub(super) field: String,
-    /// What, and what to do.
+    /// What is wrong and how to fix it.
     pub(super) detail: String,
 }
 
@@ -37,7 +36,7 @@ macro_rules! kinds {
         pub enum Kind { $(#[doc = $title] $name,)* }
 
         impl Kind {
-            /// All of them, in the order of their statuses.
+            /// All kinds, in the order of their statuses.
             pub const ALL: &[Kind] = &[$(Kind::$name,)*];
 
             fn facts(self) -> (u16, &'static str, &'static str) {
@@ -82,24 +81,24 @@ kinds! {
 }
 
 impl Kind {
-    /// The text that programs go by.
+    /// The code, which identifies the problem for programs.
     pub fn code(self) -> &'static str {
         self.facts().1
     }
 
-    /// The status that an answer with it has.
+    /// The HTTP status.
     pub fn status(self) -> u16 {
         self.facts().0
     }
 
-    /// What it means, in a sentence.
+    /// The meaning, in a sentence.
     pub fn title(self) -> &'static str {
         self.facts().2
     }
 }
 
 impl Problem {
-    /// A problem. The detail is a sentence: what is wrong, where, and what to do.
+    /// Creates a problem. The detail says what is wrong, where, and how to fix it.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Problem {
         let retry_secs = matches!(kind, Kind::Busy | Kind::Building).then_some(1);
         let detail = detail.into();
@@ -126,7 +125,7 @@ impl Problem {
         self
     }
 
-    /// Which kind of problem it is.
+    /// Its kind.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -151,7 +150,7 @@ impl Problem {
         StatusCode::from_u16(self.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// As `application/problem+json`.
+    /// Formats it as `application/problem+json`.
     pub(super) fn to_json(&self, request_id: &str) -> Value {
         let (status, code, title) = self.kind.facts();
         let mut problem = Map::new();
@@ -175,10 +174,10 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Problem {
         let kind = match refusal {
             Refusal::TooLarge => Kind::BodyTooLarge,
-            Refusal::Broken => Kind::BadDocument,
+            Refusal::Incomplete => Kind::BadDocument,
             Refusal::TooSlow => Kind::Timeout,
             Refusal::UnknownEncoding => Kind::BadMediaType,
-            Refusal::NoRoom | Refusal::TooManyStreams => Kind::Busy,
+            Refusal::MemoryFull | Refusal::TooManyStreams => Kind::Busy,
             Refusal::Overdue => Kind::Overdue,
             Refusal::Panicked => Kind::Internal,
         };

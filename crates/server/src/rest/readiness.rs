@@ -1,4 +1,4 @@
-//! Whether a server can do its work: `GET /readyz`.
+//! Whether a server can read and write its data: `GET /readyz`.
 
 use std::sync::{Arc, Weak};
 
@@ -7,11 +7,11 @@ use keyloom_store::Engine;
 
 use super::problem::Problem;
 
-/// Looks at the engine under the database. A store elsewhere is not asked: anybody can make this
-/// request, and each would cost a read.
+/// Checks the engine under the database. A remote store is not checked: the request is public, and each
+/// would cost a read.
 #[derive(Debug)]
 pub(super) struct Readiness {
-    /// Whoever closes the engine does not wait for this.
+    /// Weak, so that the engine can be closed.
     engine: Option<Weak<Engine>>,
 }
 
@@ -20,7 +20,7 @@ impl Readiness {
         Readiness { engine: engine.map(Arc::downgrade) }
     }
 
-    /// A problem if nothing can be read, or nothing can be written.
+    /// Fails if the engine cannot read or cannot write.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let Some(engine) = &self.engine else { return Ok(()) };
         let status = engine.upgrade().ok_or(keyloom_store::Error::Closed).and_then(|e| e.status());

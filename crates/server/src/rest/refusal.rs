@@ -1,11 +1,11 @@
-//! What the errors of a database are to a client of HTTP: the one table that maps them.
+//! Maps errors of the library to problems.
 
 use keyloom::{Error, FieldError, TenantProblem};
 
 use super::call::cut;
 use super::problem::{FieldProblem, Kind, Problem};
 
-/// When to try again while nothing can be written: the engine looks every second at first.
+/// When to retry while writes are refused: at first, the engine checks every second.
 const WRITES_RETRY_SECS: u32 = 5;
 
 impl From<Error> for Problem {
@@ -16,7 +16,7 @@ impl From<Error> for Problem {
                 problem.with_errors(errors.iter().map(field_problem).collect())
             }
             Error::Store(keyloom_store::Error::WritesRefused(failure)) => {
-                // What cannot pass by itself is not worth another try soon.
+                // No `Retry-After` for a failure that cannot pass by itself.
                 let retry_secs = failure.may_pass().then_some(WRITES_RETRY_SECS);
                 problem.with_retry(retry_secs).with_cause(error.to_string())
             }
@@ -60,55 +60,53 @@ fn kind(error: &Error) -> Kind {
         Error::Building { .. } => Kind::Building,
         Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,
         Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::WritesRefused,
-        // The rest is nothing that a request can cause, as far as is known.
+        // No request should cause the others.
         _ => Kind::Internal,
     }
 }
 
-/// Clients are not told what is wrong inside; the log is.
+/// The detail of a problem. Internal causes are logged, and not shown to clients.
 fn detail(error: &Error) -> String {
     match (kind(error), error) {
         (Kind::Internal, _) => {
-            "The server could not do this, and its log says why: tell whoever runs it the request \
-             id."
-            .to_owned()
+            "Internal server error: the server's log has the cause. Report the request id to the \
+             operator of the server."
+                .to_owned()
         }
         (Kind::WritesRefused, _) => {
-            "The server cannot write its data at the moment, and its log says why. Whether this \
-             request was carried out is not known; requests that only read are answered."
+            "The server cannot write its data at the moment; its log has the cause. It is unknown \
+             whether this request was applied. Reads still work."
                 .to_owned()
         }
         (_, Error::NotFound { entity, id }) => {
-            format!("There is no `{entity}` with the id `{}`.", cut(id))
+            format!("No `{entity}` with the id `{}` exists.", cut(id))
         }
         (_, Error::Tenant { entity, problem: TenantProblem::Missing }) => {
             format!(
-                "Every `{entity}` belongs to a tenant: say which with the header `Keyloom-Tenant`."
+                "Every `{entity}` belongs to a tenant: name it in the header `Keyloom-Tenant`."
             )
         }
         (_, Error::Tenant { entity, problem: TenantProblem::Unfit }) => format!(
-            "The tenant is not a value of the tenant field of `{entity}`: give one that is with \
-             the header `Keyloom-Tenant`."
+            "The tenant in `Keyloom-Tenant` is not a valid value of the tenant field of `{entity}`: \
+             correct the header."
         ),
         (Kind::KeyReused, _) => {
-            "Another request was made with this `Idempotency-Key`: use another key for this one."
+            "This `Idempotency-Key` was used for another request: use a new key for each change."
                 .to_owned()
         }
-        (Kind::ChangesGone, _) => "What happened after this position is not kept any more, so it \
-                                   would be skipped: read anew what you need, and begin without \
-                                   a position."
-            .to_owned(),
+        (Kind::ChangesGone, _) => {
+            "The changes after this position are no longer retained: read the data again, and start \
+             without a position."
+                .to_owned()
+        }
         (Kind::PositionUnknown, _) => {
-            "This position is of another database, or of this one before \
-                                       it was restored to an earlier moment: read what you need \
-                                       again, and begin without a position."
+            "The position belongs to another database, or to this one before it was restored to an \
+             earlier time: read the data again, and start without a position."
                 .to_owned()
         }
         (Kind::Invalid, Error::Fields { entity, errors }) => match &errors[..] {
-            [error] => format!("This is no `{entity}`: {}", sentence(error)),
-            errors => {
-                format!("This is no `{entity}`: {} things are wrong, see `errors`.", errors.len())
-            }
+            [error] => format!("Invalid `{entity}`: {}", sentence(error)),
+            errors => format!("Invalid `{entity}`: {} errors, see `errors`.", errors.len()),
         },
         _ => error.to_string(),
     }
@@ -118,7 +116,7 @@ fn field_problem(error: &FieldError) -> FieldProblem {
     FieldProblem { field: error.path().to_string(), detail: sentence(error) }
 }
 
-/// Errors of fields are sentences that may lack their full stop.
+/// The message of a field error, with a full stop.
 fn sentence(error: &FieldError) -> String {
     let text = error.to_string();
     let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };

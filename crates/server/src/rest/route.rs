@@ -1,29 +1,29 @@
-//! Operations as they are told to programs.
+//! Operations as a program lists them.
 
 use keyloom_model::Model;
 
-use super::access::Role;
 use super::operation::{Access, Operation};
+use super::role::Role;
 
 /// An operation of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Its name, which no other has: `create_task`.
+    /// Its unique name: `create_task`.
     pub name: String,
     /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub method: String,
     /// `/tasks/{id}`.
     pub path: String,
-    /// The least role that may do it; none if anybody may.
+    /// The least role that may run it; `None` if it is public.
     pub role: Option<Role>,
-    /// The entity whose documents it takes or answers with.
+    /// The entity whose documents it takes or returns.
     pub entity: Option<String>,
 }
 
 impl Route {
     pub(super) fn of(operation: &Operation, model: &Model) -> Route {
         let role = match operation.access() {
-            Access::Anybody => None,
+            Access::Public => None,
             Access::Role(role) => Some(role),
         };
         Route {

@@ -1,4 +1,4 @@
-//! From a method and a path to an operation: the routes of a model, as axum has them.
+//! The axum routes of a model: from a method and a path to an operation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,12 @@ use hyper::{Method, StatusCode};
 use tower_http::decompression::RequestDecompressionLayer;
 
 use super::call::Reply;
-use super::operation::{Operation, Segment};
+use super::operation::Operation;
 use super::problem::Problem;
+use super::segment::Segment;
 use super::service::{RestService, request_id, respond};
 use super::uri;
-use crate::http::observe::Told;
+use crate::http::observe::LogFields;
 
 /// The routes of all operations.
 pub(super) fn router(service: Arc<RestService>) -> Router {
@@ -38,8 +39,8 @@ pub(super) fn router(service: Arc<RestService>) -> Router {
         .layer(RequestDecompressionLayer::new())
 }
 
-/// The path of an operation as axum takes it. What its parameters are called is for people: two
-/// operations of one path may call them differently.
+/// The axum pattern of a path. It does not contain the names of parameters: two operations of one path may
+/// name them differently.
 pub(super) fn pattern(path: &[Segment]) -> String {
     let mut pattern = String::new();
     for (index, segment) in path.iter().enumerate() {
@@ -54,7 +55,7 @@ pub(super) fn pattern(path: &[Segment]) -> String {
     pattern
 }
 
-/// No operation has the path: it is a page, or nothing.
+/// Answers a request whose path no operation has: with a page, or a problem.
 async fn no_route(service: Arc<RestService>, request: Request) -> Response {
     let (id, method) = (request_id(&request), request.method());
     let is_read = [Method::GET, Method::HEAD].contains(method);
@@ -63,7 +64,7 @@ async fn no_route(service: Arc<RestService>, request: Request) -> Response {
         Some(page) => Ok(page.reply(request.headers())),
         None => Err(unserved(&service, &request).into()),
     };
-    respond(answer, &id, Told::default())
+    respond(answer, &id, LogFields::default())
 }
 
 fn unserved(service: &RestService, request: &Request) -> Problem {
@@ -74,7 +75,7 @@ fn unserved(service: &RestService, request: &Request) -> Problem {
     }
 }
 
-/// Operations have the path, but none has the method.
+/// Answers a request whose path operations have, but not with its method.
 async fn no_method(service: Arc<RestService>, request: Request) -> Response {
     let (id, method) = (request_id(&request), request.method());
     let path = request.extensions().get::<MatchedPath>();
@@ -90,5 +91,5 @@ async fn no_method(service: Arc<RestService>, request: Request) -> Response {
         (true, Some(methods)) => Ok(Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, methods)),
         _ => Err(problem.into()),
     };
-    respond(answer, &id, Told::default())
+    respond(answer, &id, LogFields::default())
 }

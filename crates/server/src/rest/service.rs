@@ -1,4 +1,4 @@
-//! From an HTTP request to an operation and back: who is asking, what they may, how long it took.
+//! Runs operations: authenticates a request, receives its body, and turns the result into a response.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,37 +15,38 @@ use keyloom::Db;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::access::{Caller, Owner, credential, identify};
-use super::app::RestOptions;
+use super::access::{OperatorRequest, check, credential, identify};
 use super::call::{Call, Reply};
+use super::caller::Caller;
 use super::operation::{Access, Operation};
+use super::options::RestOptions;
 use super::problem::{Kind, Problem};
 use super::state::State;
 use super::unserved::Directory;
 use super::{explain, uri};
 use crate::fair::Weight;
 use crate::http::edge::Origin;
-use crate::http::observe::{RequestId, Told};
+use crate::http::observe::{LogFields, RequestId};
 use crate::http::receive::receive;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
 
-/// What answers the requests to a model.
+/// Answers the requests to a model.
 #[derive(Debug)]
 pub(crate) struct RestService {
-    /// All of it; a call has what its caller sees.
+    /// Sees all tenants; a call has the database as its caller sees it.
     pub(super) db: Db,
     pub(super) state: State,
     pub(super) options: RestOptions,
     pub(super) operations: Vec<Operation>,
     /// The names of the operations, in their order.
     pub(super) names: Vec<Arc<str>>,
-    /// Where to look instead, for requests that find nothing.
+    /// The served paths, for hints in problems.
     pub(super) directory: Directory,
     pub(super) request_ids: RequestIds,
 }
 
-/// Why a request has no answer: the app says why, or the edge does.
+/// Why a request was stopped: a problem of the app, or a refusal of the edge.
 #[derive(Debug)]
 pub(super) enum Stopped {
     Problem(Problem),
@@ -65,13 +66,14 @@ impl From<Refusal> for Stopped {
 }
 
 impl RestService {
-    /// The answer to a request to an operation.
+    /// Answers a request to an operation.
     pub(super) async fn operate(self: Arc<Self>, index: usize, request: Request) -> Response {
-        let mut told = Told { operation: Some(self.names[index].clone()), ..Told::default() };
+        let mut fields =
+            LogFields { operation: Some(self.names[index].clone()), ..LogFields::default() };
         let id = request_id(&request);
         let origin = Origin::of(request.extensions());
-        let answered = self.serve(index, request, &origin, &id, &mut told).await;
-        respond(answered, &id, told)
+        let answered = self.serve(index, request, &origin, &id, &mut fields).await;
+        respond(answered, &id, fields)
     }
 
     async fn serve(
@@ -80,20 +82,20 @@ impl RestService {
         request: Request,
         origin: &Origin,
         id: &Arc<str>,
-        told: &mut Told,
+        fields: &mut LogFields,
     ) -> Result<Reply, Stopped> {
         let operation = &self.operations[index];
         let (answer_time, pool) = (origin.edge.limits.answer_time, &origin.edge.pool);
         let (head, body) = request.into_parts();
         let values = operation.values(&uri::segments(head.uri.path())?);
         let mut parameters = uri::parameters(head.uri.query().unwrap_or_default())?;
-        // Nothing is taken from a client before it is known whether it may send it.
+        // The body is not read before the caller is authorized.
         let caller = self.caller(operation, &head, &mut parameters, answer_time).await?;
-        told.token = caller.token.clone();
-        told.tenant = caller.tenant.clone();
-        caller.check(operation, &self.state.model)?;
+        fields.token = caller.token.clone();
+        fields.tenant = caller.tenant.clone();
+        check(&caller, operation, &self.state.model)?;
         let received = receive(origin, body).await?;
-        told.bytes_in = received.bytes.len();
+        fields.bytes_in = received.bytes.len();
         let call = Call {
             db: caller.db(&self.db, &self.state.model),
             caller,
@@ -109,13 +111,13 @@ impl RestService {
         if operation.action.is_immediate() {
             return Ok(operation.action.run(&self.state, &call).await?);
         }
-        // From here on it may take long: it takes turns with others.
+        // The rest may take long: it runs in the fair pool.
         let (service, weight) = (self.clone(), Weight::of_body(call.body.len()));
         let reply = async move { service.answer(call, index).await };
         in_time(answer_time, pool.run(weight, reply)).await
     }
 
-    /// Who is asking.
+    /// Identifies the caller.
     async fn caller(
         &self,
         operation: &Operation,
@@ -123,17 +125,17 @@ impl RestService {
         parameters: &mut Vec<(String, String)>,
         answer_time: Duration,
     ) -> Result<Caller, Stopped> {
-        if operation.access() == Access::Anybody {
-            return Ok(Caller::nobody());
+        if operation.access() == Access::Public {
+            return Ok(Caller::anonymous());
         }
         let token = credential(operation, head, parameters)?;
-        match head.extensions.get::<Owner>() {
-            Some(Owner { tenant }) => Ok(Caller::owner(tenant.as_deref())),
+        match head.extensions.get::<OperatorRequest>() {
+            Some(OperatorRequest { tenant }) => Ok(Caller::operator(tenant.as_deref())),
             None => in_time(answer_time, identify(&self.state.tokens, token, &head.headers)).await,
         }
     }
 
-    /// Runs an operation, and explains what it cost if that was asked for.
+    /// Runs an operation, and adds its cost if requested.
     async fn answer(&self, mut call: Call, index: usize) -> Result<Reply, Stopped> {
         let action = &self.operations[index].action;
         let watch = if action.is_explained() { explain::watch(&mut call)? } else { None };
@@ -142,13 +144,13 @@ impl RestService {
         }
         let reply = action.run(&self.state, &call).await?;
         Ok(match watch {
-            Some(explained) => explain::tell(reply, &explained),
+            Some(explained) => explain::add_cost(reply, &explained),
             None => reply,
         })
     }
 }
 
-/// The answer, unless it takes too long.
+/// Limits the time of an answer.
 async fn in_time<T, E: Into<Stopped>>(
     time: Duration,
     answer: impl Future<Output = Result<T, E>>,
@@ -176,19 +178,23 @@ fn problem_reply(problem: &Problem, id: &str) -> Reply {
     }
 }
 
-/// The id that the edge gave a request.
+/// The request id that the edge has assigned.
 pub(super) fn request_id(request: &Request) -> Arc<str> {
     request.extensions().get::<RequestId>().map_or_else(|| "".into(), |id| id.0.clone())
 }
 
-/// An answer as it is sent, and what is told about it.
-pub(super) fn respond(answered: Result<Reply, Stopped>, id: &str, mut told: Told) -> Response {
+/// Builds the response, with its log fields.
+pub(super) fn respond(
+    answered: Result<Reply, Stopped>,
+    id: &str,
+    mut fields: LogFields,
+) -> Response {
     let reply = match answered {
         Ok(reply) => reply,
         Err(Stopped::Problem(problem)) => problem_reply(&problem, id),
         Err(Stopped::Refusal(refusal)) => {
             let mut response = Response::from(refusal);
-            response.extensions_mut().insert(told);
+            response.extensions_mut().insert(fields);
             return response;
         }
     };
@@ -200,18 +206,18 @@ pub(super) fn respond(answered: Result<Reply, Stopped>, id: &str, mut told: Told
     let mut response = Response::new(body);
     *response.status_mut() = reply.status;
     response.headers_mut().extend(headers);
-    // What is answered to one may not be kept for another, nor be taken for a page.
+    // Shared caches must not store responses, and browsers must not guess their type.
     let fixed = [
         (CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
     response.headers_mut().extend(fixed);
-    (told.code, told.cause) = (reply.code, reply.cause);
-    response.extensions_mut().insert(told);
+    (fields.code, fields.cause) = (reply.code, reply.cause);
+    response.extensions_mut().insert(fields);
     response
 }
 
-/// A body that ends when nobody is left who could send a piece.
+/// A body that ends when all senders are dropped.
 fn streamed(pieces: mpsc::Receiver<Bytes>) -> Body {
     Body::from_stream(stream::unfold(pieces, |mut pieces| async move {
         let piece = pieces.recv().await?;

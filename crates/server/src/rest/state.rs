@@ -1,18 +1,17 @@
-//! What operations work with.
+//! State that operations share.
 
 use std::sync::Arc;
 
 use keyloom_model::Model;
 use tokio::sync::watch;
 
+use super::change_signal::ChangeSignal;
 use super::metrics::Measurements;
-use super::news::News;
 use super::pages::Pages;
 use super::readiness::Readiness;
 use super::tokens::Tokens;
 
-/// What operations work with beside their call. No database that they could reach is among it: a call
-/// has it as its caller sees it.
+/// State that operations share. It gives no access to a database: a call has it, as its caller sees it.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(super) model: Model,
@@ -21,5 +20,5 @@ pub(crate) struct State {
     pub(super) measurements: Measurements,
     pub(super) readiness: Readiness,
     pub(super) is_stopped: watch::Sender<bool>,
-    pub(super) news: Arc<News>,
+    pub(super) change_signal: Arc<ChangeSignal>,
 }

@@ -1,11 +1,11 @@
-//! A token: what a client shows to be let in, and what is kept of it.
+//! Tokens: what a client sends to authenticate, and what is stored of it.
 //!
 //! ```text
 //! kl_<id: 16 characters>_<secret: 52 characters>      characters of a-z 2-7
 //! ```
 //!
-//! Only the SHA-256 of the secret is kept. A secret is 32 random bytes, so nothing slower is needed
-//! to make guessing hopeless.
+//! Only the SHA-256 of the secret is stored. A secret is 32 random bytes, so a slow hash is not needed
+//! against guessing.
 
 use keyloom::{Entropy, Item, Value};
 use keyloom_model::FieldType;
@@ -13,7 +13,7 @@ use keyloom_store::Time;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value as Json, json};
 
-use super::Role;
+use super::role::Role;
 
 const PREFIX: &str = "kl_";
 const ID_BYTES: usize = 10;
@@ -29,61 +29,64 @@ const NAME: &str = "name";
 const CREATED: &str = "created";
 const EXPIRES: &str = "expires";
 
-/// A token as it is kept: without its secret.
+/// A stored token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Which one it is.
+    /// Its id.
     pub id: String,
-    /// What it allows.
+    /// Its role.
     pub role: Role,
-    /// Whose data it is for; everybody's if none is named.
+    /// The tenant that it is limited to; all tenants if `None`.
     pub tenant: Option<String>,
-    /// What it is for, in its maker's words.
+    /// Its purpose.
     pub name: String,
-    /// When it was made.
+    /// When it was created.
     pub created: Time,
-    /// From when on it is not valid any more.
+    /// When it expires.
     pub expires: Option<Time>,
     hash: Vec<u8>,
 }
 
-/// What a token is to be.
+/// A request to create a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRequest {
-    /// What it allows.
+    /// Its role.
     pub role: Role,
-    /// Whose data it is for; everybody's if none is named.
+    /// The tenant that it is limited to; all tenants if `None`.
     pub tenant: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub name: String,
-    /// From when on it is not valid any more.
+    /// When it expires.
     pub expires: Option<Time>,
 }
 
 impl TokenRequest {
-    /// The request, if there can be such a token.
+    /// Validates the request.
     ///
     /// # Errors
     ///
-    /// If a text is too long or names no tenant, or if an admin would be of one tenant: whoever
-    /// makes tokens could make one of another.
+    /// If a text is too long, the tenant is empty, or an admin would be limited to one tenant: it could
+    /// create tokens of others.
     pub fn checked(self) -> Result<TokenRequest, &'static str> {
         let length = |text: &String| text.chars().count();
         if self.tenant.as_ref().is_some_and(|tenant| !(1..=256).contains(&length(tenant))) {
-            return Err("`tenant` is a text of 1 to 256 characters.");
+            return Err("`tenant` must have 1 to 256 characters.");
         }
         if length(&self.name) > 256 {
-            return Err("`name` is a text of at most 256 characters.");
+            return Err("`name` must have at most 256 characters.");
         }
         if self.role == Role::Admin && self.tenant.is_some() {
-            return Err("An admin is of no tenant: leave the tenant out, or take another role.");
+            return Err(
+                "An admin token cannot be limited to a tenant: omit the tenant, or choose \
+                        another role.",
+            );
         }
         Ok(self)
     }
 }
 
 impl Token {
-    /// What can be shown of it again and again.
+    /// The token as JSON, without its secret.
     pub fn to_json(&self) -> Json {
         let time =
             |time: Time| FieldType::Time.show(&Value::from(time.0)).as_s().map(str::to_owned);
@@ -104,7 +107,7 @@ impl Token {
 }
 
 impl Token {
-    /// A new token, and the text that is shown once.
+    /// Creates a token. Also returns its text, which is shown once.
     pub(super) fn make(
         request: TokenRequest,
         created: Time,
@@ -118,13 +121,13 @@ impl Token {
         Ok((Token::known(&id, &secret, request, created), text))
     }
 
-    /// A token whose text exists already.
+    /// A token with a known text.
     pub(super) fn known(id: &str, secret: &str, request: TokenRequest, created: Time) -> Token {
         let TokenRequest { role, tenant, name, expires } = request;
         Token { id: id.to_owned(), role, tenant, name, created, expires, hash: hash(secret) }
     }
 
-    /// Whether a secret is that of this token, and its time has not passed.
+    /// Whether a secret is that of this token, and the token has not expired.
     pub(super) fn admits(&self, secret: &str, now: Time) -> bool {
         self.is_secret(secret) && self.expires.is_none_or(|expires| now < expires)
     }
@@ -150,7 +153,7 @@ impl Token {
         item
     }
 
-    /// The token of a row; none if the row is damaged, so that it lets nobody in.
+    /// The token of a row. A damaged row is none, so it admits nobody.
     pub(super) fn from_item(item: &Item) -> Option<Token> {
         let text = |name: &str| item.get(name).and_then(Value::as_s).map(str::to_owned);
         let time = |name: &str| {
@@ -175,13 +178,13 @@ impl Token {
     }
 }
 
-/// The id and the secret in a text that looks like a token.
+/// The id and the secret of a text that looks like a token.
 pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
     let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
     (is_id(id) && secret.len() < 100).then_some((id, secret))
 }
 
-/// The id and the secret of a text that has exactly the form of our tokens.
+/// The id and the secret of a text that has exactly the form of a token.
 pub(super) fn whole_parts(text: &str) -> Option<(&str, &str)> {
     let is_whole = |secret: &str| is_of_letters(secret, (SECRET_BYTES * 8).div_ceil(5));
     parts(text).filter(|(_, secret)| is_whole(secret))
@@ -200,14 +203,13 @@ fn hash(secret: &str) -> Vec<u8> {
     digest(&SHA256, secret.as_bytes()).as_ref().to_vec()
 }
 
-/// Takes the same time whatever is different. What is compared are hashes, so that even the time
-/// would tell nothing of a secret.
+/// Compares in constant time. Hashes are compared, so the time would reveal no secret anyway.
 fn same(left: &[u8], right: &[u8]) -> bool {
     let differences = left.iter().zip(right).fold(0, |sum, (left, right)| sum | (left ^ right));
     left.len() == right.len() && differences == 0
 }
 
-/// Bytes in base 32: five bits a letter.
+/// Encodes bytes in base 32: five bits per letter.
 fn letters(bytes: &[u8]) -> String {
     let (mut text, mut bits, mut count) = (String::new(), 0u32, 0);
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! The tokens of a store: a table of their own, which nobody reads but this.
+//! The tokens of a store, in a table of their own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::token::{ID, Token, TokenRequest, is_id, parts};
 
 const TABLE: &str = "keyloom.tokens";
 
-/// The tokens with which clients are let in.
+/// The tokens that clients authenticate with.
 ///
-/// As long as there is none, everybody is: a server without tokens serves its own machine alone.
-/// The first token closes the door at once, and revoking the last one does not open it again.
+/// As long as there are none, no authentication is required: a server without tokens accepts loopback
+/// requests only. From the first token on every request needs one, even after the last one is revoked.
 pub struct Tokens {
     store: Arc<dyn Store>,
     table: TableName,
@@ -28,7 +28,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// The tokens of a store; its table is made if there is none.
+    /// Opens the tokens of a store, and creates the table if it does not exist.
     ///
     /// # Errors
     ///
@@ -42,41 +42,40 @@ impl Tokens {
         let spec = TableSpec::new(table.clone(), KeySchema::partition(ID, KeyType::S));
         match store.create_table(spec).await {
             Ok(_) | Err(StoreError::TableExists { .. }) => {}
-            // A directory that cannot be written may have the table all the same; if not, there are no
-            // tokens.
+            // A directory that cannot be written may have the table; otherwise there are no tokens.
             Err(StoreError::WritesRefused(_)) => {}
             Err(error) => drop(store.describe_table(table.clone()).await.map_err(|_| error)?),
         }
         let tokens = Tokens { store, table, clock, entropy, is_open: AtomicBool::new(false) };
-        // A token that cannot be read lets nobody in, but somebody made it.
+        // A damaged token admits nobody, but counts as one.
         let is_open = tokens.rows().await?.is_empty();
         tokens.is_open.store(is_open, Ordering::SeqCst);
         Ok(tokens)
     }
 
-    /// Looks again whether there are tokens: another process may have made the first one.
+    /// Checks again whether there are tokens: another process may have created the first one.
     ///
     /// # Errors
     ///
     /// If the store fails.
     pub async fn reload(&self) -> Result<(), Error> {
-        // Never opens the door: what was revoked last leaves it closed, too.
+        // Never opens the server: it stays closed after the last token is revoked.
         if !self.rows().await?.is_empty() {
             self.is_open.store(false, Ordering::SeqCst);
         }
         Ok(())
     }
 
-    /// Whether anybody is let in.
+    /// Whether requests need no token.
     pub fn is_open(&self) -> bool {
         self.is_open.load(Ordering::SeqCst)
     }
 
-    /// Makes a token. The text is the one time that its secret is shown.
+    /// Creates a token. Also returns its text, which has the secret and is not stored.
     ///
     /// # Errors
     ///
-    /// If the store fails, or the system has no random bytes.
+    /// If the store fails, or the system provides no random bytes.
     pub async fn create(&self, request: TokenRequest) -> Result<(Token, String), Error> {
         let made = Token::make(request, self.clock.now(), &*self.entropy);
         let (token, text) = made.map_err(|error| Error::Entropy { reason: error.to_string() })?;
@@ -85,7 +84,7 @@ impl Tokens {
         Ok((token, text))
     }
 
-    /// Writes a token unless there is one with its id, in which case that one is returned.
+    /// Writes a token, unless one with its id exists. Returns the row of the existing one.
     pub(super) async fn insert(&self, token: &Token) -> Result<Option<Item>, Error> {
         let mut put = Put::new(&self.table, token.to_item());
         put.condition = Some(Condition::missing(ID));
@@ -134,7 +133,7 @@ impl Tokens {
         }
     }
 
-    /// Makes a token worthless. False if there is none with this id.
+    /// Revokes a token. Returns false if none has this id.
     ///
     /// # Errors
     ///
@@ -151,7 +150,7 @@ impl Tokens {
         Ok(true)
     }
 
-    /// The token that a client shows, if it is one that is valid now.
+    /// The token with a text, if it is valid now.
     pub(crate) async fn find(&self, text: &str) -> Result<Option<Token>, Error> {
         let Some((id, secret)) = parts(text) else { return Ok(None) };
         let key = Item::from([(ID, id)]);

@@ -21,13 +21,12 @@ impl Asked {
         let known = [known, &[EXPLAIN]].concat();
         let field = entity.find_field(name);
         if field.is_some_and(|field| self.in_path.contains(&field)) {
-            let detail = format!("The path already gives `{name}`: leave the parameter out.");
+            let detail = format!("The path already contains `{name}`: omit the parameter.");
             return bad_parameter(detail);
         }
         if name == TOTAL && self.wanted == Wanted::Page && !entity.has_ordinals() {
             return bad_parameter(format!(
-                "`{TOTAL}` needs an entity with tags or facets, and `{}` has neither: leave it \
-                 out.",
+                "`{TOTAL}` requires tags or facets, and `{}` has neither: omit it.",
                 entity.name
             ));
         }
@@ -92,7 +91,7 @@ impl Asked {
             several => format!("Only {} take a range here.", quoted(several)),
         };
         let is_text = matches!(field.of, FieldType::Text(_));
-        // A text may begin as an operator does.
+        // A text may begin with an operator.
         let escape = match is_text {
             true => format!(" If the value begins with `{sign}`, write `{name}=={sign}…`."),
             false => String::new(),

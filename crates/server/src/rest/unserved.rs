@@ -1,24 +1,25 @@
-//! What to say of a path, or a method of a path, that is not served: where the lists of an entity
-//! are, and which path was probably meant. Explains only: `routing.rs` decides what is served.
+//! Problems for paths and methods that are not served, with hints: where the lists of an entity are, and
+//! which path was probably meant. Explains only: `routing.rs` decides what is served.
 
 use hyper::Method;
 use keyloom_model::{Entity, EntityId, List, Model, nearest};
 
 use super::asked::Asked;
 use super::call::{cut, quoted};
-use super::operation::{Operation, Segment};
+use super::operation::Operation;
 use super::problem::{Kind, Problem};
+use super::segment::Segment;
 
-/// As many lists as a message names.
+/// Maximum number of lists in a message.
 const LISTS_MAX: usize = 10;
 
-/// Where the lists of every entity that is served are.
+/// The paths of the lists of every served entity.
 #[derive(Debug)]
 pub(crate) struct Directory {
     entities: Vec<Lists>,
 }
 
-/// The lists of one entity that are served.
+/// The served lists of one entity.
 #[derive(Debug)]
 struct Lists {
     entity: String,
@@ -46,14 +47,14 @@ impl Directory {
                 lists: lists.collect(),
             }
         };
-        // An entity whose every operation an application has closed is not spoken of.
+        // Does not mention entities whose operations are all closed.
         let is_served = |(id, _): &(EntityId, &Entity)| {
             operations.iter().any(|operation| operation.action.entity() == Some(*id))
         };
         Directory { entities: model.entities().filter(is_served).map(lists).collect() }
     }
 
-    /// The path is not served, whatever the method.
+    /// The problem of a path that is not served.
     pub(crate) fn no_path(
         &self,
         operations: &[Operation],
@@ -71,12 +72,12 @@ impl Directory {
         Problem::new(Kind::NotFound, detail)
     }
 
-    /// What to say of the path of an entity whose lists are elsewhere, and of `/tasks/lists/NAME`,
-    /// which is the path of lists that declare none, and only of these.
+    /// The hint for the path of an entity whose lists are elsewhere, and for `/tasks/lists/NAME`, which
+    /// serves only lists that declare no path.
     fn no_list(&self, segments: &[String]) -> Option<String> {
         if let Some(of) = self.entities.iter().find(|of| of.own == segments) {
             let path = cut(&segments.join("/"));
-            return Some(format!("No list is served at `/{path}`. {}", of.places()));
+            return Some(format!("No list is served at `/{path}`. {}", of.addresses()));
         }
         let [own @ .., lists, name] = segments else { return None };
         let of = self.entities.iter().find(|of| of.own == own).filter(|_| lists == "lists")?;
@@ -85,11 +86,11 @@ impl Directory {
             Some((list, address)) => {
                 format!("The list `{list}` of `{entity}` is served at `{address}`.")
             }
-            None => format!("`{entity}` has no list `{}`. {}", cut(name), of.places()),
+            None => format!("`{entity}` has no list `{}`. {}", cut(name), of.addresses()),
         })
     }
 
-    /// The path is served, but not with this method.
+    /// The problem of a method that a served path does not support.
     pub(crate) fn no_method(
         &self,
         segments: &[String],
@@ -106,12 +107,12 @@ impl Directory {
         let own = self.entities.iter().find(|of| of.own == segments);
         let detail = match own.filter(|_| method == Method::GET) {
             Some(of) => {
-                let (places, names) = (of.places(), quoted(&names));
-                format!("No list is served at `/{path}`, which takes {names} only. {places}")
+                let (addresses, names) = (of.addresses(), quoted(&names));
+                format!("No list is served at `/{path}`, which supports {names} only. {addresses}")
             }
             None => {
                 let method = cut(method.as_str());
-                format!("`/{path}` does not take `{method}`: it takes {}.", quoted(&names))
+                format!("`/{path}` does not support `{method}`: it supports {}.", quoted(&names))
             }
         };
         Problem::new(Kind::BadMethod, detail).with_allow(names.join(", "))
@@ -119,8 +120,8 @@ impl Directory {
 }
 
 impl Lists {
-    /// A sentence about where they are.
-    fn places(&self) -> String {
+    /// A sentence with their paths.
+    fn addresses(&self) -> String {
         let shown = self.lists.iter().take(LISTS_MAX);
         let shown: Vec<String> =
             shown.map(|(list, address)| format!("`{list}` at `{address}`")).collect();
@@ -133,7 +134,7 @@ impl Lists {
     }
 }
 
-/// The name of a list, and its path with the parameters that it cannot do without.
+/// The name of a list, and its path with its required parameters.
 fn address(path: &str, (entity, list): (&Entity, &List), asked: &Asked) -> (String, String) {
     let open = list.by.iter().filter(|field| !asked.in_path.contains(field));
     let open: Vec<String> = open.map(|field| format!("{}=…", entity.field(*field).name)).collect();
@@ -141,8 +142,8 @@ fn address(path: &str, (entity, list): (&Entity, &List), asked: &Asked) -> (Stri
     (list.name.clone(), format!("{path}{query}"))
 }
 
-/// The path that was probably meant: with this method, without empty parts, and with every word
-/// that is not a parameter nearly as it was given.
+/// The path that was probably meant: with the same method and number of segments, ignoring empty ones, and
+/// with similar fixed segments.
 fn meant(operations: &[Operation], method: &Method, segments: &[String]) -> Option<String> {
     let given: Vec<&str> =
         segments.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();

@@ -1,18 +1,18 @@
-//! Paths and queries as they come in a request: escapes undone, or refused.
+//! Decoding paths and queries of requests.
 
 use super::problem::{Kind, Problem};
 
-/// The segments of a path, each with its escapes undone, so that an id may have a slash in it.
+/// Decodes the segments of a path one by one, so that an id can contain a slash.
 ///
 /// # Errors
 ///
-/// If an escape is none, or what it says is not UTF-8.
+/// If an escape is malformed, or a decoded segment is not UTF-8.
 pub(super) fn segments(path: &str) -> Result<Vec<String>, Problem> {
     let path = path.strip_prefix('/').unwrap_or(path);
     path.split('/').map(|segment| decode(segment, "The path", Plus::IsPlus)).collect()
 }
 
-/// The parameters of a query, in their order.
+/// Decodes the parameters of a query, in order.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub(super) fn parameters(query: &str) -> Result<Vec<(String, String)>, Problem> 
     pairs.map(parameter).collect()
 }
 
-/// A text as a segment of a path.
+/// Encodes a text as a segment of a path.
 pub(crate) fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -41,15 +41,15 @@ pub(crate) fn encode(text: &str) -> String {
     encoded
 }
 
-/// What `+` means: forms write a space like that, paths do not.
+/// What `+` means: a space in queries, itself in paths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Plus {
     IsPlus,
     IsSpace,
 }
 
-fn decode(text: &str, place: &str, plus: Plus) -> Result<String, Problem> {
-    let refuse = |what: &str| Problem::new(Kind::BadUri, format!("{place} has {what}."));
+fn decode(text: &str, part: &str, plus: Plus) -> Result<String, Problem> {
+    let refuse = |what: &str| Problem::new(Kind::BadUri, format!("{part} has {what}."));
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -59,7 +59,7 @@ fn decode(text: &str, place: &str, plus: Plus) -> Result<String, Problem> {
                 let (high, low) = (digit(), digit());
                 let (Some(high), Some(low)) = (high, low) else {
                     return Err(refuse(
-                        "a `%` that begins no escape: write `%` and two digits of 0-9 A-F",
+                        "an invalid escape: `%` must be followed by two hexadecimal digits",
                     ));
                 };
                 u8::try_from(high * 16 + low).unwrap_or_default()
@@ -69,7 +69,7 @@ fn decode(text: &str, place: &str, plus: Plus) -> Result<String, Problem> {
         });
     }
     String::from_utf8(bytes)
-        .map_err(|_| refuse("escapes that are not UTF-8: escape the bytes of the text in UTF-8"))
+        .map_err(|_| refuse("escapes that are not UTF-8: encode the text in UTF-8 before escaping"))
 }
 
 #[cfg(test)]
@@ -77,14 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_encoded_decodes_to_itself() {
+    fn encoded_text_decodes_to_itself() {
         for text in ["", "a/b", "1+1=2", "ä € 😀", "%41", "a b", "..", "\u{0}", "&x=y#z?"] {
             assert_eq!(segments(&format!("/{}", encode(text))).unwrap(), [text]);
         }
     }
 
     #[test]
-    fn garbage_is_refused_with_a_reason() {
+    fn malformed_escapes_are_rejected() {
         for path in ["/%", "/%4", "/%zz", "/%ff", "/a%c3"] {
             let problem = segments(path).unwrap_err();
             assert_eq!(problem.kind(), Kind::BadUri, "{path}");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_as_forms_write_them() {
+    fn parameters_are_decoded_as_forms_encode_them() {
         let pairs = parameters("a=1&a=x+y&b&=c&&d=%2B=").unwrap();
         let pairs: Vec<_> = pairs.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
         assert_eq!(pairs, [("a", "1"), ("a", "x y"), ("b", ""), ("", "c"), ("d", "+=")]);

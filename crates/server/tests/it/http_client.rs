@@ -1,4 +1,4 @@
-//! Posting to real servers: ones that answer, hang, break off, and speak TLS.
+//! Requests to real servers: ones that answer, hang, disconnect, and use TLS.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -10,8 +10,8 @@ use keyloom_server::{HttpClient, HttpClientOptions, HttpError, HttpRequest, Http
 use crate::rig::{Rig, Setup};
 use crate::tls;
 
-/// Takes one connection, reads a request with a body of two bytes, answers with these bytes, and
-/// tells what it was sent.
+/// Accepts one connection, reads a request with a body of two bytes, responds with these bytes, and
+/// returns what it received.
 fn receiver(answer: &'static [u8]) -> (SocketAddr, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -40,7 +40,7 @@ fn post(options: HttpClientOptions, request: HttpRequest) -> Result<HttpResponse
 }
 
 #[test]
-fn what_is_posted_arrives_and_the_answer_comes_back() {
+fn a_request_arrives_and_its_response_is_returned() {
     let answer = b"HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok";
     let (address, thread) = receiver(answer);
     let response =
@@ -54,7 +54,7 @@ fn what_is_posted_arrives_and_the_answer_comes_back() {
 }
 
 #[test]
-fn a_redirect_is_an_answer_and_not_followed() {
+fn a_redirect_is_returned_and_not_followed() {
     let (address, thread) =
         receiver(b"HTTP/1.1 307 X\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n");
     let response =
@@ -64,44 +64,44 @@ fn a_redirect_is_an_answer_and_not_followed() {
 }
 
 #[test]
-fn what_does_not_answer_is_given_up_and_may_be_tried_again() {
+fn a_missing_response_is_a_transient_error() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let options =
         HttpClientOptions { time: Duration::from_millis(20), ..HttpClientOptions::default() };
     let error = post(options, request(format!("http://{address}/"))).unwrap_err();
     assert!(error.message.contains("did not answer within 0.02 seconds"), "{error}");
-    assert!(!error.is_lasting);
+    assert!(!error.is_permanent);
     drop(silent);
     let error =
         post(HttpClientOptions::default(), request(format!("http://{address}/"))).unwrap_err();
-    assert!(error.message.contains("cannot be reached") && !error.is_lasting, "{error}");
+    assert!(error.message.contains("cannot be reached") && !error.is_permanent, "{error}");
     let (address, thread) = receiver(b"HTTP/1.1 200 OK\r\ncontent-le");
     let error =
         post(HttpClientOptions::default(), request(format!("http://{address}/"))).unwrap_err();
-    assert!(!error.is_lasting, "{error}");
+    assert!(!error.is_permanent, "{error}");
     thread.join().unwrap();
 }
 
 #[test]
-fn what_can_never_be_posted_says_so() {
+fn an_invalid_request_is_a_permanent_error() {
     for address in ["nonsense", "ftp://127.0.0.1/", "http://u@127.0.0.1/"] {
         let error = post(HttpClientOptions::default(), request(address)).unwrap_err();
-        assert!(error.is_lasting && error.message.contains("no address"), "{error}");
+        assert!(error.is_permanent && error.message.contains("Invalid address"), "{error}");
     }
     let mut unfit = request("http://127.0.0.1:1/");
     unfit.headers = vec![("a".to_owned(), "b\r\nc: d".to_owned())];
-    assert!(post(HttpClientOptions::default(), unfit).unwrap_err().is_lasting);
+    assert!(post(HttpClientOptions::default(), unfit).unwrap_err().is_permanent);
     let options = HttpClientOptions { reach: Reach::Public, ..HttpClientOptions::default() };
-    // A name, addresses as they are, and an address as a number, which a resolver takes.
+    // A name, plain addresses, and an address as a number, which resolvers accept.
     for host in ["localhost", "127.0.0.1", "[::1]", "10.0.0.1", "[::ffff:10.0.0.1]", "2130706433"] {
         let error = post(options.clone(), request(format!("http://{host}:1/"))).unwrap_err();
-        assert!(error.is_lasting && error.message.contains("private network"), "{error}");
+        assert!(error.is_permanent && error.message.contains("no public address"), "{error}");
     }
 }
 
 #[test]
-fn tls_is_spoken_with_those_whose_certificate_is_trusted_alone() {
+fn only_trusted_certificates_are_accepted() {
     let rig = Rig::start(Setup { tls: Some(tls::files()), ..Setup::default() });
     let address = format!("https://localhost:{}/", rig.address.port());
     let error = post(HttpClientOptions::default(), request(address.clone())).unwrap_err();

@@ -1,4 +1,4 @@
-//! What a client cannot take: room, time, connections.
+//! Limits of clients: memory, time, connections.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ fn a_body_can_be_as_large_as_the_limit() {
     let body = |length: usize| format!("{{{}}}", " ".repeat(length - 2));
     assert_eq!(rig.send(&post(LIST, "", &body(1000))).status, 200);
     assert_eq!(rig.send(&post(LIST, "", &body(1001))).status, 413);
-    // One that does not say its length is cut when it has come too far.
+    // A body without a length is refused once it exceeds the limit.
     let chunked = |length: usize| {
         format!(
             "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Amz-Target: {LIST}\r\n\
@@ -52,7 +52,7 @@ fn a_head_is_limited() {
 }
 
 #[test]
-fn half_a_request_does_not_stay() {
+fn an_incomplete_request_times_out() {
     let rig = Rig::start(Setup::default());
     let whole = post(LIST, "", r#"{"Limit":1}"#);
     let head = whole.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
@@ -65,7 +65,7 @@ fn half_a_request_does_not_stay() {
         })
         .collect();
     for (length, stream) in &mut streams {
-        // The time is over: the body's is answered, the head's ends the connection.
+        // A late body is answered, a late head ends the connection.
         let expected: &[u16] = if *length >= head { &[408] } else { &[0, 408] };
         let answer = Answer::read(stream);
         assert!(expected.contains(&answer.status), "{length}: {}", answer.status);
@@ -74,7 +74,7 @@ fn half_a_request_does_not_stay() {
 }
 
 #[test]
-fn a_client_that_goes_away_takes_nothing_with_it() {
+fn a_client_that_disconnects_leaves_nothing_behind() {
     let rig = with_limits(|limits| limits.connections = 2);
     for length in 0..37 {
         let mut stream = rig.connect();
@@ -84,7 +84,7 @@ fn a_client_that_goes_away_takes_nothing_with_it() {
 }
 
 #[test]
-fn a_connection_above_the_limit_takes_the_place_of_an_idle_one() {
+fn a_connection_above_the_limit_closes_an_idle_one() {
     let rig = with_limits(|limits| limits.connections = 1);
     let mut first = rig.connect();
     let mut second = rig.connect();
@@ -94,7 +94,7 @@ fn a_connection_above_the_limit_takes_the_place_of_an_idle_one() {
 }
 
 #[test]
-fn bodies_share_their_room() {
+fn bodies_share_their_memory() {
     let rig = with_limits(|limits| {
         limits.body_bytes = 8 * 1024;
         limits.bodies_bytes = 8 * 1024;
@@ -105,7 +105,7 @@ fn bodies_share_their_room() {
     first.write_all(most).unwrap();
     let mut second = rig.connect();
     second.write_all(&large).unwrap();
-    // One that has no body takes no room: when it is answered, the others have been looked at.
+    // A request without a body needs no memory: once it is answered, the others have been received.
     let healthy = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
     assert_eq!(rig.send(healthy).status, 200);
     first.write_all(rest).unwrap();

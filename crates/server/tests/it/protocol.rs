@@ -10,7 +10,7 @@ use crate::rig::{Answer, Rig, Setup, post};
 const LIST: &str = "DynamoDB_20120810.ListTables";
 
 #[test]
-fn requests_and_what_they_get() {
+fn requests_get_the_expected_status() {
     let deep = "[".repeat(100_000);
     let cases: &[(Vec<u8>, u16, &str)] = &[
         (post(LIST, "", "{}"), 200, r#"{"TableNames":[]}"#),
@@ -42,7 +42,7 @@ fn requests_and_what_they_get() {
 }
 
 #[test]
-fn an_open_server_is_reached_by_names_of_its_machine_alone() {
+fn without_credentials_only_loopback_host_names_are_accepted() {
     let rig = Rig::start(Setup::default());
     let to = |host: &str| {
         let request = String::from_utf8(post(LIST, "", "{}")).unwrap();
@@ -51,14 +51,14 @@ fn an_open_server_is_reached_by_names_of_its_machine_alone() {
     for host in ["127.0.0.1:8000", "localhost", "[::1]:8000"] {
         assert_eq!(to(host).status, 200, "{host}");
     }
-    // A name that somebody lets point to this machine, to reach it from a browser here.
+    // A foreign name that resolves to this machine, to reach it from a local browser.
     let answer = to("rebound.example.com:8000");
     assert_eq!(answer.status, 400);
     assert!(answer.text().contains("AccessDeniedException"), "{}", answer.text());
 }
 
 #[test]
-fn answers_carry_an_id_and_a_checksum() {
+fn responses_have_an_id_and_a_checksum() {
     let rig = Rig::start(Setup::default());
     let mut ids = BTreeSet::new();
     for _ in 0..20 {
@@ -72,7 +72,7 @@ fn answers_carry_an_id_and_a_checksum() {
     assert_eq!(ids.len(), 20);
 }
 
-/// Bit by bit, to differ from what it checks.
+/// Computed bit by bit, to differ from the code under test.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -82,9 +82,9 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn large_answers_are_compressed_for_those_who_ask() {
+fn large_responses_are_compressed_on_request() {
     let rig = Rig::start(Setup::default());
-    // An error that quotes what was sent is a large answer without a table.
+    // An error that quotes the request is a large response that needs no table.
     let body = format!(r#"{{"Limit":1,"ExclusiveStartTableName":"{}"}}"#, "?".repeat(2000));
     let plain = rig.send(&post(LIST, "", &body));
     assert_eq!(plain.header("content-encoding"), None);
@@ -101,7 +101,7 @@ fn large_answers_are_compressed_for_those_who_ask() {
 }
 
 #[test]
-fn a_connection_is_used_again_also_without_waiting() {
+fn a_connection_is_reused_also_for_pipelined_requests() {
     let rig = Rig::start(Setup::default());
     let mut stream = rig.connect();
     for _ in 0..3 {

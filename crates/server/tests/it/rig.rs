@@ -20,7 +20,7 @@ pub(crate) struct Rig {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How to start one.
+/// How to start a server.
 pub(crate) struct Setup {
     pub(crate) credentials: Option<Credentials>,
     pub(crate) limits: Limits,
@@ -33,7 +33,7 @@ impl Default for Setup {
     }
 }
 
-/// A second for what must end by itself: nothing here waits for longer.
+/// Limits of a second, so that tests of time-outs end soon.
 pub(crate) fn short_limits() -> Limits {
     let second = Duration::from_secs(1);
     Limits { head_time: second, body_time: second, stop_time: second, ..Limits::default() }
@@ -54,7 +54,7 @@ impl Rig {
         Rig::serve(app.into(), clock, config(setup.limits, setup.tls))
     }
 
-    /// Serves any app, which goes by this clock.
+    /// Serves any app, which uses this clock.
     pub(crate) fn serve(app: App, clock: ManualClock, config: Config) -> Rig {
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
@@ -77,19 +77,19 @@ impl Rig {
         stream
     }
 
-    /// The answer to bytes that are a whole request or not one at all.
+    /// Sends bytes, which need not be a valid request, and reads the response.
     pub(crate) fn send(&self, request: &[u8]) -> Answer {
         let mut stream = self.connect();
         stream.write_all(request).unwrap();
         Answer::read(&mut stream)
     }
 
-    /// A connection for many requests, one after the other.
+    /// A connection for several requests.
     pub(crate) fn client(&self) -> Client {
         Client { stream: BufReader::new(self.connect()) }
     }
 
-    /// Tells it to stop.
+    /// Starts stopping the server.
     pub(crate) fn stop(&mut self) {
         drop(self.stop.take());
     }
@@ -109,7 +109,7 @@ impl Drop for Rig {
     }
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
 }
@@ -134,7 +134,7 @@ pub(crate) fn post(target: &str, headers: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -143,7 +143,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Reads one answer; status 0 if the connection ends before there is one.
+    /// Reads one response; its status is 0 if the connection ends first.
     pub(crate) fn read(stream: &mut impl Read) -> Answer {
         let mut answer = Answer::read_head(stream);
         let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
@@ -152,7 +152,7 @@ impl Answer {
         answer
     }
 
-    /// Reads the head of an answer that has no body, whatever its head says.
+    /// Reads only the head of a response.
     pub(crate) fn read_head(stream: &mut impl Read) -> Answer {
         let mut head = Vec::new();
         let mut byte = [0];

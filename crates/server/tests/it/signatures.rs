@@ -86,6 +86,26 @@ fn anything_changed_is_refused_before_it_is_read() {
 }
 
 #[test]
+fn the_body_of_a_request_with_an_unknown_key_is_not_waited_for() {
+    let rig = rig();
+    let other = AUTHORIZATION.replace("AKIDEXAMPLE", "OTHER");
+    let unknown = "400 UnrecognizedClientException";
+    let missing = "400 MissingAuthenticationTokenException";
+    let announced = |headers: &str| {
+        let request = format!(
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
+             X-Amz-Target: {LIST}\r\nX-Amz-Date: 20260131T090507Z\r\nContent-Length: 1000\r\n\
+             {headers}\r\n"
+        );
+        // A body that does not arrive in time would be a 408.
+        code(&rig.send(request.as_bytes()))
+    };
+    assert_eq!(announced(&format!("Authorization: {other}\r\n")), unknown);
+    assert_eq!(announced(""), missing);
+    assert_eq!(announced(&format!("Authorization: {AUTHORIZATION}\r\n")), "408 none");
+}
+
+#[test]
 fn without_credentials_any_signature_will_do() {
     let rig = Rig::start(Setup::default());
     for request in [post(LIST, "", "{}"), signed(LIST, "made up", "", "{}")] {

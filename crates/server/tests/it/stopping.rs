@@ -1,4 +1,4 @@
-//! Starting where it may, and stopping without losing a request.
+//! Starting on allowed addresses, and stopping without losing a request.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,7 @@ use crate::rig::{Answer, Rig, Setup, post};
 const LIST: &str = "DynamoDB_20120810.ListTables";
 
 #[test]
-fn a_request_under_way_is_answered_and_idle_connections_end() {
+fn a_request_in_progress_is_answered_and_idle_connections_end() {
     let mut rig = Rig::start(Setup::default());
     let mut idle = rig.connect();
     let mut under_way = rig.connect();
@@ -36,7 +36,7 @@ fn a_request_under_way_is_answered_and_idle_connections_end() {
 }
 
 #[test]
-fn a_client_that_never_ends_does_not_keep_it_from_stopping() {
+fn a_client_that_never_ends_does_not_prevent_stopping() {
     let mut rig = Rig::start(Setup::default());
     let mut slow = rig.connect();
     slow.write_all(b"POST / HT").unwrap();
@@ -63,7 +63,7 @@ fn bind(listen: [u8; 4], tls: Option<TlsFiles>) -> String {
 }
 
 #[test]
-fn an_open_server_listens_on_this_machine_alone() {
+fn without_credentials_only_loopback_addresses_are_bound() {
     assert_eq!(bind([127, 0, 0, 1], None), "127.0.0.1");
     let refused = bind([0, 0, 0, 0], None);
     assert!(
@@ -73,8 +73,8 @@ fn an_open_server_listens_on_this_machine_alone() {
 }
 
 #[test]
-fn files_that_are_no_certificates_are_named() {
+fn invalid_certificate_files_are_named() {
     let files = TlsFiles { certificate: "Cargo.toml".into(), key: "none.key".into() };
     let refused = bind([127, 0, 0, 1], Some(files));
-    assert_eq!(refused, "Cannot use Cargo.toml for TLS: it holds no certificate.");
+    assert_eq!(refused, "Cannot use Cargo.toml for TLS: it contains no certificate.");
 }

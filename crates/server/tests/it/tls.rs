@@ -1,4 +1,4 @@
-//! TLS, with a client that trusts the test certificate alone.
+//! TLS, with a client that trusts only the test certificate.
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! Entries that refer to something that was not there: ordered so that what is referred to comes
-//! first, and those that refer to each other in a circle together.
+//! Entries that refer to entities that did not exist yet, ordered so that targets come first and cycles
+//! are imported together.
 
 use std::collections::HashMap;
 
@@ -8,25 +8,25 @@ use keyloom_model::{EntityId, FieldId, Layout};
 
 use super::producer::Numbered;
 
-/// As many bytes of lines as are held in memory.
+/// Maximum size of deferred lines, which are held in memory.
 const BYTES_MAX: usize = 512 << 20;
 
-/// Entries that wait.
+/// Entries that wait for the end of the input.
 #[derive(Default)]
 pub(super) struct Deferred {
     entries: Vec<Numbered>,
     bytes: usize,
 }
 
-/// What can be imported once everything before it is.
+/// Entries that can be imported once all components before them are.
 pub(super) enum Component {
     Single(Numbered),
     /// Entries that refer to each other.
-    Circle(Vec<Numbered>),
+    Cycle(Vec<Numbered>),
 }
 
 impl Deferred {
-    /// An error if there are too many.
+    /// Adds an entry; fails if the limit is exceeded.
     pub(super) fn add(&mut self, entry: Numbered) -> Result<(), String> {
         self.bytes += entry.bytes;
         self.entries.push(entry);
@@ -34,13 +34,13 @@ impl Deferred {
             return Ok(());
         }
         Err(format!(
-            "more than {} MiB of lines refer to lines that come later, or to nothing: put what is \
-             referred to first, as `keyloom export` does.",
+            "more than {} MiB of lines refer to later lines, or to entities that do not exist: put \
+             the targets of references first, as `keyloom export` does.",
             BYTES_MAX >> 20
         ))
     }
 
-    /// All of them, each after everything that it refers to.
+    /// All components, each after those it refers to.
     pub(super) fn components(self, layout: &Layout) -> Vec<Component> {
         let mut entries: Vec<Option<Numbered>> = self.entries.into_iter().map(Some).collect();
         let targets = targets(&entries, layout);
@@ -51,14 +51,14 @@ impl Deferred {
             match members.len() {
                 0 => None,
                 1 => members.pop().map(Component::Single),
-                _ => Some(Component::Circle(members)),
+                _ => Some(Component::Cycle(members)),
             }
         };
         strongly_connected(&targets).into_iter().filter_map(component).collect()
     }
 }
 
-/// For each entry the others that it refers to.
+/// The indexes of the entries that each entry refers to.
 fn targets(entries: &[Option<Numbered>], layout: &Layout) -> Vec<Vec<usize>> {
     let all = || entries.iter().flatten().map(|numbered| &numbered.entry).enumerate();
     let key = |entry: &Entry| (entry.entity.clone(), tenant(entry), entry.id.clone());
@@ -79,7 +79,7 @@ fn targets(entries: &[Option<Numbered>], layout: &Layout) -> Vec<Vec<usize>> {
     all().map(|(_, entry)| of(entry)).collect()
 }
 
-/// What a field refers to: one, or each of a list.
+/// The ids that a field refers to: one, or those in a list.
 fn ids(value: &Value) -> Vec<String> {
     match value {
         Value::S(id) => vec![id.clone()],
@@ -92,9 +92,8 @@ fn tenant(entry: &Entry) -> Option<String> {
     entry.tenant.as_ref().map(ToString::to_string)
 }
 
-/// The strongly connected components of a graph, each after those that it leads to: Tarjan's
-/// algorithm, without recursion, because whoever writes a file says how deep it would be.
-/// O(nodes + edges).
+/// The strongly connected components of a graph, each after those that it leads to: Tarjan's algorithm,
+/// without recursion, because the input determines the depth. O(nodes + edges).
 fn strongly_connected(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let mut order = vec![UNSEEN; edges.len()];
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_come_first_and_circles_together() {
+    fn targets_come_first_and_cycles_stay_together() {
         check(&[], &[]);
         check(&[&[]], &[&[0]]);
         check(&[&[0]], &[&[0]]);
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_needs_no_stack() {
+    fn a_long_chain_does_not_overflow_the_stack() {
         let count = 200_000;
         let edges: Vec<Vec<usize>> =
             (0..count).map(|node| if node + 1 < count { vec![node + 1] } else { vec![] }).collect();

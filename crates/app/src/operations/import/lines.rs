@@ -1,4 +1,4 @@
-//! Reading lines. Refuses those that no entity can have: too long, not UTF-8, no JSON.
+//! Reading lines. Rejects lines that cannot hold an entity: too long, not UTF-8, not JSON.
 
 use std::io::{BufRead, Read};
 
@@ -6,15 +6,14 @@ use keyloom::{Entry, Error};
 
 use crate::operations::Input;
 
-use super::producer::{NobodyListens, Numbered, Producer};
+use super::producer::{Numbered, Producer, ReceiverClosed};
 use super::summary::Problem;
 
-/// As many bytes as a line can have: an entity has at most 320 KB, and JSON may take six bytes
-/// for one.
+/// Maximum length of a line: an entity has at most 320 KB, and JSON may escape one byte as six.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// Reads all lines and sends what is in them, until nobody listens.
-pub(super) fn read(mut lines: Input, to: &mut Producer) -> Result<(), NobodyListens> {
+/// Reads all lines and sends their entries, until the receiver is closed.
+pub(super) fn read(mut lines: Input, to: &mut Producer) -> Result<(), ReceiverClosed> {
     let (mut text, mut line) = (Vec::new(), 0);
     loop {
         line += 1;
@@ -24,9 +23,9 @@ pub(super) fn read(mut lines: Input, to: &mut Producer) -> Result<(), NobodyList
                 to.done += text.len() as u64;
                 continue;
             }
-            Ok(Line::Whole) => Entry::from_json(text.trim_ascii_end()).map_err(no_entry),
+            Ok(Line::Whole) => Entry::from_json(text.trim_ascii_end()).map_err(invalid_entry),
             Ok(Line::TooLong) => Err(format!(
-                "The line has more than {} MiB, and no entity is that large.",
+                "The line exceeds {} MiB, more than any entity can have.",
                 LINE_BYTES_MAX >> 20
             )),
             Err(error) => return to.unreadable(format!("line {line} cannot be read: {error}.")),
@@ -39,17 +38,17 @@ pub(super) fn read(mut lines: Input, to: &mut Producer) -> Result<(), NobodyList
     }
 }
 
-/// Why a line holds no entry. Which line it is, is told anyway.
-fn no_entry(error: Error) -> String {
+/// Why a line is not an entry, without the line number, which the caller adds.
+fn invalid_entry(error: Error) -> String {
     let Error::Document(error) = error else { return error.to_string() };
     let reason = error.to_string();
     let reason = reason.strip_prefix("line 1, ").unwrap_or(&reason);
-    format!("This is no JSON of an entry: {}.", reason.trim_end_matches('.'))
+    format!("Invalid entry: {}.", reason.trim_end_matches('.'))
 }
 
 enum Line {
     Whole,
-    /// Its end was passed over.
+    /// Its remainder was skipped.
     TooLong,
     End,
 }
@@ -66,9 +65,9 @@ fn next_line(lines: &mut dyn BufRead, text: &mut Vec<u8>) -> std::io::Result<Lin
     loop {
         let rest = lines.fill_buf()?;
         let end = rest.iter().position(|byte| *byte == b'\n');
-        let passed = end.map_or(rest.len(), |end| end + 1);
-        lines.consume(passed);
-        if end.is_some() || passed == 0 {
+        let skipped = end.map_or(rest.len(), |end| end + 1);
+        lines.consume(skipped);
+        if end.is_some() || skipped == 0 {
             return Ok(Line::TooLong);
         }
     }

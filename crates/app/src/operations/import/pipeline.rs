@@ -1,5 +1,5 @@
-//! Many transactions at a time, sent in the order of the lines: the store decides them in that
-//! order, so a line can refer to any line before it, and groups them into few syncs.
+//! Sends many transactions at a time, in the order of the lines. The store commits them in that order,
+//! so a line can refer to any earlier line, and batches them into few syncs.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -9,26 +9,26 @@ use keyloom_model::Layout;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-use crate::operations::{Progress, Talk};
+use crate::operations::{Channel, Progress};
 
 use super::deferred::{Component, Deferred};
 use super::producer::{Batch, Batches, Numbered, Work};
 use super::summary::{Problem, Summary};
 
-/// Transactions that are under way together.
+/// Maximum number of concurrent transactions.
 const IN_FLIGHT_MAX: usize = 64;
 
-/// What a line does that cannot be imported.
+/// What to do after a line that cannot be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnProblem {
-    /// It ends the import.
+    /// End the import.
     Stop,
-    /// It is told.
+    /// Report it and continue.
     GoOn,
 }
 
-/// Whether what refers to something that is not there can wait for it.
+/// Whether an entry with a missing target can still be deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Lines,
@@ -43,23 +43,23 @@ pub(super) struct Pipeline<'a, 't> {
     deferred: Deferred,
     stage: Stage,
     summary: Summary,
-    talk: &'a mut Talk<'t>,
+    channel: &'a mut Channel<'t>,
     started: Instant,
     bytes_total: Option<u64>,
 }
 
-/// What was begun, in the order of the lines.
+/// Work in progress, in the order of the lines.
 enum InFlight {
     Batch {
         sent: Sent,
         bytes_read: u64,
     },
     /// Entries that refer to each other.
-    Circle(Sent),
+    Cycle(Sent),
     Bad(Problem),
 }
 
-/// Entries on their way, and what comes of them.
+/// Entries that were sent, and their result.
 struct Sent {
     entries: Vec<Numbered>,
     answer: JoinHandle<Result<Vec<Imported>, Error>>,
@@ -71,7 +71,7 @@ impl<'a, 't> Pipeline<'a, 't> {
         existing: Existing,
         on_problem: OnProblem,
         bytes_total: Option<u64>,
-        talk: &'a mut Talk<'t>,
+        channel: &'a mut Channel<'t>,
     ) -> Pipeline<'a, 't> {
         Pipeline {
             db,
@@ -81,13 +81,13 @@ impl<'a, 't> Pipeline<'a, 't> {
             deferred: Deferred::default(),
             stage: Stage::Lines,
             summary: Summary::default(),
-            talk,
+            channel,
             started: Instant::now(),
             bytes_total,
         }
     }
 
-    /// Begins what was read, and ends what was begun long ago.
+    /// Starts new work, and waits for the oldest if there is too much.
     pub(super) async fn push(&mut self, work: Work) -> Result<(), String> {
         let begun = match work {
             Work::Batch(entries, bytes_read) => {
@@ -102,12 +102,12 @@ impl<'a, 't> Pipeline<'a, 't> {
         self.begin(begun).await
     }
 
-    /// Whether a problem has ended it.
+    /// Whether a problem has ended the import.
     pub(super) fn is_stopped(&self) -> bool {
         self.on_problem == OnProblem::Stop && self.summary.not_imported > 0
     }
 
-    /// Ends everything that was begun, and what had to wait for it.
+    /// Waits for all transactions, then imports the deferred entries.
     pub(super) async fn finish(mut self, layout: &Layout) -> Result<Summary, String> {
         self.drain().await?;
         self.stage = Stage::Deferred;
@@ -117,16 +117,16 @@ impl<'a, 't> Pipeline<'a, 't> {
             if self.is_stopped() {
                 break;
             }
-            let (full, circle) = match component {
+            let (full, cycle) = match component {
                 Component::Single(entry) => (batch.add(entry, &batches), None),
-                Component::Circle(entries) => (batch.take(), Some(entries)),
+                Component::Cycle(entries) => (batch.take(), Some(entries)),
             };
             if let Some(full) = full {
                 self.push(Work::Batch(full, self.bytes_total.unwrap_or_default())).await?;
             }
-            if let Some(entries) = circle {
+            if let Some(entries) = cycle {
                 let sent = self.send(entries).await;
-                self.begin(InFlight::Circle(sent)).await?;
+                self.begin(InFlight::Cycle(sent)).await?;
             }
         }
         if let Some(rest) = batch.take().filter(|_| !self.is_stopped()) {
@@ -139,7 +139,7 @@ impl<'a, 't> Pipeline<'a, 't> {
 
     async fn begin(&mut self, begun: InFlight) -> Result<(), String> {
         self.in_flight.push_back(begun);
-        // What waited for others goes one after the other: each may refer to the one before it.
+        // Deferred entries are sent one after the other: each may refer to the one before it.
         let in_flight_max = match self.stage {
             Stage::Lines => IN_FLIGHT_MAX,
             Stage::Deferred => 1,
@@ -157,8 +157,8 @@ impl<'a, 't> Pipeline<'a, 't> {
         Ok(())
     }
 
-    /// Sends entries as one transaction. It is on its way when this returns: the runtime has one
-    /// thread, and takes up tasks in the order in which they come.
+    /// Sends entries as one transaction, which has started when this returns: the runtime has one
+    /// thread, and starts tasks in the order they are spawned.
     async fn send(&self, entries: Vec<Numbered>) -> Sent {
         let (db, existing) = (self.db.clone(), self.existing);
         let copies: Vec<Entry> = entries.iter().map(|numbered| numbered.entry.clone()).collect();
@@ -167,22 +167,22 @@ impl<'a, 't> Pipeline<'a, 't> {
         Sent { entries, answer }
     }
 
-    /// Waits for the oldest transaction. Everything before it has ended.
+    /// Waits for the oldest transaction; all earlier ones have ended.
     async fn end_oldest(&mut self) -> Result<(), String> {
         match self.in_flight.pop_front() {
             None => Ok(()),
-            Some(InFlight::Bad(problem)) => self.tell(problem),
+            Some(InFlight::Bad(problem)) => self.report(problem),
             Some(InFlight::Batch { sent, bytes_read }) => {
                 self.end_batch(sent).await?;
                 let (count, total) = (self.summary.imported(), self.bytes_total);
-                self.talk.progress(Progress { count, done: bytes_read, total })
+                self.channel.progress(Progress { count, done: bytes_read, total })
             }
-            Some(InFlight::Circle(sent)) => self.end_circle(sent).await,
+            Some(InFlight::Cycle(sent)) => self.end_cycle(sent).await,
         }
     }
 
-    /// A transaction that fails is taken apart: in halves if it is only too large, and otherwise
-    /// line by line, so that each has its own answer.
+    /// Splits a failed transaction: in halves if it is too large, otherwise into single lines, so that
+    /// each has its own result.
     async fn end_batch(&mut self, Sent { mut entries, answer }: Sent) -> Result<(), String> {
         match (answered(answer).await?, entries.len()) {
             (Ok(imported), _) => self.summary.count(&imported),
@@ -213,7 +213,7 @@ impl<'a, 't> Pipeline<'a, 't> {
         Ok(())
     }
 
-    async fn end_circle(&mut self, Sent { entries, answer }: Sent) -> Result<(), String> {
+    async fn end_cycle(&mut self, Sent { entries, answer }: Sent) -> Result<(), String> {
         let error = match answered(answer).await? {
             Ok(imported) => {
                 self.summary.count(&imported);
@@ -228,7 +228,7 @@ impl<'a, 't> Pipeline<'a, 't> {
                 "The entry and {others} others refer to each other, so they are imported together \
                  or not at all: {error}"
             );
-            self.tell(Problem { line, reason })?;
+            self.report(Problem { line, reason })?;
         }
         Ok(())
     }
@@ -238,15 +238,15 @@ impl<'a, 't> Pipeline<'a, 't> {
             return self.deferred.add(entry);
         }
         let reason = reason(&error);
-        self.tell(Problem { line: entry.line, reason })
+        self.report(Problem { line: entry.line, reason })
     }
 
-    /// Tells a problem, unless one before it has ended the import.
-    fn tell(&mut self, problem: Problem) -> Result<(), String> {
+    /// Reports a problem, unless an earlier one has ended the import.
+    fn report(&mut self, problem: Problem) -> Result<(), String> {
         if self.is_stopped() {
             return Ok(());
         }
-        self.talk.problem(format!("line {}: {}", problem.line, problem.reason))?;
+        self.channel.problem(format!("line {}: {}", problem.line, problem.reason))?;
         self.summary.add(problem);
         Ok(())
     }
@@ -258,29 +258,29 @@ async fn answered(
     answer.await.map_err(|error| format!("a transaction ended without an answer: {error}."))
 }
 
-/// What is told of an entry that is refused, in the words of lines where the library has its own.
+/// Why an entry was rejected; replaces messages of the library that do not fit lines.
 fn reason(error: &Error) -> String {
     match error {
         Error::Exists { entity, id } => format!(
-            "There is a `{entity}` with the id `{id}` already, and it is not the same: give the \
-             entry another id, or --replace."
+            "A `{entity}` with the id `{id}` exists and differs: change the id of the entry, or give \
+             --replace."
         ),
         Error::Tenant { entity, problem } => match problem {
             TenantProblem::Missing => {
-                format!("Every `{entity}` belongs to a tenant: put it into `tenant`.")
+                format!("Every `{entity}` belongs to a tenant: set `tenant`.")
             }
             TenantProblem::Unfit => {
-                format!("The `tenant` is not a value of the tenant field of `{entity}`.")
+                format!("`tenant` is not a valid value of the tenant field of `{entity}`.")
             }
             TenantProblem::Other => {
-                format!("The `{entity}` names another tenant in its fields than in `tenant`.")
+                format!("The fields of the `{entity}` name another tenant than `tenant` does.")
             }
         },
         error => error.to_string(),
     }
 }
 
-/// Whether an error is of the database and not of an entry.
+/// Whether an error concerns the database rather than an entry.
 fn is_fatal(error: &Error) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! Putting entries together, as many as fit into one transaction, for those who take them in.
+//! Groups entries into batches that fit into one transaction, for the importer.
 
 use std::collections::HashMap;
 use std::sync::mpsc::SyncSender;
@@ -8,34 +8,34 @@ use keyloom_model::{Entity, EntityId, Layout};
 
 use super::summary::Problem;
 
-/// As many rows as a transaction can touch.
+/// Maximum number of rows that a transaction can touch.
 const ROWS_MAX: usize = 100;
-/// An entity that is counted is taken for such a part of the most rows that it could touch.
+/// A counted entity is estimated at this fraction of the rows it can touch.
 const COUNTED_SHARE: usize = 8;
-/// As many bytes of lines as are put in one transaction, which can have 4 MB; a child counts twice.
+/// Maximum bytes of lines in one transaction, which can have 4 MB; a child counts twice.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// An entry and the line that it is from.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
     pub(super) line: u64,
-    /// Of the line.
+    /// Length of the line.
     pub(super) bytes: usize,
     pub(super) entry: Entry,
 }
 
-/// What was read, in the order of the lines.
+/// What was read, in the order of the lines, for the importer.
 #[derive(Debug)]
 pub(super) enum Work {
-    /// Entries for one transaction, and how many bytes were read when they were.
+    /// Entries for one transaction, and the number of bytes read so far.
     Batch(Vec<Numbered>, u64),
-    /// A line that holds no entry.
+    /// A line that is not an entry.
     Bad(Problem),
-    /// The lines cannot be read.
+    /// The input cannot be read.
     Unreadable(String),
 }
 
-/// How many rows a change of each kind can touch.
+/// How many rows an entry of each kind is expected to touch.
 pub(super) struct Batches {
     rows: HashMap<String, usize>,
 }
@@ -44,22 +44,21 @@ impl Batches {
     pub(super) fn new(layout: &Layout) -> Batches {
         let rows = |(id, kind): (EntityId, &Entity)| {
             let most = layout.rows_max(id);
-            // Entities that are counted mostly change the same numbers, and few rows of a board. A
-            // batch that is too large after all is taken apart.
+            // Counted entities mostly change the same counters, and few rows of a leaderboard. A batch
+            // that turns out too large is split.
             let is_counted = !kind.counts.is_empty() || !kind.boards.is_empty();
             (kind.name.clone(), if is_counted { most.div_ceil(COUNTED_SHARE) } else { most })
         };
         Batches { rows: layout.model().entities().map(rows).collect() }
     }
 
-    /// As many rows as an entry is expected to touch. One of no kind touches none, and is refused
-    /// later.
+    /// The number of rows that an entry is expected to touch. One of an unknown kind is rejected later.
     pub(super) fn rows(&self, entry: &Entry) -> usize {
         self.rows.get(&entry.entity).copied().unwrap_or(1)
     }
 }
 
-/// A batch that is being put together.
+/// A batch under construction.
 #[derive(Default)]
 pub(super) struct Batch {
     entries: Vec<Numbered>,
@@ -68,7 +67,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Adds an entry; returns those before it if there is no room.
+    /// Adds an entry. Returns the previous batch if it is full.
     pub(super) fn add(&mut self, entry: Numbered, batches: &Batches) -> Option<Vec<Numbered>> {
         let (rows, bytes) = (batches.rows(&entry.entry), entry.bytes);
         let is_full = self.rows + rows > ROWS_MAX || self.bytes + bytes > BATCH_BYTES_MAX;
@@ -79,69 +78,69 @@ impl Batch {
         full
     }
 
-    /// What is in it, if anything is.
+    /// Takes the entries out, unless there are none.
     pub(super) fn take(&mut self) -> Option<Vec<Numbered>> {
         let batch = std::mem::take(self);
         (!batch.entries.is_empty()).then_some(batch.entries)
     }
 }
 
-/// Where entries go to, one after the other.
+/// Receives entries one by one and sends them on in batches.
 pub struct Producer {
     batches: Batches,
     batch: Batch,
     to: SyncSender<Work>,
-    /// How many parts of the whole are behind.
+    /// How much of the total is done.
     pub(super) done: u64,
 }
 
-/// Whoever took entries in does not want any more.
+/// The importer accepts no more entries.
 #[derive(Debug)]
-pub struct NobodyListens;
+pub struct ReceiverClosed;
 
 impl Producer {
     pub(super) fn new(layout: &Layout, to: SyncSender<Work>) -> Producer {
         Producer { batches: Batches::new(layout), batch: Batch::default(), to, done: 0 }
     }
 
-    /// An entry that was made, and how many were made before.
+    /// Adds an entry; `before` is the number of entries before it.
     ///
     /// # Errors
     ///
-    /// If no more are wanted.
-    pub fn add(&mut self, entry: Entry, before: u64) -> Result<(), NobodyListens> {
+    /// If the importer accepts no more.
+    pub fn add(&mut self, entry: Entry, before: u64) -> Result<(), ReceiverClosed> {
         self.done = before;
         let bytes = entry.fields.size();
         self.entry(Numbered { line: before + 1, bytes, entry })
     }
 
-    pub(super) fn entry(&mut self, entry: Numbered) -> Result<(), NobodyListens> {
+    pub(super) fn entry(&mut self, entry: Numbered) -> Result<(), ReceiverClosed> {
         match self.batch.add(entry, &self.batches) {
             Some(full) => self.send(Work::Batch(full, self.done)),
             None => Ok(()),
         }
     }
 
-    pub(super) fn bad(&mut self, problem: Problem) -> Result<(), NobodyListens> {
+    pub(super) fn bad(&mut self, problem: Problem) -> Result<(), ReceiverClosed> {
         self.finish()?;
         self.send(Work::Bad(problem))
     }
 
-    /// There are no more, because they cannot be read. What was read is not taken in.
-    pub(super) fn unreadable(&mut self, reason: String) -> Result<(), NobodyListens> {
+    /// Ends the import because the input cannot be read. The current batch is dropped.
+    pub(super) fn unreadable(&mut self, reason: String) -> Result<(), ReceiverClosed> {
         self.send(Work::Unreadable(reason))?;
-        Err(NobodyListens)
+        Err(ReceiverClosed)
     }
 
-    /// Sends what is left.
-    pub(super) fn finish(&mut self) -> Result<(), NobodyListens> {
+    /// Sends the last batch.
+    pub(super) fn finish(&mut self) -> Result<(), ReceiverClosed> {
         match self.batch.take() {
             Some(rest) => self.send(Work::Batch(rest, self.done)),
             None => Ok(()),
         }
     }
 
-    fn send(&self, work: Work) -> Result<(), NobodyListens> {
-        self.to.send(work).map_err(|_| NobodyListens)
+    fn send(&self, work: Work) -> Result<(), ReceiverClosed> {
+        self.to.send(work).map_err(|_| ReceiverClosed)
     }
 }

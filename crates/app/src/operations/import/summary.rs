@@ -1,32 +1,32 @@
-//! What an import has done.
+//! The result of an import.
 
 use keyloom::Imported;
 use serde::{Deserialize, Serialize};
 
-/// As many problems as are kept; all of them are told.
+/// Maximum number of problems in a summary; all of them are reported.
 const PROBLEMS_MAX: usize = 1000;
 
 /// A line that was not imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// Which one, from 1 on.
+    /// Its number, from 1.
     pub line: u64,
     /// Why.
     pub reason: String,
 }
 
-/// How many entries became what.
+/// Number of entries by result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Entities that were not there.
+    /// Entities that did not exist.
     pub created: u64,
-    /// Entities that were there with the same fields.
+    /// Entities that existed with the same fields.
     pub unchanged: u64,
-    /// Entities that were there with other fields.
+    /// Entities that existed with other fields.
     pub replaced: u64,
-    /// Entries that were refused.
+    /// Entries that were rejected.
     pub not_imported: u64,
-    /// Why, for the first of them.
+    /// Why, for the first rejected entries.
     pub problems: Vec<Problem>,
     /// How long it took.
     pub milliseconds: u64,

@@ -1,11 +1,11 @@
-//! What is the same for every model: how to get in, versions, pages, problems.
+//! The part of the API reference that is the same for every model: tokens, versions, pages, problems.
 
 use keyloom_model::Model;
 
 use super::super::problem::Kind;
 use super::html::Html;
 
-/// A heading, sentences, and a line to try.
+/// A heading, a text, and an example.
 type Chapter = (&'static str, &'static str, &'static str);
 
 const TOKENS: Chapter = (
@@ -58,7 +58,7 @@ const FILTERS: Chapter = (
     "curl -G … -d 'tag=priority:high' -d 'tag=!severity:low|none' -d total=true",
 );
 
-/// Everything that is to be known before the first request.
+/// The introduction.
 pub(super) fn chapters(html: &mut Html, model: &Model) {
     let has_tenants = model.entities().any(|(_, entity)| entity.has_tenant());
     let tenants = has_tenants.then_some(TENANTS);
@@ -77,7 +77,7 @@ pub(super) fn chapters(html: &mut Html, model: &Model) {
     });
 }
 
-/// Every code that a problem can have.
+/// The table of problem codes.
 pub(super) fn problems(html: &mut Html) {
     let text = "Errors are returned as `application/problem+json`: `detail` says what is wrong and how \
                 to fix it, `errors` lists every invalid field, and `code` identifies the problem for \
@@ -97,7 +97,7 @@ pub(super) fn problems(html: &mut Html) {
     });
 }
 
-/// Where a code is explained on the page.
+/// The anchor of a code on the page.
 pub(super) fn anchor(kind: Kind) -> String {
     format!("problem-{}", kind.code())
 }

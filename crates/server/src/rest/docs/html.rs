@@ -1,15 +1,14 @@
-//! HTML that cannot be forged: every text and every value of an attribute is escaped on its way in,
-//! and whatever is opened is closed.
+//! Writes HTML. All text and attribute values are escaped, and every element is closed.
 
-/// A page in the making.
+/// A page under construction.
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
 
-/// Attributes of an element; names are ours, values are anybody's.
+/// Attributes of an element. Names are trusted, values are not.
 pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
 
 impl Html {
-    /// An element with something in it.
+    /// Writes an element with content.
     pub(super) fn within(
         &mut self,
         tag: &'static str,
@@ -21,12 +20,12 @@ impl Html {
         self.0.push_str(&format!("</{tag}>"));
     }
 
-    /// An element with a text in it.
+    /// Writes an element with text.
     pub(super) fn element(&mut self, tag: &'static str, attributes: Attributes<'_>, text: &str) {
         self.within(tag, attributes, |html| html.text(text));
     }
 
-    /// An element with sentences in it, whose words in backticks are code.
+    /// Writes an element with text in which backticks mark code.
     pub(super) fn prose(&mut self, tag: &'static str, attributes: Attributes<'_>, text: &str) {
         self.within(tag, attributes, |html| {
             for (index, part) in text.split('`').enumerate() {
@@ -38,7 +37,7 @@ impl Html {
         });
     }
 
-    /// An element that has no end, such as `input`.
+    /// Writes a void element, such as `input`.
     pub(super) fn open(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.0.push('<');
         self.0.push_str(tag);
@@ -54,7 +53,7 @@ impl Html {
         self.0.push_str(&escape_html(text));
     }
 
-    /// What was written here and needs no escaping.
+    /// Writes trusted HTML without escaping.
     pub(super) fn own(&mut self, text: &'static str) {
         self.0.push_str(text);
     }
@@ -64,7 +63,7 @@ impl Html {
     }
 }
 
-/// Text that is nothing but text in HTML and XML, also as the value of an attribute.
+/// Escapes text for HTML and XML, also for attribute values.
 #[must_use]
 pub fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -86,7 +85,7 @@ mod tests {
     use super::Html;
 
     #[test]
-    fn nothing_that_comes_from_outside_is_markup() {
+    fn untrusted_text_is_never_markup() {
         let hostile = r#"<script>alert("1")</script>'&"#;
         let mut html = Html::default();
         html.within("p", &[("title", hostile)], |html| html.text(hostile));

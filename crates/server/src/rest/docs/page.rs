@@ -1,4 +1,4 @@
-//! The page as a whole: what there is, and how to use it.
+//! The API reference.
 
 use keyloom_model::{Entity, EntityId, Field, FieldOrigin, IdSource, Model, Presence};
 
@@ -7,16 +7,12 @@ use super::super::example::is_needed;
 use super::super::openapi::{Answer, Described, Group, Parameter, rule, spoken};
 use super::super::operation::Access;
 use super::super::problem::Kind;
+use super::assets::{SCRIPT, STYLE};
 use super::guide::{anchor, chapters, problems};
 use super::html::Html;
 use super::request::{TENANT, curl, pretty};
 
-/// What the page looks like.
-pub(crate) const STYLE: &str = include_str!("style.css");
-/// What makes its forms work.
-pub(crate) const SCRIPT: &str = include_str!("script.js");
-
-/// Groups that are no entities, and what they are for.
+/// Groups other than entities, with heading and description.
 const OTHERS: [(Group, &str, &str); 4] = [
     (Group::Application, "Application", "Operations of this application."),
     (Group::Together, "Several at once", "Batches and transactions."),
@@ -24,7 +20,7 @@ const OTHERS: [(Group, &str, &str); 4] = [
     (Group::Service, "Service", "About the server itself."),
 ];
 
-/// The page of a service that is called `name`.
+/// Renders the API reference of a service with a name.
 pub(crate) fn page(name: &str, model: &Model, described: &[Described<'_>]) -> String {
     let mut html = Html::default();
     html.own("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
@@ -121,7 +117,7 @@ fn introduction(html: &mut Html, name: &str, model: &Model, described: &[Describ
     });
 }
 
-/// What to try first: making something that needs nothing else, and reading it back.
+/// Operations to try first: creating an entity that refers to nothing, and listing it.
 pub(super) fn first<'d, 'o>(
     model: &Model,
     described: &'d [Described<'o>],
@@ -140,7 +136,7 @@ pub(super) fn first<'d, 'o>(
     described.iter().filter(is_first).take(2).collect()
 }
 
-/// What goes with every request of the forms.
+/// The inputs for token and tenant, which all forms use.
 fn settings(html: &mut Html, described: &[Described<'_>]) {
     let is_tenant = |parameter: &Parameter| parameter.name == TENANT;
     let has_tenants = described.iter().any(|one| one.parameters.iter().any(is_tenant));
@@ -247,7 +243,7 @@ fn operation(html: &mut Html, one: &Described<'_>) {
     form(html, one);
 }
 
-/// Every status, and the codes of problems as links to what they mean.
+/// All statuses, and the codes of problems, linked to their meaning.
 fn outcomes(html: &mut Html, one: &Described<'_>) {
     html.within("p", &[("class", "outcomes")], |html| {
         for Answer { status, about, media_type, .. } in &one.answers {
@@ -269,7 +265,7 @@ fn outcomes(html: &mut Html, one: &Described<'_>) {
     }
 }
 
-/// The parameters, each with a place to fill in, and a button.
+/// The form: an input for each parameter, and a button.
 fn form(html: &mut Html, one: &Described<'_>) {
     html.within("form", &[("class", "try"), ("autocomplete", "off")], |html| {
         let own = |parameter: &&Parameter| parameter.name != TENANT;
@@ -277,13 +273,13 @@ fn form(html: &mut Html, one: &Described<'_>) {
             html.within("label", &[("class", "parameter")], |html| {
                 html.within("span", &[], |html| {
                     html.element("code", &[], &parameter.name);
-                    html.element("small", &[], parameter.place.name());
+                    html.element("small", &[], parameter.location.name());
                 });
                 let hint = if parameter.is_required { "required" } else { "" };
                 html.open(
                     "input",
                     &[
-                        ("data-place", parameter.place.name()),
+                        ("data-place", parameter.location.name()),
                         ("name", &parameter.name),
                         ("placeholder", hint),
                     ],

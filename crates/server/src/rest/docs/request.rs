@@ -1,18 +1,18 @@
-//! Requests as a shell takes them.
+//! Example requests for a shell.
 
 use hyper::Method;
 use serde_json::Value as Json;
 
-use super::super::openapi::{Described, Place};
-use super::super::operation::Segment;
+use super::super::openapi::{Described, Location};
+use super::super::segment::Segment;
 
-/// Where the server is, until the page knows better.
+/// The URL of the server; the script of the page replaces it.
 const ORIGIN: &str = "http://127.0.0.1:8080";
 
-/// The header that the page has one place for.
+/// The header that all forms of the page share an input for.
 pub(super) const TENANT: &str = "Keyloom-Tenant";
 
-/// A line that makes a request to an operation. What only the reader knows is in capitals.
+/// The curl command for an operation. Placeholders are in capitals.
 pub(super) fn curl(one: &Described<'_>) -> String {
     let mut line = "curl".to_owned();
     let method = &one.operation.method;
@@ -30,7 +30,7 @@ pub(super) fn curl(one: &Described<'_>) -> String {
     line
 }
 
-/// Indented, for a reader.
+/// Formats JSON with indentation.
 pub(super) fn pretty(value: &Json) -> String {
     format!("{value:#}")
 }
@@ -41,13 +41,14 @@ fn path_and_query(one: &Described<'_>) -> String {
         Segment::Parameter(name) => format!("/{}", name.to_uppercase()),
     };
     let path: String = one.operation.path.iter().map(segment).collect();
-    let needed = one.parameters.iter().filter(|it| it.place == Place::Query && it.is_required);
+    let needed =
+        one.parameters.iter().filter(|it| it.location == Location::Query && it.is_required);
     let needed: Vec<String> =
         needed.map(|it| format!("{}={}", it.name, it.name.to_uppercase())).collect();
     if needed.is_empty() { path } else { format!("{path}?{}", needed.join("&")) }
 }
 
-/// A word of a shell.
+/// Quotes a word for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/:.-_".contains(&byte);
     match text.bytes().all(is_plain) {

@@ -1,21 +1,15 @@
-//! The page at `/` of a service that has no page of its own: what it keeps, and what to try first.
+//! The page at `/` of a service without a page of its own: its entities, and what to try first.
 
 use keyloom_model::{EntityId, Model};
 
 use super::super::openapi::{Described, Group, spoken};
-use super::super::operation::Segment;
+use super::super::segment::Segment;
+use super::assets::{STYLE, WELCOME_SCRIPT};
 use super::html::Html;
-use super::page::{STYLE, first};
+use super::page::first;
 use super::request::curl;
 
-/// Shows example requests with the address that the page was loaded from.
-pub(crate) const WELCOME_SCRIPT: &str = "\
-for (const example of document.querySelectorAll('pre')) {
-  example.textContent = example.textContent.replaceAll('http://127.0.0.1:8080', location.origin);
-}
-";
-
-/// The welcome page of a service that is called `name`.
+/// Renders the welcome page of a service with a name.
 pub(crate) fn welcome(name: &str, model: &Model, described: &[Described<'_>]) -> String {
     let mut html = Html::default();
     html.own("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
@@ -55,11 +49,11 @@ pub(crate) fn welcome(name: &str, model: &Model, described: &[Described<'_>]) ->
     html.finish()
 }
 
-/// The paths of an entity's lists; one that needs no value is a link.
+/// The paths of an entity's lists. One without parameters is a link.
 fn lists(html: &mut Html, entity: EntityId, described: &[Described<'_>]) {
     let of_entity = described.iter().filter(|one| one.group == Group::Entity(entity));
-    let asks = of_entity.filter(|one| one.operation.action.lists().is_some());
-    for one in asks {
+    let lists = of_entity.filter(|one| one.operation.action.lists().is_some());
+    for one in lists {
         let path = one.operation.path_text();
         let has_value = |segment: &Segment| matches!(segment, Segment::Parameter(_));
         html.within("div", &[], |html| match one.operation.path.iter().any(has_value) {

@@ -1,4 +1,4 @@
-//! What operations answer when they are done.
+//! Successful responses of operations.
 
 use keyloom_model::{EntityId, Model};
 use serde_json::{Value as Json, json};
@@ -8,7 +8,7 @@ use super::super::example;
 use super::entity::reference;
 use super::headers::AnswerHeader;
 
-/// An answer that is not a problem.
+/// A response that is not a problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -60,12 +60,12 @@ impl Answer {
         Answer::json(200, "A page of entities.", reference(entity, ".page")).with_example(example)
     }
 
-    /// A text that is no JSON.
+    /// Text other than JSON.
     pub(crate) fn text(media_type: &'static str) -> Answer {
         Answer { media_type, ..Answer::empty(200, "The text.") }
     }
 
-    /// What the client has already.
+    /// The client has the current version.
     pub(crate) fn not_modified() -> Answer {
         Answer::empty(304, "Not modified.").with(&[AnswerHeader::ETag])
     }

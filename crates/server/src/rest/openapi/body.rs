@@ -1,10 +1,10 @@
-//! What operations take as a body.
+//! Request bodies of operations.
 
 use serde_json::Value as Json;
 
 use super::super::call::JSON;
 
-/// What an operation takes as its body.
+/// The request body of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
     pub(crate) media_types: Vec<&'static str>,

@@ -1,20 +1,20 @@
-//! An operation as whoever uses it sees it: what it says about itself, and what follows from its place,
-//! its access and its entity.
+//! Complete descriptions of operations: their own, and what follows from their path, access and entity.
 
 use keyloom_model::{Field, Model};
 use serde_json::json;
 
-use super::super::operation::{Access, Operation, Segment};
+use super::super::operation::{Access, Operation};
 use super::super::problem::Kind;
+use super::super::segment::Segment;
 use super::answer::Answer;
 use super::body::Body;
 use super::description::{Description, Group, TakenId};
 use super::field::with;
 use super::headers::{idempotency_key, tenant};
-use super::parameter::{Parameter, Place, Values, explain, one_value};
+use super::parameter::{Location, Parameter, Values, explain, one_value};
 use super::sentence::spoken;
 
-/// Everything that there is to know about an operation.
+/// The complete description of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Described<'o> {
     pub(crate) operation: &'o Operation,
@@ -31,7 +31,7 @@ pub(crate) struct Described<'o> {
     pub(super) ids: Vec<TakenId>,
 }
 
-/// What every operation that asks for a token can answer with.
+/// Problems of every operation that needs a token.
 const ALWAYS: [Kind; 8] = [
     Kind::BadUri,
     Kind::BadHeader,
@@ -80,7 +80,7 @@ fn described<'o>(model: &Model, operation: &'o Operation) -> Described<'o> {
     }
 }
 
-/// The field that says what a tenant is, if the data of an operation has tenants.
+/// A tenant field of the model, if the data of an operation has tenants.
 fn tenant_field<'m>(
     model: &'m Model,
     operation: &Operation,
@@ -108,8 +108,8 @@ fn in_path(model: &Model, operation: &Operation, description: &Description) -> V
             true => with(schema, "minLength", 1),
             false => schema,
         };
-        let (name, place, values) = (name.clone(), Place::Path, Values::Repeated);
-        Some(Parameter { name, place, is_required: true, about, schema, values })
+        let (name, location, values) = (name.clone(), Location::Path, Values::Repeated);
+        Some(Parameter { name, location, is_required: true, about, schema, values })
     };
     operation.path.iter().filter_map(parameter).collect()
 }

@@ -1,4 +1,4 @@
-//! What an operation says about itself.
+//! The description that an operation gives of itself.
 
 use keyloom_model::{EntityId, Model};
 use serde_json::Value as Json;
@@ -9,28 +9,28 @@ use super::field::id;
 use super::parameter::Parameter;
 use crate::rest::problem::Kind;
 
-/// What an operation says about itself. What follows from its place, its access and its entity is added
-/// where it is shown.
+/// The description that an operation gives of itself. `describe` adds what follows from its path, access
+/// and entity.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) group: Group,
     /// What it does, in a few words.
     pub(crate) summary: String,
-    /// What else is to be known.
+    /// Further sentences.
     pub(crate) details: Vec<String>,
     pub(crate) path_values: PathValues,
-    /// What it takes in the query.
+    /// Its query parameters.
     pub(crate) query: Vec<Parameter>,
-    /// What it takes as headers.
+    /// Its headers.
     pub(crate) headers: Vec<Parameter>,
     pub(crate) body: Option<Body>,
-    /// Everything that it can answer but problems.
+    /// All responses except problems.
     pub(crate) answers: Vec<Answer>,
     /// Problems of its own.
     pub(crate) problems: Vec<Kind>,
-    /// Whether it changes data, and takes an `Idempotency-Key` therefore.
+    /// Whether it changes data, and so takes an `Idempotency-Key`.
     pub(crate) is_change: bool,
-    /// Whether it is about entities of all kinds.
+    /// Whether it works on entities of all kinds.
     pub(crate) is_of_all_entities: bool,
     /// The entity that it creates.
     pub(crate) creates: Option<EntityId>,
@@ -38,27 +38,27 @@ pub(crate) struct Description {
     pub(crate) ids: Vec<TakenId>,
 }
 
-/// What the parameters of a path are.
+/// The parameters of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct PathValues {
-    /// The entity whose fields they are named after.
+    /// The entity whose fields they name, if any.
     pub(crate) fields_of: Option<EntityId>,
-    /// The schema of all others.
+    /// The schema of parameters that name no field.
     pub(crate) others: Json,
 }
 
-/// An id that an operation takes: where an answer with such an id leads.
+/// An id that an operation takes, for links from responses with such an id.
 #[derive(Clone, Debug)]
 pub(crate) struct TakenId {
-    /// The entity that has it.
+    /// The entity whose id it is.
     pub(crate) of: EntityId,
     /// Where OpenAPI says so: `parameters` or `requestBody`.
-    pub(crate) place: &'static str,
+    pub(crate) location: &'static str,
     /// The parameter, or the member of the body.
     pub(crate) name: String,
 }
 
-/// What belongs together.
+/// A group of operations in the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
     Entity(EntityId),
@@ -69,7 +69,7 @@ pub(crate) enum Group {
 }
 
 impl Description {
-    /// A description without anything but a summary.
+    /// A description with a summary only.
     pub(crate) fn new(group: Group, summary: impl Into<String>) -> Description {
         Description {
             group,
@@ -92,12 +92,12 @@ impl Description {
 impl TakenId {
     /// The parameter `id` of a path.
     pub(crate) fn in_path(of: EntityId) -> TakenId {
-        TakenId { of, place: "parameters", name: "id".to_owned() }
+        TakenId { of, location: "parameters", name: "id".to_owned() }
     }
 }
 
 impl Group {
-    /// Its name: that of the entity, or one with a capital, which no entity has.
+    /// Its name: that of the entity, or a capitalized one, which no entity has.
     pub(crate) fn name(self, model: &Model) -> &str {
         match self {
             Group::Entity(id) => &model.entity(id).name,

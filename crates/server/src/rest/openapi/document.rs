@@ -11,7 +11,7 @@ use super::describe::Described;
 use super::description::Group;
 use super::headers::AnswerHeader;
 use super::links::links;
-use super::parameter::{Parameter, Place, Values};
+use super::parameter::{Location, Parameter, Values};
 use super::{entity, field, security};
 
 const ABOUT: &str = "\
@@ -23,7 +23,7 @@ else's change. Lists are paged with `limit` and `cursor`. Errors are returned as
 
 Without tokens, the server accepts requests from its own machine only, without authentication.";
 
-/// The document. `name` is what the service is called.
+/// Renders the document of a service with a name.
 pub(crate) fn document(name: &str, model: &Model, described: &[Described<'_>]) -> Json {
     let mut paths: Map<String, Json> = Map::new();
     for one in described {
@@ -70,7 +70,7 @@ fn operation(model: &Model, one: &Described<'_>) -> Json {
         "responses": responses,
     });
     let role = match one.access {
-        Access::Anybody => None,
+        Access::Public => None,
         Access::Role(role) => Some(format!("Requires the role `{}`.", role.name())),
     };
     let details: Vec<String> = one.details.iter().cloned().chain(role).collect();
@@ -89,13 +89,13 @@ fn operation(model: &Model, one: &Described<'_>) -> Json {
 impl Parameter {
     fn to_json(&self) -> Json {
         let mut parameter = json!({
-            "name": self.name, "in": self.place.name(), "description": self.about,
+            "name": self.name, "in": self.location.name(), "description": self.about,
             "schema": self.schema,
         });
         if self.is_required {
             parameter["required"] = json!(true);
         }
-        if self.place == Place::Query && self.schema["type"] == json!("array") {
+        if self.location == Location::Query && self.schema["type"] == json!("array") {
             parameter["style"] = json!("form");
             parameter["explode"] = json!(self.values == Values::Repeated);
         }
@@ -162,7 +162,7 @@ fn schemas(model: &Model) -> Map<String, Json> {
     of_entities.chain(own).collect()
 }
 
-/// A problem of one of these kinds.
+/// The schema of problems of these kinds.
 fn problem<'k>(kinds: impl Iterator<Item = &'k Kind> + Clone) -> Json {
     let mut statuses: Vec<u16> = kinds.clone().map(|kind| kind.status()).collect();
     statuses.dedup();
@@ -192,7 +192,7 @@ fn problem<'k>(kinds: impl Iterator<Item = &'k Kind> + Clone) -> Json {
     })
 }
 
-/// One response for each status of problems.
+/// One response for each status that problems have.
 fn problem_responses() -> Map<String, Json> {
     let mut responses = Map::new();
     for kind in Kind::ALL {

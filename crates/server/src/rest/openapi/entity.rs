@@ -1,4 +1,4 @@
-//! The documents of an entity as JSON Schema: as it is shown, as it is made, replaced and changed.
+//! JSON Schemas of an entity: for responses, and for creating, replacing and patching it.
 
 use keyloom_model::{
     Entity, Field, FieldAccess, FieldOrigin, Format, FormatChoice, IdSource, Model, Presence,
@@ -9,8 +9,8 @@ use super::super::example::is_needed;
 use super::field::{Form, id, or_null, schema, with};
 use super::sentence::rule;
 
-/// The schemas of an entity and what they are called. No name of an entity has a point in it, and
-/// none begins with a capital as those of the server do.
+/// The schemas of an entity and their names. Names of entities contain no dot and do not begin with a
+/// capital, so they are unique.
 pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
     let name = &entity.name;
     vec![
@@ -36,7 +36,7 @@ fn shown(model: &Model, entity: &Entity) -> Json {
     ]);
     let mut required = vec!["id", "version"];
     for field in settable(entity) {
-        // One that has a default is shown as null where it is absent.
+        // An absent field with a default is shown as null.
         let is_shown = field.presence == Presence::Required || field.default.is_some();
         required.extend(is_shown.then_some(field.name.as_str()));
         let is_null = field.presence == Presence::Optional && field.default.is_some();
@@ -97,27 +97,27 @@ fn page(entity: &Entity) -> Json {
     object(properties, &["items"])
 }
 
-/// The fields of a whole document that it can have.
+/// The properties of a complete document, for the fields that pass `is_had`.
 fn whole(model: &Model, entity: &Entity, is_had: impl Fn(&Field) -> bool) -> Map<String, Json> {
     let property = |field: &Field| {
         let mut values = or_null_if_optional(field, schema(&field.of, Form::Given));
         values = formatted(entity, field, values);
-        // A sentence has the default. As `default` it would make the field required in a client from
-        // openapi-typescript.
+        // The description names the default: `default` would make the field required in clients generated
+        // by openapi-typescript.
         values = marked(field, values);
         (field.name.clone(), described(model, entity, field, values))
     };
     settable(entity).filter(|field| is_had(field)).map(property).collect()
 }
 
-/// The schema of a text with the format that it always has.
+/// Adds the format of a text, if it is always the same.
 fn formatted(entity: &Entity, field: &Field, mut schema: Json) -> Json {
     let rule = entity.find_field(&field.name).and_then(|id| entity.format_rule(id));
     let Some(FormatChoice::Always(format)) = rule.map(|rule| &rule.choice) else { return schema };
     let name = match format {
         Format::Email => Some("email"),
         Format::Url => Some("uri"),
-        // The registry of formats has none for these.
+        // The OpenAPI format registry has no name for it.
         Format::Phone => None,
     };
     if let Some(name) = name {
@@ -127,7 +127,7 @@ fn formatted(entity: &Entity, field: &Field, mut schema: Json) -> Json {
     with(with(schema, "pattern", format.pattern()), "maxLength", longest)
 }
 
-/// The schema of a document with the formats that depend on the member that an enum has.
+/// Adds the formats that depend on the value of an enum.
 fn by_members(entity: &Entity, document: Json) -> Json {
     let mut rules = vec![];
     for rule in &entity.formats {
@@ -142,7 +142,7 @@ fn by_members(entity: &Entity, document: Json) -> Json {
     if rules.is_empty() { document } else { with(document, "allOf", rules) }
 }
 
-/// A document may repeat a read-only field, as it may repeat the id.
+/// Marks read-only fields. A document may repeat them, as it may repeat the id.
 fn marked(field: &Field, schema: Json) -> Json {
     match field.access {
         FieldAccess::ReadOnly => with(schema, "readOnly", true),
@@ -150,9 +150,9 @@ fn marked(field: &Field, schema: Json) -> Json {
     }
 }
 
-/// What a document that is about one entity may say of which and of when.
+/// `id` and `version`, which documents for an existing entity may contain.
 fn of_request() -> [(String, Json); 2] {
-    // It adds nothing to what the request says, and must be the same.
+    // Redundant, and must equal the id in the path.
     let id = with(with(id(), "readOnly", true), "description", "Must equal the id in the path.");
     [("id".to_owned(), id), ("version".to_owned(), version_expected())]
 }
@@ -171,7 +171,7 @@ fn version_expected() -> Json {
     })
 }
 
-/// What was asked for with the parameter `explain`.
+/// The member that the parameter `explain` requests.
 pub(crate) fn explained() -> Json {
     json!({
         "type": "object", "readOnly": true,
@@ -179,8 +179,8 @@ pub(crate) fn explained() -> Json {
     })
 }
 
-/// What was asked for with the parameter `with`: by the name of the relation, an entity that is
-/// referred to, or a page of children.
+/// The member that the parameter `with` requests: for each relation, a referenced entity or a page of
+/// children.
 fn with_others() -> Json {
     let entity = json!({
         "type": "object",
@@ -209,7 +209,7 @@ fn settable(entity: &Entity) -> impl Iterator<Item = &Field> {
     })
 }
 
-/// The fields that every whole document has.
+/// The required fields of a complete document.
 fn needed(entity: &Entity) -> Vec<&str> {
     let fields = settable(entity).filter(|field| is_needed(entity, field));
     fields.map(|field| field.name.as_str()).collect()

@@ -1,5 +1,5 @@
-//! Types of fields as JSON Schema: everything that the model refuses and JSON Schema can say. What
-//! it cannot say, such as bytes of a text, is wider here than in the model and never narrower.
+//! JSON Schemas of field types. They express every rule of the model that JSON Schema can express. A rule
+//! that it cannot, such as the bytes of a text, makes the schema wider than the model, never narrower.
 
 use std::fmt::Display;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::super::example::exact;
 
-/// The schema of everything that JSON can say, by its place in the document.
+/// Reference to the schema of any JSON value.
 pub(super) const ANYTHING: &str = "#/components/schemas/Anything";
 
-/// Ids have no control characters, and are not what clients take out of paths.
+/// Ids contain no control characters, and are not `.` or `..`, which clients remove from paths.
 const ID_PATTERN: &str = r"^(?!\.{1,2}$)[^\u0000-\u001F\u007F-\u009F]+$";
 /// Base64 of whole bytes, in either alphabet, with or without padding.
 const BASE64_PATTERN: &str = "^(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-][AQgw](?:==)?\
@@ -19,18 +19,18 @@ const BASE64_PATTERN: &str = "^(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-][AQgw](?
 /// The moments of the years 0000 to 9999, in milliseconds since 1970.
 const MOMENTS_MS: (i64, i64) = (-62_167_219_200_000, 253_402_300_799_999);
 
-/// In which direction a value goes.
+/// Where a value is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// In an answer.
+    /// In a response.
     Shown,
-    /// In a whole document.
+    /// In a complete document.
     Given,
-    /// In a merge patch: maps have what is to change, and null for what is to go.
+    /// In a merge patch: maps contain what changes, and null for what is removed.
     Patched,
 }
 
-/// The values of a type.
+/// The schema of the values of a type.
 pub(crate) fn schema(of: &FieldType, form: Form) -> Json {
     match of {
         FieldType::Text(limits) => with_limits("string", ["minLength", "maxLength"], limits),
@@ -55,7 +55,7 @@ pub(crate) fn schema(of: &FieldType, form: Form) -> Json {
     }
 }
 
-/// The same values, or null.
+/// Extends a schema by null.
 pub(super) fn or_null(mut schema: Json) -> Json {
     let Some(members) = schema.as_object_mut() else { return schema };
     if members.contains_key("$ref") {
@@ -75,7 +75,7 @@ pub(super) fn or_null(mut schema: Json) -> Json {
     schema
 }
 
-/// The schema with one more member.
+/// Adds a member to a schema.
 pub(crate) fn with(mut schema: Json, name: &str, value: impl Into<Json>) -> Json {
     if let Some(members) = schema.as_object_mut() {
         members.insert(name.to_owned(), value.into());
@@ -83,16 +83,16 @@ pub(crate) fn with(mut schema: Json, name: &str, value: impl Into<Json>) -> Json
     schema
 }
 
-/// An id of an entity.
+/// The schema of an id.
 pub(crate) fn id() -> Json {
     json!({ "type": "string", "minLength": 1, "maxLength": 256, "pattern": ID_PATTERN })
 }
 
-/// A decimal number that can be kept: of up to 38 digits, 0 or from 1E-130 to 9.99E+125.
+/// The schema of a decimal number that can be stored: up to 38 digits, 0 or from 1E-130 to 9.99E+125.
 pub(super) fn number<N: Display>(low: Option<&N>, high: Option<&N>) -> Json {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), json!("number"));
-    // A bound that were rounded would refuse a value that the model takes.
+    // A rounded bound could reject a value that the model accepts.
     match low.map(exact) {
         Some(low) => drop(low.map(|low| schema.insert("minimum".to_owned(), low))),
         None => drop(schema.insert("exclusiveMinimum".to_owned(), json!(-1e126))),
@@ -116,7 +116,7 @@ fn with_limits(of: &str, [least, most]: [&str; 2], limits: &Limits<u64>) -> Json
     Json::Object(schema)
 }
 
-/// Answers have times as text; documents may also have milliseconds.
+/// Responses contain times as text; documents may also have milliseconds.
 fn time(form: Form) -> Json {
     match form {
         Form::Shown => json!({ "type": "string", "format": "date-time" }),
@@ -127,7 +127,7 @@ fn time(form: Form) -> Json {
     }
 }
 
-/// The limits are of bytes: three of them are four characters, with or without padding.
+/// The limits count bytes: three of them are four characters, with or without padding.
 fn bytes(limits: &Limits<u64>) -> Json {
     let low = limits.low.map(|low| low.saturating_mul(4).div_ceil(3));
     let high = limits.high.map(|high| high.div_ceil(3).saturating_mul(4));
@@ -152,7 +152,7 @@ fn tags(form: Form) -> Json {
 fn map(of: &FieldType, limits: &Limits<u64>, form: Form) -> Json {
     let value = schema(of, form);
     let names = json!({ "minLength": 1, "maxLength": 1024 });
-    // How many there are is known only after a patch.
+    // A patch does not determine the number of members.
     let (value, limits) = match form {
         Form::Patched => (or_null(value), &Limits::NONE),
         Form::Shown | Form::Given => (value, limits),
@@ -161,8 +161,8 @@ fn map(of: &FieldType, limits: &Limits<u64>, form: Form) -> Json {
     with(with(schema, "propertyNames", names), "additionalProperties", value)
 }
 
-/// What a field of the type `any` holds. What is in lists and maps is not described further: types
-/// that contain themselves are more than many programs take.
+/// The schema of fields of type `any`. The contents of lists and maps are not described further: many
+/// programs do not support recursive schemas.
 pub(super) fn anything() -> Json {
     let number = number::<u8>(None, None);
     json!({

@@ -1,20 +1,20 @@
-//! Headers that operations take, and headers that answers have.
+//! Headers of requests and responses.
 
 use keyloom_model::FieldType;
 use serde_json::{Value as Json, json};
 
 use super::field::{Form, schema};
-use super::parameter::{Parameter, Place, Values};
+use super::parameter::{Location, Parameter, Values};
 
-/// A list of tags, or `*`.
+/// A list of entity tags, or `*`.
 const TAGS_PATTERN: &str = r#"^(\*|(W/)?"[!#-+\x2d-~]*"( *, *(W/)?"[!#-+\x2d-~]*")*)$"#;
 
-/// Versions that a condition names.
+/// The schema of `If-Match` and `If-None-Match`.
 pub(crate) fn version_tags() -> Json {
     json!({ "type": "string", "minLength": 1, "pattern": TAGS_PATTERN })
 }
 
-/// For what stays as it is as long as the server runs.
+/// `If-None-Match` of pages that do not change while the server runs.
 pub(crate) fn if_changed() -> Parameter {
     let about = "Return it only if it differs from the one with this `ETag`.";
     header("If-None-Match", about, json!({ "type": "string" }))
@@ -44,11 +44,11 @@ pub(super) fn tenant(of: &FieldType) -> Parameter {
 }
 
 pub(crate) fn header(name: &str, about: &str, schema: Json) -> Parameter {
-    let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Header);
-    Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
+    let (name, about, location) = (name.to_owned(), about.to_owned(), Location::Header);
+    Parameter { name, location, is_required: false, about, schema, values: Values::Repeated }
 }
 
-/// A header of an answer.
+/// A header of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerHeader {
     RequestId,
@@ -103,7 +103,7 @@ impl AnswerHeader {
             }
             AnswerHeader::Authenticate => ("How to authenticate.", json!({ "const": "Bearer" })),
         };
-        // One that says that something was before is not there otherwise.
+        // These two are sent in some responses only.
         let is_required = self != AnswerHeader::Replayed && self != AnswerHeader::RetryAfter;
         json!({ "description": about, "required": is_required, "schema": schema })
     }

@@ -1,4 +1,4 @@
-//! What operations take in their path, their query and their headers.
+//! Parameters of operations: in the path, the query and the headers.
 
 use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model};
 use serde_json::{Value as Json, json};
@@ -7,53 +7,53 @@ use super::super::asked::Asked;
 use super::field::{Form, id, schema};
 use super::sentence::spoken;
 
-/// A date and a time of day, as RFC 3339 has them.
+/// A timestamp (RFC 3339).
 const TIME: &str = "[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?\
                     ([Zz]|[+-][0-9]{2}:[0-9]{2})";
-/// A tag, or several values of one.
+/// A tag filter.
 const TAG: &str = r"^!?([^\\:]|\\[\\!:|*,])*:([^\\]|\\[\\!:|*,])*$";
 const NUMBER: &str = "[+-]?([0-9]{1,38}(\\.[0-9]*)?|\\.[0-9]{1,38})([eE][+-]?[0-9]{1,2})?";
 
-/// Something that an operation takes beside its body.
+/// A parameter of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     pub(crate) is_required: bool,
-    /// What it is for, in sentences.
+    /// Its description.
     pub(crate) about: String,
     pub(crate) schema: Json,
     pub(crate) values: Values,
 }
 
-/// How several values are written.
+/// How several values of a parameter are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Values {
-    /// The parameter is there once for each, if it takes several at all.
+    /// The parameter is repeated, if it takes several values at all.
     Repeated,
-    /// With commas between them.
+    /// Separated by commas.
     Joined,
 }
 
-/// Where a parameter stands.
+/// Where a parameter is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Path,
     Query,
     Header,
 }
 
-impl Place {
+impl Location {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Place::Path => "path",
-            Place::Query => "query",
-            Place::Header => "header",
+            Location::Path => "path",
+            Location::Query => "query",
+            Location::Header => "header",
         }
     }
 }
 
-/// What the questions of a path take as parameters of the query.
+/// The query parameters of the queries of a path.
 pub(crate) fn of_queries(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
     let parameter = |name: &&str| {
         let id = entity.find_field(name)?;
@@ -68,7 +68,7 @@ pub(crate) fn of_queries(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
         let (about, schema, values) = match (orders, asked.facets(entity).contains(&id)) {
             (true, false) => (bounds_about(field), bounds(field), Values::Repeated),
             (false, true) => (facet_about(field), facet(field), Values::Joined),
-            // Bounds, or values with commas between them: more than a schema can say.
+            // Bounds, or values separated by commas: more than a schema can express.
             (true, true) => {
                 let about = format!("{} {}", facet_about(field), bounds_about(field));
                 (about, json!({ "type": "array", "items": { "type": "string" } }), Values::Repeated)
@@ -78,13 +78,13 @@ pub(crate) fn of_queries(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
                 (about, query_value(field), Values::Repeated)
             }
         };
-        let (name, place) = ((*name).to_owned(), Place::Query);
-        (!is_tags).then_some(Parameter { name, place, is_required, about, schema, values })
+        let (name, location) = ((*name).to_owned(), Location::Query);
+        (!is_tags).then_some(Parameter { name, location, is_required, about, schema, values })
     };
     asked.parameters(entity).iter().filter_map(parameter).collect()
 }
 
-/// What lists take about tags.
+/// The parameters of lists that filter by tags.
 pub(crate) fn of_tags(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
     let parameter = |(name, field): (&str, FieldId)| {
         let field = &entity.field(field).name;
@@ -99,7 +99,7 @@ pub(crate) fn of_tags(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
     asked.tags(entity).into_iter().map(parameter).collect()
 }
 
-/// Values of a facet.
+/// The schema of a parameter with values of a facet.
 fn facet(field: &Field) -> Json {
     let item = match &field.of {
         FieldType::Text(_) | FieldType::Ref(..) => {
@@ -122,7 +122,7 @@ fn facet_about(field: &Field) -> String {
     format!("The {name}: one or more values, separated by commas.{signs}{}", sign_rule(field))
 }
 
-/// A value of a field in a path.
+/// The schema of a value of a field in a path.
 pub(crate) fn one_value(field: &Field) -> Json {
     match &field.of {
         FieldType::Text(_) => json!({ "type": "string" }),
@@ -135,7 +135,7 @@ pub(crate) fn one_value(field: &Field) -> Json {
     }
 }
 
-/// A value of a field in a query, where a text that begins with a sign would be read as a bound.
+/// The schema of a value in a query, where a text that begins with an operator would be a bound.
 fn query_value(field: &Field) -> Json {
     match &field.of {
         FieldType::Text(_) | FieldType::Ref(..) => {
@@ -154,7 +154,7 @@ fn sign_rule(field: &Field) -> &'static str {
     }
 }
 
-/// A value, or a lower bound and an upper one.
+/// The schema of a value, or of a lower and an upper bound.
 fn bounds(field: &Field) -> Json {
     let value = match &field.of {
         FieldType::Int(_) => Some("[+-]?[0-9]{1,18}".to_owned()),
@@ -181,12 +181,12 @@ fn bounds_about(field: &Field) -> String {
 }
 
 pub(crate) fn query(name: &str, about: &str, schema: Json) -> Parameter {
-    let (name, about, place) = (name.to_owned(), about.to_owned(), Place::Query);
-    Parameter { name, place, is_required: false, about, schema, values: Values::Repeated }
+    let (name, about, location) = (name.to_owned(), about.to_owned(), Location::Query);
+    Parameter { name, location, is_required: false, about, schema, values: Values::Repeated }
 }
 
-/// What can come with entities of a kind. The pattern has the first steps of paths alone: those
-/// after them depend on where the first one leads.
+/// The parameter that includes related entities. The pattern has the first steps of paths only: later ones
+/// depend on the entity that the first one leads to.
 pub(crate) fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
     let entity = model.entity(id);
     let references = entity.fields.iter().filter(|field| matches!(field.of, FieldType::Ref(..)));
@@ -203,7 +203,7 @@ pub(crate) fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
     (!names.is_empty()).then(|| query("with", &about, schema))
 }
 
-/// How many are asked for.
+/// The parameter for the number of results.
 pub(crate) fn limit(default: u32, about: &str) -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": default });
     query("limit", about, schema)
@@ -218,7 +218,7 @@ pub(super) fn explain() -> Parameter {
     flag("explain", "Include the query plan and its cost under `explain`.")
 }
 
-/// Something that is asked for with `true`.
+/// A boolean parameter.
 pub(crate) fn flag(name: &str, about: &str) -> Parameter {
     query(name, about, json!({ "type": "boolean", "default": false }))
 }

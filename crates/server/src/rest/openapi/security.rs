@@ -1,4 +1,4 @@
-//! Where a token can be, and in which operations.
+//! The security schemes: where a token can be sent, and in which operations.
 
 use hyper::Method;
 use serde_json::{Value as Json, json};
@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::super::operation::Access;
 use super::describe::Described;
 
-/// Every place of a token.
+/// All security schemes.
 pub(super) fn schemes() -> Json {
     json!({
         "bearer": {
@@ -24,17 +24,17 @@ pub(super) fn schemes() -> Json {
     })
 }
 
-/// Those in which an operation looks for one; any of them is enough.
+/// The schemes that an operation accepts.
 pub(super) fn of(one: &Described<'_>) -> Json {
-    if one.access == Access::Anybody {
+    if one.access == Access::Public {
         return json!([]);
     }
-    let mut places = vec![json!({ "bearer": [] })];
+    let mut schemes = vec![json!({ "bearer": [] })];
     if one.operation.method == Method::GET {
-        places.push(json!({ "cookie": [] }));
+        schemes.push(json!({ "cookie": [] }));
     }
     if one.operation.action.is_stream() {
-        places.push(json!({ "access_token": [] }));
+        schemes.push(json!({ "access_token": [] }));
     }
-    places.into()
+    schemes.into()
 }

@@ -1,4 +1,4 @@
-//! What the model says, in sentences. Words of the model stand in backticks.
+//! Rules of the model in sentences, with names of the model in backticks.
 
 use keyloom_model::{
     CaseMode, DefaultValue, Entity, Field, FieldAccess, FieldId, FieldOrigin, FieldType, Format,
@@ -7,7 +7,7 @@ use keyloom_model::{
 
 use super::super::example::default_of;
 
-/// What a field holds, and the rules that it keeps.
+/// The type and the rules of a field.
 pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     let mut sentences = vec![];
     match (&field.of, field.origin) {
@@ -95,20 +95,20 @@ fn unique_rule(entity: &Entity, field: &Field, unique: &Unique) -> String {
         text.push_str(&format!(" within one `{}`", entity.field(within).name));
     }
     match unique.case {
-        CaseMode::Folded => text.push_str(", whatever the case"),
+        CaseMode::Folded => text.push_str(", ignoring case"),
         CaseMode::Exact => {}
     }
     text + "."
 }
 
-/// Names of fields, quoted.
+/// Quotes names of fields.
 pub(crate) fn names(entity: &Entity, fields: &[FieldId]) -> String {
     let names: Vec<String> =
         fields.iter().map(|field| format!("`{}`", entity.field(*field).name)).collect();
     names.join(" and ")
 }
 
-/// A name of the model as people say it.
+/// A name of the model as words.
 pub(crate) fn spoken(name: &str) -> String {
     name.replace('_', " ")
 }
@@ -119,7 +119,7 @@ pub(crate) fn with_article(name: &str) -> String {
     format!("{article} {}", spoken(name))
 }
 
-/// The text with a capital at its beginning.
+/// Capitalizes a text.
 pub(crate) fn capital(text: &str) -> String {
     let mut characters = text.chars();
     characters

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::super::access::Role;
+use super::super::role::Role;
 use super::field::{or_null, with};
 
-/// What a token is to be.
+/// The schema of a request for a token.
 pub(crate) fn token_request() -> Json {
     let text = || or_null(json!({ "type": "string", "minLength": 1, "maxLength": 256 }));
     let name = or_null(json!({ "type": "string", "maxLength": 256 }));
@@ -24,7 +24,7 @@ pub(crate) fn token_request() -> Json {
         },
         "required": ["role"], "additionalProperties": false,
     });
-    // Whoever makes tokens could make one of another tenant.
+    // An admin can create tokens of any tenant, so it cannot be limited to one.
     schema["not"] = json!({
         "properties": { "role": { "const": "admin" }, "tenant": { "type": "string" } },
         "required": ["role", "tenant"],
@@ -32,7 +32,7 @@ pub(crate) fn token_request() -> Json {
     schema
 }
 
-/// All tokens.
+/// The schema of the list of tokens.
 pub(crate) fn token_list() -> Json {
     json!({
         "type": "object",
@@ -41,7 +41,7 @@ pub(crate) fn token_list() -> Json {
     })
 }
 
-/// A token, with the text that is shown once.
+/// The schema of a created token, with the text that is shown once.
 pub(crate) fn token_made() -> Json {
     let mut properties = properties();
     let text = json!({ "type": "string", "description": "The bearer token to send." });

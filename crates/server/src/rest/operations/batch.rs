@@ -1,4 +1,4 @@
-//! `POST /batch`: several requests, each for itself.
+//! `POST /batch`: several independent requests.
 
 use hyper::{Method, StatusCode};
 use keyloom::Record;
@@ -6,12 +6,13 @@ use keyloom_model::{EntityId, Model};
 use serde_json::{Value as Json, json};
 use tokio::task::JoinSet;
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::example::example;
 use super::super::openapi::{Answer, BODY, Body, Description, Group};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::parts::{Part, list_schema, parts};
 
@@ -23,7 +24,7 @@ pub(super) fn batch() -> Operation {
 }
 
 impl Action for Batch {
-    /// What its parts need is checked for each.
+    /// Each part is checked separately.
     fn access(&self) -> Access {
         Access::Role(Role::Reader)
     }
@@ -50,13 +51,13 @@ impl Action for Batch {
 async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     if call.idempotency_key()?.is_some() {
-        let detail = "The parts of a batch happen each for itself, so one key cannot be about \
-                      all of them: use `/transaction`, or leave `Idempotency-Key` out.";
+        let detail = "The requests of a batch are independent, so one key cannot cover all of them: \
+                      use `/transaction`, or omit `Idempotency-Key`.";
         return Err(Problem::new(Kind::BadHeader, detail));
     }
     let parts = parts(call, model, "requests")?;
     let count = parts.len();
-    // At the same time, so that they share what a sync costs.
+    // Concurrently, so that they share a sync.
     let mut running = JoinSet::new();
     for (index, part) in parts.into_iter().enumerate() {
         let db = call.db.clone();
@@ -98,8 +99,8 @@ async fn answer_part(
     }
 }
 
-/// The body of `/batch`. Its documents are judged one by one, and what is wrong with one is told in
-/// its result, so that any object can be one.
+/// The schema of the body. Documents are checked one by one, and an invalid one is reported in its own
+/// result, so the schema accepts any object.
 fn body(model: &Model) -> Json {
     let names = |is_named: &dyn Fn(EntityId) -> bool| {
         let named = model.entities().filter(|(id, _)| is_named(*id));
@@ -128,7 +129,7 @@ fn body(model: &Model) -> Json {
     list_schema("requests", json!({ "anyOf": parts }))
 }
 
-/// The answer of `/batch`.
+/// The schema of the response.
 fn answer() -> Json {
     let status = json!({ "type": "integer", "minimum": 200, "maximum": 599 });
     let result = json!({

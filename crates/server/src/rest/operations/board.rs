@@ -1,21 +1,22 @@
-//! `GET /boards/popular`: a page of a leaderboard, or the part around one.
+//! `GET /boards/popular`: a page of a leaderboard, or the neighbors of one entry.
 
 use hyper::Method;
 use keyloom::Ranked;
 use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, cursor, limit, query, spoken};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::ranking::{
     by_parameter, details, fields, not_on_it, of_schema, page, page_schema, ranked_schema,
     ranked_value, shown, values_by,
 };
 
-/// Parameters that are no fields.
+/// Parameters other than fields.
 const PARAMETERS: [&str; 3] = ["limit", "cursor", "around"];
 
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl Action for BoardPage {
     }
 }
 
-/// A page of a board, or the part around one.
+/// Returns a page of a leaderboard, or the neighbors of one entry.
 async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, Problem> {
     let names = board.by.iter().map(|field| entity.field(*field).name.as_str());
     let known: Vec<&str> = names.chain(PARAMETERS).collect();
@@ -81,7 +82,7 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
     let shown = |one: Ranked| shown((entity, board), one);
     if let Some(of) = call.parameter("around")? {
         if call.parameter("cursor")?.is_some() {
-            let detail = "What is around one is one page: leave `cursor` or `around` out.";
+            let detail = "`around` returns a single page: omit `cursor` or `around`.";
             return Err(Problem::new(Kind::BadCursor, detail));
         }
         let around = query.around(ranked_value((entity, board), of)?).await?;

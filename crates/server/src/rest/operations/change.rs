@@ -7,15 +7,16 @@ use keyloom_model::{
 };
 use serde_json::{Map, Value as Json};
 
-use super::super::access::Role;
 use super::super::call::{Call, JSON, Reply};
 use super::super::example;
 use super::super::openapi::{
     Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, TakenId, VERSIONED, if_match,
     of_document, reference, with_article,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::Problem;
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::{expecting, transact};
 
@@ -72,7 +73,7 @@ async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     Ok(done.reply(Reply::record(StatusCode::OK, done.record()?)))
 }
 
-/// One field of an example, as a patch: one that a person would change, if there is one.
+/// A patch of one field as an example: one that a person would change, if there is one.
 fn first_field(model: &Model, entity: &Entity) -> Json {
     let mut shown = example::shown(model, entity);
     let Some(members) = shown.as_object_mut() else { return shown };

@@ -1,7 +1,7 @@
-//! `GET /changes`: what happens to entities, as server-sent events, while it happens.
+//! `GET /changes`: streams changes of entities as server-sent events.
 //!
-//! Whoever comes back with the id of the last event that it has seen goes on after it. What is not
-//! kept any more is refused with a word, never skipped.
+//! A client that reconnects with the id of the last event it has seen continues after it. A position that
+//! is no longer retained is an error; changes are never skipped.
 
 use std::time::Duration;
 
@@ -14,24 +14,25 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::super::access::Role;
-use super::super::call::{Call, Reply, bad_parameter, cut};
+use super::super::call::{Call, Reply, bad_parameter, cut, quoted};
 use super::super::openapi::{Answer, Description, Group, header, query};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use crate::http::layers::EVENT_STREAM;
 use crate::http::refusal::Refusal;
-use crate::http::streams::StreamPlace;
+use crate::http::streams::StreamPermit;
 use crate::race::{Either, race};
 
-/// How many changes of rows are looked at together.
-const LOOKED: usize = 256;
-/// Pieces that wait for a client that reads slowly.
+/// Maximum number of row changes per read.
+const PAGE_LIMIT: usize = 256;
+/// Maximum number of chunks that wait for a slow client.
 const WAITING_MAX: usize = 16;
-/// After so long without an event a sign of life is sent, so that nobody in between hangs up.
+/// How long until a keep-alive is sent, so that proxies do not close the connection.
 const QUIET_MAX: Duration = Duration::from_secs(15);
-/// A client that takes nothing for so long has gone.
+/// A client that reads nothing for this long is considered gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const DETAILS: &str = "\
@@ -41,7 +42,7 @@ the last position in `Last-Event-ID`, as browsers do automatically, or in `after
 stream starts with the next change. A position that is no longer available is answered with 410: read \
 the data again and start without a position.";
 
-/// Of these entities.
+/// Streams changes of these entities.
 #[derive(Debug)]
 struct Changes(Vec<EntityId>);
 
@@ -87,24 +88,24 @@ impl Action for Changes {
     }
 }
 
-/// A stream that is being sent.
+/// An open stream.
 struct Stream {
     db: Db,
-    /// Only events of these kinds.
+    /// The entities whose events are sent.
     entities: Vec<String>,
     to: mpsc::Sender<Bytes>,
-    news: watch::Receiver<u64>,
+    changes: watch::Receiver<u64>,
     stopped: watch::Receiver<bool>,
-    /// Given back when the stream ends.
-    _place: StreamPlace,
+    /// Released when the stream ends.
+    _permit: StreamPermit,
 }
 
-/// Why a stream goes on.
+/// Why a waiting stream wakes up.
 enum Woken {
-    News,
-    /// Nothing was said for a while.
+    Changed,
+    /// Nothing was sent for a while.
     Quiet,
-    /// The server stops, or the client has gone.
+    /// The server stops, or the client is gone.
     End,
 }
 
@@ -115,24 +116,24 @@ async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply,
         Some(after) => after,
         None => call.db.newest_position().await?,
     };
-    // Before the first look, so that nothing happens unnoticed between the two.
-    let news = state.news.follow();
-    // What is wrong is an answer of its own; later it could only end the stream.
-    let first = call.db.events(&after, LOOKED).await?;
+    // Before the first read, so that no change between the two is missed.
+    let changes = state.change_signal.subscribe();
+    // An error of the first read is a response of its own; later errors can only end the stream.
+    let first = call.db.events(&after, PAGE_LIMIT).await?;
     let reply = Reply { media_type: EVENT_STREAM, ..Reply::empty(StatusCode::OK) };
     if call.method == Method::HEAD {
         return Ok(reply);
     }
-    let place = call.origin.edge.streams.enter(call.origin.ip());
-    let place = place.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
+    let permit = call.origin.edge.streams.enter(call.origin.ip());
+    let permit = permit.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
     let (to, pieces) = mpsc::channel(WAITING_MAX);
     let (db, stopped) = (call.db.clone(), state.is_stopped.subscribe());
-    let stream = Stream { db, entities, to, news, stopped, _place: place };
+    let stream = Stream { db, entities, to, changes, stopped, _permit: permit };
     tokio::spawn(stream.run(first));
     Ok(Reply { pieces: Some(pieces), ..reply })
 }
 
-/// The kinds of entities to tell of: those that were asked for, or all that the caller can read.
+/// The entities whose events are sent: the requested ones, or all that the caller can read.
 fn entities(call: &Call, model: &Model, followed: &[EntityId]) -> Result<Vec<String>, Problem> {
     let mut entities = vec![];
     for (_, value) in call.parameters.iter().filter(|(name, _)| name == "entity") {
@@ -140,7 +141,12 @@ fn entities(call: &Call, model: &Model, followed: &[EntityId]) -> Result<Vec<Str
             Some(_) => entities.push(value.clone()),
             None => {
                 let value = cut(value);
-                return Err(bad_parameter(format!("There is no entity `{value}` to tell of.")));
+                let known: Vec<&str> =
+                    followed.iter().map(|id| model.entity(*id).name.as_str()).collect();
+                return Err(bad_parameter(format!(
+                    "`entity` must be one of {}, not `{value}`.",
+                    quoted(&known)
+                )));
             }
         }
     }
@@ -150,7 +156,7 @@ fn entities(call: &Call, model: &Model, followed: &[EntityId]) -> Result<Vec<Str
     Ok(entities)
 }
 
-/// Where to go on: what a browser says by itself when it comes back, or what a client says.
+/// The position to resume after: from `Last-Event-ID`, which browsers send, or from `after`.
 fn position(call: &Call) -> Result<Option<Position>, Problem> {
     let header = call.headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
     let text = match (header, call.parameter("after")?) {
@@ -163,52 +169,52 @@ fn position(call: &Call) -> Result<Option<Position>, Problem> {
 impl Stream {
     async fn run(mut self, first: EventPage) {
         let mut page = first;
-        // How long a client waits before it comes back.
-        let mut said = self.send("retry: 1000\n\n".to_owned()).await.then(Instant::now);
-        while let Some(last) = said {
+        // How long a client waits before it reconnects.
+        let mut sent = self.send("retry: 1000\n\n".to_owned()).await.then(Instant::now);
+        while let Some(last) = sent {
             let (position, is_full) = (page.next.clone(), page.is_full);
-            if !self.tell(page, &mut said).await {
+            if !self.send_page(page, &mut sent).await {
                 return;
             }
             if !is_full {
                 match self.wait(last + QUIET_MAX).await {
-                    Woken::News => {}
+                    Woken::Changed => {}
                     Woken::Quiet => {
-                        // The position goes along, so that whoever comes back looks at less.
+                        // Includes the position, so that a client that reconnects reads less.
                         let alive = self.send(format!("id: {position}\n: nothing new\n\n")).await;
-                        said = alive.then(Instant::now);
+                        sent = alive.then(Instant::now);
                     }
                     Woken::End => return,
                 }
             }
-            page = match self.db.events(&position, LOOKED).await {
+            page = match self.db.events(&position, PAGE_LIMIT).await {
                 Ok(page) => page,
-                // Coming back, the client is told why.
+                // The client gets the error when it reconnects.
                 Err(_) => return,
             };
         }
     }
 
-    /// Waits until there may be something to say.
+    /// Waits until there may be something to send.
     async fn wait(&mut self, quiet_until: Instant) -> Woken {
-        let Stream { news, stopped, to, .. } = self;
+        let Stream { changes, stopped, to, .. } = self;
         let stop = async { stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
         let end = race(stop, to.closed());
-        match timeout_at(quiet_until, race(end, news.changed())).await {
+        match timeout_at(quiet_until, race(end, changes.changed())).await {
             Err(_) => Woken::Quiet,
-            Ok(Either::Right(Ok(()))) => Woken::News,
+            Ok(Either::Right(Ok(()))) => Woken::Changed,
             Ok(Either::Left(_) | Either::Right(Err(_))) => Woken::End,
         }
     }
 
-    /// Sends the events of a page; whether there is somebody to send to.
-    async fn tell(&self, page: EventPage, said: &mut Option<Instant>) -> bool {
+    /// Sends the events of a page. Returns false if the client is gone.
+    async fn send_page(&self, page: EventPage, sent: &mut Option<Instant>) -> bool {
         for event in page.events {
             if self.entities.contains(&event.entity) {
                 if !self.send(frame(&event)).await {
                     return false;
                 }
-                *said = Some(Instant::now());
+                *sent = Some(Instant::now());
             }
         }
         !self.to.is_closed()
@@ -219,7 +225,7 @@ impl Stream {
     }
 }
 
-/// JSON has no line breaks of its own, so an event is three lines.
+/// Formats an event. The JSON has no line breaks, so it is three lines.
 fn frame(event: &Event) -> String {
     let change = event.change.word();
     format!(

@@ -1,4 +1,4 @@
-//! What operations that change one entity have in common.
+//! What operations that change an entity share.
 
 use hyper::header::HeaderName;
 use keyloom::{Change, Error, Idempotent, Record};
@@ -8,18 +8,18 @@ use super::super::call::{Call, Reply, Tags};
 use super::super::problem::{Kind, Problem};
 use super::super::uri::encode;
 
-/// Says that an answer is that of an earlier request with the same key.
+/// Marks a response as that of an earlier request with the same key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// What a change left, one record for each.
+/// The results of changes, one record for each.
 pub(crate) struct Done {
     pub(crate) records: Vec<Option<Record>>,
-    /// Whether it had happened before, with the same key.
+    /// Whether an earlier request with the same key had applied them.
     is_replayed: bool,
 }
 
 impl Done {
-    /// The answer, which says if it is that of an earlier request.
+    /// Marks a reply if it is that of an earlier request.
     pub(crate) fn reply(&self, reply: Reply) -> Reply {
         if self.is_replayed { reply.with(REPLAYED, "true") } else { reply }
     }
@@ -31,12 +31,12 @@ impl Done {
     }
 }
 
-/// Makes changes for a client; once, if the request has a key.
+/// Applies changes for a client; once, if the request has an idempotency key.
 pub(crate) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, Problem> {
     let changes = changes.into_iter().map(Change::from_client).collect();
     let done = match call.idempotency_key()? {
         None => call.db.transact(changes).await.map(Idempotent::Applied),
-        // Each token has keys of its own, as each tenant has.
+        // Keys are separate for each token, as they are for each tenant.
         Some(key) => {
             let token = call.caller.token.as_deref().unwrap_or_default();
             call.db.transact_idempotent(&format!("{token} {key}"), changes).await
@@ -46,7 +46,7 @@ pub(crate) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, 
         (Error::VersionMismatch { .. }, Ok(Tags::Of(_))) => {
             Problem::new(Kind::VersionMismatch, error.to_string())
         }
-        // Created by somebody else since `replace` looked.
+        // Created concurrently, after `replace` read.
         (Error::Exists { .. }, _) if call.if_none_match().is_ok_and(|tags| tags == Tags::Any) => {
             Problem::new(Kind::VersionMismatch, error.to_string())
         }
@@ -56,7 +56,7 @@ pub(crate) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, 
     Ok(Done { records: done.records(), is_replayed })
 }
 
-/// The change, if the entity has a version that the request names.
+/// Makes a change conditional on the versions in `If-Match`.
 pub(crate) async fn expecting(
     call: &Call,
     entity: &Entity,
@@ -71,12 +71,12 @@ pub(crate) async fn expecting(
     }
     let record = call.db.get(&entity.name, call.value(0)).await?;
     let record = record.ok_or_else(|| not_found(entity, call.value(0)))?;
-    // One that is in the list, or one that it cannot have.
+    // The current version if it is in the list, otherwise one that no entity has.
     let named = versions.iter().find(|version| *version == record.version());
     Ok(change.expecting(named.map_or("", String::as_str)))
 }
 
-/// Where one is served.
+/// The path of an entity.
 pub(crate) fn location(entity: &Entity, id: &str) -> String {
     format!("{}/{}", entity.path, encode(id))
 }

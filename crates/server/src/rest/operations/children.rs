@@ -4,13 +4,14 @@ use hyper::Method;
 use keyloom::Page;
 use keyloom_model::{Entity, EntityId, Model};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::openapi::{
     Answer, Description, Group, TakenId, cursor, limit, spoken, with_article, with_others,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::not_found;
 use super::page::{PageParts, page};

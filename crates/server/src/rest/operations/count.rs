@@ -1,31 +1,32 @@
-//! `GET /products/{product}/ratings`: how many there are, as one number or split by fields.
+//! `GET /products/{product}/ratings`: a count, as one number or split by fields.
 
 use hyper::{Method, StatusCode};
 use keyloom::{Item, Value};
 use keyloom_model::{Count, CountId, Entity, EntityId, FieldId, Model};
 use serde_json::{Map, Value as Json, json};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply, bad_parameter, cut};
 use super::super::openapi::{
     Answer, Description, Form, Group, Parameter, PathValues, Values, cursor, explained, id, limit,
     names, of_list, one_value, query, schema, spoken,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::value;
 use super::super::problem::Problem;
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::list::check_path;
 use super::ranking::{bare, by_parameter, fields, object, page, page_schema, sign_rule, values_by};
 
-/// Parameters that are no fields.
+/// Parameters other than fields.
 const PARAMETERS: [&str; 3] = ["split", "limit", "cursor"];
 
 #[derive(Debug)]
 struct CountOf {
     entity: EntityId,
     count: CountId,
-    /// The fields whose values are in the path, in its order.
+    /// The fields whose values the path contains, in its order.
     in_path: Vec<FieldId>,
 }
 
@@ -46,7 +47,7 @@ pub(super) fn counts(id: EntityId, entity: &Entity) -> impl Iterator<Item = Oper
 }
 
 impl CountOf {
-    /// The fields of `by` that the path leaves open.
+    /// The fields of `by` that the path does not contain.
     fn open_fields(&self, count: &Count) -> Vec<FieldId> {
         count.by.iter().copied().filter(|field| !self.in_path.contains(field)).collect()
     }
@@ -106,7 +107,7 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
             query = query.only(&field.name, value(field, bare(text))?);
         }
     }
-    // Also where there is one number, and no page of them, they must be what they should.
+    // Validated also without `split`, where they have no effect.
     let (limit, cursor) = (call.limit()?, call.parameter("cursor")?);
     let Some(split) = call.parameter("split")? else {
         let total = query.total().await?;
@@ -118,7 +119,7 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
     for name in split.split(',') {
         if !names(&count.split).iter().any(|field| field == name) {
             let (name, names) = (cut(name), names(&count.split).join("`, `"));
-            let detail = format!("It is not split by `{name}`: it takes `{names}`.");
+            let detail = format!("`split` cannot be `{name}`: it takes `{names}`.");
             return Err(bad_parameter(detail));
         }
         query = query.split(name);
@@ -139,7 +140,7 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
     Ok(page(items, counts.next))
 }
 
-/// What a count takes in its query.
+/// The query parameters of a count.
 fn parameters((entity, count): (&Entity, &Count), open: &[FieldId]) -> Vec<Parameter> {
     let mut all: Vec<Parameter> =
         open.iter().map(|field| by_parameter(entity.field(*field))).collect();
@@ -162,7 +163,7 @@ fn parameters((entity, count): (&Entity, &Count), open: &[FieldId]) -> Vec<Param
     all
 }
 
-/// A number, or a page of them.
+/// Schema and example of the response: a number, or a page of them.
 fn answer((entity, count): (&Entity, &Count)) -> (Json, Json) {
     let number = json!({ "type": "integer", "minimum": 0 });
     let one = object(&[("count", number.clone()), ("explain", explained())], &["count"]);

@@ -4,14 +4,15 @@ use hyper::{Method, StatusCode};
 use keyloom::Change;
 use keyloom_model::{Entity, EntityId, FieldType, Model};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::example;
 use super::super::openapi::{
     Answer, BODY, Body, CHANGE, Description, Group, TakenId, of_new, reference, with_article,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::Problem;
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::{location, transact};
 
@@ -35,10 +36,10 @@ impl Action for Create {
     fn describe(&self, model: &Model) -> Description {
         let entity = model.entity(self.0);
         let example = example::example(model, entity);
-        // What it refers to was created before.
+        // Targets of its references are created before it.
         let ids = entity.fields().filter_map(|(_, field)| match field.of {
             FieldType::Ref(of, _) => {
-                Some(TakenId { of, place: "requestBody", name: field.name.clone() })
+                Some(TakenId { of, location: "requestBody", name: field.name.clone() })
             }
             _ => None,
         });

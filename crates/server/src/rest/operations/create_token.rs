@@ -6,13 +6,14 @@ use keyloom_model::{FieldType, Model};
 use keyloom_store::Time;
 use serde_json::json;
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply, cut};
 use super::super::openapi::{
     Answer, AnswerHeader, BODY, Body, Description, Group, token_made, token_request,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::super::token::TokenRequest;
 use super::super::tokens::Tokens;
@@ -59,25 +60,25 @@ async fn run(call: &Call, tokens: &Tokens) -> Result<Reply, Problem> {
     Ok(reply.at(format!("/tokens/{}", token.id)))
 }
 
-/// `{"name": ..., "role": ..., "tenant": ..., "expires": ...}`, the last two if wanted.
+/// Parses `{"name": ..., "role": ..., "tenant": ..., "expires": ...}`; only `role` is required.
 fn request(mut document: Item) -> Result<TokenRequest, Problem> {
     let invalid = |detail: String| Problem::new(Kind::Invalid, detail);
     let mut text = |name: &str| match document.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::S(text)) => Ok(Some(text)),
-        Some(_) => Err(invalid(format!("`{name}` is a text."))),
+        Some(_) => Err(invalid(format!("`{name}` must be a string."))),
     };
     let (name, role) = (text("name")?.unwrap_or_default(), text("role")?);
     let (tenant, expires) = (text("tenant")?, text("expires")?);
     if let Some(name) = document.names().next() {
         let detail = format!(
-            "There is no `{}`: a token has `name`, `role`, `tenant` and `expires`.",
+            "Unknown member `{}`: a token has `name`, `role`, `tenant` and `expires`.",
             cut(name.as_str())
         );
         return Err(invalid(detail));
     }
     let role = role.as_deref().and_then(Role::of_name).ok_or_else(|| {
-        invalid(format!("`role` is one of `{}`.", Role::ALL.map(Role::name).join("`, `")))
+        invalid(format!("`role` must be one of `{}`.", Role::ALL.map(Role::name).join("`, `")))
     })?;
     let expires = expires.map(|text| time(&text)).transpose()?;
     TokenRequest { role, tenant, name, expires }.checked().map_err(|detail| invalid(detail.into()))
@@ -85,8 +86,8 @@ fn request(mut document: Item) -> Result<TokenRequest, Problem> {
 
 fn time(text: &str) -> Result<Time, Problem> {
     let ms = FieldType::Time.take(&Value::from(text));
-    // A moment before 1970 is as good as its start: it is over.
+    // A time before 1970 counts as 1970: both have passed.
     let ms = ms.as_n().and_then(|ms| ms.to_i64()).map(|ms| u64::try_from(ms).unwrap_or_default());
-    let detail = "`expires` is a time such as `2030-01-01T00:00:00Z`.";
+    let detail = "`expires` must be a time such as `2030-01-01T00:00:00Z`.";
     ms.map(Time).ok_or_else(|| Problem::new(Kind::Invalid, detail))
 }

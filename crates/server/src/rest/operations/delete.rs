@@ -1,16 +1,17 @@
-//! `DELETE /tasks/{id}`: deletes an entity, and what belongs to it.
+//! `DELETE /tasks/{id}`: deletes an entity and its dependents.
 
 use hyper::{Method, StatusCode};
 use keyloom::Change;
 use keyloom_model::{Entity, EntityId, Model};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::openapi::{
     Answer, AnswerHeader, CHANGE, Description, Group, TakenId, if_match, with_article,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::{expecting, transact};
 

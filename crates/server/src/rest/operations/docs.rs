@@ -1,4 +1,4 @@
-//! `GET /docs`: the description of all operations, for people.
+//! `GET /docs`: the API reference.
 
 use std::future::ready;
 
@@ -7,7 +7,8 @@ use keyloom_model::Model;
 
 use super::super::call::Call;
 use super::super::openapi::{Answer, AnswerHeader, Description, Group, if_changed};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
+use super::super::segment::Segment;
 use super::super::state::State;
 
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(super) fn docs() -> Operation {
 
 impl Action for Docs {
     fn access(&self) -> Access {
-        Access::Anybody
+        Access::Public
     }
 
     fn describe(&self, _: &Model) -> Description {

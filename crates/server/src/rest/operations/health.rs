@@ -1,4 +1,4 @@
-//! `GET /healthz`: whether the server answers.
+//! `GET /healthz`: whether the server is up.
 
 use std::future::ready;
 
@@ -7,7 +7,8 @@ use keyloom_model::Model;
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
+use super::super::segment::Segment;
 use super::super::state::State;
 
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(super) fn health() -> Operation {
 
 impl Action for Health {
     fn access(&self) -> Access {
-        Access::Anybody
+        Access::Public
     }
 
     fn describe(&self, _: &Model) -> Description {

@@ -1,22 +1,23 @@
-//! `POST /jobs/{id}/replay`, `cancel`, `reschedule`: what can be done with a job. Jobs are not written as
-//! entities are: what is written is what the library makes of it.
+//! `POST /jobs/{id}/replay`, `cancel`, `reschedule`. Clients cannot write jobs as they write other entities:
+//! the library changes their state.
 
 use hyper::{Method, StatusCode};
 use keyloom::Value;
 use keyloom_model::{Entity, EntityId, FieldType, Model};
 use serde_json::json;
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, AnswerHeader, BODY, Body, Description, Group};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 
-/// What can be done with a job.
+/// What a client can do with a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobStep {
-    /// Runs a dead letter again.
+    /// Retries a dead letter.
     Replay,
     Cancel,
     Reschedule,
@@ -76,7 +77,7 @@ impl Action for JobAction {
     }
 }
 
-/// The body says when.
+/// Adds the body with the new time.
 fn with_due(mut description: Description) -> Description {
     let schema = json!({
         "type": "object",
@@ -107,7 +108,8 @@ fn due(call: &Call) -> Result<i64, Problem> {
     let due = document.get("due").filter(|due| due.as_s().is_some() && document.len() == 1);
     let due = due.map(|due| FieldType::Time.take(due));
     due.as_ref().and_then(Value::as_n).and_then(|due| due.to_i64()).ok_or_else(|| {
-        let detail = "Say when, and nothing else: `{\"due\": \"2030-01-01T00:00:00Z\"}`.";
+        let detail =
+            "The body must be `{\"due\": TIME}`, such as `{\"due\": \"2030-01-01T00:00:00Z\"}`.";
         Problem::new(Kind::Invalid, detail)
     })
 }

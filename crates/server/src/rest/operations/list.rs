@@ -1,10 +1,9 @@
-//! `GET /tasks`: a page of a list, or what has a unique value.
+//! `GET /tasks`: a page of a list, or the entity with a unique value.
 
 use hyper::Method;
 use keyloom::{End, ListQuery, Page, Record, Total, Value};
 use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, List, Model};
 
-use super::super::access::Role;
 use super::super::asked::Asked;
 use super::super::call::{Call, Reply, bad_parameter, quoted};
 use super::super::example::literal_of;
@@ -12,9 +11,11 @@ use super::super::openapi::{
     Answer, Description, Group, PathValues, TakenId, capital, cursor, flag, id, limit, names,
     of_list, of_queries, of_tags, spoken, with_article, with_others,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::{Requested, RequestedList, TOTAL, bounded};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::not_found;
 use super::page::{PageParts, page};
@@ -79,12 +80,12 @@ impl Action for ListPage {
     }
 }
 
-/// The ids that a path takes as values of fields.
+/// The ids among the field values of a path.
 pub(super) fn ids_in_path(entity: &Entity, asked: &Asked) -> Vec<TakenId> {
     let fields = asked.in_path.iter().map(|field| entity.field(*field));
     let taken = fields.filter_map(|field| match field.of {
         FieldType::Ref(of, _) => {
-            Some(TakenId { of, place: "parameters", name: field.name.clone() })
+            Some(TakenId { of, location: "parameters", name: field.name.clone() })
         }
         _ => None,
     });
@@ -96,11 +97,11 @@ async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem
     let in_path = (entity, &asked.in_path[..]);
     match asked.requested(entity, call, &asked.paging(entity))? {
         Requested::Find(values) => {
-            // There is one page, from either end.
+            // Validated, but without effect: there is one page at most.
             call.limit()?;
             call.is_reversed()?;
             if call.parameter("cursor")?.is_some() {
-                let detail = "At most one can be found, and nothing follows: leave `cursor` out.";
+                let detail = "A unique value matches at most one entity: omit `cursor`.";
                 return Err(Problem::new(Kind::BadCursor, detail));
             }
             let values: Vec<(&str, Value)> = values
@@ -124,7 +125,7 @@ async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem
                 false => None,
             };
             let Page { items, next, previous, .. } = query.read().await?;
-            // Also if more follows: all of it may be going with what the path refers to.
+            // Also if there is a next page: all entities may be hidden by the deletion of the path's target.
             if items.is_empty() {
                 check_path(call, model, in_path).await?;
             }
@@ -133,16 +134,16 @@ async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem
     }
 }
 
-/// Everything that the path refers to must be there: a list under something that is not there is not
-/// found, and not empty. To be asked where nothing is found, so that pages do not pay for it.
+/// Checks that the entities in the path exist: a list under a missing entity is not found rather than
+/// empty. Called only for empty results, so that other pages do not pay for it.
 pub(super) async fn check_path(
     call: &Call,
     model: &Model,
     (entity, in_path): (&Entity, &[FieldId]),
 ) -> Result<(), Problem> {
-    for (place, field) in in_path.iter().enumerate() {
+    for (index, field) in in_path.iter().enumerate() {
         let FieldType::Ref(target, _) = entity.field(*field).of else { continue };
-        let (target, id) = (model.entity(target), call.value(place));
+        let (target, id) = (model.entity(target), call.value(index));
         if call.db.get(&target.name, id).await?.is_none() {
             return Err(not_found(target, id));
         }
@@ -150,7 +151,7 @@ pub(super) async fn check_path(
     Ok(())
 }
 
-/// The query of the library that a request means.
+/// The library's query for a request.
 pub(super) fn query_of(call: &Call, entity: &Entity, list: RequestedList) -> ListQuery {
     let RequestedList { chosen, tags } = list;
     let name = |field: FieldId| entity.field(field).name.as_str();
@@ -164,7 +165,7 @@ pub(super) fn query_of(call: &Call, entity: &Entity, list: RequestedList) -> Lis
     tags.into_iter().fold(query, ListQuery::filter)
 }
 
-/// Which page is asked for.
+/// Applies the paging parameters.
 fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
     if call.is_reversed()? {
         query = query.backward();
@@ -178,7 +179,7 @@ fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
     })
 }
 
-/// Filters are counted, ranges are not.
+/// Rejects `total` with a range: only filters are counted.
 fn check_countable(call: &Call, entity: &Entity, list: &RequestedList) -> Result<(), Problem> {
     let bounds = &list.chosen.bounds;
     if bounds.is_empty() || !wants_total(call)? {
@@ -191,7 +192,7 @@ fn check_countable(call: &Call, entity: &Entity, list: &RequestedList) -> Result
     let names = quoted(&names);
     Err(bad_parameter(format!(
         "`total` cannot be combined with a range of the list's order, here of {names}: it counts \
-         what filters by tags and facets match. Leave out `total` or {names}."
+         what filters by tags and facets match. Omit `total` or {names}."
     )))
 }
 
@@ -207,7 +208,7 @@ fn summary(entity: &Entity, asked: &Asked) -> String {
     }
 }
 
-/// A sentence for each query that is answered under one path.
+/// A sentence for each query of a path.
 fn details(entity: &Entity, asked: &Asked) -> Vec<String> {
     let lists = asked.lists.iter().map(|id| {
         let list = entity.list(*id);

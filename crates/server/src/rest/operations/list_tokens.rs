@@ -4,11 +4,12 @@ use hyper::{Method, StatusCode};
 use keyloom_model::Model;
 use serde_json::{Value as Json, json};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, token_list};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::super::token::Token;
 use super::super::tokens::Tokens;
@@ -44,11 +45,11 @@ async fn run(call: &Call, tokens: &Tokens) -> Result<Reply, Problem> {
     Ok(Reply::json(StatusCode::OK, json!({ "items": all }).to_string()))
 }
 
-/// Whoever is of one tenant has no say about the tokens of others.
+/// Rejects tokens that are limited to one tenant: they cannot manage tokens.
 pub(super) fn check(call: &Call) -> Result<(), Problem> {
     call.check_parameters(&[])?;
     if call.caller.is_bound {
-        let detail = "The token is of one tenant: use an admin's token without a tenant.";
+        let detail = "The token is limited to one tenant: use an admin token without a tenant.";
         return Err(Problem::new(Kind::Forbidden, detail));
     }
     Ok(())

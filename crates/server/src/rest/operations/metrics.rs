@@ -1,13 +1,14 @@
-//! `GET /metrics`: measurements.
+//! `GET /metrics`: metrics.
 
 use hyper::{Method, StatusCode};
 use keyloom_model::Model;
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::Problem;
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use crate::http::metrics::OPEN_METRICS;
 

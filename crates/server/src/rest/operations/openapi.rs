@@ -1,4 +1,4 @@
-//! `GET /openapi.json`: the description of all operations, for programs.
+//! `GET /openapi.json`: the OpenAPI document.
 
 use std::future::ready;
 
@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::super::call::Call;
 use super::super::openapi::{Answer, AnswerHeader, Description, Group, if_changed};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
+use super::super::segment::Segment;
 use super::super::state::State;
 
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub(super) fn openapi() -> Operation {
 
 impl Action for OpenApi {
     fn access(&self) -> Access {
-        Access::Anybody
+        Access::Public
     }
 
     fn describe(&self, _: &Model) -> Description {

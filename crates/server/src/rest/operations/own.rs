@@ -1,4 +1,4 @@
-//! A route that an application adds to those of its model.
+//! Routes that an application adds to those of its model.
 
 use axum::routing::MethodFilter;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -8,36 +8,39 @@ use serde_json::{Value as Json, json};
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Body, Description, Group, PathValues};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::own_route::{OwnRequest, OwnRoute, OwnShape};
 use super::super::problem::{Kind, Problem};
+use super::super::segment::Segment;
 use super::super::state::State;
 
 #[derive(Debug)]
 struct Own {
     route: OwnRoute,
     has_body: bool,
-    /// Of its answer; none if that is a page.
+    /// The schema of its response; `None` for HTML.
     schema: Option<Json>,
 }
 
+/// The operation of a route.
+///
 /// # Errors
 ///
-/// If the route is not a method and a path that begins with a word, or its answer is no JSON Schema.
+/// If the method or the path is invalid, or the schema is not JSON.
 pub(in crate::rest) fn own(route: OwnRoute) -> Result<Operation, String> {
     let method = Method::from_bytes(route.method.as_bytes())
         .ok()
         .filter(|method| MethodFilter::try_from(method.clone()).is_ok())
-        .ok_or_else(|| format!("The route {route:?} has no method."))?;
+        .ok_or_else(|| format!("The route {route:?} has an invalid method."))?;
     let path = Segment::path(route.path);
     if !matches!(path.first(), Some(Segment::Text(first)) if !first.is_empty()) {
-        return Err(format!("The path of the route {route:?} does not begin with a word."));
+        return Err(format!("The path of the route {route:?} must begin with a fixed segment."));
     }
     let schema =
         match route.answer {
             OwnShape::Html => None,
             OwnShape::Json(schema) => Some(serde_json::from_str(schema).map_err(|error| {
-                format!("The answer of the route {route:?} is no JSON: {error}")
+                format!("The schema of the route {route:?} is not JSON: {error}")
             })?),
         };
     let (name, has_body) = (route.name.to_owned(), method != Method::GET);
@@ -46,7 +49,7 @@ pub(in crate::rest) fn own(route: OwnRoute) -> Result<Operation, String> {
 
 impl Action for Own {
     fn access(&self) -> Access {
-        self.route.role.map_or(Access::Anybody, Access::Role)
+        self.route.role.map_or(Access::Public, Access::Role)
     }
 
     fn describe(&self, _: &Model) -> Description {
@@ -59,7 +62,7 @@ impl Action for Own {
             path_values: PathValues { fields_of: None, others: json!({ "type": "string" }) },
             body: self.has_body.then_some(body),
             answers: vec![answer],
-            // The application's code answers with whatever it likes.
+            // The code of the application can return any problem.
             problems: Kind::ALL.to_vec(),
             is_of_all_entities: true,
             ..Description::new(Group::Application, self.route.summary)
@@ -91,7 +94,7 @@ async fn run(call: &Call, route: &OwnRoute) -> Result<Reply, Problem> {
     Ok(reply)
 }
 
-/// Those that are text, with their names in lower case.
+/// The headers that are text, with lowercase names.
 fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
     let text = |(name, value): (&HeaderName, &HeaderValue)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))

@@ -1,4 +1,4 @@
-//! A page of entities, as it is answered.
+//! Pages of entities in responses.
 
 use hyper::StatusCode;
 use keyloom::{End, Record, Total, Tree};
@@ -8,7 +8,7 @@ use keyloom_store::yield_point;
 use super::super::call::{Call, Reply};
 use super::super::problem::Problem;
 
-/// What a page is answered with.
+/// The parts of a page.
 #[derive(Debug, Default)]
 pub(super) struct PageParts {
     pub(super) items: Vec<Record>,
@@ -17,8 +17,8 @@ pub(super) struct PageParts {
     pub(super) total: Option<Total>,
 }
 
-/// `{"items": [...], "next": "...", "previous": "...", "total": 3}`, each item with what is to come
-/// with it; without `next` nothing follows, without `previous` nothing comes before.
+/// Formats `{"items": [...], "next": "...", "previous": "...", "total": 3}`, each item with the related
+/// entities that were requested. `next` is absent on the last page, `previous` on the first.
 pub(super) async fn page(call: &Call, entity: &Entity, parts: PageParts) -> Result<Reply, Problem> {
     let items = match call.parameter("with")? {
         None => joined(&parts.items, Record::to_json).await,
@@ -40,12 +40,12 @@ pub(super) async fn page(call: &Call, entity: &Entity, parts: PageParts) -> Resu
     Ok(Reply::json(StatusCode::OK, body))
 }
 
-/// JSON of many, with commas between. A thousand take a while: others have their turns.
+/// Joins the JSON of items. A thousand items take long, so it yields between them.
 async fn joined<T>(items: &[T], to_json: fn(&T) -> String) -> String {
     let mut joined = String::new();
-    for (place, item) in items.iter().enumerate() {
+    for (index, item) in items.iter().enumerate() {
         yield_point().await;
-        if place > 0 {
+        if index > 0 {
             joined.push(',');
         }
         joined.push_str(&to_json(item));

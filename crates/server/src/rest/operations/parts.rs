@@ -1,4 +1,4 @@
-//! The parts of a request that makes several in one.
+//! The parts of batches and transactions.
 
 use hyper::StatusCode;
 use keyloom::{Change, Item, Value};
@@ -8,17 +8,17 @@ use serde_json::{Value as Json, json};
 use super::super::call::{Call, cut};
 use super::super::problem::{FieldProblem, Kind, Problem};
 
-/// As many as there can be in one request.
+/// Maximum number of parts.
 const REQUESTS_MAX: usize = 100;
 
-/// One part of a request.
+/// One part of a batch or transaction.
 #[derive(Debug)]
 pub(super) enum Part {
     Get { entity: String, id: String },
     Change { change: Change, done: StatusCode },
 }
 
-/// An object with one member: a list of as many as one request can have.
+/// The schema of the body: an object with one member, the list of parts.
 pub(super) fn list_schema(name: &str, items: Json) -> Json {
     json!({
         "type": "object",
@@ -27,19 +27,19 @@ pub(super) fn list_schema(name: &str, items: Json) -> Json {
     })
 }
 
-/// The parts of a request, each allowed to its caller.
+/// Parses the parts of a request, and checks that the caller may run each.
 pub(super) fn parts(call: &Call, model: &Model, name: &str) -> Result<Vec<Part>, Problem> {
     let mut document = call.document()?;
     let list = match document.remove(name) {
         Some(Value::L(list)) if document.is_empty() => list,
         _ => {
-            let detail = format!("The body is an object with one member, the list `{name}`.");
+            let detail = format!("The body must be an object with one member, the list `{name}`.");
             return Err(Problem::new(Kind::Invalid, detail));
         }
     };
     if list.len() > REQUESTS_MAX {
         let detail =
-            format!("`{name}` has {} members, and at most {REQUESTS_MAX} can be.", list.len());
+            format!("`{name}` has {} members; at most {REQUESTS_MAX} are allowed.", list.len());
         return Err(Problem::new(Kind::TooLarge, detail));
     }
     let parts = list.into_iter().enumerate();
@@ -49,20 +49,21 @@ pub(super) fn parts(call: &Call, model: &Model, name: &str) -> Result<Vec<Part>,
     parts.collect()
 }
 
-/// What is wrong with a part.
+/// Why a part is rejected.
 enum Wrong {
-    /// It cannot be read.
+    /// It is malformed.
     Shape(String),
-    /// The caller may not do it.
+    /// The caller may not run it.
     Denied(Problem),
 }
 
 impl Wrong {
-    fn at(self, place: &str) -> Problem {
+    /// The problem of the part at a path in the body.
+    fn at(self, path: &str) -> Problem {
         match self {
             Wrong::Shape(detail) => {
-                let error = FieldProblem { field: place.to_owned(), detail: detail.clone() };
-                Problem::new(Kind::Invalid, format!("`{place}`: {detail}")).with_errors(vec![error])
+                let error = FieldProblem { field: path.to_owned(), detail: detail.clone() };
+                Problem::new(Kind::Invalid, format!("`{path}`: {detail}")).with_errors(vec![error])
             }
             Wrong::Denied(problem) => problem,
         }
@@ -71,25 +72,24 @@ impl Wrong {
 
 const VERBS: [&str; 5] = ["create", "update", "put", "delete", "get"];
 
-/// `{"create": ENTITY, "document": {...}}`, and so on.
+/// Parses a part: `{"create": ENTITY, "document": {...}}` and so on.
 fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
     let shape = |detail: &str| Wrong::Shape(detail.to_owned());
-    let Value::M(mut part) = value else { return Err(shape("It is an object.")) };
+    let Value::M(mut part) = value else { return Err(shape("It must be an object.")) };
     let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| part.contains(verb)).collect();
     let [verb] = verbs[..] else {
-        let detail = format!("It has exactly one of `{}`.", VERBS.join("`, `"));
+        let detail = format!("It must have exactly one of `{}`.", VERBS.join("`, `"));
         return Err(Wrong::Shape(detail));
     };
-    let entity = text(&mut part, verb)?.ok_or_else(|| shape("The verb names an entity."))?;
+    let entity = text(&mut part, verb)?.ok_or_else(|| shape("The verb must name an entity."))?;
     let Some(kind) = model.find(&entity) else {
         let known: Vec<&str> = model.entities().map(|(_, entity)| entity.name.as_str()).collect();
         let (entity, known) = (cut(&entity), known.join("`, `"));
-        return Err(Wrong::Shape(format!("There is no entity `{entity}`: there are `{known}`.")));
+        return Err(Wrong::Shape(format!("Unknown entity `{entity}`: use one of `{known}`.")));
     };
     call.caller.check_jobs(model, kind).map_err(Wrong::Denied)?;
     if model.jobs() == Some(kind) && !["get", "delete"].contains(&verb) {
-        let detail =
-            format!("A `{entity}` is not written: `/docs` says what can be done with one.");
+        let detail = format!("A `{entity}` cannot be written: `/docs` lists its operations.");
         return Err(Wrong::Shape(detail));
     }
     check_open(call, verb, &entity).map_err(Wrong::Denied)?;
@@ -98,13 +98,13 @@ fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
     }
     let (id, version) = (text(&mut part, "id")?, text(&mut part, "version")?);
     if version.is_some() && ["create", "get"].contains(&verb) {
-        let detail = format!("`{verb}` expects no `version`: leave it out.");
+        let detail = format!("`{verb}` takes no `version`: omit it.");
         return Err(Wrong::Shape(detail));
     }
     let document = match part.remove("document") {
         None => None,
         Some(Value::M(document)) => Some(document),
-        Some(_) => return Err(shape("`document` is an object.")),
+        Some(_) => return Err(shape("`document` must be an object.")),
     };
     if let Some(name) = part.names().next() {
         let name = cut(name.as_str());
@@ -116,12 +116,12 @@ fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
         (Part::Change { change, done }, Some(version)) if verb != "create" => {
             Ok(Part::Change { change: change.expecting(&version), done })
         }
-        // A condition that nothing heeds would be worse than none.
+        // Ignoring a condition would be worse than rejecting it.
         (_, Some(_)) => Err(Wrong::Shape(format!("`{verb}` takes no `version`."))),
     }
 }
 
-/// What requests cannot do one by one, they cannot do together.
+/// Closed operations cannot be run as parts, either.
 fn check_open(call: &Call, verb: &str, entity: &str) -> Result<(), Problem> {
     let operation = match verb {
         "update" => "change",
@@ -133,11 +133,13 @@ fn check_open(call: &Call, verb: &str, entity: &str) -> Result<(), Problem> {
     if !call.closed.contains(&name.as_str()) {
         return Ok(());
     }
-    let detail = format!("`{verb}` is not for requests here: `{entity}` changes by its own rules.");
+    let detail = format!(
+        "This application does not serve `{verb}` of `{entity}`: `/docs` lists its operations."
+    );
     Err(Problem::new(Kind::Forbidden, detail))
 }
 
-/// A part of these members; none if others are needed.
+/// Builds a part from its members. Returns `None` if the verb needs others.
 fn assembled(verb: &str, entity: &str, members: (Option<String>, Option<Item>)) -> Option<Part> {
     let change = |change: Change, done| Some(Part::Change { change: change.from_client(), done });
     match (verb, members) {
@@ -158,18 +160,18 @@ fn assembled(verb: &str, entity: &str, members: (Option<String>, Option<Item>)) 
 
 fn needs(verb: &str) -> String {
     let members = match verb {
-        "create" => "`document`, which has the `id` if ids are given, and no `id` beside it",
+        "create" => "`document`, and no `id`: an id that the client chooses is in the document",
         "update" | "put" => "`id` and `document`",
         _ => "`id` and no `document`",
     };
     format!("`{verb}` needs {members}.")
 }
 
-/// A member that is a text, if it is there.
+/// Removes a member that must be a string.
 fn text(part: &mut Item, name: &str) -> Result<Option<String>, Wrong> {
     match part.remove(name) {
         None => Ok(None),
         Some(Value::S(text)) => Ok(Some(text)),
-        Some(_) => Err(Wrong::Shape(format!("`{name}` is a text."))),
+        Some(_) => Err(Wrong::Shape(format!("`{name}` must be a string."))),
     }
 }

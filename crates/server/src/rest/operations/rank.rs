@@ -1,14 +1,15 @@
-//! `GET /boards/popular/{of}`: the rank and the score of one on a leaderboard.
+//! `GET /boards/popular/{of}`: rank and score of an entry of a leaderboard.
 
 use hyper::{Method, StatusCode};
 use keyloom::item_to_json;
 use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, PathValues, explained, spoken};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::ranking::{
     by_parameter, details, fields, not_on_it, of_schema, ranked_schema, ranked_value, shown,
@@ -61,7 +62,7 @@ impl Action for Rank {
     }
 }
 
-/// One on a board: `{"of": "43", "rank": 1, "score": 150}`.
+/// Returns an entry: `{"of": "43", "rank": 1, "score": 150}`.
 async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, Problem> {
     let names = board.by.iter().map(|field| entity.field(*field).name.as_str());
     call.check_parameters(&names.collect::<Vec<&str>>())?;

@@ -1,4 +1,4 @@
-//! What counts and leaderboards have in common.
+//! What counts and leaderboards share.
 
 use hyper::StatusCode;
 use keyloom::{Item, Ranked, Value, item_to_json};
@@ -7,12 +7,12 @@ use serde_json::{Map, Value as Json, json};
 
 use super::super::call::{Call, Reply, bad_parameter, cut};
 use super::super::openapi::{
-    Form, Parameter, Place, Values, explained, id, one_value, schema, spoken,
+    Form, Location, Parameter, Values, explained, id, one_value, schema, spoken,
 };
 use super::super::parameters::value;
 use super::super::problem::{Kind, Problem};
 
-/// The values of `by`, in the path and in the query.
+/// The values of `by`, from the path and the query.
 pub(super) fn values_by(
     call: &Call,
     entity: &Entity,
@@ -24,20 +24,20 @@ pub(super) fn values_by(
         given.push((field.name.clone(), value(field, text)?));
     }
     for field in open.iter().map(|field| entity.field(*field)) {
-        let text = call.parameter(&field.name)?.ok_or_else(|| {
-            bad_parameter(format!("`{}` is missing: give a value of it.", field.name))
-        })?;
+        let text = call
+            .parameter(&field.name)?
+            .ok_or_else(|| bad_parameter(format!("The parameter `{}` is required.", field.name)))?;
         given.push((field.name.clone(), value(field, bare(text))?));
     }
     Ok(given)
 }
 
-/// A value of a query as lists take it, where one that begins with a sign has `=` before it.
+/// Removes the `=` that escapes a value in the query, as for lists.
 pub(super) fn bare(text: &str) -> &str {
     text.strip_prefix('=').unwrap_or(text)
 }
 
-/// A value that is ranked, or an id.
+/// Parses a ranked value, or an id.
 pub(super) fn ranked_value(
     (entity, board): (&Entity, &Board),
     text: &str,
@@ -48,7 +48,7 @@ pub(super) fn ranked_value(
     }
 }
 
-/// One on a leaderboard, as it is answered.
+/// An entry of a leaderboard in a response.
 pub(super) fn shown((entity, board): (&Entity, &Board), one: Ranked) -> Item {
     let (of, score) = match board.ranking {
         Ranking::Count(field) => (entity.field(field).of.show(&one.of), Value::N(one.score)),
@@ -58,7 +58,7 @@ pub(super) fn shown((entity, board): (&Entity, &Board), one: Ranked) -> Item {
 }
 
 pub(super) fn not_on_it(board: &Board, of: &str) -> Problem {
-    let detail = format!("`{}` is not on the board `{}`.", cut(of), board.name);
+    let detail = format!("`{}` is not on the leaderboard `{}`.", cut(of), board.name);
     Problem::new(Kind::NotFound, detail)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn page(items: impl Iterator<Item = Item>, next: Option<String>) -> R
     Reply::json(StatusCode::OK, item_to_json(&body))
 }
 
-/// A value that is ranked, or an id, as a request gives it.
+/// The schema of a ranked value, or an id, in a request.
 pub(super) fn of_schema((entity, board): (&Entity, &Board)) -> Json {
     match board.ranking {
         Ranking::Count(field) => one_value(entity.field(field)),
@@ -79,7 +79,7 @@ pub(super) fn of_schema((entity, board): (&Entity, &Board)) -> Json {
     }
 }
 
-/// The schema of one on a leaderboard.
+/// The schema of an entry of a leaderboard.
 pub(super) fn ranked_schema((entity, board): (&Entity, &Board)) -> Json {
     let (of, score) = match board.ranking {
         Ranking::Count(field) => {
@@ -106,13 +106,13 @@ pub(super) fn details((entity, board): (&Entity, &Board)) -> Vec<String> {
     vec![what, order.to_owned()]
 }
 
-/// The parameter of a field that must be given.
+/// The required parameter of a field.
 pub(super) fn by_parameter(field: &Field) -> Parameter {
     let about = format!("The {}.{}", spoken(&field.name), sign_rule(field));
-    let (name, place) = (field.name.clone(), Place::Query);
+    let (name, location) = (field.name.clone(), Location::Query);
     Parameter {
         name,
-        place,
+        location,
         is_required: true,
         about,
         schema: one_value(field),
@@ -120,7 +120,7 @@ pub(super) fn by_parameter(field: &Field) -> Parameter {
     }
 }
 
-/// How a value that begins with a sign is written.
+/// How to escape a value that begins with `=`.
 pub(super) fn sign_rule(field: &Field) -> &'static str {
     match field.of {
         FieldType::Text(_) | FieldType::Ref(..) => " Prefix a value that starts with `=` with `=`.",
@@ -136,7 +136,7 @@ pub(super) fn page_schema(item: Json) -> Json {
     object(&[("items", items), ("next", next), ("explain", explained())], &["items"])
 }
 
-/// An object with these members and no others.
+/// The schema of an object with exactly these properties.
 pub(super) fn object(properties: &[(&str, Json)], required: &[&str]) -> Json {
     let properties: Map<String, Json> =
         properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();

@@ -1,17 +1,18 @@
-//! `GET /tasks/{id}`: reads an entity, with what it refers to and what belongs to it if asked for.
+//! `GET /tasks/{id}`: reads an entity, with related entities if requested.
 
 use hyper::header::ETAG;
 use hyper::{Method, StatusCode};
 use keyloom_model::{Entity, EntityId, Model};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply, Tags, tag};
 use super::super::openapi::{
     Answer, AnswerHeader, Description, Group, TakenId, header, version_tags, with_article,
     with_others,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::not_found;
 
@@ -65,7 +66,7 @@ async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
         call.check_parameters(&["with", "limit"])?;
         let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;
         let tree = tree.ok_or_else(|| not_found(entity, id))?;
-        // The version is that of the entity alone: it says nothing about what comes with it.
+        // The version covers the entity only, not the related ones, so there is no 304.
         return Ok(Reply::json(StatusCode::OK, tree.to_json()).with(ETAG, tag(&tree.record)));
     }
     call.check_parameters(&["with"])?;

@@ -5,8 +5,9 @@ use keyloom_model::Model;
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::Kind;
+use super::super::segment::Segment;
 use super::super::state::State;
 
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(super) fn ready() -> Operation {
 
 impl Action for Ready {
     fn access(&self) -> Access {
-        Access::Anybody
+        Access::Public
     }
 
     fn describe(&self, _: &Model) -> Description {

@@ -1,19 +1,20 @@
-//! `PUT /tasks/{id}`: replaces an entity, or creates it where clients give the ids.
+//! `PUT /tasks/{id}`: replaces an entity, or creates it if clients choose the ids.
 
 use hyper::{Method, StatusCode};
 use keyloom::{Change, Error, IdProblem, Record};
 use keyloom_model::{Entity, EntityId, IdSource, Model};
 use serde_json::json;
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply, Tags};
 use super::super::example;
 use super::super::openapi::{
     Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, TakenId, VERSIONED, header,
     if_match, of_new, reference, with_article,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::{expecting, location, transact};
 
@@ -70,7 +71,8 @@ async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     let (id, mut document) = (call.value(0), call.document()?);
     let must_be_new = call.if_none_match()? == Tags::Any && entity.id_source == IdSource::Given;
-    // One that must be new is looked for by the change itself: a repeat finds what it has made.
+    // With `If-None-Match: *` the change itself checks that the id is free. A read here would fail a
+    // repeated request with the same idempotency key.
     let before = match must_be_new {
         true => None,
         false => call.db.get(&entity.name, id).await?,
@@ -96,7 +98,7 @@ async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     Ok(done.reply(reply))
 }
 
-/// The conditions that only a `PUT` can break, as it makes what is not there.
+/// Checks the conditions that are specific to `PUT`, which can create entities.
 fn check_put(call: &Call, entity: &Entity, before: Option<&Record>) -> Result<(), Problem> {
     let id = call.value(0);
     let is_excluded = match (call.if_none_match()?, before) {
@@ -105,12 +107,12 @@ fn check_put(call: &Call, entity: &Entity, before: Option<&Record>) -> Result<()
         (Tags::Of(versions), Some(before)) => versions.iter().any(|v| v == before.version()),
     };
     if is_excluded {
-        return Err(there_already(entity, id));
+        return Err(exists(entity, id));
     }
-    let is_made = before.is_none() && entity.id_source == IdSource::Given;
-    if is_made && call.if_match()? != Tags::Absent {
+    let is_created = before.is_none() && entity.id_source == IdSource::Given;
+    if is_created && call.if_match()? != Tags::Absent {
         let detail = format!(
-            "There is no `{}` with the id `{id}`: leave `If-Match` out to make it.",
+            "No `{}` with the id `{id}` exists: omit `If-Match` to create it.",
             entity.name
         );
         return Err(Problem::new(Kind::VersionMismatch, detail));
@@ -118,10 +120,8 @@ fn check_put(call: &Call, entity: &Entity, before: Option<&Record>) -> Result<()
     Ok(())
 }
 
-fn there_already(entity: &Entity, id: &str) -> Problem {
-    let detail = format!(
-        "There is a `{}` with the id `{id}`, and `If-None-Match` says that there must not be.",
-        entity.name
-    );
+fn exists(entity: &Entity, id: &str) -> Problem {
+    let detail =
+        format!("A `{}` with the id `{id}` exists, and `If-None-Match` excludes it.", entity.name);
     Problem::new(Kind::VersionMismatch, detail)
 }

@@ -4,11 +4,12 @@ use hyper::{Method, StatusCode};
 use keyloom_model::Model;
 use serde_json::json;
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply, cut};
 use super::super::openapi::{Answer, Description, Group, PathValues};
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::super::tokens::Tokens;
 use super::list_tokens::check;
@@ -46,7 +47,7 @@ async fn run(call: &Call, tokens: &Tokens) -> Result<Reply, Problem> {
     match tokens.revoke(id).await? {
         true => Ok(Reply::empty(StatusCode::NO_CONTENT)),
         false => {
-            let detail = format!("There is no token with the id `{}`.", cut(id));
+            let detail = format!("No token with the id `{}` exists.", cut(id));
             Err(Problem::new(Kind::NotFound, detail))
         }
     }

@@ -1,11 +1,10 @@
-//! `POST /transaction`: several changes, together or not at all.
+//! `POST /transaction`: several changes, applied atomically.
 
 use hyper::{Method, StatusCode};
 use keyloom::Record;
 use keyloom_model::{Entity, IdSource, Model};
 use serde_json::{Value as Json, json};
 
-use super::super::access::Role;
 use super::super::call::{Call, Reply};
 use super::super::example::example;
 use super::super::explain::{self, EXPLAIN};
@@ -13,8 +12,10 @@ use super::super::openapi::{
     Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, VERSIONED, explained, flag, id,
     of_new, reference, with,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::transact;
 use super::parts::{Part, list_schema, parts};
@@ -63,7 +64,7 @@ async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
         match part {
             Part::Change { change, .. } => changes.push(change),
             Part::Get { .. } => {
-                let detail = "A transaction changes things: read with `/batch`.";
+                let detail = "A transaction cannot contain `get`: use `/batch` to read.";
                 return Err(Problem::new(Kind::Invalid, detail));
             }
         }
@@ -82,9 +83,9 @@ async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
     Ok(done.reply(Reply::json(StatusCode::OK, body)))
 }
 
-/// The body of `/transaction`.
+/// The schema of the body.
 fn body(model: &Model) -> Json {
-    // Of what can be done to a job, deleting it is all that goes with others.
+    // Jobs can only be deleted.
     let changes = model.entities().flat_map(|(id, entity)| {
         let all = changes(entity);
         let skipped = if model.jobs() == Some(id) { all.len() - 1 } else { 0 };
@@ -94,7 +95,7 @@ fn body(model: &Model) -> Json {
     list_schema("changes", json!({ "anyOf": changes }))
 }
 
-/// The answer of `/transaction`.
+/// The schema of the response.
 fn answer(model: &Model) -> Json {
     let entities = model.entities().map(|(_, entity)| reference(entity, ""));
     let results: Vec<Json> = entities.chain([json!({ "type": "null" })]).collect();
@@ -118,7 +119,7 @@ fn example_body(model: &Model) -> Option<Json> {
     ] }))
 }
 
-/// What can be done to an entity, each with a document of its kind.
+/// The schemas of the changes of an entity; deletion is last.
 fn changes(entity: &Entity) -> [Json; 4] {
     let part = |verb: &str, members: Json, required: &[&str]| {
         let members = with(members, verb, json!({ "const": entity.name }));

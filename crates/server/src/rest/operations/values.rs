@@ -1,5 +1,5 @@
-//! `GET /tasks/tags`, `GET /comments/facets`: which tags and which values of facets the entities of a list
-//! have, and how many have each.
+//! `GET /tasks/tags`, `GET /comments/facets`: the tags and facet values of the entities of a list, with
+//! counts.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,6 @@ use keyloom::{FindTags, Item, ListQuery, ValuePage, item_to_json};
 use keyloom_model::{Entity, EntityId, FieldId, IdSource, Model};
 use serde_json::{Map, Value as Json, json};
 
-use super::super::access::Role;
 use super::super::asked::Asked;
 use super::super::call::{Call, Reply};
 use super::super::filter::tag_parameters;
@@ -16,8 +15,10 @@ use super::super::openapi::{
     Answer, Description, Form, Group, PathValues, cursor, explained, limit, of_list, of_queries,
     of_tags, query, schema, spoken,
 };
-use super::super::operation::{Access, Action, Operation, Running, Segment};
+use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::Problem;
+use super::super::role::Role;
+use super::super::segment::Segment;
 use super::super::state::State;
 use super::list::{check_path, ids_in_path, query_of};
 
@@ -27,7 +28,7 @@ struct CountValues {
     of: ValuesOf,
 }
 
-/// How many values are told if nothing is said.
+/// The default number of values.
 const LIMIT: u32 = 100;
 
 /// What is counted.
@@ -35,16 +36,16 @@ const LIMIT: u32 = 100;
 enum ValuesOf {
     /// Every facet.
     Facets,
-    /// One facet, which the path names.
+    /// The facet in the path.
     Facet,
-    /// The keys of tags in a field.
+    /// The tag keys of a field.
     TagKeys(FieldId),
-    /// The values of one key, which the path names.
+    /// The values of the tag key in the path.
     TagValues(FieldId),
 }
 
 impl ValuesOf {
-    /// The parameters that are no fields.
+    /// The parameters other than fields.
     fn paging(self) -> &'static [&'static str] {
         match self {
             ValuesOf::Facets => &["limit"],
@@ -54,11 +55,11 @@ impl ValuesOf {
     }
 }
 
-/// What can be counted in the lists of a path, below it.
+/// The operations that count values in the lists of a path.
 pub(super) fn values(entity: &Entity, path: &[Segment], asked: &Asked) -> Vec<Operation> {
     let Some(first) = asked.lists.first() else { return vec![] };
     let (own, list) = (Segment::path_of(entity), &entity.list(*first).name);
-    // Where ids are anything, what follows the entity's own path is an id.
+    // If clients choose the ids, `/tasks/tags` could be an entity.
     let path = match path == own && entity.id_source == IdSource::Given {
         true => [own, vec![Segment::text("lists"), Segment::text(list)]].concat(),
         false => path.to_vec(),
@@ -134,7 +135,7 @@ impl Action for CountValues {
         true
     }
 
-    /// What the path refers to is looked for too.
+    /// The entities in the path are read, too.
     fn takes_several_reads(&self, _: &Call) -> bool {
         self.of == ValuesOf::Facets || !self.asked.in_path.is_empty()
     }
@@ -153,7 +154,7 @@ async fn run(
     if let Some(cursor) = call.parameter("cursor")? {
         query = query.after(cursor);
     }
-    // What the path says comes after the values of fields.
+    // The facet or key follows the field values in the path.
     let named = call.value(asked.in_path.len());
     let find = |field: FieldId| -> Result<FindTags, Problem> {
         let prefix = call.parameter("prefix")?.unwrap_or_default().to_owned();
@@ -211,7 +212,7 @@ fn summary(entity: &Entity, asked: &Asked, of: ValuesOf) -> String {
     format!("Count {what} of {} entities: {list}", spoken(&entity.name))
 }
 
-/// What a path can name to count.
+/// The schema of the facet or key in the path.
 fn named(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
     match of {
         ValuesOf::Facet => {
@@ -225,7 +226,7 @@ fn named(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
     }
 }
 
-/// Values, each with how many have it.
+/// The schema of the response.
 fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
     let page = |word: &str, value: Json| {
         let count = json!({ "type": "integer", "minimum": 1 });

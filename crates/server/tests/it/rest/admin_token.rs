@@ -1,4 +1,4 @@
-//! The first token: created once, whoever starts; refused if it is another one.
+//! The admin token: created once; rejected if another one has its id.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn generated() -> String {
 }
 
 #[test]
-fn servers_that_start_together_create_it_once() {
+fn servers_that_start_concurrently_create_it_once() {
     let clock = ManualClock::new();
     let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
     let all: Vec<Tokens> = (0..8).map(|_| tokens(&store, &clock)).collect();
@@ -35,7 +35,7 @@ fn servers_that_start_together_create_it_once() {
 }
 
 #[test]
-fn what_is_not_an_admins_token_is_refused() {
+fn tokens_without_the_role_admin_are_rejected() {
     let clock = ManualClock::new();
     let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
     let tokens = tokens(&store, &clock);

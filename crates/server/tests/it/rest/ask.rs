@@ -1,10 +1,10 @@
-//! Requests, and what tests look for in answers.
+//! Building requests, and checking responses.
 
 use serde_json::Value;
 
 use crate::rig::Answer;
 
-/// A request in the making.
+/// A request under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
     pub(crate) method: String,
@@ -60,7 +60,7 @@ impl Ask {
         self.header("Keyloom-Tenant", tenant)
     }
 
-    /// As it goes over the wire.
+    /// The request as bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\nHost: localhost\r\n", self.method, self.path);
         for (name, value) in &self.headers {
@@ -80,7 +80,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {text:?}"))
     }
 
-    /// The status and, of a problem, its code: `404 not-found`, or `200`.
+    /// The status, with the code of a problem: `404 not-found`, or `200`.
     #[track_caller]
     pub(crate) fn outcome(&self) -> String {
         match self.header("content-type") {
@@ -93,14 +93,14 @@ impl Answer {
         }
     }
 
-    /// The answer's JSON, if it has this status.
+    /// The JSON of the response, which must have this status.
     #[track_caller]
     pub(crate) fn expect_json(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
         self.json()
     }
 
-    /// The version that the answer is tagged with, with its quotes.
+    /// The `ETag` of the response, with its quotes.
     #[track_caller]
     pub(crate) fn tag(&self) -> String {
         self.header("etag").expect("a tag").to_owned()

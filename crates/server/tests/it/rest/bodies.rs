@@ -1,4 +1,4 @@
-//! Bodies that are compressed, and operations that panic.
+//! Compressed bodies, and operations that panic.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn packed(body: &[u8], encoding: &str) -> Ask {
 }
 
 #[test]
-fn bodies_may_be_compressed_with_gzip() {
+fn bodies_can_be_compressed_with_gzip() {
     let served = Served::open(&app("tasks"));
     let task = json!({"name": "long", "description": "word ".repeat(1000)}).to_string();
     let made = served.ask(&packed(&gzip(task.as_bytes()), "gzip"));
@@ -36,7 +36,7 @@ fn bodies_may_be_compressed_with_gzip() {
 }
 
 #[test]
-fn what_a_body_becomes_is_limited_and_not_only_what_is_sent() {
+fn the_limit_applies_to_the_decompressed_body() {
     let served = Served::open(&app("tasks"));
     let bomb = gzip(&vec![b' '; 32 << 20]);
     assert!(bomb.len() < 200 << 10);
@@ -44,7 +44,7 @@ fn what_a_body_becomes_is_limited_and_not_only_what_is_sent() {
 }
 
 #[test]
-fn a_panic_is_one_answer_and_no_more() {
+fn a_panic_affects_one_response_only() {
     fn panics(_: OwnRequest) -> OwnAnswer {
         Box::pin(async { panic!("a bug") })
     }

@@ -1,4 +1,4 @@
-//! What browsers need: CORS, tokens where no header can be sent.
+//! What browsers need: CORS, and tokens in cookies and parameters.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ fn preflight(served: &Served, origin: &str) -> Answer {
 }
 
 #[test]
-fn pages_of_named_origins_can_use_it_and_no_others() {
+fn only_pages_of_allowed_origins_can_use_the_api() {
     let served = served(&[ORIGIN, "http://localhost:3000"]);
     let token = served.token(Role::Writer, None);
     for origin in [ORIGIN, "http://localhost:3000"] {
@@ -49,7 +49,7 @@ fn pages_of_named_origins_can_use_it_and_no_others() {
 }
 
 #[test]
-fn without_origins_nothing_is_said_of_them_and_with_a_star_to_all() {
+fn cors_is_off_without_origins_and_open_with_a_star() {
     let silent = served(&[]);
     let answer = preflight(&silent, ORIGIN);
     assert_eq!((answer.status, answer.header("access-control-allow-origin")), (204, None));
@@ -59,24 +59,24 @@ fn without_origins_nothing_is_said_of_them_and_with_a_star_to_all() {
 }
 
 #[test]
-fn a_cookie_holds_a_token_for_reading_alone() {
+fn a_token_in_a_cookie_is_accepted_for_reads_only() {
     let served = served(&[]);
     let token = served.token(Role::Writer, None);
     let cookie = format!("theme=dark; keyloom_token={token}; x=y");
     let with_cookie = |ask: Ask| served.ask(&ask.header("Cookie", &cookie));
     assert_eq!(with_cookie(Ask::get("/tasks")).status, 200);
-    // Another site can make a browser send it along with a change.
+    // Another site can make a browser send the cookie with a change.
     let change = with_cookie(Ask::post("/tasks", &json!({"name": "n"})));
     assert_eq!(change.outcome(), "401 unauthorized");
     let wrong = Ask::get("/tasks").header("Cookie", "keyloom_token=nonsense");
     assert_eq!(served.ask(&wrong).outcome(), "401 unauthorized");
-    // The header counts, if there is one.
+    // The header takes precedence.
     let both = Ask::get("/tasks").header("Cookie", &cookie).bearer("nonsense");
     assert_eq!(served.ask(&both).outcome(), "401 unauthorized");
 }
 
 #[test]
-fn a_stream_takes_its_token_as_a_parameter_and_the_log_never_shows_it() {
+fn a_stream_accepts_its_token_as_a_parameter_and_it_is_not_logged() {
     let served = served(&[]);
     let token = served.token(Role::Reader, None);
     let status = |path: &str| {

@@ -1,4 +1,4 @@
-//! Several requests in one: all of them or none (`/transaction`), each for itself (`/batch`).
+//! Several changes in one request: atomic (`/transaction`) and independent (`/batch`).
 
 use keyloom_server::Role;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn statuses(answer: &Answer) -> Vec<u64> {
 }
 
 #[test]
-fn a_transaction_happens_as_a_whole() {
+fn a_transaction_is_atomic() {
     let served = kitchen();
     let made = transaction(&served, json!([create("fruit", 2), create("meat", 3)]));
     let results = made.expect_json(200)["results"].clone();
@@ -53,7 +53,7 @@ fn a_transaction_happens_as_a_whole() {
 }
 
 #[test]
-fn one_part_that_cannot_be_keeps_all_of_a_transaction_from_happening() {
+fn one_invalid_part_prevents_the_whole_transaction() {
     let served = kitchen();
     let first = served.ask(&Ask::get("/categories")).expect_json(200)["items"][0].clone();
     let cases = [
@@ -85,7 +85,7 @@ fn one_part_that_cannot_be_keeps_all_of_a_transaction_from_happening() {
 }
 
 #[test]
-fn the_parts_of_a_batch_happen_each_for_itself() {
+fn the_parts_of_a_batch_are_independent() {
     let served = kitchen();
     let first = served.ask(&Ask::get("/categories")).expect_json(200)["items"][0].clone();
     let requests = json!([
@@ -98,7 +98,7 @@ fn the_parts_of_a_batch_happen_each_for_itself() {
         create("", 0),
     ]);
     let answer = served.ask(&Ask::post("/batch", &json!({ "requests": requests })));
-    // Which of the two comes first is open, and both are right.
+    // They run concurrently, so either can come first.
     let found = statuses(&answer);
     assert!([201, 409].contains(&found[1]), "{found:?}");
     assert_eq!([&found[..1], &found[2..]].concat(), [201, 200, 404, 200, 404, 422]);
@@ -112,7 +112,7 @@ fn the_parts_of_a_batch_happen_each_for_itself() {
 }
 
 #[test]
-fn a_part_has_what_its_verb_needs_and_nothing_else() {
+fn a_part_has_exactly_the_members_of_its_verb() {
     let served = kitchen();
     let cases = [
         json!(1),
@@ -145,7 +145,7 @@ fn a_part_has_what_its_verb_needs_and_nothing_else() {
 }
 
 #[test]
-fn a_batch_does_nothing_that_its_caller_may_not() {
+fn a_batch_checks_the_permissions_of_each_part() {
     let served = Served::closed(&app("kitchen"));
     let reader = served.token(Role::Reader, None);
     let requests = json!([{"get": "category", "id": "x"}, create("fruit", 1)]);

@@ -1,4 +1,4 @@
-//! Changes as server-sent events; jobs as whoever runs the service handles them.
+//! Changes as server-sent events, and jobs as operators handle them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ fields.amount = \"int\"
 insert = \"bill\"
 ";
 
-/// A stream of events that is being read.
+/// An open stream of events.
 pub(crate) struct Stream(BufReader<TcpStream>);
 
 /// One event.
@@ -48,8 +48,7 @@ impl Stream {
         Stream(stream)
     }
 
-    /// The next lines up to an empty one, without those that say how long a chunk is; none at the
-    /// end.
+    /// The next lines up to an empty one, without chunk lengths; `None` at the end.
     fn block(&mut self) -> Option<Vec<String>> {
         let mut lines = vec![];
         loop {
@@ -97,7 +96,7 @@ fn order(served: &Served, shop: &str, total: i64) -> String {
 }
 
 #[test]
-fn events_come_as_they_happen_and_go_on_where_they_were() {
+fn events_are_streamed_and_can_be_resumed() {
     let served = served();
     let token = served.token(Role::Reader, None);
     let mut stream = Stream::open(&served, &changes(&token));
@@ -124,7 +123,7 @@ fn events_come_as_they_happen_and_go_on_where_they_were() {
 }
 
 #[test]
-fn a_tenant_is_told_of_its_own_and_of_what_all_share() {
+fn a_tenant_sees_its_own_changes_and_those_of_shared_data() {
     let served = served();
     let token = served.token(Role::Reader, Some("a"));
     let mut all = Stream::open(&served, &changes(&token));
@@ -139,7 +138,7 @@ fn a_tenant_is_told_of_its_own_and_of_what_all_share() {
 }
 
 #[test]
-fn what_cannot_be_told_is_refused_with_a_sentence() {
+fn invalid_stream_requests_are_rejected_with_a_reason() {
     let served = served();
     let token = served.token(Role::Reader, None);
     let told = |path: &str| {
@@ -147,18 +146,15 @@ fn what_cannot_be_told_is_refused_with_a_sentence() {
         let problem = answer.json();
         format!("{} {}: {}", answer.status, problem["code"].as_str().unwrap(), problem["detail"])
     };
-    assert_eq!(
-        told("/changes?entity=nothing"),
-        "400 bad-parameter: \"There is no entity `nothing` to tell of.\""
-    );
-    assert_eq!(
-        told("/changes?entity=job"),
-        "400 bad-parameter: \"There is no entity `job` to tell of.\""
-    );
+    for entity in ["nothing", "job"] {
+        let detail = told(&format!("/changes?entity={entity}"));
+        assert!(detail.starts_with("400 bad-parameter: \"`entity` must be one of `"), "{detail}");
+        assert!(detail.ends_with(&format!("`, not `{entity}`.\"")), "{detail}");
+    }
     assert!(told("/changes?after=garbage").starts_with("400 bad-parameter"));
-    let unknown = "410 position-unknown: \"This position is of another database, or of this one \
-                   before it was restored to an earlier moment: read what you need again, and \
-                   begin without a position.\"";
+    let unknown = "410 position-unknown: \"The position belongs to another database, or to this \
+                   one before it was restored to an earlier time: read the data again, and start \
+                   without a position.\"";
     let (ahead, last) = (served.position(99_999_999), served.position(u128::MAX));
     for after in [&ahead, &last, "all:0", "shard:1"] {
         assert_eq!(told(&format!("/changes?after={after}")), unknown);

@@ -1,5 +1,5 @@
-//! Counts and boards over HTTP: each question of the fourth part of the series on comments is one
-//! request; what cannot be asked is told.
+//! Counts and leaderboards over HTTP: each query of a product page is one request, and invalid ones are
+//! rejected with a reason.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn ranked(rank: u64, of: &str, score: u64) -> Value {
 }
 
 #[test]
-fn each_question_of_the_product_page_is_one_request() {
+fn each_query_of_the_product_page_is_one_request() {
     let served = comments();
     let get = |path: &str| served.ask(&Ask::get(path)).expect_json(200);
     let by_rating = |numbers: &[(u64, u64)]| {
@@ -65,7 +65,7 @@ fn each_question_of_the_product_page_is_one_request() {
 }
 
 #[test]
-fn pages_of_numbers_and_boards_go_on_where_they_ended() {
+fn counts_and_leaderboards_are_paged() {
     let served = comments();
     for path in ["/products/42/comments/count?split=language,rating", "/boards/leaders"] {
         let whole = served.ask(&Ask::get(path)).expect_json(200);
@@ -86,7 +86,7 @@ fn pages_of_numbers_and_boards_go_on_where_they_ended() {
 }
 
 #[test]
-fn values_are_shown_as_what_they_are() {
+fn values_keep_their_json_types() {
     let served = Served::open(PLAYERS);
     for (id, country, score) in [("a", "de", 1.5), ("b", "de", 10.0), ("c", "fr", 10.0)] {
         let player = json!({"id": id, "country": country, "score": score, "active": id != "a"});
@@ -103,7 +103,7 @@ fn values_are_shown_as_what_they_are() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_told() {
+fn invalid_requests_are_rejected_with_a_reason() {
     let served = comments();
     let cases = [
         ("/products/42/comments/count?rating=x", 400),
@@ -126,7 +126,7 @@ fn what_cannot_be_asked_is_told() {
 }
 
 #[test]
-fn what_a_change_would_write_is_told_and_nothing_is_written() {
+fn explaining_a_change_reports_its_writes_and_writes_nothing() {
     let served = comments();
     let comment = json!({"product": "42", "language": "en", "rating": 5, "body": ""});
     let body = json!({"changes": [{"create": "comment", "document": comment}]});

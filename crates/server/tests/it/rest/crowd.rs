@@ -1,4 +1,4 @@
-//! Clients that take all they can get: the others are served all the same.
+//! Greedy clients do not keep others from being served.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ fn serve(door: Door, change: impl FnOnce(&mut Limits)) -> Served {
     Served::start(&app("tasks"), Setup { limits, store: engine, ..Setup::new(door) })
 }
 
-/// Somebody who wants something small, a few times over.
+/// Checks that a well-behaved client is served.
 fn is_served(served: &Served, token: Option<&str>) {
     for number in 0..10 {
         let ask = Ask::post("/tasks", &json!({"name": format!("{number}")}));
@@ -28,7 +28,7 @@ fn is_served(served: &Served, token: Option<&str>) {
     }
 }
 
-/// As the metrics have it.
+/// The number of open connections, from the metrics.
 fn open_connections(served: &Served) -> usize {
     let metrics = served.ask(&Ask::get("/metrics"));
     let lines = metrics.text().lines();
@@ -39,7 +39,7 @@ fn open_connections(served: &Served) -> usize {
 fn send_all(served: &Served, bytes: &[u8]) -> Vec<TcpStream> {
     let send = |_| {
         let mut stream = served.rig.connect();
-        // A connection may be closed again already, to make room for the next one.
+        // The connection may have been closed already for a newer one.
         let _ = stream.write_all(bytes);
         stream
     };
@@ -47,7 +47,7 @@ fn send_all(served: &Served, bytes: &[u8]) -> Vec<TcpStream> {
 }
 
 #[test]
-fn a_body_that_is_announced_by_nobody_known_is_not_waited_for() {
+fn the_body_of_an_unknown_sender_is_not_waited_for() {
     let served = serve(Door::Closed, |limits| limits.body_time = Duration::from_secs(60));
     let token = served.token(Role::Writer, None);
     let head = b"POST /tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -60,7 +60,7 @@ fn a_body_that_is_announced_by_nobody_known_is_not_waited_for() {
 }
 
 #[test]
-fn a_body_takes_room_when_it_arrives_and_not_when_it_is_announced() {
+fn a_body_takes_memory_when_it_arrives_and_not_when_it_is_announced() {
     let served = serve(Door::Closed, |limits| {
         limits.body_time = Duration::from_secs(60);
         (limits.body_bytes, limits.bodies_bytes) = (8 << 20, 16 << 20);
@@ -75,7 +75,7 @@ fn a_body_takes_room_when_it_arrives_and_not_when_it_is_announced() {
 }
 
 #[test]
-fn connections_that_do_nothing_make_room_for_others() {
+fn idle_connections_are_closed_for_new_ones() {
     let served = serve(Door::Open, |limits| {
         (limits.connections, limits.connections_per_client) = (32, 32);
         limits.head_time = Duration::from_secs(60);
@@ -84,11 +84,11 @@ fn connections_that_do_nothing_make_room_for_others() {
     let half = send_all(&served, b"GET /tasks HTTP/1.1\r\nHost: loc");
     is_served(&served, None);
     drop((idle, half));
-    // Whoever comes often enough keeps the connection, in the middle of a crowd.
+    // A connection in regular use survives a crowd of idle ones.
     let (mut regular, mut crowd) = (served.rig.client(), vec![]);
     for _ in 0..CROWD {
         let mut once = served.rig.client();
-        // The answer shows that it was admitted, so none of the crowd comes later than it should.
+        // The response shows that it was admitted, so the order of connections is certain.
         assert_eq!(once.send(&Ask::get("/healthz").bytes()).status, 200);
         crowd.push(once);
         assert_eq!(regular.send(&Ask::get("/healthz").bytes()).status, 200);
@@ -96,7 +96,7 @@ fn connections_that_do_nothing_make_room_for_others() {
 }
 
 #[test]
-fn answers_that_nobody_reads_end_and_hold_nobody_up() {
+fn responses_that_nobody_reads_time_out_and_block_nobody() {
     let served = serve(Door::Open, |limits| {
         (limits.connections, limits.connections_per_client) = (64, 64);
         limits.write_time = Duration::from_millis(300);
@@ -104,7 +104,7 @@ fn answers_that_nobody_reads_end_and_hold_nobody_up() {
     let pipelined = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
     let crowd = send_all(&served, &pipelined);
     is_served(&served, None);
-    // More than fits into the buffers of the system cannot be sent: the connections end.
+    // The responses exceed the socket buffers, so writing times out and the connections end.
     const LEFT: usize = 8;
     while open_connections(&served) > LEFT {
         is_served(&served, None);
@@ -115,13 +115,13 @@ fn answers_that_nobody_reads_end_and_hold_nobody_up() {
         let _ = stream.read_to_end(&mut read);
         read.len() >= whole
     };
-    // Those that were still open get the rest now that it is read.
+    // Connections that were still open receive the rest now.
     let wholly_read = crowd.into_iter().map(is_whole).filter(|is_whole| *is_whole).count();
     assert!(wholly_read <= LEFT, "{wholly_read} of {CROWD} were read to the end");
 }
 
 #[test]
-fn streams_are_limited_by_client() {
+fn streams_are_limited_per_client() {
     let served = serve(Door::Open, |limits| limits.streams_per_client = 4);
     let open = || {
         let mut stream = served.rig.connect();
@@ -135,10 +135,10 @@ fn streams_are_limited_by_client() {
     assert_eq!(refused.header("retry-after"), Some("1"));
     is_served(&served, None);
     streams.pop();
-    // That a client has gone is noticed when something is sent to it.
+    // The server notices that a client is gone when it sends something.
     let again = (0..200).any(|_| {
         is_served(&served, None);
         open().0 == 200
     });
-    assert!(again, "a stream that ended makes room");
+    assert!(again, "a stream that ended is not counted any more");
 }

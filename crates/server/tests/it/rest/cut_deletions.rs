@@ -1,10 +1,10 @@
-//! Large deletions over HTTP that are cut anywhere: by a client that sends a part of its request or
-//! goes away, by the time for an answer, by `kill -9`. Meanwhile others look. Each answer they get is
-//! that of before or that of after, and once one was that of after, all are, whatever is cut. What is
-//! left goes on in the background and ends on the same side, with every row in order.
+//! Large deletions over HTTP that are interrupted at a random point: by a client that sends a part of its
+//! request or disconnects, by the time limit, by `kill -9`. Concurrent readers see the state before or
+//! after the deletion, and never the state before once they have seen the one after. The rest of the
+//! deletion runs in the background and ends in the same state, with every row correct.
 //!
-//! Cuts are at a call of the store, which is drawn. A deletion that is held there can be looked at
-//! without haste; one that runs on is cut a little later. Nothing that is asserted depends on when.
+//! The point is a random call of the store. A deletion can be held there and examined; one that runs on is
+//! interrupted a little later. No assertion depends on timing.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -22,21 +22,21 @@ use super::cut_stage::{Addresses, Event, Pace, Side, Size, Stage, in_memory, on_
 use super::cut_watcher::{Expected, Watcher};
 use crate::rig::Answer;
 
-/// Set for the process that is to be killed: its directory, the call of the store, and its pace.
+/// Set for the process that is killed: its directory, the call of the store, and its pace.
 const VICTIM: &str = "KEYLOOM_CUT_DIRECTORY";
 const VICTIM_AT: &str = "KEYLOOM_CUT_AT";
 const VICTIM_IS_HELD: &str = "KEYLOOM_CUT_IS_HELD";
-/// No deletion takes so long by itself.
+/// Longer than any deletion takes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// How a deletion is cut.
+/// How a deletion is interrupted.
 #[derive(Clone, Copy, Debug)]
 enum Cut {
-    /// The client sends a part of its request and goes away.
+    /// The client sends a part of its request and disconnects.
     Part,
-    /// The client goes away when the deletion has come to its call.
+    /// The client disconnects when the deletion has reached the call.
     Gone(Pace),
-    /// The time for an answer ends: so many milliseconds.
+    /// The request times out after this many milliseconds.
     Late(Pace, u64),
 }
 
@@ -69,7 +69,7 @@ fn cases(cuts: impl Strategy<Value = Cut>) -> impl Strategy<Value = Case> {
     drawn.prop_map(|(size, cut, at, seed)| Case { size, cut, at, seed })
 }
 
-/// Plays so many cases in an ordinary run, or as many as `PROPTEST_CASES` says.
+/// Runs `PROPTEST_CASES` cases, or this many by default.
 fn for_all(ordinary: u32, drawn: impl Strategy<Value = Case>, play: impl Fn(Case)) {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
     let cases = if asked { Config::default().cases } else { ordinary };
@@ -84,7 +84,7 @@ fn for_all(ordinary: u32, drawn: impl Strategy<Value = Case>, play: impl Fn(Case
     }
 }
 
-/// Ends what goes on in other threads, also when the test fails.
+/// Ends other threads on drop, also when the test fails.
 struct Over<'o>(&'o AtomicBool);
 
 impl Drop for Over<'_> {
@@ -93,14 +93,14 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Asks for the deletion, and tells of the answer. The connection can be ended meanwhile.
+/// Requests the deletion, and reports the response. The connection can be closed meanwhile.
 fn delete(address: SocketAddr, tell: &Sender<Event>) -> TcpStream {
     let mut client = TcpStream::connect(address).unwrap();
     client.set_read_timeout(Some(LONG)).unwrap();
     client.write_all(&Ask::delete("/folders/f0").bytes()).unwrap();
     let (mut answering, tell) = (client.try_clone().unwrap(), tell.clone());
     std::thread::spawn(move || {
-        // Nobody may listen any more.
+        // The receiver may be gone.
         let _ = tell.send(Event::Answered(Answer::read(&mut answering).status));
     });
     client
@@ -110,7 +110,7 @@ fn next(events: &Receiver<Event>) -> Event {
     events.recv_timeout(LONG).expect("something happens")
 }
 
-/// Cuts a deletion; whether it was acknowledged.
+/// Interrupts a deletion. Returns whether it was acknowledged.
 fn cut(case: &Case, stage: &Stage, (tell, events): (&Sender<Event>, &Receiver<Event>)) -> bool {
     let address = stage.deleting.address;
     match case.cut {
@@ -127,7 +127,7 @@ fn cut(case: &Case, stage: &Stage, (tell, events): (&Sender<Event>, &Receiver<Ev
             let first = next(events);
             client.shutdown(Shutdown::Both).unwrap();
             if (first, pace) == (Event::Reached, Pace::Held) {
-                // The server notices that nobody waits for it any more.
+                // The server notices that the client is gone.
                 while next(events) != Event::Dropped {}
             }
             first == Event::Answered(204)
@@ -150,10 +150,10 @@ fn cut(case: &Case, stage: &Stage, (tell, events): (&Sender<Event>, &Receiver<Ev
     }
 }
 
-/// Looks on while what is left goes on in the background; it ends on the side on which it was.
+/// Reads while the rest of the deletion runs in the background; it must end in the state it was in.
 fn settle(stage: &Stage, watcher: &mut Watcher<'_>) -> Side {
     let side = watcher.look_around();
-    // Who verifies a database does not go on with what is left.
+    // Verifying does not resume deletions.
     stage.assert_clean();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -168,7 +168,7 @@ fn settle(stage: &Stage, watcher: &mut Watcher<'_>) -> Side {
 }
 
 #[test]
-fn a_deletion_whose_client_or_time_is_gone_is_as_before_or_as_after() {
+fn an_interrupted_deletion_is_visible_completely_or_not_at_all() {
     let cuts = prop_oneof![
         1 => Just(Cut::Part),
         4 => paces().prop_map(Cut::Gone),
@@ -204,7 +204,7 @@ fn a_deletion_whose_client_or_time_is_gone_is_as_before_or_as_after() {
     });
 }
 
-/// A directory that is removed in the end.
+/// A directory that is removed on drop.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -231,18 +231,18 @@ fn victim() {
     let stage = Stage::open(on_files(Path::new(&directory)), LONG);
     let (tell, events) = channel();
     stage.cut_at((at, if is_held { Pace::Held } else { Pace::Running }), &tell);
-    // The harness has begun a line.
+    // The test harness has started a line.
     println!("\nserving {} {}", stage.deleting.address, stage.reading.address);
     std::thread::spawn(move || {
         while let Ok(event) = events.recv() {
             println!("\n{event:?}");
         }
     });
-    // If nobody kills it, it ends with the one who has started it.
+    // Ends with its parent, if it is not killed.
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// A process that serves.
+/// A server process.
 struct Victim {
     process: Child,
     addresses: Addresses,
@@ -288,7 +288,7 @@ impl Drop for Victim {
 }
 
 #[test]
-fn a_deletion_whose_server_is_killed_is_as_before_or_as_after() {
+fn a_deletion_whose_server_is_killed_is_visible_completely_or_not_at_all() {
     for_all(6, cases(paces().prop_map(Cut::Gone)), |case| {
         let Cut::Gone(pace) = case.cut else { return };
         let expected = Expected::of(&case.size);
@@ -308,7 +308,7 @@ fn a_deletion_whose_server_is_killed_is_as_before_or_as_after() {
             victim.kill();
             first == Event::Answered(204)
         });
-        // What somebody has seen was on disk already.
+        // What a reader has seen was on disk already.
         let stage = Stage::open(on_files(&directory.0), LONG);
         watcher.move_to(stage.reading.address);
         let side = settle(&stage, &mut watcher);

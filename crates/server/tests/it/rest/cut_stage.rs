@@ -1,5 +1,5 @@
-//! What a large deletion takes from, served twice: on one address it is asked for, and stopped at any
-//! call of the store; on the other one, nothing is in the way of who looks.
+//! The data of a large deletion, served twice: on one address the deletion is requested, and stopped at any
+//! call of the store; on the other one, readers are not affected.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::rig::{Rig, config, short_limits};
 
-/// Files go with their folder, and so does a folder that comes next; pins lose what they refer to.
+/// Files are deleted with their folder, and so is the next folder; pins lose their reference.
 const MODEL: &str = r#"
 [entity.folder]
 id = "given"
@@ -52,10 +52,10 @@ board.folders = { of = "folder" }
 board.best = { rank = "stars", by = "folder" }
 "#;
 
-/// How much there is.
+/// How much data there is.
 #[derive(Clone, Debug)]
 pub(crate) struct Size {
-    /// Files that go: more than one transaction takes.
+    /// Files that are deleted: more than fit into one transaction.
     pub(crate) files: usize,
     /// Files that stay.
     pub(crate) others: usize,
@@ -67,31 +67,31 @@ pub(crate) struct Size {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Before,
-    /// As if there had never been anything that goes.
+    /// As if the deleted data had never existed.
     After,
 }
 
-/// What happens to a deletion.
+/// What happened to a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It has come to the call of the store at which it is to be cut.
+    /// It has reached the call of the store at which it is interrupted.
     Reached,
-    /// There it was dropped.
+    /// It was dropped there.
     Dropped,
     /// It was answered with this status; 0 if the connection ended.
     Answered(u16),
 }
 
-/// What a deletion does at the call of the store at which it is to be cut.
+/// What a deletion does at the call of the store at which it is interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
     /// It waits there until it is dropped.
     Held,
-    /// It goes on.
+    /// It continues.
     Running,
 }
 
-/// A store that tells when so many calls were made.
+/// A store that reports when a number of calls were made.
 struct Gate {
     behind: Arc<dyn Store>,
     calls: AtomicU64,
@@ -108,7 +108,7 @@ impl Front for Gate {
             let call = 1 + self.calls.fetch_add(1, Ordering::SeqCst);
             let here = self.cut.lock().unwrap().clone().filter(|(at, ..)| *at == call);
             let Some((_, pace, tell)) = here else { return };
-            // Who waits for it may have gone.
+            // The receiver may be gone.
             let _ = tell.send(Event::Reached);
             if pace == Pace::Held {
                 let _dropped = Dropped(tell);
@@ -118,7 +118,7 @@ impl Front for Gate {
     }
 }
 
-/// Tells when it is dropped.
+/// Reports when it is dropped.
 struct Dropped(Sender<Event>);
 
 impl Drop for Dropped {
@@ -136,7 +136,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// With this time for the answer to a deletion.
+    /// Starts with this time limit for deletions.
     pub(crate) fn open(store: Arc<dyn Store>, answer_time: Duration) -> Stage {
         let (calls, cut) = (AtomicU64::new(0), Mutex::new(None));
         let gate = Arc::new(InFront(Gate { behind: store.clone(), calls, cut }));
@@ -145,7 +145,7 @@ impl Stage {
         Stage { db, gate, deleting, reading }
     }
 
-    /// All that there is, or all that is left of it.
+    /// Creates all data, or what remains after the deletion.
     pub(crate) fn fill(&self, size: &Size, side: Side) {
         let create = |entity: &str, document: &Value| {
             block_on(self.db.create(entity, document)).unwrap();
@@ -186,43 +186,43 @@ impl Stage {
         }
     }
 
-    /// From now on: tells of this call of the store, which may wait.
+    /// Reports this call of the store from now on, and holds it if required.
     pub(crate) fn cut_at(&self, (at, pace): (u64, Pace), tell: &Sender<Event>) {
         self.gate.0.calls.store(0, Ordering::SeqCst);
         *self.gate.0.cut.lock().unwrap() = Some((at, pace, tell.clone()));
     }
 
-    /// How many calls of the store it takes to delete, which is then done.
+    /// Runs the deletion, and returns how many calls of the store it took.
     pub(crate) fn rehearse(&self) -> u64 {
         self.gate.0.calls.store(0, Ordering::SeqCst);
         block_on(self.db.delete("folder", "f0")).unwrap();
         self.gate.0.calls.load(Ordering::SeqCst)
     }
 
-    /// Returns when no deletion is under way any more.
+    /// Waits until no deletion is in progress.
     pub(crate) fn stop_deleting(&mut self) {
         self.deleting.stop();
         self.deleting.join();
-        // An answer that a thread is at has the service until it is dropped, and so the store. Besides
-        // it, the database has it, and the stage.
+        // A running request holds the service, and so the store. Otherwise only the database and the
+        // stage hold it.
         while Arc::strong_count(&self.gate) > 2 {
             std::thread::yield_now();
         }
         *self.gate.0.cut.lock().unwrap() = None;
     }
 
-    /// What is done in the background.
+    /// Runs the background work once.
     pub(crate) fn go_on(&self) {
         block_on(self.db.resume_deletions()).unwrap();
     }
 
-    /// Nothing is left to do.
+    /// Checks that no background work is left.
     #[track_caller]
     pub(crate) fn assert_settled(&self) {
         assert_eq!(block_on(self.db.operations()).unwrap(), Vec::<Operation>::new());
     }
 
-    /// Every row is what it should be.
+    /// Checks that every row is correct.
     #[track_caller]
     pub(crate) fn assert_clean(&self) {
         let found = block_on(self.db.verify(Repair::No, |_| {})).unwrap();
@@ -231,7 +231,7 @@ impl Stage {
     }
 }
 
-/// The addresses on which deletions are asked for, and on which others look.
+/// The addresses of deletions and of readers.
 pub(crate) type Addresses = (SocketAddr, SocketAddr);
 
 fn serve(store: Arc<dyn Store>, limits: Limits) -> (Db, Rig) {

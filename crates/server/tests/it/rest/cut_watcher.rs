@@ -1,5 +1,5 @@
-//! Whoever looks at what a large deletion takes from: each answer is exactly that of before it or
-//! that of after it, and none is that of before once one was that of after.
+//! Readers of data that a large deletion affects: each response is exactly the one before or the one after
+//! it, and never the one before once one was the one after.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,7 @@ use super::ask::Ask;
 use super::cut_stage::{Side, Size, Stage, in_memory};
 use crate::rig::Answer;
 
-/// What is asked, and what is answered before and after.
+/// Requests, and their responses before and after the deletion.
 pub(crate) struct Expected {
     asked: Vec<Look>,
     /// How many calls of the store the deletion makes.
@@ -27,8 +27,8 @@ struct Look {
 }
 
 impl Expected {
-    /// After is what a database answers in which nothing of it has ever been, and what one answers
-    /// whose deletion nobody has cut.
+    /// The responses after it are those of a database that never had the deleted data, and those after an
+    /// uninterrupted deletion.
     pub(crate) fn of(size: &Size) -> Expected {
         let answers = |side: Side, rehearse: bool| {
             let stage = Stage::open(in_memory(), Duration::from_secs(30));
@@ -90,12 +90,12 @@ fn paths(size: &Size) -> Vec<String> {
     paths
 }
 
-/// One who looks.
+/// A reader.
 pub(crate) struct Watcher<'w> {
     expected: &'w Expected,
     connection: Connection,
     random: Random,
-    /// Whether an answer was that of after.
+    /// Whether a response was the one after.
     pub(crate) has_happened: bool,
 }
 
@@ -105,12 +105,12 @@ impl Watcher<'_> {
         Watcher { expected, connection, random, has_happened: false }
     }
 
-    /// Goes on looking elsewhere.
+    /// Continues on another address.
     pub(crate) fn move_to(&mut self, address: SocketAddr) {
         self.connection = Connection::open(address);
     }
 
-    /// Looks at one thing after the other until it is over, or the server is gone.
+    /// Sends one request after the other until the end, or until the server is gone.
     pub(crate) fn watch_until(&mut self, is_over: &AtomicBool) {
         while !is_over.load(Ordering::SeqCst) {
             let number = self.random.index(self.expected.asked.len());
@@ -120,7 +120,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// Looks at everything while nothing changes: it is all of one side, and of which.
+    /// Sends all requests while nothing changes: all responses must be of one state, which is returned.
     pub(crate) fn look_around(&mut self) -> Side {
         let looks = (0..self.expected.asked.len()).map(|number| self.look(number));
         let looks: Vec<Seen> = looks.collect();
@@ -148,17 +148,17 @@ impl Watcher<'_> {
     }
 }
 
-/// What one look has shown.
+/// The result of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// What is the same before and after.
+    /// The response is the same before and after.
     Either,
     Only(Side),
     /// The server is gone.
     Nothing,
 }
 
-/// Every database gives versions and signs cursors of its own.
+/// Replaces versions and cursors, which differ between databases.
 fn comparable(answer: Value) -> Value {
     match answer {
         Value::Object(fields) => {
@@ -194,7 +194,7 @@ impl Connection {
         match head.status {
             0 => None,
             200 => Some(comparable(serde_json::from_slice(&body).unwrap()).to_string()),
-            // What is said of a problem is about the request.
+            // The detail of a problem depends on the request.
             status => Some(status.to_string()),
         }
     }

@@ -1,4 +1,4 @@
-//! One entity: created, read, replaced, changed, deleted, under conditions.
+//! Single entities: creating, reading, replacing, changing and deleting them, with conditions.
 
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn a_created_entity_is_where_its_location_says() {
 }
 
 #[test]
-fn a_reader_who_has_the_version_is_not_sent_it_again() {
+fn a_reader_with_the_current_version_gets_304() {
     let served = teams();
     let tag = served.ask(&Ask::get("/teams/a")).tag();
     let cases = [
@@ -80,7 +80,7 @@ fn head_answers_as_get_without_the_body() {
 }
 
 #[test]
-fn a_change_happens_to_the_expected_version_alone() {
+fn a_change_applies_to_the_expected_version_only() {
     let served = teams();
     let old = served.ask(&Ask::get("/teams/a")).tag();
     let rename = Ask::patch("/teams/a", &json!({"name": "A"}));
@@ -98,7 +98,7 @@ fn a_change_happens_to_the_expected_version_alone() {
             assert_eq!(answer.outcome(), "400 bad-header", "{} {given}", ask.method);
         }
     }
-    // In a body it is a part of the document, so that the documents are in conflict.
+    // In a body the version is a part of the document, so the code is that of a conflict.
     for ask in &asks[..2] {
         let old = json!({"name": "B", "version": old.trim_matches('"')});
         let answer = served.ask(&Ask::new(&ask.method, &ask.path).json(&old));
@@ -111,7 +111,7 @@ fn a_change_happens_to_the_expected_version_alone() {
 }
 
 #[test]
-fn put_makes_or_replaces_where_ids_are_given() {
+fn put_creates_or_replaces_if_clients_choose_ids() {
     let served = teams();
     let full = json!({"name": "n", "motto": "m", "facts": {"x": [1, 2]}});
     let made = served.ask(&Ask::put("/teams/c%2Fd", &full));
@@ -126,7 +126,7 @@ fn put_makes_or_replaces_where_ids_are_given() {
 }
 
 #[test]
-fn put_under_a_condition_makes_or_replaces_as_it_says() {
+fn conditions_restrict_put_to_creating_or_replacing() {
     let served = teams();
     let put = |path: &str, header: &str, value: &str, document| {
         served.ask(&Ask::put(path, &document).header(header, value)).outcome()
@@ -149,7 +149,7 @@ fn put_under_a_condition_makes_or_replaces_as_it_says() {
 }
 
 #[test]
-fn put_replaces_and_never_makes_where_ids_are_generated() {
+fn put_never_creates_if_ids_are_generated() {
     let served = teams();
     let game = served.ask(&Ask::post("/matches", &json!({"home": "a"})));
     let path = game.header("location").unwrap();
@@ -187,7 +187,7 @@ fn a_patch_merges() {
 }
 
 #[test]
-fn a_deletion_takes_along_refuses_or_clears_as_the_model_says() {
+fn a_deletion_cascades_refuses_or_clears_as_declared() {
     let served = teams();
     let made = |path: &str, document| {
         let answer = served.ask(&Ask::post(path, &document));
@@ -209,7 +209,7 @@ fn a_deletion_takes_along_refuses_or_clears_as_the_model_says() {
 }
 
 #[test]
-fn a_path_says_which_methods_it_has() {
+fn a_path_lists_its_methods() {
     let served = teams();
     let cases = [
         ("/teams", "POST"),

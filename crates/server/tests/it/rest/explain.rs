@@ -1,5 +1,4 @@
-//! What reads cost, as `explain` tells it: the figures of the document on item tagging, and that
-//! nothing that is read is forgotten.
+//! The costs of reads in `explain`: known examples of tagged tasks, and that no read is missing.
 
 use keyloom_server::Rest;
 use pollster::block_on;
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use super::ask::Ask;
 use super::served::{Served, app};
 
-/// The document's good case: lists of 50, 80 and 20 tasks, of which three are in all.
+/// The good case of tagged tasks: tags with 50, 80 and 20 tasks, three of which have all of them.
 fn tasks() -> Served {
     let served = Served::open(&app("tasks"));
     for number in 0..141 {
@@ -30,13 +29,13 @@ fn tasks() -> Served {
 
 const ALL_THREE: &str = "/tasks?tag=project:self+improvement&tag=priority:high&tag=severity:low";
 
-/// On a runtime that has timers, as programs have.
+/// Runs on a tokio runtime with timers, as programs do.
 fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 #[test]
-fn the_figures_of_item_tagging_are_told() {
+fn the_costs_of_tag_filters_are_as_computed_by_hand() {
     let served = tasks();
     let page = served.ask(&Ask::get(&format!("{ALL_THREE}&explain=true"))).expect_json(200);
     assert_eq!(page["items"].as_array().unwrap().len(), 3);
@@ -55,7 +54,7 @@ fn the_figures_of_item_tagging_are_told() {
     });
     assert_eq!(list["plan"], plan);
     assert_eq!(list["bound"], json!({ "rows": 5000, "bytes": 16 << 20 }));
-    // Two of the three tags are no declared combination.
+    // Two of the three tags are not a declared combination.
     let path = "/tasks?tag=project:self+improvement&tag=priority:high&explain=true";
     let page = served.ask(&Ask::get(path)).expect_json(200);
     let list = &page["explain"]["lists"][0];
@@ -72,7 +71,7 @@ fn the_figures_of_item_tagging_are_told() {
 }
 
 #[test]
-fn every_read_can_be_explained_and_answers_the_same() {
+fn explaining_a_read_does_not_change_its_result() {
     let served = tasks();
     let made = served.ask(&Ask::get("/tasks?limit=1")).expect_json(200)["items"][0].clone();
     let one = format!("/tasks/{}", made["id"].as_str().unwrap());
@@ -116,8 +115,8 @@ fn tokens(served: &Served) -> keyloom_server::Tokens {
     block_on(keyloom_server::Tokens::open(served.store.clone(), clock, entropy)).unwrap()
 }
 
-/// The worst case of the article on tagging tasks at a scale of 1 to 10,000: of 1,000 tasks 100,
-/// 900 and 200 carry each of three tags, and only the last three carry all of them.
+/// The worst case of tagged tasks, scaled down by 10,000: of 1,000 tasks 100, 900 and 200 carry each of
+/// three tags, and only the last three carry all of them.
 fn worst_case(model: &str) -> Served {
     let served = Served::open(model);
     let tags = |number: u32| match number {
@@ -135,7 +134,7 @@ fn worst_case(model: &str) -> Served {
 }
 
 #[test]
-fn the_worst_case_is_answered_with_few_reads() {
+fn the_worst_case_needs_few_reads() {
     let declared = app("tasks");
     let undeclared = "[entity.task]\nfields.name = \"text\"\nfields.tags = \"tags = {}\"\n\
                       list.all = { path = \"/tasks\" }\n";

@@ -1,4 +1,4 @@
-//! Long reads beside short ones, and past their time.
+//! Long reads next to short ones, and beyond their time limit.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,16 +16,16 @@ use crate::rig::Answer;
 const TASKS: usize = 3000;
 const HEAVY_CLIENTS: usize = 32;
 
-/// `GET /long`, which reads until it is told that it is enough.
+/// `GET /long`, which reads until it is stopped.
 struct Long {
     is_enough: Arc<AtomicBool>,
-    /// One for each request that has begun to read.
+    /// One message for each request that has started reading.
     begun: mpsc::Receiver<()>,
-    /// One for each request whose reads have ended.
+    /// One message for each request whose reads have ended.
     ended: mpsc::Receiver<()>,
 }
 
-/// Tells when it is dropped.
+/// Reports when it is dropped.
 struct Ended(mpsc::Sender<()>);
 
 impl Drop for Ended {
@@ -46,7 +46,7 @@ impl Long {
                 let _ended = ended;
                 let list = request.db.list("task", "all").limit(100);
                 list.read().await?;
-                // Nobody may listen any more.
+                // The receiver may be gone.
                 let _ = begin.send(());
                 while !is_enough.load(Ordering::Relaxed) {
                     list.read().await?;
@@ -78,9 +78,9 @@ fn create(served: &Served) -> String {
     task.id().to_owned()
 }
 
-/// Without a pool the long reads would have all threads of the server, and nobody else an answer.
+/// Without a pool the long reads would occupy all threads of the server.
 #[test]
-fn a_light_request_is_answered_while_more_long_reads_than_there_are_threads_go_on() {
+fn a_light_request_is_answered_while_long_reads_outnumber_the_threads() {
     let (long, route) = Long::route();
     let served = served(vec![route], Duration::from_secs(30));
     let light = Ask::get(&format!("/tasks/{}", create(&served)));
@@ -88,7 +88,7 @@ fn a_light_request_is_answered_while_more_long_reads_than_there_are_threads_go_o
     for client in &mut heavy {
         client.write_all(&Ask::get("/long").bytes()).unwrap();
     }
-    // All of them have turns: none waits for another one's end.
+    // All of them get turns: none waits for the end of another.
     (0..HEAVY_CLIENTS).for_each(|_| long.begun.recv().unwrap());
     for _ in 0..10 {
         assert_eq!(served.ask(&light).status, 200);
@@ -102,7 +102,7 @@ fn a_light_request_is_answered_while_more_long_reads_than_there_are_threads_go_o
     }
 }
 
-/// Ends the load, also when the test fails.
+/// Ends the load on drop, also when the test fails.
 struct Over<'o>(&'o AtomicBool);
 
 impl Drop for Over<'_> {
@@ -145,23 +145,23 @@ fn a_light_request_passes_long_pages() {
         std::iter::repeat_with(ask).take(25).collect()
     });
     passed.sort_unstable();
-    // One after the other, about as many pages as there are clients would come before it.
+    // Without turns, it would wait for about one page per client.
     assert!(passed[passed.len() / 2] < HEAVY_CLIENTS / 4, "{passed:?}");
 }
 
 #[test]
-fn the_time_for_an_answer_ends_within_a_long_read_and_the_read_ends_too() {
+fn a_long_read_times_out_and_ends() {
     let (long, route) = Long::route();
     let served = served(vec![route], Duration::from_millis(100));
     create(&served);
     let late = served.ask(&Ask::get("/long"));
     assert_eq!(late.outcome(), "503 overdue");
-    // Nobody said that it was enough.
+    // The test did not stop it.
     long.ended.recv().unwrap();
 }
 
 #[test]
-fn a_read_ends_when_its_client_is_gone() {
+fn a_read_ends_when_its_client_disconnects() {
     let (long, route) = Long::route();
     let served = served(vec![route], Duration::from_secs(3600));
     create(&served);

@@ -1,5 +1,5 @@
-//! Who follows changes is told of what it could read one by one, and of nothing else: for every
-//! model, every role, every tenant, and whatever an application has closed.
+//! A change stream contains exactly what its caller could read one by one: for every model, role and
+//! tenant, and whatever operations an application has closed.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ const RANDOM_MODELS: u64 = 8;
 /// Entities by kind and id.
 type Things = BTreeSet<(String, String)>;
 
-/// Somebody who follows changes: a token, and the tenant that it names beside.
+/// A caller that follows changes: a token, and the tenant in its header.
 struct Follower {
     shown: String,
     token: String,
     names: Option<String>,
-    /// The tenants that it has to name to read everything that it can.
+    /// The tenants that it must name to read everything it can.
     tenants: Vec<Option<String>>,
 }
 
@@ -56,12 +56,12 @@ impl Follower {
         }
     }
 
-    /// What it can read, one by one.
+    /// The entities that it can read one by one.
     fn reads(&self, stage: &Stage) -> Things {
         let mut read = Things::new();
         let mut client = stage.served.rig.client();
         let things = stage.victim.things.iter().chain(&stage.stranger.things);
-        // Jobs are read by their own routes alone.
+        // Jobs can be read by their own routes only.
         for thing in things.filter(|thing| stage.model.jobs() != Some(thing.entity)) {
             let entity = stage.model.entity(thing.entity);
             let path = format!("{}/{}", entity.path, encoded(&thing.id));
@@ -76,20 +76,20 @@ impl Follower {
     }
 
     fn follows(&self, stage: &Stage) -> Stream {
-        // Before everything that has happened.
+        // The position before all changes.
         let path = format!("/changes?after={}", stage.served.position(0));
         Stream::open(&stage.served, &self.ask(&path, None))
     }
 }
 
-/// Everything that a stream tells until the server stops.
+/// All events of a stream until the server stops.
 fn told(mut stream: Stream) -> Things {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let events = std::iter::from_fn(|| stream.next_or_end());
     events.map(|event| (text(&event.data["entity"]), text(&event.data["id"]))).collect()
 }
 
-/// On an engine, without operations that the application has closed.
+/// Served from an engine, without the operations that the application closes.
 fn without(closed: &'static [&'static str]) -> Setup {
     Setup { closed, store: engine, ..Setup::new(Door::Closed) }
 }
@@ -109,7 +109,7 @@ fn check(name: &str, mut stage: Stage, closed: &str) {
 }
 
 #[test]
-fn a_feed_holds_what_its_follower_could_read() {
+fn a_stream_contains_what_its_caller_could_read() {
     let drafts = (0..RANDOM_MODELS).map(|seed| {
         let draft = keyloom_testkit::model::draft(&mut Random::new(seed));
         (format!("seed {seed}"), draft.text())
@@ -130,9 +130,9 @@ fn a_feed_holds_what_its_follower_could_read() {
     }
 }
 
-/// A secret link of the on-call service, which no route reads: nobody is told of it.
+/// Secret links of the on-call service cannot be read by any route, so no stream contains them.
 #[test]
-fn what_no_route_reads_is_told_to_nobody() {
+fn entities_that_no_route_reads_are_in_no_stream() {
     let closed = &["create_link", "read_link", "replace_link", "change_link", "delete_link"];
     let stage = Stage::build_with(&app("oncall"), 1, without(closed)).unwrap();
     let links = stage.model.find("link").unwrap();

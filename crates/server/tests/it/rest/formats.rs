@@ -1,4 +1,4 @@
-//! Formats of texts: no way in over HTTP takes another text, and programs are told the patterns.
+//! Formats of texts: every way to write over HTTP checks them, and the OpenAPI document has their patterns.
 
 use serde_json::{Value as Json, json};
 
@@ -20,7 +20,7 @@ const WRONG: [(&str, &str); 6] = [
     ("webhook", "ftp://example.com"),
 ];
 
-/// The problem of an answer, or that of the one part of a batch.
+/// The problem of a response, or that of the only part of a batch.
 fn errors(answer: &Json) -> Json {
     match answer.get("results") {
         Some(results) => results[0]["problem"]["errors"].clone(),
@@ -29,7 +29,7 @@ fn errors(answer: &Json) -> Json {
 }
 
 #[test]
-fn a_destination_that_cannot_be_one_is_refused() {
+fn an_invalid_destination_is_rejected() {
     let served = Served::open(&app("oncall"));
     let ask = |ask: Ask| served.ask(&ask.tenant("acme"));
     let contact = ask(Ask::post("/contacts", &json!({"name": "Ada"}))).expect_json(201);
@@ -58,7 +58,7 @@ fn a_destination_that_cannot_be_one_is_refused() {
                 assert_eq!(errors[0]["field"], "destination", "{request:?}: {errors}");
             }
         }
-        // The kind alone cannot change either, unless the destination is right for both.
+        // The kind alone cannot change, either, unless the destination is valid for both.
         for (kind, destination) in RIGHT {
             let patched = ask(Ask::patch(&path, &json!({"kind": kind})));
             let is_right = destination.starts_with('+') == right.1.starts_with('+')
@@ -80,7 +80,7 @@ format = { email = "email", phone = "phone", site = { kind = { work = "url" } } 
 "#;
 
 #[test]
-fn programs_and_people_are_told_the_formats() {
+fn formats_are_documented() {
     let served = Served::open(MODEL);
     let document = served.ask(&Ask::get("/openapi.json")).expect_json(200);
     for schema in ["person.create", "person.replace", "person.patch"] {

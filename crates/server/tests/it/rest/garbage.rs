@@ -1,4 +1,4 @@
-//! Random bytes as methods, paths, queries, headers and bodies: always an answer, never a 5xx.
+//! Random bytes as methods, paths, queries, headers and bodies: always a response, never a 5xx.
 
 use std::io::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::rig::{Answer, Rig};
 
 const CASES: u64 = 1500;
 
-/// Pieces that get further than random bytes do.
+/// Fragments that reach more code than random bytes do.
 const PIECES: &[&str] = &[
     "/",
     "tasks",
@@ -136,10 +136,10 @@ fn check(rig: &Rig, seed: u64) {
 }
 
 #[test]
-fn random_requests_get_an_answer_that_is_no_failure() {
+fn random_requests_never_get_a_server_error() {
     let worlds = ["tasks", "oncall"].map(|name| {
         let mut setup = Setup::new(Door::Open);
-        // What waits for more than it was sent does not wait for long.
+        // Incomplete requests time out soon.
         let moment = Duration::from_millis(100);
         (setup.limits.head_time, setup.limits.body_time) = (moment, moment);
         Served::start(&app(name), setup)

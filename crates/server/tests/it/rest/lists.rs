@@ -1,4 +1,4 @@
-//! Which question a request asks: lists that share a path, lists without one, uniques.
+//! Which query a request selects: lists that share a path, lists without one, uniques.
 
 use pollster::block_on;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn ages(page: &Value) -> Vec<i64> {
 }
 
 #[test]
-fn a_request_asks_the_question_whose_fields_it_names() {
+fn the_parameters_of_a_request_select_the_query() {
     let served = people();
     let cases: &[(&str, &[i64])] = &[
         ("/people", &[10, 20, 30, 40]),
@@ -88,7 +88,7 @@ fn a_request_asks_the_question_whose_fields_it_names() {
 }
 
 #[test]
-fn a_value_may_begin_as_an_operator_does() {
+fn a_value_can_begin_with_an_operator() {
     let served = people();
     for name in ["<b>", "=", ">=1", "a=b&c", "1+1", "%41"] {
         let person = json!({"team": "x", "name": name, "age": 1, "email": name});
@@ -101,7 +101,7 @@ fn a_value_may_begin_as_an_operator_does() {
 }
 
 #[test]
-fn children_come_page_by_page_and_only_of_what_is_there() {
+fn children_are_paged_and_need_an_existing_parent() {
     let served = people();
     let page = |path: &str| served.ask(&Ask::get(path)).expect_json(200);
     let first = page("/teams/x/with/people?limit=1");
@@ -122,7 +122,7 @@ fn children_come_page_by_page_and_only_of_what_is_there() {
 }
 
 #[test]
-fn the_lists_of_the_apps_are_where_their_models_say() {
+fn the_lists_of_the_apps_are_at_their_declared_paths() {
     let served = Served::open(&app("oncall"));
     let made = |path: &str, document| {
         served.ask(&Ask::post(path, &document).tenant("acme")).expect_json(201)
@@ -151,7 +151,7 @@ fn the_lists_of_the_apps_are_where_their_models_say() {
 }
 
 #[test]
-fn a_list_under_something_that_is_not_there_is_not_found() {
+fn a_list_under_a_missing_entity_is_not_found() {
     let served = Served::open(&app("oncall"));
     let contact = Ask::post("/contacts", &json!({"name": "Ann"})).tenant("acme");
     let contact = served.ask(&contact).expect_json(201);

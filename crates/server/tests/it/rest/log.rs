@@ -1,4 +1,4 @@
-//! What all servers of this process write to the log.
+//! Captures the log of all servers in this process.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, Once};
@@ -21,7 +21,7 @@ impl Write for Sink {
     }
 }
 
-/// Keeps the log from now on.
+/// Starts capturing the log.
 pub(crate) fn start() {
     STARTED.call_once(|| {
         let log = fmt().json().flatten_event(true).with_writer(|| Sink).finish();
@@ -29,7 +29,7 @@ pub(crate) fn start() {
     });
 }
 
-/// Every line so far, of any server.
+/// All lines so far, of all servers.
 pub(crate) fn lines() -> Vec<String> {
     let written = WRITTEN.lock().unwrap().clone();
     String::from_utf8(written).unwrap().lines().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! Requests that cannot be answered, and what each is told: word by word in `tests/said`.
+//! Malformed requests and the exact text of their problems, in `tests/said`.
 
 use std::io::Write;
 
@@ -48,7 +48,7 @@ fn people() -> Served {
     served
 }
 
-/// What a client is told: status, code and detail.
+/// The problem of a response: status, code and detail.
 fn told(answer: &Answer) -> String {
     if answer.body.is_empty() {
         return format!("{} (no body)", answer.status);
@@ -58,7 +58,7 @@ fn told(answer: &Answer) -> String {
     for error in problem["errors"].as_array().unwrap_or(&vec![]) {
         told.push_str(&format!("\n- {}: {}", error["field"], error["detail"].as_str().unwrap()));
     }
-    // Control characters are written as escapes, so that the file is a text.
+    // Escapes control characters, so that the file is plain text.
     let shown = |c: char| match c.is_control() && c != '\n' {
         true => c.escape_default().to_string(),
         false => c.to_string(),
@@ -66,8 +66,7 @@ fn told(answer: &Answer) -> String {
     told.chars().map(shown).collect()
 }
 
-/// Compares what was said with the file of this name in `tests/said`; writes the file if
-/// `KEYLOOM_BLESS` is set.
+/// Compares the problems with a file in `tests/said`; writes the file if `KEYLOOM_BLESS` is set.
 #[track_caller]
 fn assert_said(name: &str, answers: &[(String, Answer)]) {
     let one = |(title, answer): &(String, Answer)| {
@@ -89,7 +88,7 @@ fn posted(served: &Served, body: impl Into<Vec<u8>>) -> Answer {
 }
 
 #[test]
-fn bodies_that_are_no_documents() {
+fn bodies_that_are_not_documents() {
     let served = people();
     let deep = format!("{{\"facts\":{}1{}}}", "[".repeat(1000), "]".repeat(1000));
     let digits = "1234567890".repeat(4);
@@ -124,7 +123,7 @@ fn bodies_that_are_no_documents() {
 }
 
 #[test]
-fn documents_that_the_model_refuses() {
+fn documents_that_violate_the_model() {
     let served = people();
     let cases = [
         json!({}),
@@ -172,7 +171,7 @@ fn short(text: &str) -> String {
 }
 
 #[test]
-fn paths_and_parameters_that_lead_nowhere() {
+fn invalid_paths_and_parameters() {
     let served = people();
     let long = format!("/people/{}", "x".repeat(3000));
     let paths = [
@@ -246,7 +245,7 @@ fn paths_and_parameters_that_lead_nowhere() {
 }
 
 #[test]
-fn cursors_that_are_of_another_question() {
+fn cursors_of_other_queries() {
     let served = people();
     let cursor = |ask: Ask| {
         let page = served.ask(&ask).expect_json(200);
@@ -279,7 +278,7 @@ fn cursors_that_are_of_another_question() {
 }
 
 #[test]
-fn headers_that_cannot_be_used() {
+fn invalid_headers() {
     let served = people();
     let patch = || Ask::patch("/people/ann", &json!({"age": 9}));
     let bare = || Ask::new("POST", "/people").body("{\"id\":\"x\",\"name\":\"x\"}");
@@ -318,7 +317,7 @@ fn headers_that_cannot_be_used() {
 }
 
 #[test]
-fn requests_that_are_not_whole_or_not_http() {
+fn incomplete_requests_and_requests_that_are_not_http() {
     let served = people();
     let json = "Host: localhost\r\nContent-Type: application/json\r\n";
     let flood = "X: y\r\n".repeat(100);

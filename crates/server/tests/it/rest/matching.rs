@@ -1,5 +1,4 @@
-//! Tags and facets over HTTP: the requests of the documents that the apps grew from, the grammar, and
-//! what is refused.
+//! Tags and facets over HTTP: typical requests of the apps, the grammar, and what is rejected.
 
 use serde_json::{Value, json};
 
@@ -19,7 +18,7 @@ fn task(name: &str, tags: &Value) -> Value {
     json!({ "name": name, "description": "Walk through the sample", "tags": tags })
 }
 
-/// Tasks of these names with these tags, made in this order.
+/// Creates tasks with these names and tags, in this order.
 fn tasks(tasks: &[(&str, Value)]) -> Served {
     let served = Served::open(&app("tasks"));
     for (name, tags) in tasks {
@@ -29,7 +28,7 @@ fn tasks(tasks: &[(&str, Value)]) -> Served {
 }
 
 #[test]
-fn the_requests_of_item_tagging_work_as_printed() {
+fn tasks_can_be_tagged_and_filtered() {
     let served = Served::open(&app("tasks"));
     let tags = json!({"project": "self improvement", "priority": "high", "severity": "low"});
     let made = served.ask(&Ask::post("/tasks", &task("Read sample", &tags))).expect_json(201);
@@ -46,7 +45,7 @@ fn the_requests_of_item_tagging_work_as_printed() {
     let all = page(&served, "/tasks");
     assert_eq!(texts(&all, "name"), ["Read sample", "b", "c", "d"]);
     assert_eq!(page(&served, "/tasks?tag=priority:none"), json!({ "items": [] }));
-    // What the document leaves open: get, change, retag, delete.
+    // Get, change, retag, delete.
     let path = format!("/tasks/{}", made["id"].as_str().unwrap());
     assert_eq!(served.ask(&Ask::get(&path)).expect_json(200), made);
     let patch = json!({ "done": true, "tags": { "priority": "low", "project": null } });
@@ -60,7 +59,7 @@ fn the_requests_of_item_tagging_work_as_printed() {
 }
 
 #[test]
-fn tags_are_looked_for_as_the_grammar_says() {
+fn tag_filters_follow_the_grammar() {
     let served = tasks(&[
         ("1", json!({ "a": "x", "b": "y" })),
         ("2", json!({ "a": "y", "url": "http://x" })),
@@ -103,7 +102,7 @@ fn tags_are_looked_for_as_the_grammar_says() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_what_to_do() {
+fn invalid_filters_are_rejected_with_a_fix() {
     let served = tasks(&[("1", json!({ "a": "x" }))]);
     let many: String = (0..301).map(|number| format!("tag=a:{number}&")).collect();
     for (query, words) in [
@@ -111,7 +110,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         ("tag=", "as in `key:value`"),
         ("tag=a:%5Cb", "backslash"),
         ("tags=a:b", "did you mean `tag`?"),
-        ("total=yes", "`total` is `true` or `false`"),
+        ("total=yes", "`total` must be `true` or `false`"),
         ("limit=0", "from 1 to 1000"),
         ("limit=1001", "from 1 to 1000"),
         ("limit=abc", "from 1 to 1000"),
@@ -126,14 +125,14 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_cursor_is_of_its_filter_alone() {
+fn a_cursor_belongs_to_its_filter() {
     let tagged: Vec<(&str, Value)> =
         ["1", "2", "3"].map(|name| (name, json!({ "a": "x", "b": "y" }))).to_vec();
     let served = tasks(&tagged);
     let first = page(&served, "/tasks?tag=a:x&tag=b:y&limit=1");
     assert_eq!(first.get("previous"), None, "{first}");
     let next = first["next"].as_str().unwrap();
-    // The same in other words.
+    // The same filter, written differently.
     for same in ["tag=b:y&tag=a:x", "tag=a:x&tag=b:y&tag=a:x", "tag=a:x&tag=b:y%7Cy"] {
         let second = page(&served, &format!("/tasks?{same}&limit=1&cursor={next}"));
         assert_eq!(texts(&second, "name"), ["2"], "{same}");
@@ -170,9 +169,9 @@ fn at(time: &str) -> String {
     format!("2020-11-09T{time}:00Z")
 }
 
-/// The worked example of part 3 of the series on comments: a page over several ratings.
+/// A page of comments with several ratings.
 #[test]
-fn pages_over_several_ratings_are_those_of_the_worked_example() {
+fn pages_over_several_ratings_are_in_list_order() {
     let served = Served::open(&app("comments"));
     let lists = [
         (5, &["12:32", "12:20", "12:19", "12:15", "12:01"][..]),
@@ -215,7 +214,7 @@ fn pages_over_several_ratings_are_those_of_the_worked_example() {
 }
 
 #[test]
-fn every_query_pattern_of_efficient_filtering_is_one_request() {
+fn every_query_pattern_of_comments_is_one_request() {
     let served = Served::open(&app("comments"));
     let mut made = vec![];
     for number in 0..25 {
@@ -255,7 +254,7 @@ fn every_query_pattern_of_efficient_filtering_is_one_request() {
         assert_eq!(answer["total"], json!(expected.len()));
         assert_eq!(found, expected, "{ratings:?}");
     }
-    // All ratings are none in particular: the cursor of the one is that of the other.
+    // All ratings are the same filter as none: their cursors are interchangeable.
     let next = first["next"].as_str().unwrap();
     assert_eq!(one_page(&format!("rating=5,4,3,2,1&cursor={next}")).0, ids(&|_| true)[20..]);
     // QP5: by id. QP6: the newest positive English one. QP7: delete by id.
@@ -269,7 +268,7 @@ fn every_query_pattern_of_efficient_filtering_is_one_request() {
 }
 
 #[test]
-fn facets_say_which_values_there_are() {
+fn facets_list_their_values() {
     let served = Served::open(&app("comments"));
     for (query, words) in [
         ("rating=7", "`rating` is a whole number from 1 to 5, and `7` is not."),
@@ -278,7 +277,7 @@ fn facets_say_which_values_there_are() {
         ("rating=good", "`good` is not"),
         ("rating=%3E3", "Only `created` takes a range here."),
         ("ratng=1", "did you mean `rating`?"),
-        ("created=%3E2020-01-01T00:00:00Z&total=true", "Leave out `total` or `created`."),
+        ("created=%3E2020-01-01T00:00:00Z&total=true", "Omit `total` or `created`."),
     ] {
         let answer = served.ask(&Ask::get(&format!("/products/42/comments?{query}")));
         assert_eq!(answer.outcome(), "400 bad-parameter", "{query}");
@@ -304,7 +303,7 @@ list.all = { path = "/notes", order = ["size", "-color"], facets = ["size", "col
 "#;
 
 #[test]
-fn several_fields_with_tags_are_asked_for_by_name() {
+fn several_tag_fields_are_filtered_by_their_names() {
     let served = Served::open(SEVERAL);
     for (size, color, labels, marks) in
         [(1, "red", "x", "y"), (2, "blue", "y", "x"), (3, "red", "x", "x")]
@@ -321,7 +320,7 @@ fn several_fields_with_tags_are_asked_for_by_name() {
     };
     assert_eq!(sizes("labels=a:x"), [1, 3]);
     assert_eq!(sizes("labels=a:x&marks=a:x"), [3]);
-    // A field that orders the list and narrows it.
+    // A field that both orders and filters the list.
     assert_eq!(sizes("size=3,1"), [1, 3]);
     assert_eq!(sizes("size=%3E=2"), [2, 3]);
     assert_eq!(sizes("size=%3E=2&color=red"), [3]);
@@ -331,7 +330,7 @@ fn several_fields_with_tags_are_asked_for_by_name() {
         let answer = served.ask(&Ask::get(&format!("/notes?{query}")).tenant("acme"));
         assert_eq!(answer.outcome(), "400 bad-parameter", "{query}");
     }
-    // A cursor of one tenant is nothing to another.
+    // A cursor of one tenant is invalid for another.
     let first = served.ask(&Ask::get("/notes?labels=a:x&limit=1").tenant("acme")).expect_json(200);
     let next = first["next"].as_str().unwrap();
     let other = Ask::get(&format!("/notes?labels=a:x&limit=1&cursor={next}")).tenant("other");
@@ -339,7 +338,7 @@ fn several_fields_with_tags_are_asked_for_by_name() {
 }
 
 #[test]
-fn what_there_is_to_choose_from_is_counted() {
+fn tags_and_their_values_are_counted() {
     let served = tasks(&[
         ("1", json!({ "project": "x", "priority": "high" })),
         ("2", json!({ "project": "x", "priority": "hidden" })),
@@ -379,7 +378,7 @@ fn what_there_is_to_choose_from_is_counted() {
     ] {
         assert_eq!(served.ask(&Ask::get(&path)).outcome(), outcome, "{path}");
     }
-    // It is no task, whatever is asked of it.
+    // The path is not that of a task.
     let refused = served.ask(&Ask::delete("/tasks/tags"));
     assert_eq!(refused.outcome(), "405 bad-method");
     assert_eq!(refused.header("allow"), Some("GET, HEAD"));
@@ -400,7 +399,7 @@ fn facets_are_counted_under_the_other_filters() {
     let ratings = counts(&[(json!(1), 1), (json!(3), 1), (json!(5), 3)]);
     let all = json!({ "facets": { "language": languages, "rating": ratings } });
     assert_eq!(page(&served, path), all);
-    // What is chosen of a facet does not narrow its own counts.
+    // A filter by a facet does not affect its own counts.
     let of_english = counts(&[(json!(1), 1), (json!(5), 2)]);
     let expected = json!({ "facets": { "language": languages, "rating": of_english } });
     assert_eq!(page(&served, &format!("{path}?language=en")), expected);

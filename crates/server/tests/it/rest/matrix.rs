@@ -1,5 +1,5 @@
-//! Every operation of every model, tried by everybody who may not: refused, with nothing changed
-//! and nothing told.
+//! Every operation of every model, tried without permission: refused, with nothing changed and nothing
+//! revealed.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ fn rows(stage: &Stage) -> BTreeSet<String> {
     rows
 }
 
-/// Sends what somebody tries; each must be refused in this way, and nothing may change.
+/// Sends requests that must all be refused in this way, without changing anything.
 fn assert_refused(
     (name, stage): (&str, &Stage),
     asks: impl Iterator<Item = Ask>,
@@ -62,7 +62,7 @@ fn assert_refused(
     count
 }
 
-/// All requests to operations that take a role, with that role.
+/// All requests to operations that need a role, with that role.
 fn all_asks(stage: &Stage) -> Vec<(Ask, Role)> {
     let routes = stage.served.routes.iter().filter_map(|route| Some((route, route.role?)));
     routes
@@ -80,7 +80,7 @@ fn every_operation_of_the_apps_is_tried() {
 }
 
 #[test]
-fn without_a_valid_token_nothing_is_answered() {
+fn every_operation_needs_a_valid_token() {
     for (name, stage) in stages() {
         let served = &stage.served;
         let expires = Some(keyloom_store::Time(ManualClock::START.0 + 1));
@@ -103,7 +103,7 @@ fn without_a_valid_token_nothing_is_answered() {
 }
 
 #[test]
-fn a_role_does_what_it_may_and_nothing_else() {
+fn every_operation_needs_its_role() {
     for (name, stage) in stages() {
         let asks = all_asks(&stage);
         for role in [Role::Reader, Role::Writer] {
@@ -113,7 +113,7 @@ fn a_role_does_what_it_may_and_nothing_else() {
             let count = assert_refused((&name, &stage), denied, "403 forbidden");
             assert!(count >= 4, "{name}: {count}");
         }
-        // A batch is open to readers, and what it does is not.
+        // Readers may send a batch, but not run its parts.
         let batch = stage.served.routes.iter().find(|route| route.name == "batch").unwrap();
         let reader = stage.served.token(Role::Reader, Some(&stage.victim.tenant));
         let asks = stage.asks(batch).into_iter();
@@ -125,7 +125,7 @@ fn a_role_does_what_it_may_and_nothing_else() {
 }
 
 #[test]
-fn a_tenant_that_the_token_is_not_of_is_refused() {
+fn a_token_of_one_tenant_cannot_name_another() {
     for (name, stage) in stages() {
         let token = stage.served.token(Role::Writer, Some(&stage.stranger.tenant));
         let asks = all_asks(&stage);
@@ -136,7 +136,7 @@ fn a_tenant_that_the_token_is_not_of_is_refused() {
 }
 
 #[test]
-fn who_names_no_tenant_sees_nobodys_data() {
+fn without_a_tenant_no_data_of_tenants_is_visible() {
     for (name, stage) in stages() {
         let admin = stage.served.token(Role::Admin, None);
         let routes = stage.served.routes.iter().filter(|route| {
@@ -149,7 +149,7 @@ fn who_names_no_tenant_sees_nobodys_data() {
 }
 
 #[test]
-fn a_token_of_one_tenant_changes_nothing_that_all_share() {
+fn a_token_of_one_tenant_cannot_change_shared_data() {
     for (name, stage) in stages() {
         let token = stage.served.token(Role::Writer, Some(&stage.stranger.tenant));
         let things = stage.victim.things.iter().filter(|thing| stage.is_shared(thing.entity));
@@ -168,7 +168,7 @@ fn a_token_of_one_tenant_changes_nothing_that_all_share() {
     }
 }
 
-/// What a stranger gets for a request, as if ids were all the same.
+/// The response to a request of another tenant, with all ids replaced.
 fn tried(client: &mut Client, ask: &Ask, (token, ids): (&str, &[String])) -> String {
     let ask = ask.clone().bearer(token).header("X-Request-Id", "same");
     let answer = client.send(&ask.bytes());
@@ -183,7 +183,7 @@ fn tried(client: &mut Client, ask: &Ask, (token, ids): (&str, &[String])) -> Str
     told
 }
 
-/// What a stranger made of its own goes, so that the next request finds what this one found.
+/// Deletes what the other tenant created, so that the next request finds the same state.
 fn clean_up(client: &mut Client, answer: &Answer, token: &str) {
     if let Some(path) = answer.header("location") {
         let deleted = client.send(&Ask::delete(path).bearer(token).bytes());
@@ -191,7 +191,7 @@ fn clean_up(client: &mut Client, answer: &Answer, token: &str) {
     }
 }
 
-/// The ids in a thing: its own, and of what it refers to.
+/// The ids in an entity: its own, and those it refers to.
 fn ids(stage: &Stage, thing: &Thing) -> Vec<String> {
     let never = stage.that_never_was(thing);
     let mut ids = vec![thing.id.clone(), never.id.clone()];
@@ -201,19 +201,19 @@ fn ids(stage: &Stage, thing: &Thing) -> Vec<String> {
             ids.extend(texts);
         }
     }
-    // The longest first: one may be the beginning of another.
+    // The longest first: one may be a prefix of another.
     ids.sort_by_key(|id| std::cmp::Reverse(id.len()));
     ids
 }
 
-/// Whether a route is about one thing that is there, and makes none.
+/// Whether a route reads or changes one existing entity.
 fn reads_one(stage: &Stage, thing: &Thing, route: &Route) -> bool {
     let is_given = stage.model.entity(thing.entity).id_source == IdSource::Given;
     route.path.ends_with("/{id}") && !(route.method == "PUT" && is_given)
 }
 
 #[test]
-fn what_is_anothers_is_as_if_it_had_never_been() {
+fn data_of_another_tenant_is_indistinguishable_from_missing_data() {
     for (name, stage) in stages() {
         let token = stage.served.token(Role::Writer, Some(&stage.stranger.tenant));
         let (before, mut client) = (rows(&stage), stage.served.rig.client());
@@ -234,7 +234,7 @@ fn what_is_anothers_is_as_if_it_had_never_been() {
                     assert!(!told.contains(MARK), "{shown}: {told}");
                     let is_there = told.starts_with("2") && reads_one(&stage, thing, route);
                     assert!(!is_there, "{shown}: {told}");
-                    // The values of apps' strangers are others than their victims'.
+                    // In the apps, the values of the two tenants differ.
                     let is_told = told.starts_with("409") && !name.starts_with("seed");
                     assert!(!is_told, "{shown}: {told}");
                 }

@@ -1,4 +1,4 @@
-//! Routes of an application's own, and operations of its model that it closes.
+//! Routes that an application adds, and operations of its model that it closes.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn served() -> Served {
 }
 
 #[test]
-fn a_route_says_who_may_use_it_and_what_it_answers() {
+fn a_route_declares_its_role_and_its_response() {
     let served = served();
     let said = served.ask(&Ask::get("/said/x").header("X-Told", "this"));
     assert_eq!((said.status, said.text()), (202, "\"<said>\""), "without a token");
@@ -59,7 +59,7 @@ fn a_route_says_who_may_use_it_and_what_it_answers() {
 }
 
 #[test]
-fn the_log_does_not_tell_what_lets_anybody_in() {
+fn secrets_in_paths_of_public_routes_are_not_logged() {
     let served = served();
     for ask in [Ask::get("/said/hush"), Ask::new("PUT", "/said/hush"), Ask::get("/said/hush/hush")]
     {
@@ -72,7 +72,7 @@ fn the_log_does_not_tell_what_lets_anybody_in() {
 }
 
 #[test]
-fn what_is_closed_no_request_does() {
+fn no_request_runs_a_closed_operation() {
     let served = served();
     let writer = served.token(Role::Writer, None);
     let ask = |ask: Ask| served.ask(&ask.bearer(&writer)).outcome();
@@ -91,7 +91,7 @@ fn what_is_closed_no_request_does() {
 }
 
 #[test]
-fn only_what_is_there_can_be_closed() {
+fn only_existing_operations_can_be_closed() {
     let clock = Arc::new(ManualClock::new());
     let store = Arc::new(MemoryStore::new(clock.clone()));
     let db = block_on(Db::open(&app("tasks"), store.clone())).unwrap();
@@ -100,12 +100,12 @@ fn only_what_is_there_can_be_closed() {
         let tokens = Tokens::open(store.clone(), clock.clone(), Arc::new(SystemEntropy));
         let options = RestOptions { closed, ..RestOptions::default() };
         let error = Rest::new(db.clone(), block_on(tokens).unwrap(), vec![], options).unwrap_err();
-        assert!(error.contains("There is no operation `"), "{error}");
+        assert!(error.contains("no such operation"), "{error}");
     }
 }
 
 #[test]
-fn a_model_without_a_page_has_a_welcome_page_that_anybody_can_see() {
+fn a_model_without_a_page_has_a_public_welcome_page() {
     for name in ["tasks", "comments", "kitchen", "oncall"] {
         let served = Served::start(&app(name), Setup::new(Door::Closed));
         let page = served.ask(&Ask::get("/"));

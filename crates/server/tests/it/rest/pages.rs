@@ -1,4 +1,4 @@
-//! Lists over HTTP against a filter and a sort, page by page, with changes between pages.
+//! Compares pages of lists over HTTP with a filter and a sort, with changes between pages.
 
 use std::cmp::Ordering;
 
@@ -22,7 +22,7 @@ const SIZES: &[f64] = &[-2.5, -1.0, 0.0, 0.5, 1.0, 10.0, 100.0];
 const NAMES: &[&str] = &["", "a", "A", "a b", "b", "\u{e4}", "z&=+%"];
 const WALKS: u64 = 60;
 
-/// One question, and what it is in plain words.
+/// One query, and its filter and sort.
 struct Question {
     path: String,
     bounds: Vec<(&'static str, &'static str, Value)>,
@@ -81,7 +81,7 @@ impl Question {
         if self.is_reversed { found.reverse() } else { found }
     }
 
-    /// All that is asked for, in order: a filter and a sort.
+    /// The expected entities, in order: a filter and a sort.
     fn naive(&self, things: &[Value]) -> Vec<Value> {
         let fits = |thing: &&Value| {
             let is_listed = self.order.iter().all(|(field, _)| thing.get(field).is_some());
@@ -114,7 +114,7 @@ fn is_within(thing: &Value, (field, operator, value): &(&str, &str, Value)) -> b
     }
 }
 
-/// Numbers as numbers, texts byte by byte.
+/// Compares numbers as numbers and texts bytewise.
 fn compare(left: &Value, right: &Value) -> Ordering {
     match (left.as_f64(), right.as_f64()) {
         (Some(left), Some(right)) => left.total_cmp(&right),
@@ -165,7 +165,7 @@ impl World {
         (page["items"].as_array().unwrap().clone(), next)
     }
 
-    /// Each page holds what a filter and a sort of this moment say comes after the page before.
+    /// Checks that each page has what filter and sort yield at this moment after the previous page.
     fn walk(&mut self, seed: u64) {
         let question = Question::random(&mut self.random);
         let (mut cursor, mut last) = (String::new(), None::<Value>);
@@ -203,14 +203,14 @@ fn walks(served: &Served, seed: u64) {
 }
 
 #[test]
-fn walks_through_lists_are_what_a_filter_and_a_sort_say() {
+fn paging_equals_filter_and_sort() {
     for seed in 0..4 {
         walks(&Served::open(MODEL), seed);
     }
 }
 
 #[test]
-fn walks_on_the_engine_are_too() {
+fn paging_on_the_engine_equals_filter_and_sort() {
     let setup = Setup { store: engine, ..Setup::new(Door::Open) };
     walks(&Served::start(MODEL, setup), 100);
 }

@@ -1,4 +1,4 @@
-//! Read-only fields: no way in over HTTP sets them, and the library does.
+//! Read-only fields: no request can set them, and the library can.
 
 use keyloom::{Clock, Db, Error, FieldErrorKind};
 use keyloom_model::{Entity, Field, FieldAccess, IdSource};
@@ -27,7 +27,7 @@ fn read_only(entity: &Entity) -> impl Iterator<Item = &Field> {
     entity.fields.iter().filter(|field| field.access == FieldAccess::ReadOnly)
 }
 
-/// A thing that requests are made about.
+/// An entity that requests write.
 struct Subject<'s> {
     stage: &'s Stage,
     thing: &'s Thing,
@@ -43,7 +43,7 @@ enum Way {
 }
 
 impl Subject<'_> {
-    /// The database as the owner of the thing has it.
+    /// The database as the owner of the entity sees it.
     fn db(&self) -> Db {
         match self.stage.is_shared(self.thing.entity) {
             true => self.stage.served.db.clone(),
@@ -55,7 +55,7 @@ impl Subject<'_> {
         self.stage.model.entity(self.thing.entity)
     }
 
-    /// The requests that write a document in this way: alone, in a batch, and in a transaction.
+    /// The requests that write a document this way: alone, in a batch, and in a transaction.
     fn asks(&self, way: Way, document: &Json) -> [Ask; 3] {
         let entity = self.entity();
         let here = format!("{}/{}", entity.path, encoded(&self.thing.id));
@@ -77,7 +77,7 @@ impl Subject<'_> {
         [alone, batch, transaction].map(|ask| ask.bearer(self.token))
     }
 
-    /// A document that is right, without read-only fields.
+    /// A valid document without read-only fields.
     fn open_part(&self, way: Way) -> Json {
         let mut document = self.thing.document.clone();
         let members = document.as_object_mut().unwrap();
@@ -92,7 +92,7 @@ impl Subject<'_> {
         document
     }
 
-    /// The read-only fields, as they are. A null in an object would remove something.
+    /// The current read-only fields. A null in an object would remove something.
     fn repeated(&self) -> Json {
         let members = self.thing.document.as_object().unwrap().clone();
         let is_repeated = |name: &String, value: &Json| {
@@ -102,7 +102,7 @@ impl Subject<'_> {
         members.into_iter().filter(|(name, value)| is_repeated(name, value)).collect()
     }
 
-    /// Values of all kinds that the field has not, or would not get.
+    /// Values of all types that differ from the current one.
     fn others(&self, way: Way, field: &Field) -> Vec<Json> {
         let things = self.stage.victim.things.iter().chain(&self.stage.stranger.things);
         let same_kind = things.filter(|thing| thing.entity == self.thing.entity);
@@ -127,7 +127,7 @@ impl Subject<'_> {
     }
 }
 
-/// Whoever may write the things of the victim: those that all share, and its own.
+/// Tokens that may write the shared and the own entities of the tenant.
 fn tokens(stage: &Stage) -> [String; 2] {
     [
         stage.served.token(Role::Admin, None),
@@ -155,7 +155,7 @@ fn json_of(value: &keyloom::Value) -> Json {
     }
 }
 
-/// The problem of an answer, which may be that of the one part of a batch.
+/// The problem of a response, or that of the only part of a batch.
 fn problem(answer: &Answer) -> Json {
     let body = answer.json();
     match body.get("results") {
@@ -207,7 +207,7 @@ fn no_request_sets_a_read_only_field() {
 }
 
 #[test]
-fn what_was_read_can_be_sent_back_and_what_is_left_out_stays() {
+fn current_values_can_be_sent_back_and_omitted_fields_are_kept() {
     let mut tried = 0;
     for (name, stage) in stages() {
         let tokens = tokens(&stage);
@@ -271,7 +271,7 @@ fields.subject = "text?"
 "#;
 
 #[test]
-fn a_refusal_names_the_field_and_says_what_to_do() {
+fn a_problem_names_the_field_and_the_fix() {
     let served = Served::open(MODEL);
     let wrong = json!({"id": "a", "status": "ended", "subject": 1});
     let problem = served.ask(&Ask::post("/searches", &wrong)).expect_json(422);
@@ -295,7 +295,7 @@ fn a_refusal_names_the_field_and_says_what_to_do() {
 }
 
 #[test]
-fn programs_and_people_are_told_which_fields_are_read_only() {
+fn read_only_fields_are_documented() {
     let served = Served::open(MODEL);
     let document = served.ask(&Ask::get("/openapi.json")).expect_json(200);
     let schemas = &document["components"]["schemas"];

@@ -1,4 +1,4 @@
-//! What a server says of itself, and what it does, while it cannot write.
+//! Readiness and behaviour of a server that cannot write.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn used_bytes(disk: &SimDisk) -> u64 {
     disk.files().iter().map(|path| disk.file_bytes(path).unwrap().len() as u64).sum()
 }
 
-/// Creates tasks until one is refused; returns how many there are, and the refusal.
+/// Creates tasks until one is refused. Returns their number and the refusal.
 fn fill(served: &Served) -> (usize, crate::rig::Answer) {
     for created in 0..100_000 {
         let text = "x".repeat(20_000);
@@ -39,7 +39,7 @@ fn fill(served: &Served) -> (usize, crate::rig::Answer) {
 }
 
 #[test]
-fn a_server_whose_disk_is_full_says_so_and_reads_until_there_is_room() {
+fn a_server_with_a_full_disk_is_not_ready_and_still_reads() {
     let disk = SimDisk::new(1);
     let (served, engine) = serve(&disk);
     assert_eq!(served.ask(&Ask::get("/readyz")).expect_json(200), json!({"status": "ready"}));
@@ -61,7 +61,7 @@ fn a_server_whose_disk_is_full_says_so_and_reads_until_there_is_room() {
 }
 
 #[test]
-fn a_server_whose_files_are_gone_does_not_ask_to_be_tried_again() {
+fn a_server_whose_files_are_gone_sends_no_retry_after() {
     let disk = SimDisk::new(2);
     let (served, engine) = serve(&disk);
     let is_segment = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "log");

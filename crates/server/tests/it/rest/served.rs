@@ -15,7 +15,7 @@ use super::ask::Ask;
 use super::log;
 use crate::rig::{Answer, Rig, config, short_limits};
 
-/// A served model, with what is behind it.
+/// A served model, with its database and store.
 pub(crate) struct Served {
     pub(crate) rig: Rig,
     pub(crate) db: Db,
@@ -24,12 +24,12 @@ pub(crate) struct Served {
     pub(crate) routes: Vec<Route>,
 }
 
-/// Who is let in.
+/// Who may send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
-    /// Whoever is on this machine.
+    /// Loopback clients, without tokens.
     Open,
-    /// Whoever has a token.
+    /// Clients with a token.
     Closed,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) store: fn(&ManualClock) -> Arc<dyn Store>,
-    /// Instead of the store: an engine that is measured.
+    /// An engine whose metrics are collected, instead of the store.
     pub(crate) engine: Option<Arc<Engine>>,
     pub(crate) own: Vec<OwnRoute>,
     pub(crate) closed: &'static [&'static str],
@@ -98,29 +98,29 @@ impl Served {
         Served { rig, db, store, tokens, routes }
     }
 
-    /// Served to anybody on this machine.
+    /// Serves without tokens.
     pub(crate) fn open(model: &str) -> Served {
         Served::start(model, Setup::new(Door::Open))
     }
 
-    /// Served to those who have a token.
+    /// Serves with tokens.
     pub(crate) fn closed(model: &str) -> Served {
         Served::start(model, Setup::new(Door::Closed))
     }
 
-    /// The answer to one request, on a connection of its own.
+    /// Sends one request on a new connection.
     pub(crate) fn ask(&self, ask: &Ask) -> Answer {
         self.rig.client().send(&ask.bytes())
     }
 
-    /// A position of the feed, as text: the one with this number.
+    /// The text of a position of the feed.
     pub(crate) fn position(&self, number: u128) -> String {
         let newest = block_on(self.db.newest_position()).unwrap().to_string();
         let (shard, _) = newest.split_once(':').unwrap();
         format!("{shard}:{number}")
     }
 
-    /// A new token, as its user has it.
+    /// Creates a token, and returns its text.
     pub(crate) fn token(&self, role: Role, tenant: Option<&str>) -> String {
         token(&self.tokens, role, tenant)
     }

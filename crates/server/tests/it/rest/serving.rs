@@ -1,4 +1,4 @@
-//! Where a model is served, to whom, over TLS, and until when.
+//! Host names, addresses, TLS and stopping of a served model.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use crate::rig::Answer;
 use crate::tls::{client, files};
 
 #[test]
-fn an_open_server_knows_its_own_machine_alone() {
+fn without_tokens_only_loopback_host_names_are_accepted() {
     let served = Served::open(&app("tasks"));
     let host = |host: &str| {
         let request = format!("GET /tasks HTTP/1.1\r\n{host}\r\n");
@@ -77,7 +77,7 @@ fn bind(listen: [u8; 4], door: Door) -> String {
 }
 
 #[test]
-fn a_server_without_tokens_listens_to_its_own_machine_alone() {
+fn without_tokens_only_loopback_addresses_are_bound() {
     assert_eq!(bind([127, 0, 0, 1], Door::Open), "127.0.0.1");
     let refused = bind([0, 0, 0, 0], Door::Open);
     assert!(refused.contains("without authentication"), "{refused}");
@@ -96,7 +96,7 @@ fn a_model_is_served_over_tls() {
 }
 
 #[test]
-fn a_request_under_way_is_answered_before_the_server_stops() {
+fn a_request_in_progress_is_answered_before_the_server_stops() {
     let mut served = Served::open(&app("tasks"));
     let mut idle = served.rig.connect();
     idle.write_all(&Ask::get("/tasks").bytes()).unwrap();

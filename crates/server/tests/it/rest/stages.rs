@@ -1,5 +1,5 @@
-//! Served models with data of two tenants, and requests about that data: made from the model, for
-//! every operation.
+//! Served models with data of two tenants, and requests to that data: generated from the model, for every
+//! operation.
 
 use keyloom::{Change, Db, Error, Item, Value};
 use keyloom_model::{
@@ -15,22 +15,22 @@ use serde_json::{Value as Json, json};
 use super::ask::Ask;
 use super::served::{Door, Served, Setup};
 
-/// Stands in every text of the one whose data others must not see.
+/// Part of every text of the tenant whose data others must not see.
 pub(crate) const MARK: &str = "victim's";
 
 /// A served model with data in it.
 pub(crate) struct Stage {
     pub(crate) served: Served,
     pub(crate) model: Model,
-    /// Whose data is tried for, and what there is of it, what all share included.
+    /// The tenant whose data is requested, including shared data.
     pub(crate) victim: Party,
-    /// Somebody else.
+    /// Another tenant.
     pub(crate) stranger: Party,
 }
 
 /// A tenant and its data.
 pub(crate) struct Party {
-    /// As a token has it.
+    /// Its name in a token.
     pub(crate) tenant: String,
     pub(crate) value: Value,
     pub(crate) things: Vec<Thing>,
@@ -45,12 +45,12 @@ pub(crate) struct Thing {
 }
 
 impl Stage {
-    /// None if no two tenants fit the model.
+    /// Returns `None` if the model cannot have two tenants.
     pub(crate) fn build(text: &str, seed: u64) -> Option<Stage> {
         Stage::build_with(text, seed, Setup::new(Door::Closed))
     }
 
-    /// As [`Stage::build`], served in a way of its own.
+    /// As [`Stage::build`], with its own setup.
     pub(crate) fn build_with(text: &str, seed: u64, setup: Setup) -> Option<Stage> {
         let served = Served::start(text, setup);
         let (model, random) = (served.db.model(), &mut Random::new(seed));
@@ -73,7 +73,7 @@ impl Stage {
         self.model.entity(entity).tenancy == Tenancy::Shared
     }
 
-    /// Every request that a route could get about the things of the victim.
+    /// All requests of a route to the entities of the victim.
     pub(crate) fn asks(&self, route: &Route) -> Vec<Ask> {
         match &route.entity {
             None => self.own_asks(route),
@@ -85,7 +85,7 @@ impl Stage {
         }
     }
 
-    /// Requests to routes that are of no entity.
+    /// Requests to routes without an entity.
     fn own_asks(&self, route: &Route) -> Vec<Ask> {
         let things = self.victim.things.iter();
         match route.name.as_str() {
@@ -100,7 +100,7 @@ impl Stage {
         }
     }
 
-    /// A route of no entity, as far as it is about one thing.
+    /// Requests to a route without an entity, for one entity.
     pub(crate) fn bulk(&self, route: &Route, thing: &Thing, list: &str) -> Vec<Ask> {
         let (entity, id) = (&self.model.entity(thing.entity).name, &thing.id);
         let document = self.given(thing);
@@ -116,7 +116,7 @@ impl Stage {
         parts.iter().map(ask).collect()
     }
 
-    /// Requests to a route of the thing's entity.
+    /// Requests to a route of the entity.
     pub(crate) fn asks_about(&self, route: &Route, thing: &Thing) -> Vec<Ask> {
         let entity = self.model.entity(thing.entity);
         let one = format!("{}/{{id}}", entity.path);
@@ -142,7 +142,7 @@ impl Stage {
         }
     }
 
-    /// What a client would send: neither id, nor version, nor tenant.
+    /// The document that a client would send: without id, version and tenant.
     fn given(&self, thing: &Thing) -> Json {
         let entity = self.model.entity(thing.entity);
         let mut document = thing.document.clone();
@@ -155,7 +155,7 @@ impl Stage {
         document
     }
 
-    /// The same thing, if it and all that it refers to had never been.
+    /// The same entity with ids that do not exist, also in references.
     pub(crate) fn that_never_was(&self, thing: &Thing) -> Thing {
         let mut other = thing.clone();
         other.id = never(&thing.id);
@@ -171,13 +171,12 @@ impl Stage {
     }
 }
 
-/// An id as long as another, of nothing.
+/// An id of the same length that does not exist.
 fn never(id: &str) -> String {
     "q".repeat(id.len())
 }
 
-/// The lists, uniques, counts and boards of an entity that a route answers, asked for what a thing
-/// has.
+/// Requests to the lists, uniques, counts and leaderboards of a route, with the values of an entity.
 fn questions(entity: &Entity, route: &Route, thing: &Thing) -> Vec<Ask> {
     let lists = entity.lists().filter(|(_, list)| answers(entity, list, route));
     let mut wanted: Vec<(Vec<FieldId>, String)> = lists
@@ -218,7 +217,7 @@ fn questions(entity: &Entity, route: &Route, thing: &Thing) -> Vec<Ask> {
     wanted.iter().filter_map(|(fields, path)| question(entity, path, (thing, fields))).collect()
 }
 
-/// Whether a route answers a list, or counts what its entities have in common.
+/// Whether a route returns a list, or counts values in one.
 fn answers(entity: &Entity, list: &List, route: &Route) -> bool {
     let tags = entity.tag_fields().map(|field| entity.field(field).name.as_str());
     let words: Vec<&str> = ["facets", "tags"].into_iter().chain(tags).collect();
@@ -269,15 +268,15 @@ pub(crate) fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// Whose things are made.
+/// Whose entities are created.
 enum Whose<'s> {
-    /// Everybody's.
+    /// Those that all tenants share.
     Shared,
-    /// One tenant's, which may refer to what all share. Its texts are marked.
+    /// Those of one tenant, which may refer to shared ones. Their texts are marked.
     Tenant { shared: &'s [Thing], mark: &'s str },
 }
 
-/// Makes things of every kind that is theirs.
+/// Creates entities of every kind that they can have.
 fn fill(model: &Model, db: &Db, whose: &Whose<'_>, random: &mut Random) -> Vec<Thing> {
     let (mut things, mark, are_shared) = match whose {
         Whose::Shared => (vec![], "", true),
@@ -293,7 +292,7 @@ fn fill(model: &Model, db: &Db, whose: &Whose<'_>, random: &mut Random) -> Vec<T
                 let change = Change::create_item(&entity.name, entity.show(&item));
                 match block_on(db.transact(vec![change])) {
                     Ok(mut made) => made.pop().flatten(),
-                    // Values of small pools collide, and null is not anything: others are drawn.
+                    // Values can collide, or be null: draw others.
                     Err(Error::UniqueViolation { .. } | Error::Fields { .. }) => None,
                     Err(error) => panic!("{error}"),
                 }
@@ -310,7 +309,7 @@ fn ids_of(things: &[Thing], kind: EntityId) -> Vec<String> {
     things.iter().filter(|thing| thing.entity == kind).map(|thing| thing.id.clone()).collect()
 }
 
-/// Marks the texts of a document, and makes it last.
+/// Marks the texts of a document, and makes it never expire.
 fn prepare(entity: &Entity, item: &mut Item, (mark, number): (&str, usize)) {
     for (id, field) in entity.fields() {
         if entity.tenancy == Tenancy::Own(id) {
@@ -331,7 +330,7 @@ fn prepare(entity: &Entity, item: &mut Item, (mark, number): (&str, usize)) {
     }
 }
 
-/// Two tenants that every kind of the model knows.
+/// Two tenants that are valid for every kind of the model.
 fn tenants(model: &Model, shared: &[Thing], random: &mut Random) -> Option<[Value; 2]> {
     let own = model.entities().filter_map(|(id, entity)| match entity.tenancy {
         Tenancy::Own(field) => Some((id, entity.field(field))),

@@ -1,4 +1,4 @@
-//! One name, a hundred clients at once.
+//! A hundred clients that want the same unique name.
 
 use std::sync::{Arc, Barrier};
 
@@ -10,7 +10,7 @@ use super::served::{Door, Served, Setup, app, engine};
 const CLIENTS: usize = 100;
 
 #[test]
-fn of_a_hundred_who_want_a_name_at_once_one_gets_it() {
+fn one_of_a_hundred_concurrent_creates_gets_a_unique_name() {
     let setup = Setup { store: engine, ..Setup::new(Door::Open) };
     let served = Served::start(&app("kitchen"), setup);
     let ready = Arc::new(Barrier::new(CLIENTS));

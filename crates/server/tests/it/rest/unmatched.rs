@@ -1,9 +1,9 @@
-//! Requests for a range, a total or a path that is not there: what each is told, word by word.
+//! Requests for a range, a total or a path that does not exist: the exact text of their problems.
 
 use super::ask::Ask;
 use super::served::{Door, Served, Setup, app};
 
-/// Asks each path and compares the outcome and the detail of what it is told.
+/// Requests each path and compares outcome and detail.
 #[track_caller]
 fn assert_told(served: &Served, cases: &[(&str, &str, &str)]) {
     for (path, outcome, detail) in cases {
@@ -18,7 +18,7 @@ const BAD: &str = "400 bad-parameter";
 const GONE: &str = "404 not-found";
 
 #[test]
-fn a_comparison_is_for_the_fields_that_order_the_list() {
+fn only_order_fields_take_a_range() {
     let comments = Served::open(&app("comments"));
     let only_created = "`rating` takes exact values here, not a range: write \
                         `rating=VALUE,VALUE` instead of `rating=>=…`. Only `created` takes a range \
@@ -51,18 +51,18 @@ fn a_comparison_is_for_the_fields_that_order_the_list() {
             (
                 "/products/42/comments?product=43",
                 BAD,
-                "The path already gives `product`: leave the parameter out.",
+                "The path already contains `product`: omit the parameter.",
             ),
         ],
     );
-    // What the texts recommend works.
+    // What the messages suggest works.
     for path in ["rating=3,4,5", "created=%3E=2020-01-01T00:00:00Z", "language==%3Cf"] {
         comments.ask(&Ask::get(&format!("/products/42/comments?{path}"))).expect_json(200);
     }
 }
 
 #[test]
-fn a_parameter_that_is_not_there_says_which_are() {
+fn an_unknown_parameter_lists_the_known_ones() {
     let tasks = Served::open(&app("tasks"));
     assert_told(
         &tasks,
@@ -113,7 +113,7 @@ list.by_team = { path = "/people", by = "team", order = ["-age", "name"] }
 "#;
 
 #[test]
-fn parameters_that_fit_nothing_together_say_which_would() {
+fn parameters_that_match_no_query_list_the_ones_that_would() {
     let ways = "give any of `age`; or `team`, optionally with `age` and `name`; or `email`; or \
                 `team` and `name`.";
     let cases = [
@@ -136,8 +136,7 @@ fn parameters_that_fit_nothing_together_say_which_would() {
         ("/people?team=x&team=y", "`team` takes one value here: give it once.".to_owned()),
         (
             "/people?total=true",
-            "`total` needs an entity with tags or facets, and `person` has neither: leave it out."
-                .to_owned(),
+            "`total` requires tags or facets, and `person` has neither: omit it.".to_owned(),
         ),
         (
             "/teams",
@@ -156,10 +155,10 @@ fn parameters_that_fit_nothing_together_say_which_would() {
 }
 
 #[test]
-fn a_total_is_not_of_a_range() {
+fn a_total_of_a_range_is_rejected() {
     let comments = Served::open(&app("comments"));
     let refused = "`total` cannot be combined with a range of the list's order, here of `created`: \
-                   it counts what filters by tags and facets match. Leave out `total` or `created`.";
+                   it counts what filters by tags and facets match. Omit `total` or `created`.";
     for range in [
         "created=>2020-01-01T00:00:00Z",
         "created=2020-01-01T00:00:00Z",
@@ -174,7 +173,7 @@ fn a_total_is_not_of_a_range() {
 }
 
 #[test]
-fn a_path_without_a_list_says_where_lists_are() {
+fn a_path_without_a_list_names_the_paths_of_lists() {
     let tasks = Served::open(&app("tasks"));
     let cases = [
         ("/tasks/lists/open", "The list `open` of `task` is served at `/open-tasks`."),
@@ -196,7 +195,7 @@ fn a_path_without_a_list_says_where_lists_are() {
             (
                 "/searches",
                 "405 bad-method",
-                "No list is served at `/searches`, which takes `POST` only. Lists of `search`: \
+                "No list is served at `/searches`, which supports `POST` only. Lists of `search`: \
                  `by_contact` at `/contacts/{contact}/searches`, `by_status` at \
                  `/contacts/{contact}/searches?status=…`.",
             ),
@@ -214,14 +213,14 @@ fn a_path_without_a_list_says_where_lists_are() {
             (
                 "/links",
                 "405 bad-method",
-                "No list is served at `/links`, which takes `POST` only. `link` has no lists.",
+                "No list is served at `/links`, which supports `POST` only. `link` has no lists.",
             ),
         ],
     );
 }
 
 #[test]
-fn a_closed_entity_is_not_spoken_of() {
+fn a_closed_entity_is_not_mentioned() {
     const CLOSED: &[&str] =
         &["create_link", "read_link", "replace_link", "change_link", "delete_link"];
     let mut setup = Setup::new(Door::Open);
@@ -234,11 +233,11 @@ fn a_closed_entity_is_not_spoken_of() {
 }
 
 #[test]
-fn a_method_that_a_path_does_not_take_says_which_it_takes() {
+fn an_unsupported_method_lists_the_supported_ones() {
     let tasks = Served::open(&app("tasks"));
     let refused = tasks.ask(&Ask::delete("/tasks"));
     assert_eq!(refused.outcome(), "405 bad-method");
     assert_eq!(refused.header("allow"), Some("GET, HEAD, POST"));
-    let detail = "`/tasks` does not take `DELETE`: it takes `GET`, `HEAD` and `POST`.";
+    let detail = "`/tasks` does not support `DELETE`: it supports `GET`, `HEAD` and `POST`.";
     assert_eq!(refused.json()["detail"], detail);
 }

@@ -1,11 +1,11 @@
-//! What comes with an entity: references and children, nested.
+//! Including related entities: references and children, nested.
 
 use serde_json::{Value, json};
 
 use super::ask::Ask;
 use super::served::{Served, app};
 
-/// A menu with a dish of a recipe that needs two things; its path.
+/// Creates a menu with a dish whose recipe needs two things. Returns its path.
 fn menu(served: &Served) -> String {
     let make = |path: &str, document: Value| {
         let made = served.ask(&Ask::post(path, &document)).expect_json(201);
@@ -25,7 +25,7 @@ fn menu(served: &Served) -> String {
 }
 
 #[test]
-fn a_menu_comes_with_everything_down_to_the_category() {
+fn a_menu_includes_nested_relations_down_to_the_category() {
     let served = Served::open(&app("kitchen"));
     let menu = menu(&served);
     let with = "menu_items.recipe.recipe_ingredients.ingredient.category,menu_items.menu";
@@ -43,7 +43,7 @@ fn a_menu_comes_with_everything_down_to_the_category() {
 }
 
 #[test]
-fn lists_and_pages_of_children_bring_it_too() {
+fn lists_and_pages_of_children_include_relations_too() {
     let served = Served::open(&app("kitchen"));
     let menu = menu(&served);
     for path in [format!("{menu}/items"), format!("{menu}/with/menu_items")] {
@@ -55,7 +55,7 @@ fn lists_and_pages_of_children_bring_it_too() {
 }
 
 #[test]
-fn children_go_on_where_the_first_ones_end() {
+fn included_children_can_be_paged() {
     let served = Served::open(&app("kitchen"));
     let menu = menu(&served);
     let recipe = served.ask(&Ask::get(&format!("{menu}?with=menu_items"))).expect_json(200);
@@ -71,7 +71,7 @@ fn children_go_on_where_the_first_ones_end() {
 }
 
 #[test]
-fn what_cannot_come_is_refused() {
+fn unknown_relations_are_rejected() {
     let served = Served::open(&app("kitchen"));
     let menu = menu(&served);
     for with in ["dishes", "menu_items.", "menu_items.recipes", "menu", ",", "name"] {

@@ -1,5 +1,5 @@
-//! The nine "Possible Queries" of the design that the on-call service implements: each is one
-//! request, and costs one read of the store, or two where a list leads to entities.
+//! The nine queries that the on-call service was designed for: each is one request, and costs one read of
+//! the store, or two if a list leads to entities.
 
 use pollster::block_on;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Domain {
             make("/methods", &method);
         }
         let mut searches = vec![];
-        // Not in order of time, so that the order of the lists is their own.
+        // Not in order of time, so that lists must sort them.
         for (day, status) in [(4, "active"), (2, "failed"), (1, "active"), (5, "failed")] {
             let created = format!("2026-01-0{day}T00:00:00Z");
             let search = make("/searches", &json!({"contact": contact, "created": created}));
@@ -50,7 +50,7 @@ impl Domain {
         Domain { served, contact, search }
     }
 
-    /// The answer, and the reads that it took.
+    /// The response, and its number of reads.
     fn get(&self, path: &str) -> (Value, Vec<String>) {
         let sign = if path.contains('?') { '&' } else { '?' };
         let ask = Ask::get(&format!("{path}{sign}explain=true")).tenant("acme");

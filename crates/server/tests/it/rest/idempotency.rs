@@ -1,4 +1,4 @@
-//! Requests with an `Idempotency-Key` happen once.
+//! Requests with an `Idempotency-Key` are applied once.
 
 use std::sync::Barrier;
 
@@ -13,13 +13,13 @@ fn with_key(ask: Ask, key: &str) -> Ask {
 }
 
 #[test]
-fn a_repeated_request_is_answered_as_the_first_was() {
+fn a_repeated_request_gets_the_first_response() {
     let served = Served::open(&app("kitchen"));
     let create = with_key(Ask::post("/recipes", &json!({"name": "soup"})), "k1");
     let first = served.ask(&create);
     let recipe = first.expect_json(201);
     assert_eq!(first.header("idempotency-replayed"), None);
-    // What has happened to it since makes no difference to what is answered.
+    // Later changes do not affect the repeated response.
     let path = format!("/recipes/{}", recipe["id"].as_str().unwrap());
     served.ask(&Ask::patch(&path, &json!({"name": "stew"}))).expect_json(200);
     let again = served.ask(&create);
@@ -49,7 +49,7 @@ fn a_key_is_for_one_request_of_one_token() {
 }
 
 #[test]
-fn what_failed_may_be_tried_again_with_its_key() {
+fn a_failed_request_can_be_retried_with_its_key() {
     let served = Served::open(&app("kitchen"));
     let create = with_key(Ask::post("/categories", &json!({"name": "a", "shop_order": 1})), "key");
     let other = served.ask(&Ask::post("/categories", &json!({"name": "a", "shop_order": 2})));
@@ -60,7 +60,7 @@ fn what_failed_may_be_tried_again_with_its_key() {
 }
 
 #[test]
-fn transactions_have_keys_and_batches_do_not() {
+fn transactions_accept_keys_and_batches_do_not() {
     let served = Served::open(&app("kitchen"));
     let change = json!({"create": "recipe", "document": {"name": "soup"}});
     let transaction = with_key(Ask::post("/transaction", &json!({"changes": [change]})), "key");
@@ -71,7 +71,7 @@ fn transactions_have_keys_and_batches_do_not() {
 }
 
 #[test]
-fn a_put_that_must_make_something_new_is_repeated_too() {
+fn a_put_that_must_create_can_be_repeated_too() {
     let model = "[entity.team]\nid = \"given\"\nfields.name = \"text\"\n";
     let served = Served::open(model);
     let put = Ask::put("/teams/a", &json!({"name": "x"})).header("If-None-Match", "*");
@@ -81,7 +81,7 @@ fn a_put_that_must_make_something_new_is_repeated_too() {
 }
 
 #[test]
-fn of_many_at_once_one_happens() {
+fn concurrent_requests_with_one_key_are_applied_once() {
     let served = Served::start(&app("kitchen"), Setup { store: engine, ..Setup::new(Door::Open) });
     let create = with_key(Ask::post("/recipes", &json!({"name": "soup"})), "key");
     let barrier = Barrier::new(16);
@@ -99,7 +99,7 @@ fn of_many_at_once_one_happens() {
 }
 
 #[test]
-fn keys_that_are_none_are_refused() {
+fn invalid_keys_are_rejected() {
     let served = Served::open(&app("kitchen"));
     let create = Ask::post("/recipes", &json!({"name": "soup"}));
     for key in ["", &"x".repeat(201)] {

@@ -1,4 +1,4 @@
-//! What a server tells about requests: ids, the log, measurements, compressed answers.
+//! Request ids, the log, metrics, compressed responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -12,7 +12,7 @@ use super::log;
 use super::served::{Served, app};
 
 #[test]
-fn an_id_that_a_client_gives_is_kept_and_others_are_made() {
+fn a_request_id_of_a_client_is_kept_or_generated() {
     let served = Served::open(&app("tasks"));
     let id = |ask: Ask| served.ask(&ask).header("x-request-id").unwrap().to_owned();
     for given in ["a", "trace-1_2.3", &"x".repeat(128)] {
@@ -66,7 +66,7 @@ fn every_request_is_a_line_of_json_with_its_id() {
     }
 }
 
-/// The samples of Prometheus' text format: what stands before the value, and the value.
+/// The samples of the Prometheus text format: name with labels, and value.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let mut samples = BTreeMap::new();
     for line in text.lines() {
@@ -82,7 +82,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 }
 
 #[test]
-fn measurements_count_every_request_once() {
+fn metrics_count_every_request_once() {
     let served = Served::open(&app("tasks"));
     for number in 0..5 {
         served.ask(&Ask::post("/tasks", &json!({"name": format!("{number}")}))).expect_json(201);
@@ -124,7 +124,7 @@ fn measurements_count_every_request_once() {
 }
 
 #[test]
-fn large_answers_are_compressed_for_those_who_ask() {
+fn large_responses_are_compressed_on_request() {
     let served = Served::open(&app("tasks"));
     let task = json!({"name": "long", "description": "word ".repeat(1000)});
     let made = served.ask(&Ask::post("/tasks", &task));
@@ -145,7 +145,7 @@ fn large_answers_are_compressed_for_those_who_ask() {
 }
 
 #[test]
-fn no_two_operations_have_one_name() {
+fn operation_names_are_unique() {
     let model = "[entity.a]\nfields.x = \"int\"\nlist.b_c = { order = \"x\" }\n\
                  [entity.a_b]\nfields.x = \"int\"\nlist.c = { order = \"x\" }\n\
                  [entity.token]\npath = \"/coins\"\n";
@@ -159,7 +159,7 @@ fn no_two_operations_have_one_name() {
 }
 
 #[test]
-fn answers_are_not_to_be_kept_or_taken_for_pages() {
+fn responses_are_not_cached_or_sniffed() {
     let served = Served::open(&app("tasks"));
     for path in ["/tasks", "/tasks/none", "/nowhere", "/metrics"] {
         let answer = served.ask(&Ask::get(path));

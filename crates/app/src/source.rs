@@ -1,4 +1,4 @@
-//! Where the data of a command is: in a directory, or in a table of DynamoDB.
+//! Where the data of a command is: in a directory, or in a DynamoDB table.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use keyloom_dynamodb::{Remote, RemoteOptions};
 use keyloom_server::Tokens;
 use keyloom_store::{Engine, Options, Store, TableName};
 
-use crate::directory::{self, Use};
+use crate::directory::{self, OpenMode};
 
 /// A store, and the table in it that holds the data.
-pub struct Place {
-    /// The store.
+pub struct DataSource {
+    /// Its store.
     pub store: Arc<dyn Store>,
     /// The table's name.
     pub table: String,
 }
 
-impl Place {
-    /// Its access tokens.
+impl DataSource {
+    /// Opens its access tokens.
     ///
     /// # Errors
     ///
@@ -43,10 +43,10 @@ impl Place {
     }
 }
 
-/// Data that is open, and how messages refer to it.
+/// Open data, and how messages refer to it.
 pub struct Opened {
     /// The data.
-    pub place: Place,
+    pub source: DataSource,
     /// Its name in a sentence.
     pub name: String,
     /// The command-line option that selects it.
@@ -87,15 +87,15 @@ pub fn remote_arguments(command: clap::Command) -> clap::Command {
 /// # Errors
 ///
 /// If it does not exist and is not to be created, or cannot be opened.
-pub async fn open(arguments: &ArgMatches, used: Use) -> Result<Opened, String> {
+pub async fn open(arguments: &ArgMatches, mode: OpenMode) -> Result<Opened, String> {
     if let Some(directory) = arguments.get_one::<PathBuf>("data") {
-        return Ok(in_directory(directory, directory::open(directory, used)?));
+        return Ok(in_directory(directory, directory::open(directory, mode)?));
     }
     let opened = open_remote(arguments).await?.ok_or("give --data or --dynamodb.")?;
-    if used != Use::Create {
-        let name = TableName::new(&opened.place.table).map_err(|invalid| invalid.to_string())?;
-        // Opening a database creates its table if there is none.
-        opened.place.store.describe_table(name).await.map_err(|error| error.to_string())?;
+    if mode != OpenMode::Create {
+        let name = TableName::new(&opened.source.table).map_err(|invalid| invalid.to_string())?;
+        // Opening a database would create a missing table.
+        opened.source.store.describe_table(name).await.map_err(|error| error.to_string())?;
     }
     Ok(opened)
 }
@@ -119,14 +119,14 @@ pub async fn open_or_create(
 }
 
 fn in_directory(directory: &Path, engine: Arc<Engine>) -> Opened {
-    let place = Place { store: engine.clone(), table: keyloom::Options::default().table };
+    let source = DataSource { store: engine.clone(), table: keyloom::Options::default().table };
     let name = directory.display().to_string();
-    Opened { place, flag: format!("--data {name}"), name, engine: Some(engine) }
+    Opened { source, flag: format!("--data {name}"), name, engine: Some(engine) }
 }
 
 /// DynamoDB, if the arguments name a table there; the table need not exist yet.
 async fn open_remote(arguments: &ArgMatches) -> Result<Option<Opened>, String> {
-    // Some commands work on directories alone.
+    // Some commands work on directories only.
     let text = |name| arguments.try_get_one::<String>(name).ok().flatten().cloned();
     let Some(table) = text("dynamodb") else { return Ok(None) };
     let options = RemoteOptions {
@@ -137,6 +137,6 @@ async fn open_remote(arguments: &ArgMatches) -> Result<Option<Opened>, String> {
     };
     let remote = Remote::connect(options).await.map_err(|error| error.to_string())?;
     let (name, flag) = (format!("the table {table}"), format!("--dynamodb {table}"));
-    let place = Place { store: Arc::new(remote), table };
-    Ok(Some(Opened { place, name, flag, engine: None }))
+    let source = DataSource { store: Arc::new(remote), table };
+    Ok(Some(Opened { source, name, flag, engine: None }))
 }

@@ -1,0 +1,125 @@
+//! The caller of a request: its role, its tenant, and what they allow.
+
+use hyper::header::{HeaderMap, HeaderName};
+use keyloom::{Db, Value};
+use keyloom_model::{Entity, EntityId, FieldType, Model};
+
+use super::problem::{Kind, Problem};
+use super::role::Role;
+use super::token::Token;
+
+/// The header that names the tenant of a request, unless the token does.
+pub(crate) const TENANT: HeaderName = HeaderName::from_static("keyloom-tenant");
+
+/// The caller of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// The id of the token; `None` if the request needed none.
+    pub(crate) token: Option<String>,
+    pub(crate) role: Role,
+    /// The tenant whose data the request sees, if one was named.
+    pub(crate) tenant: Option<String>,
+    /// Whether the token is limited to one tenant.
+    pub(crate) is_bound: bool,
+}
+
+impl Caller {
+    /// The operator of the server.
+    pub(crate) fn operator(tenant: Option<&str>) -> Caller {
+        let tenant = tenant.map(str::to_owned);
+        Caller { token: None, role: Role::Admin, tenant, is_bound: false }
+    }
+
+    /// The caller of a public operation, which needs no token.
+    pub(super) fn anonymous() -> Caller {
+        Caller { token: None, role: Role::Reader, tenant: None, is_bound: false }
+    }
+
+    /// A caller on a server without tokens.
+    pub(super) fn without_tokens(headers: &HeaderMap) -> Result<Caller, Problem> {
+        let tenant = tenant_header(headers)?;
+        Ok(Caller { token: None, role: Role::Admin, tenant, is_bound: false })
+    }
+
+    /// The caller with a valid token.
+    pub(super) fn with_token(token: Token, headers: &HeaderMap) -> Result<Caller, Problem> {
+        let requested = tenant_header(headers)?;
+        let is_bound = token.tenant.is_some();
+        if is_bound && requested.is_some() && requested != token.tenant {
+            let detail = "The token is limited to one tenant, and `Keyloom-Tenant` names another: \
+                          omit the header.";
+            return Err(Problem::new(Kind::Forbidden, detail));
+        }
+        let tenant = token.tenant.or(requested);
+        Ok(Caller { token: Some(token.id), role: token.role, tenant, is_bound })
+    }
+
+    /// The database as this caller sees it.
+    pub(crate) fn db(&self, db: &Db, model: &Model) -> Db {
+        match &self.tenant {
+            None => db.clone(),
+            Some(tenant) => db.tenant(tenant_value(model, tenant)),
+        }
+    }
+
+    pub(crate) fn check_role(&self, needed: Role) -> Result<(), Problem> {
+        if self.role >= needed {
+            return Ok(());
+        }
+        let (needed, has) = (needed.name(), self.role.name());
+        let detail = format!("This requires the role `{needed}`; the token has the role `{has}`.");
+        Err(Problem::new(Kind::Forbidden, detail))
+    }
+
+    /// Jobs contain data of all tenants, so only an admin that is limited to none can see them.
+    pub(crate) fn check_jobs(&self, model: &Model, entity: EntityId) -> Result<(), Problem> {
+        if model.jobs() != Some(entity) {
+            return Ok(());
+        }
+        self.check_role(Role::Admin)?;
+        match self.is_bound {
+            false => Ok(()),
+            true => {
+                let detail = "Jobs belong to all tenants, and the token is limited to one: use a \
+                              token without a tenant.";
+                Err(Problem::new(Kind::Forbidden, detail))
+            }
+        }
+    }
+
+    /// Data that all tenants share cannot be changed by one of them.
+    pub(crate) fn check_change(&self, entity: &Entity) -> Result<(), Problem> {
+        self.check_role(Role::Writer)?;
+        if !self.is_bound || entity.has_tenant() {
+            return Ok(());
+        }
+        let detail = format!(
+            "All tenants share `{}`, and the token is limited to one: use a token without a tenant.",
+            entity.name
+        );
+        Err(Problem::new(Kind::Forbidden, detail))
+    }
+}
+
+fn tenant_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut values = headers.get_all(TENANT).iter();
+    let refuse = |detail: &str| Err(Problem::new(Kind::BadHeader, detail));
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(_), Some(_)) => refuse("`Keyloom-Tenant` is given twice: name one tenant."),
+        (Some(value), None) => match std::str::from_utf8(value.as_bytes()) {
+            Ok(tenant) => Ok(Some(tenant.to_owned())),
+            Err(_) => refuse("`Keyloom-Tenant` is not UTF-8: encode the tenant in UTF-8."),
+        },
+    }
+}
+
+/// A tenant as a value of the model's tenant fields: a number if they are numbers.
+fn tenant_value(model: &Model, tenant: &str) -> Value {
+    let mut fields = model.entities().filter_map(|(id, _)| model.tenant_field(id));
+    let is_number = fields.any(|field| matches!(field.of, FieldType::Int(_)));
+    match tenant.parse::<i64>() {
+        Ok(number) if is_number => Value::from(number),
+        Ok(_) | Err(_) => Value::from(tenant),
+    }
+}
