@@ -39,7 +39,10 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         if let (Report::Progress(Progress { total: Some(total), .. }), None) = (&update, needed) {
             needed = Some(*total);
             let bytes = BinaryBytes(*total);
-            bar.handle(Report::Problem(format!("Needs {bytes} of free disk space.")), write_stdout)?;
+            bar.handle(
+                Report::Problem(format!("Needs {bytes} of free disk space.")),
+                write_stdout,
+            )?;
         }
         bar.handle(update, write_stdout)
     })?;

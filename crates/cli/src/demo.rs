@@ -178,7 +178,8 @@ impl Demo {
         let options = (Existing::Replace, OnProblem::Stop);
         let mut bar = ProgressBar::new("entities");
         let mut report = |update| bar.handle(update, write_stdout);
-        let summary = import_entries(db, produced, options, &mut Channel::new(None, &mut report)).await?;
+        let summary =
+            import_entries(db, produced, options, &mut Channel::new(None, &mut report)).await?;
         drop(bar);
         outcome(&summary)?;
         log(&format!("Generated {what} in {:.1} s.", summary.milliseconds as f64 / 1000.0));

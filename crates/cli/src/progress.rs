@@ -37,7 +37,9 @@ impl ProgressBar {
             Report::Progress(progress) => self.show(progress),
             Report::Line(line) => return self.above(|| result(&line)),
             // A closed stderr must not stop the operation.
-            Report::Problem(problem) => self.above(|| drop(writeln!(std::io::stderr(), "{problem}"))),
+            Report::Problem(problem) => {
+                self.above(|| drop(writeln!(std::io::stderr(), "{problem}")))
+            }
         }
         Ok(())
     }
