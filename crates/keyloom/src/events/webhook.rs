@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use keyloom_value::{Item, Value};
 
-use super::handlers::{Effects, Failure};
+use super::effects::{Effects, Failure};
 use super::overflow::BODY;
 use super::{Event, Job};
 use crate::idempotent::Pieces;

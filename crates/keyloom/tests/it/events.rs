@@ -181,8 +181,8 @@ fn a_name_that_nobody_handles_is_told_at_once() {
     let hooked = NOTES.replace("insert = \"copy\"", "insert = { webhook = \"https://x.example\" }");
     let db = block_on(open(&hooked, Arc::new(reference_at(&ManualClock::new()))));
     let error = block_on(db.work(&Handlers::new().event("copy", copying))).unwrap_err();
-    let said = "The model calls the webhook `https://x.example`, and nothing posts: give \
-                `Handlers::webhooks` something that does.";
+    let said = "The model calls the webhook `https://x.example`, and nothing delivers it: \
+                register a sender with `Handlers::webhooks`.";
     assert_eq!(error.to_string(), said);
 }
 

@@ -179,7 +179,7 @@ fn a_kind_that_nobody_runs_here_waits_for_somebody_who_does() {
     block_on(db.schedule(Job::new("mark").id("a"))).unwrap();
     block_on(db.work(&Handlers::new())).unwrap();
     let job = block_on(db.get("job", "a")).unwrap().unwrap();
-    assert_eq!(error_of(&job), "Nobody here runs jobs of the kind `mark`.");
+    assert_eq!(error_of(&job), "No handler for jobs of the kind `mark`.");
     clock.advance_ms(2_000);
     block_on(db.work(&marking(&Arc::default()))).unwrap();
     assert_eq!(status(&db, "a"), "done");
@@ -287,7 +287,7 @@ fn a_job_that_takes_its_worker_down_each_time_is_a_dead_letter_at_last() {
     }
     block_on(db.work(&handlers)).unwrap();
     let job = block_on(db.get("job", "a")).unwrap().unwrap();
-    let said = "It was begun 3 times, and did not come to its end before its lease did.";
+    let said = "The job was started 3 times, and each time its lease ended before it did.";
     assert_eq!((status(&db, "a").as_str(), error_of(&job)), ("failed", said));
 }
 

@@ -1,0 +1,96 @@
+//! A run of one consumer: in each shard of the feed, it reads a page and handles its events.
+
+use keyloom_store::{ChangePage, Error as StoreError};
+
+use super::checkpoint::{Checkpoint, Checkpoints};
+use super::consumer::Consumer;
+use super::feed::Feed;
+use super::handle::{Flow, Handling};
+use super::progress::{CHANGES_MAX, Progress};
+use super::waiting::WaitingLanes;
+use super::{Handlers, Work};
+use crate::db::Db;
+use crate::error::Error;
+
+/// One consumer at work.
+pub(crate) struct ConsumerRun<'r> {
+    pub(crate) db: &'r Db,
+    pub(crate) consumer: &'r Consumer,
+    pub(crate) handlers: &'r Handlers,
+    pub(crate) work: &'r mut Work,
+}
+
+/// How far a run has come in a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reached {
+    /// The end of the shard.
+    End,
+    /// Some changes are left.
+    Middle,
+}
+
+impl ConsumerRun<'_> {
+    /// Handles some events of each shard. A shard without a checkpoint may be a part of one that was
+    /// split, which is listed before it: to preserve the order of each entity's events, it is begun
+    /// only after all shards before it are read.
+    pub(crate) async fn run(mut self) -> Result<(), Error> {
+        let checkpoints = match Checkpoints::new(&self.db.shared).of(&self.consumer.name).await {
+            Err(error @ Error::Behind { .. }) => {
+                self.work.problems.push(error);
+                return Ok(());
+            }
+            checkpoints => checkpoints?,
+        };
+        let mut are_read = true;
+        for checkpoint in checkpoints {
+            if checkpoint.after.is_none() && !are_read {
+                self.work.call_again();
+                continue;
+            }
+            match self.shard(checkpoint).await {
+                Ok(reached) => are_read &= reached == Reached::End,
+                Err(error @ (Error::Behind { .. } | Error::Damaged { .. })) => {
+                    are_read = false;
+                    self.work.problems.push(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles a page of events, from a checkpoint on.
+    async fn shard(&mut self, checkpoint: Checkpoint) -> Result<Reached, Error> {
+        let page = self.page(&checkpoint).await?;
+        let schema = self.db.shared.schema();
+        let events = self.consumer.select(&schema, &checkpoint.shard, &page.changes)?;
+        let waiting = WaitingLanes::load(&self.db.shared, self.consumer, &events).await?;
+        let mut handling = Handling {
+            db: self.db,
+            consumer: self.consumer,
+            handlers: self.handlers,
+            work: self.work,
+            progress: Progress::new(self.db, checkpoint),
+            waiting,
+        };
+        if handling.all(&events).await? == Flow::LostRace {
+            handling.work.call_again();
+            return Ok(Reached::Middle);
+        }
+        handling.progress.end_page(&page, &self.handlers.scanned, handling.work).await?;
+        Ok(if page.changes.len() < CHANGES_MAX { Reached::End } else { Reached::Middle })
+    }
+
+    async fn page(&self, checkpoint: &Checkpoint) -> Result<ChangePage, Error> {
+        let feed = Feed::new(&self.db.shared);
+        let start = self.handlers.scanned.start(checkpoint);
+        match feed.changes(&checkpoint.shard, start, CHANGES_MAX).await {
+            Err(Error::Store(StoreError::ChangesGone { .. })) => {
+                let oldest_ms = feed.oldest_ms(&checkpoint.shard).await?;
+                let (consumer, seen_ms) = (checkpoint.consumer.clone(), checkpoint.time_ms);
+                Err(Error::Behind { consumer, seen_ms, oldest_ms })
+            }
+            page => page,
+        }
+    }
+}
