@@ -41,8 +41,8 @@ impl Db {
     /// call [`Db::resume_deletions`] elsewhere if events must not wait for that. Any number of
     /// threads and processes can call this at once.
     ///
-    /// Dropping the future keeps what was done; a job that was running is taken over when its lease
-    /// ends. On a store that processes share, call [`Db::heartbeat`] beside this.
+    /// Dropping the future keeps what was done. A job that was running is taken over when its lease
+    /// ends, and events that were being posted to a webhook are posted again. On a store that processes share, call [`Db::heartbeat`] beside this.
     ///
     /// # Errors
     ///

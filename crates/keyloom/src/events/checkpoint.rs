@@ -1,12 +1,13 @@
 //! Checkpoints: how far each consumer has come in each shard of the feed.
 //!
 //! ```text
-//! ("m", "consumer") / name, shard   after: a sequence number, time of that change, moved
+//! ("m", "consumer") / name, shard   after: a sequence number, time of that change, moved,
+//!                                  until, holder: a lease, if a process delivers webhooks
 //! ```
 //!
 //! A checkpoint advances in the transaction that writes the effects of the events before it, on the
 //! condition that it is as it was read. If two processes run one consumer, one of them loses the
-//! race, and nothing happens twice.
+//! race, and nothing happens twice. Only webhooks need a lease: what is posted cannot be undone.
 
 use keyloom_model::RowKey;
 use keyloom_model::attribute::{PARTITION, SORT};
@@ -24,6 +25,8 @@ const NAME: &str = "consumer";
 const AFTER: &str = "after";
 const TIME: &str = "time";
 const MOVED: &str = "moved";
+const UNTIL: &str = "until";
+const HOLDER: &str = "holder";
 
 /// How far a consumer has come in a shard of the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +39,15 @@ pub(crate) struct Checkpoint {
     pub(crate) time_ms: i64,
     /// When the checkpoint was written, in milliseconds.
     pub(crate) moved_ms: i64,
+    pub(crate) lease: Option<Lease>,
+}
+
+/// The right of one process to deliver the events after a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub(crate) until_ms: i64,
+    /// The process, if it has a heartbeat.
+    pub(crate) holder: Option<u64>,
 }
 
 impl Checkpoint {
@@ -51,19 +63,27 @@ impl Checkpoint {
     /// The checkpoint of a consumer that has seen nothing of a shard.
     fn initial(consumer: &str, shard: &ShardId) -> Checkpoint {
         let (consumer, shard) = (consumer.to_owned(), shard.clone());
-        Checkpoint { consumer, shard, after: None, time_ms: 0, moved_ms: 0 }
+        Checkpoint { consumer, shard, after: None, time_ms: 0, moved_ms: 0, lease: None }
     }
 
     pub(crate) fn read(row: &Item) -> Option<Checkpoint> {
         let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
         let [consumer, shard] = &sort[..] else { return None };
         let ms = |name| row.get(name)?.as_n().and_then(Number::to_i64);
+        let holder = ms(HOLDER).and_then(|holder| u64::try_from(holder).ok());
+        let lease = ms(UNTIL).map(|until_ms| Lease { until_ms, holder });
+        let after = match row.get(AFTER) {
+            // A lease on a shard of which the consumer has seen nothing.
+            None if lease.is_some() => None,
+            after => Some(SeqNo(after?.as_s()?.parse().ok()?)),
+        };
         Some(Checkpoint {
             consumer: consumer.as_s()?.to_owned(),
             shard: ShardId(shard.as_s()?.to_owned()),
-            after: Some(SeqNo(row.get(AFTER)?.as_s()?.parse().ok()?)),
+            after,
             time_ms: ms(TIME)?,
             moved_ms: ms(MOVED)?,
+            lease,
         })
     }
 
@@ -74,16 +94,31 @@ impl Checkpoint {
 
     /// Replaces this checkpoint with the next one, if this one is still stored.
     pub(crate) fn advance(&self, next: &Checkpoint, table: &TableName) -> PlannedAction {
-        let as_read = match self.after {
-            None => Condition::missing(PARTITION),
+        PlannedAction::piggybacked(TransactAction::Put(next.put(table).when(self.as_read())))
+    }
+
+    fn as_read(&self) -> Condition {
+        let after = match self.after {
+            None => Condition::missing(AFTER),
             Some(after) => Condition::equal(Path::from(AFTER), Value::from(after.to_string())),
         };
-        PlannedAction::piggybacked(TransactAction::Put(next.put(table).when(as_read)))
+        after.and(match self.lease {
+            None => Condition::missing(UNTIL),
+            Some(lease) => Condition::equal(Path::from(UNTIL), Value::from(lease.until_ms)),
+        })
     }
 
     fn put(&self, table: &TableName) -> Put {
         let mut item = Checkpoint::key(&self.consumer, &self.shard).to_item();
-        item.insert(AFTER, self.after.unwrap_or(SeqNo(0)).to_string());
+        if let Some(after) = self.after {
+            item.insert(AFTER, after.to_string());
+        }
+        if let Some(lease) = self.lease {
+            item.insert(UNTIL, lease.until_ms);
+            if let Some(holder) = lease.holder {
+                item.insert(HOLDER, holder);
+            }
+        }
         item.insert(TIME, self.time_ms);
         item.insert(MOVED, self.moved_ms);
         Put::new(table, item)
@@ -167,7 +202,7 @@ impl<'s> Checkpoints<'s> {
             return Ok(checkpoints);
         }
         let mut orphaned = self.all().await?;
-        orphaned.retain(|checkpoint| checkpoint.consumer == consumer);
+        orphaned.retain(|other| other.consumer == consumer && other.after.is_some());
         let Some(seen_ms) = orphaned.iter().map(|checkpoint| checkpoint.time_ms).max() else {
             return Ok(checkpoints);
         };
@@ -187,6 +222,16 @@ impl<'s> Checkpoints<'s> {
         };
         let what = || format!("The checkpoint of the consumer `{consumer}` cannot be read.");
         Checkpoint::read(&row).ok_or_else(|| Error::damaged(what()))
+    }
+
+    /// Replaces a checkpoint. Returns whether it was still stored.
+    pub(crate) async fn replace(self, old: &Checkpoint, new: &Checkpoint) -> Result<bool, Error> {
+        let put = new.put(&self.shared.table).when(old.as_read());
+        match self.shared.store.put(put).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::ConditionFailed { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn all(self) -> Result<Vec<Checkpoint>, Error> {

@@ -1,12 +1,16 @@
 //! A run of one consumer: in each shard of the feed, it reads a page and handles its events.
 
+use keyloom_model::Target;
 use keyloom_store::{ChangePage, Error as StoreError};
 
 use super::checkpoint::{Checkpoint, Checkpoints};
 use super::consumer::Consumer;
+use super::deliver::Delivering;
 use super::feed::Feed;
 use super::handle::{Flow, Handling};
+use super::poster::Poster;
 use super::progress::{CHANGES_MAX, Progress};
+use super::select::Selected;
 use super::waiting::WaitingLanes;
 use super::{Handlers, Work};
 use crate::db::Db;
@@ -65,20 +69,38 @@ impl ConsumerRun<'_> {
         let schema = self.db.shared.schema();
         let events = self.consumer.select(&schema, &checkpoint.shard, &page.changes)?;
         let waiting = WaitingLanes::load(&self.db.shared, self.consumer, &events).await?;
-        let mut handling = Handling {
-            db: self.db,
-            consumer: self.consumer,
-            handlers: self.handlers,
-            work: self.work,
-            progress: Progress::new(self.db, checkpoint),
-            waiting,
-        };
-        if handling.all(&events).await? == Flow::LostRace {
-            handling.work.call_again();
-            return Ok(Reached::Middle);
+        let mut progress = Progress::new(self.db, checkpoint);
+        match self.handle(&events, waiting, &mut progress).await? {
+            Flow::Continue => {}
+            Flow::Leave => return Ok(Reached::Middle),
+            Flow::Again => {
+                self.work.call_again();
+                return Ok(Reached::Middle);
+            }
         }
-        handling.progress.end_page(&page, &self.handlers.scanned, handling.work).await?;
+        progress.end_page(&page, &self.handlers.scanned, self.work).await?;
         Ok(if page.changes.len() < CHANGES_MAX { Reached::End } else { Reached::Middle })
+    }
+
+    /// Delivers events to a webhook, or calls the handler.
+    async fn handle(
+        &mut self,
+        events: &[Selected],
+        waiting: WaitingLanes<'_>,
+        progress: &mut Progress,
+    ) -> Result<Flow, Error> {
+        let ConsumerRun { db, consumer, handlers, .. } = *self;
+        let work = &mut *self.work;
+        let poster = match &consumer.target {
+            Target::Webhook(address) => Poster::new(&db.shared, handlers, address),
+            Target::Handler(_) | Target::Job(_) => None,
+        };
+        match poster {
+            Some(poster) => {
+                Delivering { db, consumer, work, progress, waiting, poster }.all(events).await
+            }
+            None => Handling { db, consumer, handlers, work, progress, waiting }.all(events).await,
+        }
     }
 
     async fn page(&self, checkpoint: &Checkpoint) -> Result<ChangePage, Error> {

@@ -3,7 +3,7 @@
 use keyloom_model::{EntityId, Model, Target, TriggeringChange};
 
 use super::effects::{Effects, Failure};
-use super::{Event, Handlers, Job, webhook};
+use super::{Delivery, Event, Handlers, Job};
 use crate::db::Db;
 
 /// A handler, a webhook or a job that the model calls after changes.
@@ -58,7 +58,8 @@ impl Consumer {
         format!("{}/{}/{tenant}{}", self.name, event.entity, event.id)
     }
 
-    /// Returns the effects of an event: those of the handler, or the job that the model names.
+    /// Returns the effects of an event: those of the handler, or the job that the model names. For a
+    /// webhook, the job that posts it; only a replayed event gets there.
     pub(crate) async fn effects(
         &self,
         db: &Db,
@@ -67,7 +68,9 @@ impl Consumer {
     ) -> Result<Effects, Failure> {
         let scheduled = |job: Job| Ok(Effects::new().schedule(job.lane(self.lane(event))));
         match &self.target {
-            Target::Webhook(address) => scheduled(webhook::posting(address, &self.name, event)),
+            Target::Webhook(address) => {
+                scheduled(Delivery::first(address, &self.name, event).into_job())
+            }
             Target::Job(kind) => scheduled(Job::new(kind).payload_value(event.to_json())),
             Target::Handler(name) => match handlers.find_event(name) {
                 Some(handler) => handler.call(event, db.shared.db(event.tenant.clone())).await,

@@ -9,7 +9,7 @@ use keyloom_model::Target;
 use super::consumer::Consumer;
 use super::effects::{Effects, Failure};
 use super::handlers::EventHandler;
-use super::progress::Progress;
+use super::progress::{Advance, LeaseUse, Progress};
 use super::put_aside::{Aside, retry_job};
 use super::select::Selected;
 use super::waiting::WaitingLanes;
@@ -26,8 +26,11 @@ pub(crate) const BATCH_BYTES_MAX: usize = 1024 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     Continue,
-    /// Somebody else has moved the checkpoint or changed a lane: read both again.
-    LostRace,
+    /// The rest of the page has to be read again: somebody else has moved the checkpoint or changed
+    /// a lane, or time was up.
+    Again,
+    /// Another process handles it.
+    Leave,
 }
 
 /// One consumer that handles the events of a page.
@@ -36,7 +39,7 @@ pub(crate) struct Handling<'h> {
     pub(crate) consumer: &'h Consumer,
     pub(crate) handlers: &'h Handlers,
     pub(crate) work: &'h mut Work,
-    pub(crate) progress: Progress<'h>,
+    pub(crate) progress: &'h mut Progress,
     pub(crate) waiting: WaitingLanes<'h>,
 }
 
@@ -45,8 +48,8 @@ impl Handling<'_> {
     pub(crate) async fn all(&mut self, events: &[Selected]) -> Result<Flow, Error> {
         for same_tenant in events.chunk_by(|one, next| one.event.tenant == next.event.tenant) {
             for batch in same_tenant.chunks(self.batch_max()) {
-                if self.batch(batch).await? == Flow::LostRace {
-                    return Ok(Flow::LostRace);
+                if self.batch(batch).await? == Flow::Again {
+                    return Ok(Flow::Again);
                 }
             }
         }
@@ -69,8 +72,8 @@ impl Handling<'_> {
             return Ok(flow);
         }
         for selected in events {
-            if self.one(selected).await? == Flow::LostRace {
-                return Ok(Flow::LostRace);
+            if self.one(selected).await? == Flow::Again {
+                return Ok(Flow::Again);
             }
         }
         Ok(Flow::Continue)
@@ -82,9 +85,9 @@ impl Handling<'_> {
         let Some(effects) = self.combined_effects(events).await else { return Ok(None) };
         if effects.is_empty() {
             self.progress.pass();
-        } else if let Err(error) = self.progress.commit(&effects, &last.event).await {
+        } else if let Err(error) = self.commit(&effects, &last.event).await {
             if self.progress.is_overtaken().await? {
-                return Ok(Some(Flow::LostRace));
+                return Ok(Some(Flow::Again));
             }
             // One by one, the event that caused it is found.
             return Failure::of_effects(error).map(|_| None);
@@ -125,9 +128,9 @@ impl Handling<'_> {
                 self.progress.pass();
                 return Ok(Flow::Continue);
             }
-            Ok(effects) => match self.progress.commit(&effects, event).await {
+            Ok(effects) => match self.commit(&effects, event).await {
                 Ok(()) => return Ok(Flow::Continue),
-                Err(_) if self.progress.is_overtaken().await? => return Ok(Flow::LostRace),
+                Err(_) if self.progress.is_overtaken().await? => return Ok(Flow::Again),
                 Err(error) => Failure::of_effects(error)?,
             },
             Err(failure) => failure,
@@ -136,18 +139,23 @@ impl Handling<'_> {
         self.put_aside(event, Some(failure)).await
     }
 
+    async fn commit(&mut self, effects: &Effects, last: &Event) -> Result<(), Error> {
+        let db = &self.db.shared.db(last.tenant.clone());
+        self.progress.commit(Advance { db, effects, last, lease: LeaseUse::Release }).await
+    }
+
     /// Turns an event into a job: to be retried after it failed, or after those before it.
     async fn put_aside(&mut self, event: &Event, failure: Option<Failure>) -> Result<Flow, Error> {
         let aside = Aside { failure, retry: self.handlers.retry_of(&self.consumer.name) };
         let job = aside.schedule(retry_job(self.consumer, event), &self.db.shared)?;
-        match self.progress.commit(&Effects::new().schedule(job), event).await {
+        match self.commit(&Effects::new().schedule(job), event).await {
             Ok(()) => {
                 if !aside.is_dead() {
                     self.waiting.add(event);
                 }
                 Ok(Flow::Continue)
             }
-            Err(Error::Contended) => Ok(Flow::LostRace),
+            Err(Error::Contended) => Ok(Flow::Again),
             Err(error) => Err(error),
         }
     }

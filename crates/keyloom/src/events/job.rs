@@ -27,6 +27,8 @@ pub struct Job {
     pub(crate) kind: String,
     pub(crate) id: Option<String>,
     pub(crate) lane: Option<String>,
+    /// The tenant whose database it runs with, if it is not that of the database that schedules it.
+    pub(crate) tenant: Option<Value>,
     pub(crate) due: Due,
     pub(crate) payload: Option<Value>,
     /// The attempt before it became a job, if it is an event that failed.
@@ -106,7 +108,15 @@ impl Job {
     /// Creates a job of a kind, due at once.
     pub fn new(kind: &str) -> Job {
         let due = Due::After(Duration::ZERO);
-        Job { kind: kind.to_owned(), id: None, lane: None, due, payload: None, failed: None }
+        Job {
+            kind: kind.to_owned(),
+            id: None,
+            lane: None,
+            tenant: None,
+            due,
+            payload: None,
+            failed: None,
+        }
     }
 
     /// Sets the id. Ids are unique, so a job that is requested twice exists once.

@@ -59,8 +59,9 @@ impl<'d> Orphans<'d> {
             let observation = Observation { rows, asked_ms, read_ms: shared.now_ms() };
             for worker in shared.heart.observe(observation) {
                 match self.bury(worker).await {
-                    Ok(0) | Err(Error::Building { .. }) => {}
+                    // It may have held checkpoints too.
                     Ok(_) => work.call_again(),
+                    Err(Error::Building { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }

@@ -1,5 +1,7 @@
 //! Putting events aside: an event that failed, or that waits behind one, becomes a job.
 
+use keyloom_model::Target;
+
 use super::consumer::Consumer;
 use super::effects::Failure;
 use super::job::{Due, FirstFailure};
@@ -19,9 +21,13 @@ pub(crate) struct Aside {
     pub(crate) retry: Retry,
 }
 
-/// The lane of the events of one entity that a consumer has put aside.
+/// The lane of the events of one entity that a consumer has put aside. Those of a webhook are jobs of
+/// a kind of their own, in the lane that the consumer itself names.
 pub(crate) fn retry_lane(consumer: &Consumer, event: &Event) -> String {
-    format!("{EVENT_KIND}{}", consumer.lane(event))
+    match &consumer.target {
+        Target::Webhook(_) => consumer.lane(event),
+        Target::Handler(_) | Target::Job(_) => format!("{EVENT_KIND}{}", consumer.lane(event)),
+    }
 }
 
 /// The job that retries an event.

@@ -103,7 +103,7 @@ impl<'t> JobTransaction<'t> {
             None => shared.stamps.next()?,
         };
         let mut item = job.to_item(now_ms);
-        if let Some(tenant) = &self.db.tenant {
+        if let Some(tenant) = job.tenant.as_ref().or(self.db.tenant.as_ref()) {
             item.insert("tenant", tenant.clone());
         }
         let payload = StoredPayload::of(job.payload.clone());

@@ -6,7 +6,7 @@
 
 use keyloom_model::RowKey;
 use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
-use keyloom_store::{Delete, Error as StoreError, Put, Query};
+use keyloom_store::{Delete, Error as StoreError, Get, Put, Query};
 use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
 
 use crate::db::Shared;
@@ -74,6 +74,12 @@ impl<'s> Workers<'s> {
             Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether a process has a row.
+    pub(crate) async fn has(self, id: u64) -> Result<bool, Error> {
+        let get = Get::new(&self.shared.table, Worker::key(id));
+        Ok(self.shared.store.get(get).await?.is_some())
     }
 
     pub(crate) async fn all(self) -> Result<Vec<Worker>, Error> {

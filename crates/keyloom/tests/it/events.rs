@@ -519,6 +519,6 @@ fn positions_survive_as_texts_and_others_are_refused() {
         ["", "all", "all:x", "all:-1", "all:1,", "all:999999999999999999999999999999999999999999"]
     {
         let error = text.parse::<Position>().unwrap_err();
-        assert!(error.to_string().contains("is no position of the feed"), "{error}");
+        assert!(error.to_string().contains("is not a position in the feed"), "{error}");
     }
 }
