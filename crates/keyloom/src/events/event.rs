@@ -171,7 +171,7 @@ pub(crate) fn entity_of(schema: &Schema, key: &Item) -> Option<EntityKey> {
         RowName::Own(key) => Some(key),
         RowName::Link { .. }
         | RowName::Guard { .. }
-        | RowName::Entry { .. }
+        | RowName::Posting { .. }
         | RowName::Counter(_)
         | RowName::System => None,
     }
@@ -210,7 +210,7 @@ fn read_image(
     let fields = entity
         .admit(&document, now_ms)
         .map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })?;
-    Ok(Some(Record::new(schema, Image { key: key.clone(), version, number: None, fields })))
+    Ok(Some(Record::new(schema, Image { key: key.clone(), version, ordinal: None, fields })))
 }
 
 fn read_change(word: &str) -> Option<TriggeringChange> {
