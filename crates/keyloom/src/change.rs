@@ -9,7 +9,7 @@ use crate::answer::Answer;
 use crate::db::{Db, find_entity};
 use crate::document::to_item;
 use crate::error::{Error, IdProblem};
-use crate::events::overflow::removal;
+use crate::events::overflow::{keys_of_deleted, removal};
 use crate::schema::Schema;
 use crate::write::{ACTIONS_MAX, Intent, PlannedAction, WriteRequest};
 
@@ -243,7 +243,7 @@ impl Db {
         changes: Vec<Change>,
         mut piggybacked: Vec<PlannedAction>,
     ) -> Result<Vec<Option<Record>>, Error> {
-        let orphans = self.overflow_of_deleted(&changes).await?;
+        let orphans = keys_of_deleted(self, &changes).await?;
         piggybacked.extend(orphans.into_iter().map(|key| removal(&self.shared.table, key)));
         let schema = self.shared.schema();
         let intents = self.intents(&schema, changes)?;

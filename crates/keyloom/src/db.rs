@@ -12,7 +12,7 @@ use keyloom_value::Value;
 use crate::answer::Answer;
 use crate::background::{Calls, Others, Running};
 use crate::error::{Error, TenantProblem};
-use crate::events::Heart;
+use crate::events::{Checkpoints, Heart};
 use crate::explain::Watch;
 use crate::ordinals::Ordinals;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
@@ -105,6 +105,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Returns the database of a tenant, or of all.
+    pub(crate) fn db(self: &Arc<Shared>, tenant: Option<Value>) -> Db {
+        Db { shared: self.clone(), tenant, watch: None, moment: None }
+    }
+
     /// The schema of this moment.
     pub(crate) fn schema(&self) -> Arc<Schema> {
         self.schema.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -187,8 +192,8 @@ impl Db {
                 text: model.to_owned(),
                 schema: RwLock::new(Arc::new(opened.schema)),
             };
-            let db = Db { shared: Arc::new(shared), tenant: None, watch: None, moment: None };
-            db.begin_consumers().await?;
+            let db = Arc::new(shared).db(None);
+            Checkpoints::new(&db.shared).create_missing().await?;
             Ok(db)
         })
     }

@@ -1,40 +1,59 @@
 //! What happens after a change: events from the store's feed, handlers with effects, and jobs.
 //!
-//! The model says what is called (`on.ENTITY.CHANGE`), [`Handlers`] what that does, and
-//! [`Db::work`](crate::Db::work) is one bounded step of doing it; whoever calls it again and again
-//! is the runner. `docs/events.md` is the guide.
+//! The model declares what is called (`on.ENTITY.CHANGE`), [`Handlers`] implements it, and
+//! [`Db::work`](crate::Db::work) takes one bounded step; a program calls it in a loop.
+//! `docs/events.md` is the guide.
 //!
-//! Inside the store everything happens once: the effects of an event and the position of its
-//! consumer, the effects of a job and its end, are one transaction. What handlers do outside
-//! happens at least once. Nothing here waits, sleeps or needs an async runtime.
+//! Inside the store everything happens once: the effects of an event and the checkpoint of its
+//! consumer are one transaction, and so are the effects of a job and its end. What handlers do
+//! outside happens at least once. Nothing here waits, sleeps or needs an async runtime.
 
-mod commit;
+mod api;
+mod backlog;
+mod checkpoint;
+mod claim;
+mod consume;
 mod consumer;
+mod deliver;
+mod effects;
 mod event;
 mod feed;
+mod handle;
 mod handlers;
 mod heartbeat;
 mod job;
-mod lag;
+mod job_runner;
+mod jobs;
 mod lane;
+mod orphans;
 pub(crate) mod overflow;
 mod position;
-mod run_events;
-mod run_jobs;
+mod poster;
+mod progress;
+mod put_aside;
+mod retry;
+mod scanned;
+mod select;
+mod transaction;
+mod waiting;
 mod webhook;
 mod work;
+mod worker;
 
+pub use backlog::{Backlog, Lag};
+pub use effects::{Effects, Failure};
 pub use event::Event;
 pub use feed::EventPage;
-pub use handlers::{Effects, Failure, Handlers, Retry};
+pub use handlers::Handlers;
 pub use job::Job;
 pub use keyloom_model::TriggeringChange;
 pub use keyloom_store::FeedStart;
-pub use lag::{Backlog, Lag};
 pub use position::Position;
+pub use retry::Retry;
 pub use webhook::{Deliver, Delivery};
 pub use work::{Next, Work};
 
-pub(crate) use consumer::Checkpoint;
-pub(crate) use heartbeat::{Heart, Worker};
+pub(crate) use checkpoint::{Checkpoint, Checkpoints};
+pub(crate) use heartbeat::Heart;
 pub(crate) use lane::Lane;
+pub(crate) use worker::Worker;

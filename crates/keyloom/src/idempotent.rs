@@ -8,6 +8,7 @@ use crate::answer::Answer;
 use crate::change::Change;
 use crate::db::Db;
 use crate::error::Error;
+use crate::events::overflow::keys_of_deleted;
 use crate::record::Record;
 use crate::write::{Done, IdempotencyKey};
 
@@ -59,7 +60,7 @@ impl Db {
                 place: place(key, self.tenant.as_ref()),
                 fingerprint: fingerprint(&changes),
             };
-            let orphans = self.overflow_of_deleted(&changes).await?;
+            let orphans = keys_of_deleted(self, &changes).await?;
             let schema = self.shared.schema();
             let intents = self.intents(&schema, changes)?;
             let done = self.shared.executor(&schema).execute_idempotent(intents, key).await?;

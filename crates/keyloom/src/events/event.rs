@@ -1,4 +1,4 @@
-//! One change of one entity, as the feed tells it: with the entity before and after.
+//! Events: one change of one entity, with the entity before and after, read from a row change.
 
 use std::sync::Arc;
 
@@ -15,31 +15,45 @@ use crate::record::Record;
 use crate::schema::Schema;
 use crate::write::ROOT as DELETED_ROOT;
 
-/// An entity was created, changed or deleted, in whatever way: by a request, by a cascade, because
-/// its time had come.
+/// An entity was created, updated or deleted, whatever caused it: a request, a cascade, or expiry.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Event {
-    /// The kind of entity.
+    /// The name of the entity's kind.
     pub entity: String,
     /// Its id.
     pub id: String,
     /// Its tenant, if it has one.
     pub tenant: Option<Value>,
-    /// What happened to it.
+    /// How it changed.
     pub change: TriggeringChange,
-    /// What it was before; none if it was created.
+    /// The entity before; none if it was created.
     pub old: Option<Record>,
-    /// What it is since; none if it was deleted.
+    /// The entity after; none if it was deleted.
     pub new: Option<Record>,
-    /// Where it is in the feed: whoever reads on from here has seen it.
+    /// Its position in the feed: reading continues after it.
     pub position: Position,
     /// When it happened, in milliseconds since 1970.
     pub time_ms: i64,
 }
 
+/// A row change and the shard of the feed that it is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FeedChange<'c> {
+    pub(crate) shard: &'c ShardId,
+    pub(crate) change: &'c Change,
+}
+
+/// What a row change did to an entity.
+struct EntityChange {
+    key: EntityKey,
+    kind: TriggeringChange,
+    old: Option<OwnRow>,
+    new: Option<OwnRow>,
+}
+
 impl Event {
-    /// The event as JSON: one text for webhooks, streams, and events that wait to be handled again.
+    /// Returns the event as JSON, the form that webhooks, streams and retried events share.
     pub fn to_json(&self) -> String {
         let image = |record: &Option<Record>| {
             record.as_ref().map_or(Value::Null, |record| Value::M(record.shown()))
@@ -56,9 +70,9 @@ impl Event {
         ]))
     }
 
-    /// Reads what [`Event::to_json`] wrote, as the model of today has it.
+    /// Parses what [`Event::to_json`] wrote, under the current model.
     pub(crate) fn from_json(schema: &Arc<Schema>, json: &str) -> Result<Event, Error> {
-        let unreadable = || Error::damaged("An event that is kept as JSON cannot be read.");
+        let unreadable = || Error::damaged("An event that is stored as JSON cannot be read.");
         let item = own_json_to_item(json).map_err(Error::Document)?;
         let text = |name| item.get(name).and_then(Value::as_s).ok_or_else(unreadable);
         let entity = schema.model().find(text("entity")?).ok_or_else(unreadable)?;
@@ -82,99 +96,75 @@ impl Event {
         })
     }
 
-    /// The event that a change of a row is. None if it is no entity's own row, or if the entity is
-    /// the same as before: a deletion has marked it, or it was written anew.
+    /// Converts a row change to an event. Returns none if the row is not an entity's own, or if the
+    /// entity is unchanged: a deletion has marked it, or a backfill has rewritten it.
     ///
     /// # Errors
     ///
     /// If the row cannot be read, or was written under a model that is not this one.
-    pub(crate) fn of(
-        schema: &Arc<Schema>,
-        shard: &ShardId,
-        change: &Change,
-    ) -> Result<Option<Event>, Error> {
-        let Some(key) = entity_of(schema, &change.key) else {
-            return Event::of_deletion(schema, shard, change);
+    pub(crate) fn of(schema: &Arc<Schema>, at: FeedChange<'_>) -> Result<Option<Event>, Error> {
+        let Some(key) = entity_of(schema, &at.change.key) else {
+            return Event::of_deletion(schema, at);
         };
-        let old = read_row(schema, &key, change.old.as_ref())?;
-        let new = read_row(schema, &key, change.new.as_ref())?;
+        let old = read_row(schema, &key, at.change.old.as_ref())?;
+        let new = read_row(schema, &key, at.change.new.as_ref())?;
         let kind = match (&old, &new) {
             (None, None) => return Ok(None),
             (Some(old), Some(new)) if old.image.version == new.image.version => return Ok(None),
             (None, Some(_)) => TriggeringChange::Insert,
             (Some(_), Some(_)) => TriggeringChange::Update,
-            // It was told when its deletion happened.
+            // The deletion itself was its event.
             (Some(old), None) if old.pending.is_root() => return Ok(None),
             (Some(_), None) => TriggeringChange::Delete,
         };
-        Ok(Some(Event::new(schema, (key, kind), (old, new), (shard, change))))
+        Ok(Some(Event::new(schema, at, EntityChange { key, kind, old, new })))
     }
 
-    /// The event that a large deletion is when it happens: that of the entity whose deletion was
-    /// asked for. What goes with it is told when it is removed.
-    fn of_deletion(
-        schema: &Arc<Schema>,
-        shard: &ShardId,
-        change: &Change,
-    ) -> Result<Option<Event>, Error> {
+    /// Converts the record of a large deletion to the event of the entity whose deletion was
+    /// requested. The events of what goes with it follow as rows are removed.
+    fn of_deletion(schema: &Arc<Schema>, at: FeedChange<'_>) -> Result<Option<Event>, Error> {
+        let change = at.change;
         let Some(Value::M(root)) = change.new.as_ref().and_then(|new| new.get(DELETED_ROOT)) else {
             return Ok(None);
         };
-        let is_told = change.old.as_ref().is_none_or(|old| old.contains(DELETED_ROOT));
+        let is_repeated = change.old.as_ref().is_none_or(|old| old.contains(DELETED_ROOT));
         let partition = change.key.get(PARTITION).and_then(Value::as_b);
-        if is_told || partition != Some(deletion_key("").partition.as_bytes()) {
+        if is_repeated || partition != Some(deletion_key("").partition.as_bytes()) {
             return Ok(None);
         }
         let Some(key) = entity_of(schema, root) else { return Ok(None) };
         let old = read_row(schema, &key, Some(root))?;
-        let what = (key, TriggeringChange::Delete);
-        Ok(Some(Event::new(schema, what, (old, None), (shard, change))))
+        let kind = TriggeringChange::Delete;
+        Ok(Some(Event::new(schema, at, EntityChange { key, kind, old, new: None })))
     }
 
-    fn new(
-        schema: &Arc<Schema>,
-        (key, kind): (EntityKey, TriggeringChange),
-        (old, new): (Option<OwnRow>, Option<OwnRow>),
-        (shard, change): (&ShardId, &Change),
-    ) -> Event {
+    /// Returns what is known of a change that cannot be read.
+    pub(crate) fn unreadable(schema: &Arc<Schema>, at: FeedChange<'_>, key: EntityKey) -> Event {
+        let kind = TriggeringChange::Update;
+        Event::new(schema, at, EntityChange { key, kind, old: None, new: None })
+    }
+
+    fn new(schema: &Arc<Schema>, at: FeedChange<'_>, change: EntityChange) -> Event {
         let record = |row| Record::new(schema, schema.layouts.upgraded(row));
         Event {
-            entity: schema.model().entity(key.entity).name.clone(),
-            id: key.id,
-            tenant: key.tenant,
-            change: kind,
-            old: old.map(record),
-            new: new.map(record),
-            position: Position::of(shard, change.seq),
-            time_ms: i64::try_from(change.at.0).unwrap_or(i64::MAX),
+            entity: schema.model().entity(change.key.entity).name.clone(),
+            id: change.key.id,
+            tenant: change.key.tenant,
+            change: change.kind,
+            old: change.old.map(record),
+            new: change.new.map(record),
+            position: Position::of(at.shard, at.change.seq),
+            time_ms: i64::try_from(at.change.at.0).unwrap_or(i64::MAX),
         }
     }
 
-    /// What is known of a change that cannot be read.
-    pub(crate) fn unreadable(
-        schema: &Schema,
-        key: EntityKey,
-        (shard, change): (&ShardId, &Change),
-    ) -> Event {
-        Event {
-            entity: schema.model().entity(key.entity).name.clone(),
-            id: key.id,
-            tenant: key.tenant,
-            change: TriggeringChange::Update,
-            old: None,
-            new: None,
-            position: Position::of(shard, change.seq),
-            time_ms: i64::try_from(change.at.0).unwrap_or(i64::MAX),
-        }
-    }
-
-    /// Which kind of entity it is about.
+    /// The kind of its entity.
     pub(crate) fn entity_id(&self, schema: &Schema) -> Option<EntityId> {
         schema.model().find(&self.entity)
     }
 }
 
-/// Whose own row has this key.
+/// Returns the entity whose own row has this key.
 pub(crate) fn entity_of(schema: &Schema, key: &Item) -> Option<EntityKey> {
     let part = |name| key.get(name).and_then(Value::as_b);
     match schema.layouts.current.row_name(part(PARTITION)?, part(SORT)?)? {

@@ -1,90 +1,57 @@
-//! Reading the feed for somebody who keeps the position: a stream to a client, for one.
+//! The change feed of the table, shard by shard, and the events in it.
 
 use keyloom_store::{
     ChangePage, Error as StoreError, FeedStart, Invalid, ReadChanges, SeqNo, ShardId,
 };
+use keyloom_value::Value;
 
+use super::event::FeedChange;
 use super::{Event, Position};
-use crate::answer::Answer;
-use crate::db::Db;
+use crate::db::Shared;
 use crate::error::Error;
+use crate::schema::Schema;
 
-/// Some events, the oldest first.
+/// A page of events, the oldest first.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EventPage {
     /// The events.
     pub events: Vec<Event>,
-    /// Where to read on, also if there were none.
+    /// Where to continue reading, also if there were no events.
     pub next: Position,
     /// Whether there may be more at once.
     pub is_full: bool,
 }
 
-impl Db {
-    /// The position after everything that has happened.
-    ///
-    /// # Errors
-    ///
-    /// If the store fails.
-    pub fn newest_position(&self) -> Answer<'_, Position> {
-        Box::pin(async move {
-            let mut position = Position::default();
-            for shard in self.parts().await? {
-                let page = self.changes(&shard, FeedStart::Now, 1).await?;
-                position.0.insert(shard, page.next);
-            }
-            Ok(position)
-        })
+/// Reads the change feed.
+#[derive(Clone, Copy)]
+pub(crate) struct Feed<'s> {
+    shared: &'s Shared,
+}
+
+/// Which events somebody reads.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadEvents<'r> {
+    pub(crate) after: &'r Position,
+    /// Limits the events to those of a tenant and of shared entities.
+    pub(crate) tenant: Option<&'r Value>,
+    /// How many row changes are examined in each shard.
+    pub(crate) limit: usize,
+}
+
+impl<'s> Feed<'s> {
+    pub(crate) fn new(shared: &'s Shared) -> Feed<'s> {
+        Feed { shared }
     }
 
-    /// What has happened after a position, of all entities but jobs, of all tenants or, if this is
-    /// the database of one, of that one and of what all share. At most `limit` changes of rows are
-    /// looked at, so a page can be short or empty and not the last.
-    ///
-    /// # Errors
-    ///
-    /// [`keyloom_store::Error::ChangesGone`] if changes after the position are not kept any more;
-    /// [`keyloom_store::Error::ChangesAhead`] or [`keyloom_store::Invalid::Shard`] if the position is
-    /// of another database, or of this one before it was restored to an earlier moment.
-    pub fn events<'a>(&'a self, after: &'a Position, limit: usize) -> Answer<'a, EventPage> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let mut position = after.clone();
-            let mut page = EventPage { events: vec![], next: after.clone(), is_full: false };
-            let parts = self.parts().await?;
-            check_known(after, &parts)?;
-            for shard in parts {
-                let start =
-                    position.0.get(&shard).map_or(FeedStart::Oldest, |seq| FeedStart::After(*seq));
-                let read = self.changes(&shard, start, limit).await?;
-                page.is_full |= read.changes.len() >= limit;
-                for change in &read.changes {
-                    let Some(mut event) = Event::of(&schema, &shard, change)? else { continue };
-                    let is_job = event.entity_id(&schema) == schema.model().jobs();
-                    let is_seen = self.tenant.is_none()
-                        || event.tenant.is_none()
-                        || event.tenant == self.tenant;
-                    if is_seen && !is_job {
-                        position.0.insert(shard.clone(), change.seq);
-                        event.position = position.clone();
-                        page.events.push(event);
-                    }
-                }
-                position.0.insert(shard, read.next);
-            }
-            page.next = position;
-            Ok(page)
-        })
-    }
-
-    /// The parts of the feed.
-    pub(crate) async fn parts(&self) -> Result<Vec<ShardId>, Error> {
+    /// Lists the shards of the feed.
+    pub(crate) async fn shards(self) -> Result<Vec<ShardId>, Error> {
         Ok(self.shared.store.shards(self.shared.table.clone()).await?)
     }
 
+    /// Reads row changes of a shard.
     pub(crate) async fn changes(
-        &self,
+        self,
         shard: &ShardId,
         start: FeedStart,
         limit: usize,
@@ -94,19 +61,15 @@ impl Db {
         Ok(self.shared.store.changes(read).await?)
     }
 
-    /// When the oldest change happened that is kept.
-    pub(crate) async fn oldest_ms(&self, shard: &ShardId) -> Result<Option<i64>, Error> {
+    /// Returns the time of the oldest change that is kept.
+    pub(crate) async fn oldest_ms(self, shard: &ShardId) -> Result<Option<i64>, Error> {
         let page = self.changes(shard, FeedStart::Oldest, 1).await?;
         let oldest = page.changes.first();
         Ok(oldest.map(|change| i64::try_from(change.at.0).unwrap_or(i64::MAX)))
     }
 
-    /// The number before the oldest change that is kept, or after the newest one.
-    pub(crate) async fn end_of_feed(
-        &self,
-        shard: &ShardId,
-        end: FeedStart,
-    ) -> Result<SeqNo, Error> {
+    /// Returns the sequence number before the oldest change that is kept, or after the newest one.
+    pub(crate) async fn end(self, shard: &ShardId, end: FeedStart) -> Result<SeqNo, Error> {
         match end {
             FeedStart::After(seq) => Ok(seq),
             FeedStart::Now => Ok(self.changes(shard, end, 1).await?.next),
@@ -117,14 +80,62 @@ impl Db {
             }
         }
     }
+
+    /// Returns the position after everything that has happened.
+    pub(crate) async fn newest_position(self) -> Result<Position, Error> {
+        let mut position = Position::default();
+        for shard in self.shards().await? {
+            let newest = self.end(&shard, FeedStart::Now).await?;
+            position.0.insert(shard, newest);
+        }
+        Ok(position)
+    }
+
+    /// Reads the events after a position.
+    pub(crate) async fn events(self, read: ReadEvents<'_>) -> Result<EventPage, Error> {
+        let schema = self.shared.schema();
+        let mut position = read.after.clone();
+        let mut page = EventPage { events: vec![], next: read.after.clone(), is_full: false };
+        let shards = self.shards().await?;
+        check_known(read.after, &shards)?;
+        for shard in shards {
+            let start =
+                position.0.get(&shard).map_or(FeedStart::Oldest, |seq| FeedStart::After(*seq));
+            let changes = self.changes(&shard, start, read.limit).await?;
+            page.is_full |= changes.changes.len() >= read.limit;
+            for change in &changes.changes {
+                let at = FeedChange { shard: &shard, change };
+                let Some(mut event) = Event::of(&schema, at)? else { continue };
+                if read.selects(&event, &schema) {
+                    position.0.insert(shard.clone(), change.seq);
+                    event.position = position.clone();
+                    page.events.push(event);
+                }
+            }
+            position.0.insert(shard, changes.next);
+        }
+        page.next = position;
+        Ok(page)
+    }
 }
 
-/// Refuses a position of which no part is known. Parts come and go, but not all at once while
+impl ReadEvents<'_> {
+    fn selects(&self, event: &Event, schema: &Schema) -> bool {
+        let is_job = event.entity_id(schema) == schema.model().jobs();
+        let is_visible = match (self.tenant, &event.tenant) {
+            (None, _) | (_, None) => true,
+            (Some(tenant), Some(of)) => tenant == of,
+        };
+        is_visible && !is_job
+    }
+}
+
+/// Refuses a position none of whose shards exists. Shards come and go, but not all at once while
 /// somebody reads.
-fn check_known(position: &Position, parts: &[ShardId]) -> Result<(), Error> {
+fn check_known(position: &Position, shards: &[ShardId]) -> Result<(), Error> {
     let mut named = position.0.keys();
     match named.clone().next() {
-        Some(shard) if !named.any(|shard| parts.contains(shard)) => {
+        Some(shard) if !named.any(|shard| shards.contains(shard)) => {
             let shard = shard.clone();
             Err(StoreError::from(Invalid::Shard { shard }).into())
         }

@@ -1,7 +1,9 @@
-//! Lanes: jobs of one lane are run one after the other, in the order in which they came.
+//! Lanes: ordered queues of jobs. The jobs of a lane run one after the other, in the order in which
+//! they were scheduled.
 //!
-//! A lane has a row as long as one of its jobs waits or runs, its *head*; the others are `queued`.
-//! Whoever joins or leaves a lane writes that row, if it is as it was read, in the same transaction.
+//! A lane has a row while one of its jobs, its *head*, waits or runs; the others are `queued`.
+//! Joining or leaving a lane writes that row in the same transaction, on the condition that it is as
+//! it was read.
 //!
 //! ```text
 //! ("m", "lane", name) / 0   head: the id of a job, places: how many have joined
@@ -24,6 +26,9 @@ use crate::write::PlannedAction;
 const NAME: &str = "lane";
 const HEAD: &str = "head";
 const PLACES: &str = "places";
+/// How far the places of a rebuilt lane row are from those that jobs may have: the row that counted
+/// them is lost.
+const PLACES_SKIPPED: i64 = 1_000_000;
 
 /// A lane that has jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,15 +37,36 @@ pub(crate) struct Lane {
     places: i64,
 }
 
-/// What one transaction does to lanes.
-#[derive(Debug, Default)]
-pub(crate) struct Lanes {
-    /// By name: as it was read, and as it shall be.
-    lanes: BTreeMap<String, (Option<Lane>, Option<Lane>)>,
+/// A job in a lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member<'m> {
+    pub(crate) lane: &'m str,
+    pub(crate) job: &'m str,
+}
+
+/// Where a job is in its lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joined {
+    pub(crate) place: i64,
+    /// [`Status::Waiting`] if it is the head, [`Status::Queued`] otherwise.
+    pub(crate) status: Status,
+}
+
+/// The lanes that one transaction changes.
+pub(crate) struct Lanes<'d> {
+    db: &'d Db,
+    lanes: BTreeMap<String, Versions>,
+}
+
+/// A lane before and after a transaction.
+#[derive(Clone, Debug, Default)]
+struct Versions {
+    read: Option<Lane>,
+    wanted: Option<Lane>,
 }
 
 impl Lane {
-    /// Whether a row of Keyloom's own is one.
+    /// Whether a partition is that of a lane.
     pub(crate) fn is_at(partition: &[u8]) -> bool {
         partition.starts_with(RowKey::system(NAME, &[]).partition.as_bytes())
     }
@@ -55,127 +81,118 @@ impl Lane {
     }
 }
 
-impl Lanes {
-    /// A job joins a lane: its place, and whether it is the head at once.
-    pub(crate) async fn join(
-        &mut self,
-        db: &Db,
-        (name, id): (&str, &str),
-    ) -> Result<(i64, Status), Error> {
-        let lane = &mut self.of(db, name).await?.1;
+impl<'d> Lanes<'d> {
+    pub(crate) fn new(db: &'d Db) -> Lanes<'d> {
+        Lanes { db, lanes: BTreeMap::new() }
+    }
+
+    /// Adds a job to a lane.
+    pub(crate) async fn join(&mut self, member: Member<'_>) -> Result<Joined, Error> {
+        let lane = self.lane(member.lane).await?;
         match lane {
             None => {
-                *lane = Some(Lane { head: id.to_owned(), places: 1 });
-                Ok((0, Status::Waiting))
+                *lane = Some(Lane { head: member.job.to_owned(), places: 1 });
+                Ok(Joined { place: 0, status: Status::Waiting })
             }
             Some(lane) => {
                 lane.places += 1;
-                Ok((lane.places - 1, Status::Queued))
+                Ok(Joined { place: lane.places - 1, status: Status::Queued })
             }
         }
     }
 
-    /// A job leaves a lane. If it was its head, the next one becomes it: that is the change.
-    pub(crate) async fn leave(
-        &mut self,
-        db: &Db,
-        (name, id): (&str, &str),
-    ) -> Result<Option<Change>, Error> {
-        let (_, lane) = self.of(db, name).await?;
-        if lane.as_ref().is_none_or(|lane| lane.head != id) {
+    /// Removes a job from a lane. If it was the head, returns the change that makes the next job
+    /// the head.
+    pub(crate) async fn leave(&mut self, member: Member<'_>) -> Result<Option<Change>, Error> {
+        let is_head = |lane: &Lane| lane.head == member.job;
+        if !self.lane(member.lane).await?.as_ref().is_some_and(is_head) {
             return Ok(None);
         }
-        let next = db.first_queued(name, id).await?;
+        let next = self.first_queued(member).await?;
+        let lane = self.lane(member.lane).await?;
         match (lane.as_mut(), &next) {
             (Some(lane), Some(next)) => lane.head = next.id().to_owned(),
             (_, None) | (None, _) => *lane = None,
         }
-        Ok(next.as_ref().map(head_of_lane))
+        Ok(next.as_ref().map(make_head))
     }
 
-    /// Makes the first that is queued the head of a lane whose head is gone: nobody else does.
-    pub(crate) async fn mend(&mut self, db: &Db, name: &str) -> Result<Option<Change>, Error> {
-        let head = self.of(db, name).await?.1.as_ref().map(|lane| lane.head.clone());
+    /// Makes the first queued job the head of a lane whose head was deleted.
+    pub(crate) async fn repair(&mut self, name: &str) -> Result<Option<Change>, Error> {
+        let head = self.lane(name).await?.as_ref().map(|lane| lane.head.clone());
         if let Some(head) = &head
-            && let Some(job) = db.get(JOB, head).await?
+            && let Some(job) = self.db.get(JOB, head).await?
             && matches!(Status::of(&job), Status::Waiting | Status::Running)
         {
             return Ok(None);
         }
-        let Some(next) = db.first_queued(name, "").await? else { return Ok(None) };
-        let lane = &mut self.of(db, name).await?.1;
+        let nobody = Member { lane: name, job: "" };
+        let Some(next) = self.first_queued(nobody).await? else { return Ok(None) };
+        let lane = self.lane(name).await?;
         match lane {
             Some(lane) => lane.head = next.id().to_owned(),
             None => {
                 let place = next.get("place").and_then(Value::as_n).and_then(Number::to_i64);
-                let places = place.unwrap_or_default().saturating_add(1_000_000);
+                let places = place.unwrap_or_default().saturating_add(PLACES_SKIPPED);
                 *lane = Some(Lane { head: next.id().to_owned(), places });
             }
         }
-        Ok(Some(head_of_lane(&next)))
+        Ok(Some(make_head(&next)))
     }
 
-    /// The rows to be written along.
-    pub(crate) fn piggybacked(self, table: &TableName) -> Vec<PlannedAction> {
+    /// Returns the writes of the changed lane rows.
+    pub(crate) fn into_actions(self) -> Vec<PlannedAction> {
+        let table = &self.db.shared.table;
         let lanes = self.lanes.into_iter();
-        lanes.filter_map(|(name, (read, wanted))| rider(table, &name, read, wanted)).collect()
+        lanes.filter_map(|(name, versions)| versions.into_action(&name, table)).collect()
     }
 
-    async fn of(
-        &mut self,
-        db: &Db,
-        name: &str,
-    ) -> Result<&mut (Option<Lane>, Option<Lane>), Error> {
+    async fn lane(&mut self, name: &str) -> Result<&mut Option<Lane>, Error> {
         if !self.lanes.contains_key(name) {
-            let read = db.lane(name).await?;
-            self.lanes.insert(name.to_owned(), (read.clone(), read));
+            let read = self.load(name).await?;
+            self.lanes.insert(name.to_owned(), Versions { wanted: read.clone(), read });
         }
-        Ok(self.lanes.entry(name.to_owned()).or_default())
+        Ok(&mut self.lanes.entry(name.to_owned()).or_default().wanted)
     }
-}
 
-fn rider(
-    table: &TableName,
-    name: &str,
-    read: Option<Lane>,
-    wanted: Option<Lane>,
-) -> Option<PlannedAction> {
-    if read == wanted {
-        return None;
-    }
-    let as_read = match &read {
-        None => Condition::missing(PARTITION),
-        Some(lane) => Condition::equal(Path::from(HEAD), Value::from(lane.head.as_str()))
-            .and(Condition::equal(Path::from(PLACES), Value::from(lane.places))),
-    };
-    let mut item = Lane::key(name).to_item();
-    Some(PlannedAction::piggybacked(match wanted {
-        None => TransactAction::Delete(Delete::new(table, item).when(as_read)),
-        Some(lane) => {
-            item.insert(HEAD, lane.head);
-            item.insert(PLACES, lane.places);
-            TransactAction::Put(Put::new(table, item).when(as_read))
-        }
-    }))
-}
-
-/// A job that was queued is to be run when it is due.
-fn head_of_lane(job: &Record) -> Change {
-    let patch = Item::from([("status", Value::from(Status::Waiting.word()))]);
-    Change::update_item(JOB, job.id(), patch).expecting(job.version())
-}
-
-impl Db {
-    pub(crate) async fn lane(&self, name: &str) -> Result<Option<Lane>, Error> {
-        let get = Get::new(&self.shared.table, Lane::key(name).to_item());
-        let Some(row) = self.shared.store.get(get).await? else { return Ok(None) };
+    async fn load(&self, name: &str) -> Result<Option<Lane>, Error> {
+        let get = Get::new(&self.db.shared.table, Lane::key(name).to_item());
+        let Some(row) = self.db.shared.store.get(get).await? else { return Ok(None) };
         let damaged = || Error::damaged(format!("The row of the lane `{name}` cannot be read."));
         Lane::read(&row).map(Some).ok_or_else(damaged)
     }
 
-    /// The job of a lane that comes after the one that leaves.
-    async fn first_queued(&self, lane: &str, leaves: &str) -> Result<Option<Record>, Error> {
-        let queued = self.list(JOB, BY_LANE).by("lane", lane).limit(2).read().await?;
-        Ok(queued.items.into_iter().find(|job| job.id() != leaves))
+    /// Returns the first queued job of a lane other than the one that leaves.
+    async fn first_queued(&self, leaving: Member<'_>) -> Result<Option<Record>, Error> {
+        let queued = self.db.list(JOB, BY_LANE).by("lane", leaving.lane).limit(2).read().await?;
+        Ok(queued.items.into_iter().find(|job| job.id() != leaving.job))
     }
+}
+
+impl Versions {
+    fn into_action(self, name: &str, table: &TableName) -> Option<PlannedAction> {
+        if self.read == self.wanted {
+            return None;
+        }
+        let as_read = match &self.read {
+            None => Condition::missing(PARTITION),
+            Some(lane) => Condition::equal(Path::from(HEAD), Value::from(lane.head.as_str()))
+                .and(Condition::equal(Path::from(PLACES), Value::from(lane.places))),
+        };
+        let mut item = Lane::key(name).to_item();
+        Some(PlannedAction::piggybacked(match self.wanted {
+            None => TransactAction::Delete(Delete::new(table, item).when(as_read)),
+            Some(lane) => {
+                item.insert(HEAD, lane.head);
+                item.insert(PLACES, lane.places);
+                TransactAction::Put(Put::new(table, item).when(as_read))
+            }
+        }))
+    }
+}
+
+/// Makes a queued job run when it is due.
+fn make_head(job: &Record) -> Change {
+    let patch = Item::from([("status", Value::from(Status::Waiting.word()))]);
+    Change::update_item(JOB, job.id(), patch).expecting(job.version())
 }

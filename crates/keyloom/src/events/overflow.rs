@@ -4,20 +4,20 @@
 //! ("m", "overflow", id of the job and number of the row) / 0   some bytes of the text
 //! ```
 //!
-//! Both images of an event can take more than a row holds, and the feed forgets events long before
-//! the last attempt of a job. The rows are written with their job, in one transaction, and removed
-//! with it; every other change of the job leaves them alone, so retries do not copy the text. The job
-//! says how many there are.
+//! Both images of an event can be larger than a row, and the feed forgets events long before the last
+//! attempt of a job. The rows are written in the transaction that creates the job, and removed in the
+//! one that completes or deletes it. No other change of the job touches them, so retries do not copy
+//! the text. The job stores their number.
 
 use keyloom_model::RowKey;
 use keyloom_model::attribute::{EXPIRY, PARTITION};
 use keyloom_store::{Delete, Get, Put, TableName, TransactAction, UpdateItem};
 use keyloom_value::{Condition, Item, Number, Path, Update, Value};
 
-use super::handlers::Failure;
-use super::job::{JOB, Status};
+use super::effects::Failure;
+use super::job::{JOB, Status, require_jobs};
 use crate::change::Change;
-use crate::db::Db;
+use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::record::Record;
 use crate::write::PlannedAction;
@@ -29,34 +29,67 @@ pub(crate) const BODY: &str = "body";
 
 const NAME: &str = "overflow";
 const BYTES: &str = "bytes";
-/// As much of a text as is in the row of its job, which is written again with every attempt.
+/// How much of a text fits into the row of its job, which every attempt rewrites.
 const INLINE_BYTES_MAX: usize = 32 * 1024;
-/// As much as is in one overflow row.
+/// How much fits into one overflow row.
 const ROW_BYTES_MAX: usize = 256 * 1024;
-/// As many rows as one transaction can write.
+/// How many rows one transaction can write.
 const ROWS_MAX: usize = 4 * 1024 * 1024 / ROW_BYTES_MAX;
-/// How much longer than their job the rows of a canceled one are kept.
+/// How much longer than a canceled job its rows are kept.
 const SLACK_SECS: i64 = 24 * 60 * 60;
 
-/// Takes a text out of a payload that is too long for the row of a job.
-pub(crate) fn split(payload: Option<Value>) -> (Option<Value>, Option<String>) {
-    match payload {
-        Some(Value::S(text)) if text.len() > INLINE_BYTES_MAX => (None, Some(text)),
-        Some(Value::M(mut payload)) => match payload.remove(BODY) {
+/// A payload as it is stored: what is in the row of the job, and the text beside it.
+pub(crate) struct StoredPayload {
+    inline: Option<Value>,
+    overflow: Option<String>,
+}
+
+impl StoredPayload {
+    /// Splits off a text that is too long for the row of a job.
+    pub(crate) fn of(payload: Option<Value>) -> StoredPayload {
+        let inline = |payload| StoredPayload { inline: payload, overflow: None };
+        match payload {
             Some(Value::S(text)) if text.len() > INLINE_BYTES_MAX => {
-                (Some(Value::M(payload)), Some(text))
+                StoredPayload { inline: None, overflow: Some(text) }
             }
-            Some(body) => {
-                payload.insert(BODY, body);
-                (Some(Value::M(payload)), None)
-            }
-            None => (Some(Value::M(payload)), None),
-        },
-        payload => (payload, None),
+            Some(Value::M(mut payload)) => match payload.remove(BODY) {
+                Some(Value::S(text)) if text.len() > INLINE_BYTES_MAX => {
+                    StoredPayload { inline: Some(Value::M(payload)), overflow: Some(text) }
+                }
+                Some(body) => {
+                    payload.insert(BODY, body);
+                    inline(Some(Value::M(payload)))
+                }
+                None => inline(Some(Value::M(payload))),
+            },
+            payload => inline(payload),
+        }
+    }
+
+    /// Returns the overflow rows of a job with this id, to be written in its transaction.
+    pub(crate) fn rows(&self, table: &TableName, id: &str) -> Vec<PlannedAction> {
+        let text = self.overflow.as_deref().unwrap_or_default();
+        let row = |(number, bytes): (usize, &[u8])| {
+            let mut item = key(id, number);
+            item.insert(BYTES, bytes.to_vec());
+            PlannedAction::piggybacked(TransactAction::Put(Put::new(table, item)))
+        };
+        text.as_bytes().chunks(ROW_BYTES_MAX).enumerate().map(row).collect()
+    }
+
+    /// Adds the fields of the job.
+    pub(crate) fn insert_into(self, job: &mut Item) {
+        if let Some(text) = self.overflow {
+            let rows = text.len().div_ceil(ROW_BYTES_MAX);
+            job.insert(OVERFLOW, i64::try_from(rows).unwrap_or(i64::MAX));
+        }
+        if let Some(payload) = self.inline {
+            job.insert("payload", payload);
+        }
     }
 }
 
-/// Undoes [`split`].
+/// Undoes [`StoredPayload::of`].
 fn join(payload: Option<Value>, text: String) -> Value {
     match payload {
         Some(Value::M(mut payload)) => {
@@ -67,34 +100,19 @@ fn join(payload: Option<Value>, text: String) -> Value {
     }
 }
 
-/// Whether a row of Keyloom's own is an overflow row.
+/// Whether a partition is that of an overflow row.
 pub(crate) fn is_at(partition: &[u8]) -> bool {
     partition.starts_with(RowKey::system(NAME, &[]).partition.as_bytes())
 }
 
-/// What an overflow row holds.
+/// Returns the content of an overflow row.
 pub(crate) fn read(row: &Item) -> Option<&[u8]> {
     row.get(BYTES)?.as_b()
 }
 
-/// The rows of a text, to be written with its job.
-pub(crate) fn rows(table: &TableName, job: &str, text: &str) -> Vec<PlannedAction> {
-    let row = |(number, bytes): (usize, &[u8])| {
-        let mut item = key(job, number);
-        item.insert(BYTES, bytes.to_vec());
-        PlannedAction::piggybacked(TransactAction::Put(Put::new(table, item)))
-    };
-    text.as_bytes().chunks(ROW_BYTES_MAX).enumerate().map(row).collect()
-}
-
-/// How many rows a text takes.
-pub(crate) fn count(text: &str) -> i64 {
-    i64::try_from(text.len().div_ceil(ROW_BYTES_MAX)).unwrap_or(i64::MAX)
-}
-
-/// What becomes of the rows of a job when the job changes. Those of a canceled job stay as long as
-/// it can be replayed, those of a dead letter as long as it is there.
-pub(crate) fn turn(table: &TableName, job: &Record, patch: &mut Item) -> Vec<PlannedAction> {
+/// Returns what happens to the overflow rows of a job when the job changes. Those of a canceled job
+/// are kept as long as it can be replayed, those of a dead letter as long as it exists.
+pub(crate) fn on_update(table: &TableName, job: &Record, patch: &mut Item) -> Vec<PlannedAction> {
     let keys = keys(job);
     if keys.is_empty() {
         return vec![];
@@ -135,44 +153,42 @@ fn key(job: &str, number: usize) -> Item {
     RowKey::system_alone(NAME, &[job.as_bytes(), &number].concat()).to_item()
 }
 
-/// The keys of the rows that a job says it has.
+/// Returns the keys of the overflow rows of a job.
 fn keys(job: &Record) -> Vec<Item> {
     let count = job.get(OVERFLOW).and_then(Value::as_n).and_then(Number::to_i64).unwrap_or(0);
     let count = usize::try_from(count).unwrap_or(0).min(ROWS_MAX);
     (0..count).map(|number| key(job.id(), number)).collect()
 }
 
-impl Db {
-    /// The job with all of its payload.
-    pub(crate) async fn with_overflow(&self, job: &Record) -> Result<Record, Failure> {
-        let keys = keys(job);
-        if keys.is_empty() {
-            return Ok(job.clone());
-        }
-        let mut bytes = vec![];
-        for key in keys {
-            let row = self.shared.store.get(Get::new(&self.shared.table, key)).await?;
-            let lost = || Failure::fatal("A part of the payload is missing or cannot be read.");
-            bytes.extend_from_slice(row.as_ref().and_then(read).ok_or_else(lost)?);
-        }
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Failure::fatal("The payload is not what was stored."))?;
-        let payload = join(job.get("payload").cloned(), text);
-        Ok(job.with_field("payload", payload))
+/// Returns the job with all of its payload.
+pub(crate) async fn load(shared: &Shared, job: &Record) -> Result<Record, Failure> {
+    let keys = keys(job);
+    if keys.is_empty() {
+        return Ok(job.clone());
     }
+    let mut bytes = vec![];
+    for key in keys {
+        let row = shared.store.get(Get::new(&shared.table, key)).await?;
+        let lost = || Failure::fatal("A part of the payload is missing or cannot be read.");
+        bytes.extend_from_slice(row.as_ref().and_then(read).ok_or_else(lost)?);
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::fatal("The stored payload is damaged: it is not UTF-8."))?;
+    let payload = join(job.get("payload").cloned(), text);
+    Ok(job.with_field("payload", payload))
+}
 
-    /// The keys of the overflow rows of jobs that changes delete: of those that are there, because
-    /// every one takes a place in the transaction.
-    pub(crate) async fn overflow_of_deleted(&self, changes: &[Change]) -> Result<Vec<Item>, Error> {
-        let mut found = vec![];
-        for change in changes.iter().filter(|change| change.is_deletion_of(JOB)) {
-            let Some(id) = change.id().filter(|_| self.check_jobs().is_ok()) else { continue };
-            let job = self.get(JOB, id).await?;
-            for key in job.as_ref().map(keys).unwrap_or_default() {
-                let get = Get::new(&self.shared.table, key.clone());
-                found.extend(self.shared.store.get(get).await?.map(|_| key));
-            }
+/// Returns the keys of the overflow rows of jobs that changes delete: only of those that exist,
+/// because each takes a place in the transaction.
+pub(crate) async fn keys_of_deleted(db: &Db, changes: &[Change]) -> Result<Vec<Item>, Error> {
+    let mut found = vec![];
+    for change in changes.iter().filter(|change| change.is_deletion_of(JOB)) {
+        let Some(id) = change.id().filter(|_| require_jobs(&db.shared).is_ok()) else { continue };
+        let job = db.get(JOB, id).await?;
+        for key in job.as_ref().map(keys).unwrap_or_default() {
+            let get = Get::new(&db.shared.table, key.clone());
+            found.extend(db.shared.store.get(get).await?.map(|_| key));
         }
-        Ok(found)
     }
+    Ok(found)
 }

@@ -1,4 +1,4 @@
-//! Where a reader of the feed is: one number for each of its parts.
+//! Positions in the feed: one sequence number for each shard.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use keyloom_store::{SeqNo, ShardId};
 
-/// Where a reader of the feed is. As a text, such as `all-0123456789abcdef:4711`, it can be given to
-/// others and taken back.
+/// A position in the feed. It converts to text, such as `all-0123456789abcdef:4711`, and back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position(pub(crate) BTreeMap<ShardId, SeqNo>);
 
@@ -37,8 +36,8 @@ impl FromStr for Position {
         };
         let parts: Option<BTreeMap<_, _>> = text.split(',').map(part).collect();
         parts.map(Position).ok_or_else(|| crate::Error::Unknown {
-            what: format!("`{text}` is no position of the feed"),
-            help: Some("give back one that came with an event, as it was".to_owned()),
+            what: format!("`{text}` is not a position in the feed"),
+            help: Some("pass the position of an event unchanged".to_owned()),
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Webhooks: jobs of a kind of their own that post an event to an address. How something is posted
-//! is not said here.
+//! Webhooks: what is posted to an address, and the jobs that post again what has failed. How it is
+//! posted is up to the implementor of [`Deliver`].
 
 use std::fmt;
 use std::future::Future;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use keyloom_value::{Item, Value};
 
-use super::handlers::{Effects, Failure};
+use super::effects::{Effects, Failure};
 use super::overflow::BODY;
 use super::{Event, Job};
 use crate::idempotent::Pieces;
@@ -21,44 +21,70 @@ pub(crate) const WEBHOOK: &str = "webhook";
 const ADDRESS: &str = "address";
 const KEY: &str = "key";
 
-/// Something to be posted.
+/// A request to post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
-    /// Where to.
+    /// The URL to post to.
     pub address: String,
-    /// The same for every attempt and every replay, and of no other event of any database: whoever
-    /// has seen it before does nothing.
+    /// The same for every attempt and every replay, and for no other event of any database: a
+    /// receiver that has seen it before ignores the request.
     pub key: String,
     /// The event, as [`Event::to_json`] writes it.
     pub body: String,
-    /// Which attempt it is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: i64,
 }
 
-/// Posts things to addresses.
+/// Posts requests.
 pub trait Deliver: fmt::Debug + Send + Sync + 'static {
-    /// Posts it. It has come when this is `Ok`, and is tried again otherwise.
+    /// Posts a request. It is delivered if this returns `Ok`, and retried otherwise. Implementations
+    /// MUST give up after some time: later events of the same entity wait until then.
     fn deliver(
         &self,
         delivery: Delivery,
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>>;
 }
 
-/// The job that posts an event for a consumer.
-pub(crate) fn posting(address: &str, consumer: &str, event: &Event) -> Job {
-    let payload = Item::from([
-        (ADDRESS, Value::from(address)),
-        (KEY, Value::from(message_id(consumer, event))),
-        (BODY, Value::from(event.to_json())),
-    ]);
-    Job::new(WEBHOOK).payload_value(payload)
+impl Delivery {
+    /// Returns the first delivery of an event to the webhook of a consumer.
+    pub(crate) fn first(address: &str, consumer: &str, event: &Event) -> Delivery {
+        Delivery {
+            address: address.to_owned(),
+            key: message_id(consumer, event),
+            body: event.to_json(),
+            attempt: 1,
+        }
+    }
+
+    /// Returns the job that posts it.
+    pub(crate) fn into_job(self) -> Job {
+        let payload = Item::from([
+            (ADDRESS, Value::from(self.address)),
+            (KEY, Value::from(self.key)),
+            (BODY, Value::from(self.body)),
+        ]);
+        Job::new(WEBHOOK).payload_value(payload)
+    }
+
+    /// Reads the delivery that a job stores.
+    fn of_job(job: &Record) -> Option<Delivery> {
+        let Some(Value::M(payload)) = job.get("payload") else { return None };
+        let text = |name| payload.get(name).and_then(Value::as_s).map(str::to_owned);
+        let attempts = job.get("attempts").and_then(Value::as_n).and_then(|n| n.to_i64());
+        Some(Delivery {
+            address: text(ADDRESS)?,
+            key: text(KEY)?,
+            body: text(BODY)?,
+            attempt: attempts.unwrap_or(1),
+        })
+    }
 }
 
-/// The id of the message that an event is to a consumer's receiver: `msg_` and 26 characters. It is
-/// the same whoever makes it. No other event has it, in no other database and not after a restore:
-/// positions and ids of entities come again there, but versions never do, and what was deleted, restored
-/// and deleted again was deleted at another time.
+/// Returns the message id of an event for the receiver of a consumer: `msg_` and 26 characters. It
+/// depends on the event alone. No other event has it, in no other database and not after a restore:
+/// there, positions and ids of entities can recur, but versions never do, and what was deleted,
+/// restored and deleted again was deleted at another time.
 fn message_id(consumer: &str, event: &Event) -> String {
     let mut pieces = Pieces::new();
     for piece in [consumer, event.entity.as_str(), event.id.as_str(), event.change.word()] {
@@ -74,21 +100,13 @@ fn message_id(consumer: &str, event: &Event) -> String {
     format!("msg_{}", stamp::text(u128::from_be_bytes(number)))
 }
 
-/// Runs such a job.
+/// Runs a job of the kind `webhook`.
 pub(crate) async fn post(
     deliver: Option<Arc<dyn Deliver>>,
     job: &Record,
 ) -> Result<Effects, Failure> {
-    let deliver = deliver.ok_or_else(|| Failure::new("Nothing posts to webhooks here."))?;
-    let Some(Value::M(payload)) = job.get("payload") else {
-        return Err(Failure::fatal("The payload is not what a webhook needs."));
-    };
-    let text = |name| payload.get(name).and_then(Value::as_s).map(str::to_owned);
-    let (Some(address), Some(key), Some(body)) = (text(ADDRESS), text(KEY), text(BODY)) else {
-        return Err(Failure::fatal("The payload is not what a webhook needs."));
-    };
-    let attempt = job.get("attempts").and_then(Value::as_n).and_then(|n| n.to_i64());
-    let attempt = attempt.unwrap_or(1);
-    deliver.deliver(Delivery { address, key, body, attempt }).await?;
+    let deliver = deliver.ok_or_else(|| Failure::new("This program delivers no webhooks."))?;
+    let invalid = || Failure::fatal("The payload has no `address`, `key` and `body`.");
+    deliver.deliver(Delivery::of_job(job).ok_or_else(invalid)?).await?;
     Ok(Effects::new())
 }

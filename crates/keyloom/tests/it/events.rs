@@ -1,5 +1,5 @@
-//! Events and their consumers, by example: what is an event, what becomes of its effects, and of
-//! those that fail.
+//! Events and their consumers, by example: what is an event, how effects are committed, and what
+//! happens to events that fail.
 
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -38,8 +38,8 @@ update = "copy"
 delete = "copy"
 "#;
 
-/// Everything that happens after a position, in words.
-fn told(db: &Db, after: &Position) -> Vec<String> {
+/// The events after a position, in short form.
+fn summary(db: &Db, after: &Position) -> Vec<String> {
     let page = block_on(db.events(after, 10_000)).unwrap();
     let word = |event: &Event| {
         let change = match event.change {
@@ -78,7 +78,7 @@ fn copies(db: &Db) -> Vec<String> {
 }
 
 #[test]
-fn what_happens_to_an_entity_is_an_event_and_nothing_else_is() {
+fn only_a_change_of_an_entity_is_an_event() {
     each_store(|store| {
         let db = block_on(open(ROOMS, store));
         let start = block_on(db.newest_position()).unwrap();
@@ -87,12 +87,12 @@ fn what_happens_to_an_entity_is_an_event_and_nothing_else_is() {
         block_on(db.update("box", "b", &json!({ "weight": 3 }))).unwrap();
         block_on(db.update("box", "b", &json!({ "weight": 3 }))).unwrap();
         block_on(db.create("key", &json!({ "id": "k", "opens": "b" }))).unwrap();
-        // Refused, but everything was marked.
+        // It is refused, after it has marked the entities.
         block_on(db.delete("room", "hall")).unwrap_err();
         block_on(db.delete("key", "k")).unwrap();
         block_on(db.delete("room", "hall")).unwrap();
-        let mut events = told(&db, &start);
-        // Those of one transaction are in no particular order.
+        let mut events = summary(&db, &start);
+        // The order within a transaction is undefined.
         events[5..].sort();
         let expected =
             ["+room hall", "+box b", "~box b", "+key k", "-key k", "-box b", "-room hall"];
@@ -101,13 +101,13 @@ fn what_happens_to_an_entity_is_an_event_and_nothing_else_is() {
 }
 
 #[test]
-fn a_deletion_at_length_is_one_event_of_everything_that_goes() {
+fn a_large_deletion_is_one_event_for_each_entity_it_deletes() {
     let db = block_on(open(ROOMS, Arc::new(reference_at(&ManualClock::new()))));
     large_family(&db);
     let start = block_on(db.newest_position()).unwrap();
     block_on(db.delete("room", "hall")).unwrap();
-    let mut events = told(&db, &start);
-    assert_eq!(events[0], "-room hall", "it is told when it happens, and what goes with it later");
+    let mut events = summary(&db, &start);
+    assert_eq!(events[0], "-room hall", "its own event comes first, those of its children later");
     events.sort();
     let is_twice = |pair: &[String]| pair[0] == pair[1] && pair[0].starts_with('-');
     assert!(!events.windows(2).any(is_twice), "{events:?}");
@@ -119,7 +119,7 @@ fn a_deletion_at_length_is_one_event_of_everything_that_goes() {
 }
 
 #[test]
-fn what_expires_is_deleted_and_that_is_an_event() {
+fn expiry_is_a_deletion_and_an_event() {
     let clock = ManualClock::new();
     let db = block_on(open_at(NOTES, Arc::new(reference_at(&clock)), &clock));
     let handlers = Handlers::new().event("copy", copying);
@@ -130,25 +130,25 @@ fn what_expires_is_deleted_and_that_is_an_event() {
     let start = block_on(db.newest_position()).unwrap();
     clock.advance_ms(2_000);
     assert!(block_on(db.get("note", "a")).unwrap().is_none());
-    assert_eq!(told(&db, &start), [""; 0], "it is not seen, but not gone");
+    assert_eq!(summary(&db, &start), [""; 0], "it is hidden, but not deleted");
     assert_eq!(block_on(db.expire(10)).unwrap(), 1);
-    assert_eq!(told(&db, &start), ["-note a"]);
+    assert_eq!(summary(&db, &start), ["-note a"]);
     settle(&db, &handlers, &clock);
     assert_eq!(copies(&db), [""; 0]);
-    // One that is put in the place of an expired one: that one goes first.
+    // Reusing the id of an expired entity deletes that one first.
     let soon = i64::try_from(clock.now().0).unwrap() + 1_000;
     block_on(db.create("note", &json!({ "id": "a", "until": soon }))).unwrap();
     clock.advance_ms(2_000);
     let start = block_on(db.newest_position()).unwrap();
     note(&db, "a", "again");
-    assert_eq!(told(&db, &start), ["-note a", "+note a"]);
+    assert_eq!(summary(&db, &start), ["-note a", "+note a"]);
     settle(&db, &handlers, &clock);
     assert_eq!(copies(&db), ["a=again"]);
     assert_clean(&db);
 }
 
 #[test]
-fn a_handler_has_effects_and_is_called_for_what_came_after_it_was_named() {
+fn a_handler_sees_events_from_the_time_the_model_names_it() {
     each_store(|store| {
         let clock = ManualClock::new();
         let before = NOTES.replace("= \"copy\"", "= \"other\"");
@@ -162,7 +162,7 @@ fn a_handler_has_effects_and_is_called_for_what_came_after_it_was_named() {
         note(&db, "b", "three");
         settle(&db, &handlers, &clock);
         assert_eq!(copies(&db), ["b=three", "c=two"]);
-        // Nothing is done again, and nothing keeps anybody busy.
+        // Nothing is repeated, and workers are idle.
         let work = block_on(db.work(&handlers)).unwrap();
         assert_eq!((work.events, work.jobs, work.next), (0, 0, Next::Idle));
         block_on(db.delete("note", "b")).unwrap();
@@ -173,21 +173,21 @@ fn a_handler_has_effects_and_is_called_for_what_came_after_it_was_named() {
 }
 
 #[test]
-fn a_name_that_nobody_handles_is_told_at_once() {
+fn a_missing_handler_is_an_error() {
     let db = block_on(open(NOTES, Arc::new(reference_at(&ManualClock::new()))));
     let error = block_on(db.work(&Handlers::new().event("cpoy", copying))).unwrap_err();
-    let said = "The model calls `copy`, and no handler has this name: did you mean `cpoy`?";
-    assert_eq!(error.to_string(), said);
+    let message = "The model calls `copy`, and no handler has this name: did you mean `cpoy`?";
+    assert_eq!(error.to_string(), message);
     let hooked = NOTES.replace("insert = \"copy\"", "insert = { webhook = \"https://x.example\" }");
     let db = block_on(open(&hooked, Arc::new(reference_at(&ManualClock::new()))));
     let error = block_on(db.work(&Handlers::new().event("copy", copying))).unwrap_err();
-    let said = "The model calls the webhook `https://x.example`, and nothing posts: give \
-                `Handlers::webhooks` something that does.";
-    assert_eq!(error.to_string(), said);
+    let message = "The model calls the webhook `https://x.example`, and nothing delivers it: \
+                register a sender with `Handlers::webhooks`.";
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]
-fn an_event_that_fails_waits_and_those_of_its_entity_wait_behind_it() {
+fn a_failed_event_is_retried_and_later_ones_of_its_entity_wait_for_it() {
     each_store(|store| {
         let clock = ManualClock::new();
         let db = block_on(open_at(NOTES, store, &clock));
@@ -220,7 +220,7 @@ fn an_event_that_fails_waits_and_those_of_its_entity_wait_behind_it() {
 }
 
 #[test]
-fn a_dead_letter_lets_the_next_go_on_and_can_be_replayed_or_dropped() {
+fn a_dead_letter_unblocks_its_lane_and_can_be_replayed_or_deleted() {
     let clock = ManualClock::new();
     let db = block_on(open_at(NOTES, Arc::new(reference_at(&clock)), &clock));
     let is_fixed = Arc::new(AtomicU32::new(0));
@@ -248,13 +248,13 @@ fn a_dead_letter_lets_the_next_go_on_and_can_be_replayed_or_dropped() {
     block_on(db.replay(dead[1].id())).unwrap();
     block_on(db.delete("job", dead[0].id())).unwrap();
     settle(&db, &handlers, &clock);
-    assert_eq!(copies(&db), ["a=poison", "b=after"], "it comes after those that have gone on");
+    assert_eq!(copies(&db), ["a=poison", "b=after"], "it runs after those that have overtaken it");
     assert_eq!(block_on(db.backlog()).unwrap().failed, 0);
     assert_clean(&db);
 }
 
 #[test]
-fn effects_that_cannot_be_are_a_failure_with_their_reason() {
+fn invalid_effects_are_a_failure_with_their_reason() {
     let clock = ManualClock::new();
     let db = block_on(open_at(NOTES, Arc::new(reference_at(&clock)), &clock));
     let handlers = Handlers::new()
@@ -272,7 +272,7 @@ fn effects_that_cannot_be_are_a_failure_with_their_reason() {
 }
 
 #[test]
-fn an_event_survives_as_json_also_if_it_is_too_large_to_be_kept() {
+fn an_event_of_any_size_survives_the_conversion_to_json() {
     let clock = ManualClock::new();
     let db = block_on(open_at(NOTES, Arc::new(reference_at(&clock)), &clock));
     let seen: Arc<Mutex<Vec<Event>>> = Arc::default();
@@ -299,7 +299,7 @@ fn an_event_survives_as_json_also_if_it_is_too_large_to_be_kept() {
 }
 
 #[test]
-fn tenants_are_kept_apart() {
+fn handlers_and_jobs_stay_within_their_tenant() {
     const MODEL: &str = r#"
 [entity.task]
 id = "given"
@@ -333,7 +333,7 @@ insert = "bump"
             assert_eq!(task.get("n"), Some(&1.into()), "{team} {id}");
         }
         let start = Position::default();
-        let own = told(&db.tenant(team), &start);
+        let own = summary(&db.tenant(team), &start);
         assert_eq!(own.len(), 4, "{own:?}");
     }
     assert_eq!(block_on(db.backlog()).unwrap().failed, 0);
@@ -363,7 +363,7 @@ impl Deliver for Receiver {
 }
 
 #[test]
-fn a_webhook_that_is_down_for_an_hour_gets_everything_in_order() {
+fn a_receiver_that_is_down_for_an_hour_gets_everything_in_order() {
     const MODEL: &str = r#"
 [entity.note]
 id = "given"
@@ -405,7 +405,7 @@ update = { webhook = "https://example.com/changed" }
 }
 
 #[test]
-fn a_consumer_that_is_too_far_behind_says_so_and_goes_on_when_told() {
+fn a_consumer_that_is_too_far_behind_reports_it_and_can_be_resumed() {
     let (disk, clock) = (SimDisk::new(0), ManualClock::new());
     let options = EngineOptions {
         background: Background::Manual,
@@ -429,10 +429,13 @@ fn a_consumer_that_is_too_far_behind_says_so_and_goes_on_when_told() {
     let work = block_on(db.work(&handlers)).unwrap();
     let [Error::Behind { consumer, .. }] = &work.problems[..] else { panic!("{work:?}") };
     assert_eq!(consumer, "copy");
-    let said = work.problems[0].to_string();
-    assert!(said.starts_with("The consumer `copy` is too far behind: changes between "), "{said}");
+    let message = work.problems[0].to_string();
+    assert!(
+        message.starts_with("The consumer `copy` is too far behind: changes between "),
+        "{message}"
+    );
     assert!(block_on(db.backlog()).unwrap().consumers[0].is_lost);
-    // Jobs are run all the same, and so are other consumers.
+    // Jobs and other consumers run nevertheless.
     block_on(db.resume("copy", FeedStart::Oldest)).unwrap();
     settle(&db, &handlers, &clock);
     assert!(copies(&db).contains(&"b=late".to_owned()));
@@ -441,10 +444,10 @@ fn a_consumer_that_is_too_far_behind_says_so_and_goes_on_when_told() {
     assert_eq!(block_on(db.work(&handlers)).unwrap().events, 0);
 }
 
-/// What happened between its last event and the restore is lost to a consumer, so it does not go on
-/// silently; and however far the copy has come, a position of before is of another store.
+/// A consumer has lost the changes between its last event and the restore, so it must not continue
+/// silently. However far the copy has advanced, an earlier position belongs to another store.
 #[test]
-fn in_a_copy_of_a_store_consumers_say_that_they_are_lost_and_go_on_when_told() {
+fn consumers_of_a_restored_store_report_the_loss_and_can_be_resumed() {
     let (disk, clock) = (SimDisk::new(0), ManualClock::new());
     let options = EngineOptions {
         background: Background::Manual,
@@ -479,13 +482,13 @@ fn in_a_copy_of_a_store_consumers_say_that_they_are_lost_and_go_on_when_told() {
         assert_eq!(copies(&db), ["a=seen", "b=49"], "{path}");
         assert!(!block_on(db.backlog()).unwrap().consumers[0].is_lost, "{path}");
     }
-    // The store itself goes on where it was.
+    // The original store continues where it was.
     settle(&db, &handlers, &clock);
     assert_eq!(copies(&db), ["a=not seen"]);
 }
 
 #[test]
-fn a_consumer_for_which_nothing_happens_is_not_left_behind() {
+fn an_idle_consumer_keeps_up_with_the_log() {
     let (disk, clock) = (SimDisk::new(0), ManualClock::new());
     let options = EngineOptions {
         background: Background::Manual,
@@ -510,7 +513,7 @@ fn a_consumer_for_which_nothing_happens_is_not_left_behind() {
 }
 
 #[test]
-fn positions_survive_as_texts_and_others_are_refused() {
+fn positions_convert_to_text_and_back_and_invalid_ones_are_refused() {
     let db = block_on(open(NOTES, Arc::new(reference_at(&ManualClock::new()))));
     note(&db, "a", "x");
     let position = block_on(db.newest_position()).unwrap();
@@ -519,6 +522,6 @@ fn positions_survive_as_texts_and_others_are_refused() {
         ["", "all", "all:x", "all:-1", "all:1,", "all:999999999999999999999999999999999999999999"]
     {
         let error = text.parse::<Position>().unwrap_err();
-        assert!(error.to_string().contains("is no position of the feed"), "{error}");
+        assert!(error.to_string().contains("is not a position in the feed"), "{error}");
     }
 }

@@ -1,5 +1,5 @@
 //! Jobs on a store that several processes share: leases end with the process that held them, a few
-//! seconds after its last heartbeat, and not before. A `Db` of its own is a process of its own.
+//! seconds after its last heartbeat, and not before. Each `Db` stands for a process.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -26,14 +26,14 @@ id = "given"
 fields.n = "int = 0"
 "#;
 
-/// How long a process is silent until it counts as gone.
+/// After how long a silent process counts as gone.
 const SILENT_MS: u64 = 6_000;
 /// How often the others look.
 const LOOK_MS: u64 = 1_000;
 
 type Working<'w> = Pin<Box<dyn Future<Output = Result<Work, Error>> + 'w>>;
 
-/// What handlers of one process do: they wait for the gate, and then mark that they have run.
+/// Blocks the handlers of one process until it is opened; then they create a mark.
 #[derive(Clone, Default)]
 struct Gate {
     is_open: Arc<AtomicBool>,
@@ -68,7 +68,7 @@ impl Gate {
     }
 }
 
-/// A store that is shared by as many processes as like, each with a clock of its own.
+/// A store that any number of processes share, each with its own clock.
 fn shared(clock: &ManualClock) -> Arc<dyn Store> {
     let store = reference_at(clock);
     assert!(store.opening().is_none(), "it is shared");
@@ -93,7 +93,7 @@ fn work(db: &Db, handlers: &Handlers) {
     while block_on(db.work(handlers)).unwrap().next == Next::Now {}
 }
 
-/// A process that has taken the job, and is waiting in its handler.
+/// Lets a process take the job and block in its handler.
 fn begin<'w>(db: &'w Db, handlers: &'w Handlers) -> Working<'w> {
     block_on(db.heartbeat()).unwrap();
     let mut working: Working<'w> = Box::pin(db.work(handlers));
@@ -102,7 +102,7 @@ fn begin<'w>(db: &'w Db, handlers: &'w Handlers) -> Working<'w> {
     working
 }
 
-/// How many rows of processes there are.
+/// The number of worker rows.
 fn workers(store: &Arc<dyn Store>) -> usize {
     let scan = Scan::new(&TableName::new("keyloom").unwrap());
     let rows = block_on(store.scan(scan)).unwrap().items;
@@ -110,7 +110,7 @@ fn workers(store: &Arc<dyn Store>) -> usize {
 }
 
 #[test]
-fn a_job_of_a_killed_process_is_run_by_another_one_within_seconds() {
+fn a_job_of_a_killed_process_runs_in_another_one_within_seconds() {
     let clock = ManualClock::new();
     let store = shared(&clock);
     let (killed, other) = (process(&store, &clock), process(&store, &clock));
@@ -131,7 +131,7 @@ fn a_job_of_a_killed_process_is_run_by_another_one_within_seconds() {
 }
 
 #[test]
-fn whoever_comes_after_a_crash_is_told_when_to_come_back() {
+fn after_a_crash_work_says_when_to_call_it_again() {
     let clock = ManualClock::new();
     let store = shared(&clock);
     let killed = process(&store, &clock);
@@ -156,7 +156,7 @@ fn whoever_comes_after_a_crash_is_told_when_to_come_back() {
 }
 
 #[test]
-fn a_job_of_a_slow_process_is_its_own_until_its_lease_ends() {
+fn a_slow_process_keeps_its_job_until_the_lease_ends() {
     let clock = ManualClock::new();
     let store = shared(&clock);
     let (slow, other) = (process(&store, &clock), process(&store, &clock));
@@ -174,7 +174,7 @@ fn a_job_of_a_slow_process_is_its_own_until_its_lease_ends() {
         work(&other, &of_other);
         assert_eq!((status(&other).as_str(), at_other.begun()), ("running", 0), "{second}");
     }
-    // A heartbeat makes no lease longer than it was declared.
+    // A heartbeat does not extend a lease.
     clock.advance_ms(1_000);
     block_on(slow.heartbeat()).unwrap();
     work(&other, &of_other);
@@ -199,7 +199,7 @@ fn a_process_that_was_paused_cannot_end_what_was_taken_over() {
     let mut taken: Working<'_> = Box::pin(other.work(&of_other));
     assert!(go_on(taken.as_mut()).is_none(), "it has taken the job over");
     assert_eq!((at_paused.begun(), at_other.begun()), (1, 1));
-    // The first one goes on: its heart beats, its handler is done, and it is too late.
+    // The first one continues and completes its handler, too late.
     block_on(paused.heartbeat()).unwrap();
     at_paused.is_open.store(true, Ordering::Relaxed);
     assert!(go_on(working.as_mut()).is_some_and(|done| done.is_ok()));
@@ -241,7 +241,7 @@ fn a_process_that_dies_at_any_call_leaves_its_job_to_another_one() {
 }
 
 #[test]
-fn it_does_not_matter_what_time_it_is_elsewhere() {
+fn clocks_of_processes_need_not_agree() {
     for (one_ms, other_ms) in [(0, 0), (0, 2_000), (2_000, 0), (0, 3_600_000), (3_600_000, 0)] {
         let (clock, one, two) = (ManualClock::new(), ManualClock::new(), ManualClock::new());
         one.advance_ms(one_ms);
@@ -250,7 +250,7 @@ fn it_does_not_matter_what_time_it_is_elsewhere() {
         let (first, second) = (process(&store, &one), process(&store, &two));
         schedule(if one_ms > other_ms { &second } else { &first });
         let (at_first, at_second) = (Gate::default(), Gate::open());
-        // An hour is more than a lease, and what counts for a lease is what time it is.
+        // Leases compare clocks, so this one is longer than the clocks differ.
         let lease = Retry { lease: Duration::from_secs(7_200), ..Retry::default() };
         let of_first = at_first.handlers().retry("mark", lease);
         let of_second = at_second.handlers().retry("mark", lease);
@@ -270,13 +270,13 @@ fn it_does_not_matter_what_time_it_is_elsewhere() {
 }
 
 #[test]
-fn without_heartbeat_a_job_has_its_lease() {
+fn without_heartbeat_a_job_waits_for_the_end_of_its_lease() {
     let clock = ManualClock::new();
     let store = shared(&clock);
     let (killed, other) = (process(&store, &clock), process(&store, &clock));
     let (at_killed, at_other) = (Gate::default(), Gate::open());
     let (of_killed, of_other) = (at_killed.handlers(), at_other.handlers());
-    // One that was never called, and one that was called too long ago.
+    // A heartbeat that was never called, and one that was called too long ago.
     for is_called in [false, true] {
         if is_called {
             block_on(killed.heartbeat()).unwrap();
@@ -301,7 +301,7 @@ fn without_heartbeat_a_job_has_its_lease() {
 }
 
 #[test]
-fn a_process_that_stops_leaves_what_it_was_at_to_the_others_at_once() {
+fn a_process_that_stops_releases_its_jobs_at_once() {
     let clock = ManualClock::new();
     let store = shared(&clock);
     let (stopping, other) = (process(&store, &clock), process(&store, &clock));
@@ -316,7 +316,7 @@ fn a_process_that_stops_leaves_what_it_was_at_to_the_others_at_once() {
     block_on(stopping.stop_heartbeat()).unwrap();
 }
 
-/// Counts what is written and what is read of the rows of processes.
+/// Counts writes and reads of worker rows.
 struct Counting {
     store: Arc<dyn Store>,
     puts: AtomicU32,
@@ -344,7 +344,7 @@ impl Front for Counting {
 }
 
 #[test]
-fn a_heartbeat_costs_nothing_while_nothing_runs_and_one_row_however_much_does() {
+fn a_heartbeat_writes_nothing_while_idle_and_one_row_however_many_jobs_run() {
     let clock = ManualClock::new();
     let (puts, queries) = (AtomicU32::new(0), AtomicU32::new(0));
     let counting = Arc::new(InFront(Counting { store: shared(&clock), puts, queries }));
@@ -379,7 +379,7 @@ fn a_heartbeat_costs_nothing_while_nothing_runs_and_one_row_however_much_does() 
 }
 
 #[test]
-fn an_engine_that_one_process_alone_has_open_needs_no_heartbeat() {
+fn the_embedded_engine_needs_no_heartbeat() {
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(engine_on(&SimDisk::new(0), &clock));
     let db = process(&store, &clock);

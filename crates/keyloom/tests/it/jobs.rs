@@ -1,4 +1,4 @@
-//! Jobs, by example: when they are run, by whom, how often, and what a person can do to them.
+//! Jobs, by example: when they run, which worker runs them, how often, and how to control them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -34,7 +34,7 @@ fn now(clock: &ManualClock) -> i64 {
     i64::try_from(clock.now().0).unwrap()
 }
 
-/// Marks that a job was run; notes the order.
+/// Creates a mark for each job that runs, and records their order.
 fn marking(order: &Arc<Mutex<Vec<String>>>) -> Handlers {
     let order = order.clone();
     Handlers::new().job("mark", move |job, _| {
@@ -52,7 +52,7 @@ fn memory(clock: &ManualClock) -> Db {
 }
 
 #[test]
-fn a_job_is_run_when_it_is_due_and_not_before() {
+fn a_job_runs_when_it_is_due_and_not_before() {
     each_store(|store| {
         let clock = ManualClock::new();
         let db = block_on(open_at(MODEL, store, &clock));
@@ -75,7 +75,7 @@ fn a_job_is_run_when_it_is_due_and_not_before() {
         let job = block_on(db.get("job", "week")).unwrap().unwrap();
         assert_eq!(job.get("result"), Some(&"marked".into()));
         assert_eq!(job.get("attempts"), Some(&1.into()));
-        // What is done goes after a week; dead letters stay.
+        // A completed job expires after a week; dead letters stay.
         clock.advance_ms(8 * 24 * 3_600_000);
         assert_eq!(block_on(db.expire(10)).unwrap(), 2);
         assert!(block_on(db.get("job", "week")).unwrap().is_none());
@@ -84,7 +84,7 @@ fn a_job_is_run_when_it_is_due_and_not_before() {
 }
 
 #[test]
-fn a_job_can_be_called_off_and_put_off() {
+fn a_job_can_be_canceled_and_rescheduled() {
     let clock = ManualClock::new();
     let db = memory(&clock);
     let order = Arc::default();
@@ -101,35 +101,38 @@ fn a_job_can_be_called_off_and_put_off() {
     clock.advance_ms(10_000);
     block_on(db.work(&handlers)).unwrap();
     assert_eq!(*order.lock().unwrap(), ["c", "b"]);
-    let said = |result: Result<Record, Error>| result.unwrap_err().to_string();
-    assert_eq!(said(block_on(db.cancel("a"))), "The job `a` cannot be canceled: it is canceled.");
-    assert_eq!(said(block_on(db.cancel("b"))), "The job `b` cannot be canceled: it is done.");
+    let message = |result: Result<Record, Error>| result.unwrap_err().to_string();
     assert_eq!(
-        said(block_on(db.reschedule("c", 0))),
+        message(block_on(db.cancel("a"))),
+        "The job `a` cannot be canceled: it is canceled."
+    );
+    assert_eq!(message(block_on(db.cancel("b"))), "The job `b` cannot be canceled: it is done.");
+    assert_eq!(
+        message(block_on(db.reschedule("c", 0))),
         "The job `c` cannot be rescheduled: it is done."
     );
-    assert_eq!(said(block_on(db.replay("c"))), "The job `c` cannot be replayed: it is done.");
-    assert_eq!(said(block_on(db.cancel("x"))), "There is no `job` with the id `x`.");
-    // Somebody has thought better of it.
+    assert_eq!(message(block_on(db.replay("c"))), "The job `c` cannot be replayed: it is done.");
+    assert_eq!(message(block_on(db.cancel("x"))), "There is no `job` with the id `x`.");
+    // A canceled job can be replayed.
     block_on(db.replay("a")).unwrap();
     block_on(db.work(&handlers)).unwrap();
     assert_eq!(status(&db, "a"), "done");
 }
 
 #[test]
-fn a_model_without_jobs_says_so() {
+fn a_model_without_jobs_refuses_them() {
     let store = Arc::new(reference_at(&ManualClock::new()));
     let db = block_on(open("[entity.mark]\nfields.n = \"int\"\n", store));
     let error = block_on(db.schedule(Job::new("mark"))).unwrap_err();
     assert!(matches!(error, Error::NoJobs), "{error}");
     let error = block_on(db.cancel("x")).unwrap_err();
-    let said = "The model has no jobs: write `jobs = true` above its first table, or name with \
+    let message = "The model has no jobs: write `jobs = true` above its first table, or name with \
                 `on` what is called after changes.";
-    assert_eq!(error.to_string(), said);
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]
-fn a_job_that_fails_is_tried_again_later_and_later_and_is_a_dead_letter_at_last() {
+fn a_failed_job_is_retried_with_growing_delays_and_becomes_a_dead_letter() {
     let clock = ManualClock::new();
     let db = memory(&clock);
     let retry = Retry {
@@ -164,7 +167,7 @@ fn a_job_that_fails_is_tried_again_later_and_later_and_is_a_dead_letter_at_last(
     assert_eq!(error_of(&dead[0]), "attempt 5");
     clock.advance_ms(365 * 24 * 3_600_000);
     block_on(db.expire(10)).unwrap();
-    assert_eq!(status(&db, "a"), "failed", "it stays until somebody has looked at it");
+    assert_eq!(status(&db, "a"), "failed", "a dead letter does not expire");
     block_on(db.replay("a")).unwrap();
     assert_eq!(block_on(db.work(&handlers)).unwrap().failures, 1);
     assert_eq!(status(&db, "a"), "waiting", "with all of its attempts");
@@ -173,39 +176,39 @@ fn a_job_that_fails_is_tried_again_later_and_later_and_is_a_dead_letter_at_last(
 }
 
 #[test]
-fn a_kind_that_nobody_runs_here_waits_for_somebody_who_does() {
+fn a_job_without_a_handler_is_retried_until_there_is_one() {
     let clock = ManualClock::new();
     let db = memory(&clock);
     block_on(db.schedule(Job::new("mark").id("a"))).unwrap();
     block_on(db.work(&Handlers::new())).unwrap();
     let job = block_on(db.get("job", "a")).unwrap().unwrap();
-    assert_eq!(error_of(&job), "Nobody here runs jobs of the kind `mark`.");
+    assert_eq!(error_of(&job), "No handler for jobs of the kind `mark`.");
     clock.advance_ms(2_000);
     block_on(db.work(&marking(&Arc::default()))).unwrap();
     assert_eq!(status(&db, "a"), "done");
 }
 
 #[test]
-fn effects_that_cannot_be_leave_the_job_to_be_tried_again() {
+fn a_job_with_invalid_effects_is_retried() {
     let clock = ManualClock::new();
     let db = memory(&clock);
     block_on(db.create("mark", &json!({ "id": "a" }))).unwrap();
     block_on(db.schedule(Job::new("mark").id("a"))).unwrap();
     block_on(db.work(&marking(&Arc::default()))).unwrap();
     let job = block_on(db.get("job", "a")).unwrap().unwrap();
-    let said = "There is a `mark` with the id `a` already: choose another id.";
-    assert_eq!((status(&db, "a").as_str(), error_of(&job)), ("waiting", said));
+    let message = "There is a `mark` with the id `a` already: choose another id.";
+    assert_eq!((status(&db, "a").as_str(), error_of(&job)), ("waiting", message));
 }
 
 #[test]
-fn a_job_that_outlives_its_lease_is_taken_over_and_ends_once() {
+fn a_job_that_exceeds_its_lease_is_taken_over_and_ends_once() {
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
     let quick = block_on(open_at(MODEL, store.clone(), &clock));
     let slow: Arc<dyn Store> = pausing(store);
     let slow = interleave(open_at(MODEL, slow, &clock), |_| {});
     let order: Arc<Mutex<Vec<String>>> = Arc::default();
-    // Stops a worker after each of its steps, and lets another one come a lease later.
+    // Stops a worker after each of its calls, and starts another one a lease later.
     for pauses in 0..100 {
         let id = format!("j{pauses}");
         block_on(quick.schedule(Job::new("mark").id(&id))).unwrap();
@@ -219,7 +222,7 @@ fn a_job_that_outlives_its_lease_is_taken_over_and_ends_once() {
         clock.advance_ms(1);
         block_on(quick.work(&second)).unwrap();
         assert_eq!(status(&quick, &id), "done");
-        // The first one comes back, too late.
+        // The first one continues, too late.
         if !is_done {
             while go_on(work.as_mut()).is_none() {}
         }
@@ -234,10 +237,10 @@ fn a_job_that_outlives_its_lease_is_taken_over_and_ends_once() {
     panic!("a worker has less than a hundred steps");
 }
 
-/// A lease of a killed process once had to end before its job was run again, which was too late for
-/// a message that somebody waited for.
+/// A job of a killed process once waited until its lease ended, which was too late for urgent
+/// messages.
 #[test]
-fn a_job_of_a_killed_process_is_run_at_once_by_the_next_one() {
+fn a_job_of_a_killed_process_runs_at_once_in_the_next_one() {
     let clock = ManualClock::new();
     let hanging = || Handlers::new().job("mark", |_, _| std::future::pending());
     let mut disk = SimDisk::new(1);
@@ -246,17 +249,17 @@ fn a_job_of_a_killed_process_is_run_at_once_by_the_next_one() {
         ["a", "b"].map(|id| block_on(db.schedule(Job::new("mark").id(id))).unwrap().id().to_owned())
     };
     assert_eq!(schedule, ["a", "b"]);
-    // Twice, so that a job is also released that was taken after it was released before.
+    // Twice, so that a job is released that was taken after an earlier release.
     for attempt in 1..=2 {
         let db = block_on(open_at(MODEL, Arc::new(engine_on(&disk, &clock)), &clock));
         let attempts = |id| block_on(db.get("job", id)).unwrap().unwrap().get("attempts").cloned();
         let handlers = hanging();
         let mut works = [Box::pin(db.work(&handlers)), Box::pin(db.work(&handlers))];
-        // The engine has a thread of its own: they go on until both hang in a job.
+        // The engine has its own thread: poll until both hang in a job.
         while ["a", "b"].map(attempts) != [Some(attempt.into()), Some(attempt.into())] {
             assert!(works.iter_mut().all(|work| go_on(work.as_mut()).is_none()), "they hang");
         }
-        // Nobody of the same process takes them over before their lease ends.
+        // No worker of the same process takes them over before their lease ends.
         assert_eq!(block_on(db.work(&marking(&Arc::default()))).unwrap().jobs, 0);
         disk.crash_now();
         drop(works);
@@ -272,7 +275,7 @@ fn a_job_of_a_killed_process_is_run_at_once_by_the_next_one() {
 }
 
 #[test]
-fn a_job_that_takes_its_worker_down_each_time_is_a_dead_letter_at_last() {
+fn a_job_that_never_ends_becomes_a_dead_letter() {
     let clock = ManualClock::new();
     let db = memory(&clock);
     let handlers = Handlers::new()
@@ -287,12 +290,12 @@ fn a_job_that_takes_its_worker_down_each_time_is_a_dead_letter_at_last() {
     }
     block_on(db.work(&handlers)).unwrap();
     let job = block_on(db.get("job", "a")).unwrap().unwrap();
-    let said = "It was begun 3 times, and did not come to its end before its lease did.";
-    assert_eq!((status(&db, "a").as_str(), error_of(&job)), ("failed", said));
+    let message = "The job was started 3 times, and each time its lease ended before it did.";
+    assert_eq!((status(&db, "a").as_str(), error_of(&job)), ("failed", message));
 }
 
 #[test]
-fn a_job_that_is_called_off_while_it_runs_has_no_effect() {
+fn a_job_that_is_canceled_while_it_runs_has_no_effect() {
     let clock = ManualClock::new();
     let db = memory(&clock);
     let other = db.clone();
@@ -310,7 +313,7 @@ fn a_job_that_is_called_off_while_it_runs_has_no_effect() {
 }
 
 #[test]
-fn jobs_of_one_lane_are_run_in_their_order_whatever_becomes_of_one() {
+fn jobs_of_one_lane_run_in_order_whatever_their_outcome() {
     let clock = ManualClock::new();
     let db = memory(&clock);
     let order: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -347,7 +350,7 @@ fn jobs_of_one_lane_are_run_in_their_order_whatever_becomes_of_one() {
 }
 
 #[test]
-fn a_lane_whose_first_was_removed_by_hand_goes_on_after_a_while() {
+fn a_lane_whose_head_was_deleted_continues_after_a_while() {
     let clock = ManualClock::new();
     let db = memory(&clock);
     let order = Arc::default();
@@ -369,7 +372,7 @@ fn a_lane_whose_first_was_removed_by_hand_goes_on_after_a_while() {
 }
 
 #[test]
-fn jobs_survive_the_power() {
+fn jobs_survive_a_power_failure() {
     let (disk, clock) = (SimDisk::new(0), ManualClock::new());
     let db = block_on(open_at(MODEL, Arc::new(engine_on(&disk, &clock)), &clock));
     block_on(db.schedule(Job::new("mark").id("a").after(Duration::from_secs(3_600)))).unwrap();

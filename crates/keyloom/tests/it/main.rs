@@ -11,6 +11,7 @@ mod crash_model;
 mod create_reads;
 mod damage;
 mod damage_random;
+mod deliveries;
 mod dropped;
 mod entries;
 mod errors;

@@ -1,5 +1,5 @@
-//! A feed in several parts, which are split while they are read: every event is handled once, and
-//! those of an entity in their order.
+//! A feed whose shards split while they are read: every event is handled once, and those of an
+//! entity in order.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,8 +17,8 @@ use serde_json::json;
 
 use crate::rig::{assert_clean, open, reference_at};
 
-/// A store whose feed is in parts: the first has everything up to some change, and what came later
-/// is in two others, by key.
+/// A store whose feed has several shards: the first has all changes up to a split, and two others
+/// have the later ones, by key.
 struct Parted {
     store: Arc<dyn Store>,
     split: Mutex<Option<SeqNo>>,
@@ -94,7 +94,7 @@ fn following() -> Handlers {
 }
 
 #[test]
-fn parts_that_split_lose_nothing_and_keep_the_order_of_each_entity() {
+fn a_shard_that_splits_loses_nothing_and_keeps_the_order_of_each_entity() {
     let reference: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
     let store = Arc::new(InFront(Parted { store: reference, split: Mutex::default() }));
     let db = block_on(open(MODEL, store.clone()));
@@ -109,7 +109,7 @@ fn parts_that_split_lose_nothing_and_keep_the_order_of_each_entity() {
     };
     write(350, 0);
     block_on(db.work(&handlers)).unwrap();
-    // The part is split while much of it is still to be read.
+    // The shard splits while much of it is unread.
     let table = TableName::new("keyloom").unwrap();
     let all = store.0.store.shards(table.clone());
     let all = block_on(all).unwrap().remove(0);

@@ -1,5 +1,5 @@
-//! Webhooks, by example: however large the entities are, whatever else the model names, and with
-//! ids that no other event has.
+//! Webhooks, by example: events of any size, models that also name handlers and jobs, and unique
+//! message ids.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -29,10 +29,10 @@ update = { webhook = "https://example.com/pages" }
 delete = { webhook = "https://example.com/pages" }
 "#;
 
-/// As large as the fields of an entity can be.
+/// The maximum size of the fields of an entity.
 const FIELDS_BYTES_MAX: usize = 320 * 1024;
 
-/// A receiver that refuses as often as it is told to.
+/// A receiver that refuses a given number of requests.
 #[derive(Debug, Default)]
 struct Receiver {
     refusals: Mutex<u32>,
@@ -75,7 +75,7 @@ fn posting(receiver: &Arc<Receiver>) -> Handlers {
     Handlers::new().webhooks(receiver.clone())
 }
 
-/// How many bytes all rows of the table take, and how many rows.
+/// The number of rows in the table, and their size in bytes.
 fn rows(store: &dyn Store) -> (usize, usize) {
     let mut scan = Scan::new(&TableName::new("keyloom").unwrap());
     let (mut count, mut bytes) = (0, 0);
@@ -118,8 +118,8 @@ fn an_update_of_a_large_entity_is_posted_with_both_images() {
     }
 }
 
-/// The largest images there are, also if JSON writes each of their bytes as six: they are posted,
-/// and nothing of them stays.
+/// The largest possible images, also if JSON escapes each byte as six: they are posted, and leave
+/// nothing behind.
 #[test]
 fn the_largest_images_are_posted_and_leave_no_rows() {
     let clock = ManualClock::new();
@@ -147,15 +147,15 @@ fn the_largest_images_are_posted_and_leave_no_rows() {
             assert_eq!(event["old"]["text"], before["text"]);
             assert_eq!(event["old"]["more"], before["more"]);
             before = event["new"].clone();
-            // Beside the job and the checkpoint.
+            // A job and a checkpoint are new.
             assert!(rows(&*store).0 <= rows_before + 2, "{:?}", rows(&*store));
         }
         assert_clean(&db);
     }
 }
 
-/// A hundred updates of large entities while the receiver is down for as long as the log is kept
-/// many times over: each is posted, in the order of its entity.
+/// The receiver is down for many times as long as the log is kept, during a hundred updates of large
+/// entities: each is posted, in the order of its entity.
 #[test]
 fn a_hundred_large_updates_outlive_the_log() {
     let clock = ManualClock::new();
@@ -207,10 +207,10 @@ fn a_hundred_large_updates_outlive_the_log() {
     assert_clean(&db);
 }
 
-/// What is stored beside a job goes and stays with it: a dead letter can be replayed whenever, a
-/// canceled job as long as it is there; a deleted one leaves nothing.
+/// Overflow rows live as long as their job: a dead letter can be replayed at any time, a canceled
+/// job until it expires, and a deleted one leaves nothing behind.
 #[test]
-fn rows_beside_a_job_are_there_as_long_as_it_is() {
+fn overflow_rows_live_as_long_as_their_job() {
     let clock = ManualClock::new();
     for store in stores(&clock) {
         let db = block_on(open_at(MODEL, store.clone(), &clock));
@@ -249,7 +249,7 @@ fn rows_beside_a_job_are_there_as_long_as_it_is() {
 }
 
 #[test]
-fn rows_of_a_canceled_job_expire_after_it() {
+fn overflow_rows_of_a_canceled_job_expire_after_it() {
     let clock = ManualClock::new();
     let engine = Arc::new(engine_at(&clock));
     let db = block_on(open_at(MODEL, engine.clone(), &clock));
@@ -266,10 +266,10 @@ fn rows_of_a_canceled_job_expire_after_it() {
     assert_clean(&db);
 }
 
-/// A receiver that drops ids it has seen must not drop anything new: not from another database,
-/// and not after one was restored to an earlier moment.
+/// A receiver that drops known ids must not drop a new event: not of another database, and not after
+/// a restore to an earlier moment.
 #[test]
-fn ids_are_of_one_event_alone_in_all_databases_and_after_a_restore() {
+fn message_ids_are_unique_across_databases_and_restores() {
     let (clock, disk) = (ManualClock::new(), SimDisk::new(0));
     let mut seen = BTreeSet::new();
     let mut is_new = |ids: Vec<String>, count: usize| {
@@ -295,7 +295,7 @@ fn ids_are_of_one_event_alone_in_all_databases_and_after_a_restore() {
         settle(&db, &posting(&receiver), &clock);
         is_new(receiver.ids(), 300);
     }
-    // The same positions, and the same version of an entity, in two futures of one past.
+    // The same positions and the same version of an entity, in two stores with a common past.
     let options = EngineOptions {
         background: Background::Manual,
         clock: Arc::new(clock.clone()),
@@ -319,7 +319,7 @@ fn ids_are_of_one_event_alone_in_all_databases_and_after_a_restore() {
         clock.advance_ms(1);
         let db = block_on(open_at(MODEL, store, &clock));
         let receiver = Arc::new(Receiver::default());
-        // The feed of a restored store begins at the restore, after everything that was seen.
+        // The feed of a restored store begins at the restore, after all checkpoints.
         for change in ["insert", "update", "delete"] {
             block_on(db.resume(&format!("page.{change}"), FeedStart::Now)).unwrap();
         }
@@ -343,7 +343,7 @@ insert = { job = "work" }
 delete = "handled"
 "#;
 
-/// What only another program can do waits for it, and keeps nothing else from being done.
+/// What only another program can do waits for it, and blocks nothing else.
 #[test]
 fn webhooks_are_posted_whatever_else_the_model_names() {
     let clock = ManualClock::new();
@@ -353,10 +353,10 @@ fn webhooks_are_posted_whatever_else_the_model_names() {
         let refused = block_on(db.work(&posting(&receiver))).unwrap_err().to_string();
         assert_eq!(refused, "The model calls `handled`, and no handler has this name.");
         let error = block_on(db.work(&posting(&receiver).event("handled", |_| Ok(nothing()))));
-        let said = "The model schedules jobs `work`, and nothing runs them.";
-        assert_eq!(error.unwrap_err().to_string(), said);
+        let message = "The model schedules jobs `work`, and nothing runs them.";
+        assert_eq!(error.unwrap_err().to_string(), message);
 
-        // More of what cannot be done here than one look brings.
+        // More jobs that cannot run here than fit into one page.
         for number in 0..100 {
             let job = Job::new("work").id(format!("by hand {number}"));
             block_on(db.schedule(job)).unwrap();

@@ -1,6 +1,6 @@
-//! Workers in random worlds: writes, handlers that fail, futures that are dropped, several workers
-//! of several processes at once, a clock that jumps, and power that goes. Afterwards every event
-//! has had its effect once and in the order of its entity, and every job has run.
+//! Simulations of workers: writes, failing handlers, dropped futures, several workers of several
+//! processes, a clock that jumps, and power failures. Afterwards every event has had its effect once
+//! and in the order of its entity, and every job has run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -48,18 +48,18 @@ delete = { webhook = "https://example.com/hook" }
 
 const LEASE_MS: u64 = 60_000;
 
-/// What the handlers of all processes share: whether they fail, and what they have seen.
+/// State that the handlers of all processes share: whether they fail, and what they have received.
 #[derive(Debug)]
 struct Outside {
     random: Mutex<Random>,
     clock: ManualClock,
-    /// Of a hundred calls, so many fail.
+    /// How many calls in a hundred fail.
     failing: Mutex<u64>,
     /// Marks of events that always fail.
     poison: Mutex<BTreeSet<String>>,
-    /// Bodies in the order in which they came, with their keys.
+    /// Keys and bodies in the order of arrival.
     delivered: Mutex<Vec<(String, String)>>,
-    /// By job that was begun and has not failed since: when the lease ends.
+    /// When the lease of each started job ends, unless it has failed since.
     begun: Mutex<BTreeMap<String, i64>>,
 }
 
@@ -81,13 +81,13 @@ impl Outside {
         if fate < failing { Err(Failure::new("it did not work this time")) } else { Ok(()) }
     }
 
-    /// A job is begun: nobody else may be at it within its lease.
+    /// Notes that a job starts, and checks that no other worker runs it within its lease.
     fn begin(&self, job: &Record) {
         let now = i64::try_from(self.clock.now().0).expect("a time");
         let lease = job.get("due").and_then(Value::as_n).and_then(|due| due.to_i64());
         let lease = lease.expect("the lease of a job that runs ends");
         let before = self.begun.lock().unwrap().insert(job.id().to_owned(), lease);
-        assert!(before.is_none_or(|before| before <= now), "{} is run by two at once", job.id());
+        assert!(before.is_none_or(|before| before <= now), "{} runs twice at once", job.id());
     }
 
     fn end(&self, job: &Record) {
@@ -108,7 +108,7 @@ impl Deliver for Outside {
     }
 }
 
-/// What is noted of an event.
+/// What identifies an event in a trail.
 fn mark(event: &Event) -> String {
     match (&event.old, &event.new) {
         (_, Some(new)) => new.version().to_owned(),
@@ -117,7 +117,7 @@ fn mark(event: &Event) -> String {
     }
 }
 
-/// Adds a mark to the trail of something.
+/// Adds a mark to a trail.
 async fn follow(db: &Db, id: &str, mark: String) -> Result<Effects, Failure> {
     let mut seen: Vec<String> = vec![];
     let change = match db.get("trail", id).await? {
@@ -194,7 +194,7 @@ fn handlers(outside: &Arc<Outside>, attempts_max: u32) -> Handlers {
         .retry("webhook", retry)
 }
 
-/// Random bytes that come again with the same seed.
+/// Random bytes that depend on a seed alone.
 #[derive(Debug)]
 struct Seeded(Mutex<Random>);
 
@@ -206,11 +206,11 @@ impl Entropy for Seeded {
     }
 }
 
-/// Says which seed it was, if a test fails.
-struct Told(u64);
+/// Prints the seed if a test fails.
+struct PrintSeed(u64);
 
-impl Drop for Told {
-    #[expect(clippy::print_stderr, reason = "a failing test tells its seed")]
+impl Drop for PrintSeed {
+    #[expect(clippy::print_stderr, reason = "a failing test prints its seed")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the seed was {}", self.0);
@@ -218,7 +218,7 @@ impl Drop for Told {
     }
 }
 
-/// A store that can be opened again, and everybody who works on it.
+/// A store that can be reopened, and all workers on it.
 struct Sim {
     random: Random,
     clock: ManualClock,
@@ -229,18 +229,18 @@ struct Sim {
     attempts_max: u32,
     /// Jobs that were scheduled for sure.
     scheduled: BTreeSet<String>,
-    /// Jobs that were called off for sure.
+    /// Jobs that were canceled for sure.
     canceled: BTreeSet<String>,
-    /// Jobs that somebody was about to call off when the power went.
+    /// Jobs whose cancellation a power failure has interrupted.
     unsure: BTreeSet<String>,
     number: u64,
 }
 
-/// Where everything is kept.
+/// Where data is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     Memory,
-    /// The power goes now and then.
+    /// With power failures.
     Disk,
 }
 
@@ -272,7 +272,7 @@ impl Sim {
         Db::open_with(MODEL, store, Options { clock, entropy, ..Options::default() }).await
     }
 
-    /// Three workers of two processes, and somebody who writes, in a random order.
+    /// Interleaves three workers of two processes and a writer at random.
     fn play(&mut self, steps: u32) -> Result<(), Error> {
         let writer = block_on(self.open(self.store.clone()))?;
         let slow: Arc<dyn Store> = pausing(self.store.clone());
@@ -309,7 +309,7 @@ impl Sim {
         handlers(&self.outside, self.attempts_max)
     }
 
-    /// Something happens to an item, a thing or a job.
+    /// Writes an item, a thing or a job.
     fn write(&mut self, db: &Db) -> Result<(), Error> {
         self.number += 1;
         let (n, id) = (self.number, format!("i{}", self.random.below(4)));
@@ -344,7 +344,7 @@ impl Sim {
                 if canceled.is_ok() {
                     self.canceled.insert(job.clone());
                 }
-                // A refusal says nothing of a job that was perhaps called off before.
+                // A refusal is inconclusive if the job may have been canceled before.
                 if canceled.is_ok() || (is_known && !matches!(canceled, Err(Error::Store(_)))) {
                     self.unsure.remove(&job);
                 }
@@ -357,7 +357,7 @@ impl Sim {
         }
     }
 
-    /// Cuts the power after so many syncs, whatever is going on, and opens what is left.
+    /// Cuts the power at a random sync, and opens what has survived.
     fn play_with_crash(&mut self, steps: u32) {
         let disk = self.disk.clone().expect("there is a disk");
         disk.crash_at_sync(disk.sync_count() + 1 + self.random.below(60));
@@ -369,11 +369,11 @@ impl Sim {
         let disk = disk.after_crash(self.random.next_u64());
         self.store = Arc::new(engine_on(&disk, &self.clock));
         self.disk = Some(disk);
-        // Whoever was at a job is gone, and its lease with it.
+        // All workers are gone, and their leases with them.
         self.outside.begun.lock().unwrap().clear();
     }
 
-    /// Everything that is left to do is done, and nothing fails any more.
+    /// Works until nothing is left to do, without failures.
     fn settle(&mut self) -> Db {
         *self.outside.failing.lock().unwrap() = 0;
         let db = block_on(self.open(self.store.clone())).expect("it opens");
@@ -386,7 +386,7 @@ impl Sim {
                 Next::At(ms) => {
                     let ms = u64::try_from(ms).expect("a time");
                     let now = self.clock.now().0;
-                    // One more millisecond in any case: time goes on.
+                    // At least a millisecond, so that time advances.
                     self.clock.advance_ms(ms.saturating_sub(now).max(1));
                 }
                 Next::Idle => return db,
@@ -398,7 +398,7 @@ impl Sim {
 
 type Working<'w> = Pin<Box<dyn Future<Output = Result<Work, Error>> + 'w>>;
 
-/// Everything that has happened, as the feed tells it.
+/// All events in the feed.
 fn history(db: &Db) -> Vec<Event> {
     let mut events = vec![];
     let mut position = Position::default();
@@ -420,7 +420,7 @@ fn trail(db: &Db, id: &str) -> Vec<String> {
     seen.iter().map(|mark| mark.as_s().expect("a text").to_owned()).collect()
 }
 
-/// What happened to one thing, as it is noted.
+/// The marks of the events of one entity.
 fn marks(events: &[Event], entity: &str, id: &str, words: &[&str]) -> Vec<String> {
     let own = events.iter().filter(|event| event.entity == entity && event.id == id);
     let json = |event: &Event| -> serde_json::Value {
@@ -431,7 +431,8 @@ fn marks(events: &[Event], entity: &str, id: &str, words: &[&str]) -> Vec<String
         .collect()
 }
 
-/// Every event has had its effect, once, in the order of its entity; every job has run.
+/// Asserts that every event has had its effect, once, in the order of its entity, and that every job
+/// has run.
 fn assert_worked(sim: &Sim, db: &Db) {
     let events = history(db);
     for number in 0..4 {
@@ -456,13 +457,13 @@ fn assert_worked(sim: &Sim, db: &Db) {
     assert_clean(db);
 }
 
-/// What was posted of one thing, each once: the first time it came.
+/// What was posted of one thing, without repetitions.
 fn delivered(sim: &Sim, id: &str) -> Vec<String> {
     let (mut keys, mut versions) = (BTreeSet::new(), vec![]);
     let (mut events, mut keys_of) = (BTreeMap::new(), BTreeMap::new());
     for (key, body) in sim.outside.delivered.lock().unwrap().iter() {
         let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
-        // One key is one event, and one event is one key.
+        // Keys and events correspond one to one.
         assert_eq!(events.entry(key.clone()).or_insert_with(|| body.clone()), &body);
         assert_eq!(keys_of.entry(body["position"].to_string()).or_insert_with(|| key.clone()), key);
         let blob = body["old"]["blob"].as_str().map_or(0, str::len);
@@ -486,7 +487,7 @@ fn blob_bytes(n: u64) -> usize {
 fn each_seed(count: u32, play: impl Fn(u64)) {
     let first: u64 = std::env::var("KEYLOOM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
     for seed in first..first + u64::from(cases(count)) {
-        let _told = Told(seed);
+        let _print = PrintSeed(seed);
         play(seed);
     }
 }
@@ -503,7 +504,7 @@ fn several_workers_do_everything_once_and_in_order() {
 }
 
 #[test]
-fn power_that_goes_at_any_sync_loses_no_event_and_no_job() {
+fn a_power_failure_at_any_sync_loses_no_event_and_no_job() {
     each_seed(40, |seed| {
         let mut sim = Sim::new(seed, On::Disk, 1_000);
         for _ in 0..5 {
@@ -515,7 +516,7 @@ fn power_that_goes_at_any_sync_loses_no_event_and_no_job() {
 }
 
 #[test]
-fn poison_stops_nothing_and_can_be_replayed() {
+fn poison_events_block_nothing_and_can_be_replayed() {
     each_seed(40, |seed| {
         let mut sim = Sim::new(seed, On::Memory, 3);
         let db = sim.settle();
@@ -523,7 +524,7 @@ fn poison_stops_nothing_and_can_be_replayed() {
             sim.write(&db).expect("a store in memory never fails");
         }
         let db = sim.settle();
-        // Of what happens from here on, each fifth cannot be handled.
+        // From here on, each fifth event cannot be handled.
         let items: Vec<String> = (0..4).map(|number| format!("i{number}")).collect();
         let mut poison = BTreeSet::new();
         for number in 0..30 {

@@ -1,0 +1,140 @@
+//! The methods of [`Db`] for events and jobs. Each delegates to the type that does the work.
+
+use keyloom_store::FeedStart;
+
+use super::backlog::BacklogReader;
+use super::checkpoint::Checkpoints;
+use super::feed::{Feed, ReadEvents};
+use super::heartbeat::Heartbeat;
+use super::jobs::Jobs;
+use super::{Backlog, EventPage, Handlers, Job, Next, Position, Work};
+use crate::answer::Answer;
+use crate::db::Db;
+use crate::record::Record;
+
+impl Db {
+    /// Returns the position after everything that has happened.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub fn newest_position(&self) -> Answer<'_, Position> {
+        Box::pin(Feed::new(&self.shared).newest_position())
+    }
+
+    /// Returns the events after a position: of all entities but jobs, and of all tenants. If this is
+    /// the database of a tenant, only events of that tenant and of shared entities. `limit` bounds
+    /// the row changes that are examined, so a page can be short or empty without being the last.
+    ///
+    /// # Errors
+    ///
+    /// [`keyloom_store::Error::ChangesGone`] if changes after the position are no longer kept;
+    /// [`keyloom_store::Error::ChangesAhead`] or [`keyloom_store::Invalid::Shard`] if the position is
+    /// of another database, or of this one before it was restored to an earlier moment.
+    pub fn events<'a>(&'a self, after: &'a Position, limit: usize) -> Answer<'a, EventPage> {
+        let read = ReadEvents { after, tenant: self.tenant.as_ref(), limit };
+        Box::pin(Feed::new(&self.shared).events(read))
+    }
+
+    /// Takes one step: each consumer handles some events, some due jobs run, and interrupted large
+    /// deletions are finished. The first two are bounded; a large deletion is finished as a whole, so
+    /// call [`Db::resume_deletions`] elsewhere if events must not wait for that. Any number of
+    /// threads and processes can call this at once.
+    ///
+    /// Dropping the future keeps what was done. A job that was running is taken over when its lease
+    /// ends, and events that were being posted to a webhook are posted again. On a store that processes share, call [`Db::heartbeat`] beside this.
+    ///
+    /// # Errors
+    ///
+    /// If the model calls something that no handler is registered for, or the store fails.
+    pub fn work<'a>(&'a self, handlers: &'a Handlers) -> Answer<'a, Work> {
+        Box::pin(async move { Work::step(&self.shared.db(None), handlers).await })
+    }
+
+    /// Moves a consumer to the oldest change that is kept or behind the newest, whatever it has
+    /// seen. Skipped events are not handled; events that it sees again are handled again.
+    ///
+    /// # Errors
+    ///
+    /// If the model calls no such consumer, or the store fails.
+    pub fn resume<'a>(&'a self, consumer: &'a str, from: FeedStart) -> Answer<'a, ()> {
+        Box::pin(Checkpoints::new(&self.shared).reset(consumer, from))
+    }
+
+    /// Measures how much is left to do. Bounded, but too slow for every request.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub fn backlog(&self) -> Answer<'_, Backlog> {
+        Box::pin(BacklogReader::new(self).read())
+    }
+
+    /// Schedules a job. If this is the database of a tenant, the job runs with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`](crate::Error::Exists) if there is a job with its id;
+    /// [`Error::NoJobs`](crate::Error::NoJobs) if the model has none.
+    pub fn schedule(&self, job: Job) -> Answer<'_, Record> {
+        Box::pin(Jobs::new(self).schedule(job))
+    }
+
+    /// Cancels a job that has not ended. One that is running may have had effects outside already,
+    /// and will have none in the store.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`](crate::Error::NotFound);
+    /// [`Error::JobState`](crate::Error::JobState) if it has ended.
+    pub fn cancel<'a>(&'a self, job: &'a str) -> Answer<'a, Record> {
+        Box::pin(Jobs::new(self).cancel(job))
+    }
+
+    /// Moves a waiting job to another time, in milliseconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`](crate::Error::NotFound);
+    /// [`Error::JobState`](crate::Error::JobState) if it is not waiting.
+    pub fn reschedule<'a>(&'a self, job: &'a str, due_ms: i64) -> Answer<'a, Record> {
+        Box::pin(Jobs::new(self).reschedule(job, due_ms))
+    }
+
+    /// Runs a failed or canceled job again, with all of its attempts. In a lane, it goes to the end
+    /// of the queue.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`](crate::Error::NotFound);
+    /// [`Error::JobState`](crate::Error::JobState) if it has not failed.
+    pub fn replay<'a>(&'a self, job: &'a str) -> Answer<'a, Record> {
+        Box::pin(Jobs::new(self).replay(job))
+    }
+
+    /// Tells the processes that share this store that this one is alive. Call it every two seconds,
+    /// beside [`Db::work`] and not in turn with it, because handlers may take long. If this process
+    /// dies or stalls, another one runs its jobs after about six seconds. Without heartbeat, jobs of
+    /// a dead process wait until their lease ends.
+    ///
+    /// Writes one row if jobs are running or were a moment ago, and nothing otherwise. Returns when
+    /// to call it again: [`Next::Idle`] if that is not necessary, because processes do not share this
+    /// store or the model has no jobs.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails. Call it again soon.
+    pub fn heartbeat(&self) -> Answer<'_, Next> {
+        Box::pin(Heartbeat::new(&self.shared).call())
+    }
+
+    /// Ends the heartbeat of this process. Stop its workers first: other processes can then run at
+    /// once what they have left.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails. Other processes then notice after six seconds.
+    pub fn stop_heartbeat(&self) -> Answer<'_, ()> {
+        Box::pin(Heartbeat::stop(self))
+    }
+}

@@ -1,0 +1,250 @@
+//! Checkpoints: how far each consumer has come in each shard of the feed.
+//!
+//! ```text
+//! ("m", "consumer") / name, shard   after: a sequence number, time of that change, moved,
+//!                                  until, holder: a lease, if a process delivers webhooks
+//! ```
+//!
+//! A checkpoint advances in the transaction that writes the effects of the events before it, on the
+//! condition that it is as it was read. If two processes run one consumer, one of them loses the
+//! race, and nothing happens twice. Only webhooks need a lease: what is posted cannot be undone.
+
+use keyloom_model::RowKey;
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_store::{Error as StoreError, FeedStart, Get, Put, SeqNo, ShardId, TableName};
+use keyloom_store::{Query, TransactAction};
+use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
+
+use super::consumer::Consumer;
+use super::feed::Feed;
+use crate::db::{Shared, unknown};
+use crate::error::Error;
+use crate::write::PlannedAction;
+
+const NAME: &str = "consumer";
+const AFTER: &str = "after";
+const TIME: &str = "time";
+const MOVED: &str = "moved";
+const UNTIL: &str = "until";
+const HOLDER: &str = "holder";
+
+/// How far a consumer has come in a shard of the feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    pub(crate) consumer: String,
+    pub(crate) shard: ShardId,
+    /// The last change that it has seen; none if it has seen nothing.
+    pub(crate) after: Option<SeqNo>,
+    /// When that change happened, in milliseconds.
+    pub(crate) time_ms: i64,
+    /// When the checkpoint was written, in milliseconds.
+    pub(crate) moved_ms: i64,
+    pub(crate) lease: Option<Lease>,
+}
+
+/// The right of one process to deliver the events after a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub(crate) until_ms: i64,
+    /// The process, if it has a heartbeat.
+    pub(crate) holder: Option<u64>,
+}
+
+impl Checkpoint {
+    /// Whether a partition is that of the checkpoints.
+    pub(crate) fn is_at(partition: &[u8]) -> bool {
+        partition == RowKey::system(NAME, &[]).partition.as_bytes()
+    }
+
+    fn key(consumer: &str, shard: &ShardId) -> RowKey {
+        RowKey::system(NAME, &[consumer.into(), shard.0.as_str().into()])
+    }
+
+    /// The checkpoint of a consumer that has seen nothing of a shard.
+    fn initial(consumer: &str, shard: &ShardId) -> Checkpoint {
+        let (consumer, shard) = (consumer.to_owned(), shard.clone());
+        Checkpoint { consumer, shard, after: None, time_ms: 0, moved_ms: 0, lease: None }
+    }
+
+    pub(crate) fn read(row: &Item) -> Option<Checkpoint> {
+        let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
+        let [consumer, shard] = &sort[..] else { return None };
+        let ms = |name| row.get(name)?.as_n().and_then(Number::to_i64);
+        let holder = ms(HOLDER).and_then(|holder| u64::try_from(holder).ok());
+        let lease = ms(UNTIL).map(|until_ms| Lease { until_ms, holder });
+        let after = match row.get(AFTER) {
+            // A lease on a shard of which the consumer has seen nothing.
+            None if lease.is_some() => None,
+            after => Some(SeqNo(after?.as_s()?.parse().ok()?)),
+        };
+        Some(Checkpoint {
+            consumer: consumer.as_s()?.to_owned(),
+            shard: ShardId(shard.as_s()?.to_owned()),
+            after,
+            time_ms: ms(TIME)?,
+            moved_ms: ms(MOVED)?,
+            lease,
+        })
+    }
+
+    /// Where to continue reading.
+    pub(crate) fn start(&self) -> FeedStart {
+        self.after.map_or(FeedStart::Oldest, FeedStart::After)
+    }
+
+    /// Replaces this checkpoint with the next one, if this one is still stored.
+    pub(crate) fn advance(&self, next: &Checkpoint, table: &TableName) -> PlannedAction {
+        PlannedAction::piggybacked(TransactAction::Put(next.put(table).when(self.as_read())))
+    }
+
+    fn as_read(&self) -> Condition {
+        let after = match self.after {
+            None => Condition::missing(AFTER),
+            Some(after) => Condition::equal(Path::from(AFTER), Value::from(after.to_string())),
+        };
+        after.and(match self.lease {
+            None => Condition::missing(UNTIL),
+            Some(lease) => Condition::equal(Path::from(UNTIL), Value::from(lease.until_ms)),
+        })
+    }
+
+    fn put(&self, table: &TableName) -> Put {
+        let mut item = Checkpoint::key(&self.consumer, &self.shard).to_item();
+        if let Some(after) = self.after {
+            item.insert(AFTER, after.to_string());
+        }
+        if let Some(lease) = self.lease {
+            item.insert(UNTIL, lease.until_ms);
+            if let Some(holder) = lease.holder {
+                item.insert(HOLDER, holder);
+            }
+        }
+        item.insert(TIME, self.time_ms);
+        item.insert(MOVED, self.moved_ms);
+        Put::new(table, item)
+    }
+}
+
+/// The stored checkpoints.
+#[derive(Clone, Copy)]
+pub(crate) struct Checkpoints<'s> {
+    shared: &'s Shared,
+}
+
+impl<'s> Checkpoints<'s> {
+    pub(crate) fn new(shared: &'s Shared) -> Checkpoints<'s> {
+        Checkpoints { shared }
+    }
+
+    /// Gives each new consumer a checkpoint at the end of the feed.
+    pub(crate) async fn create_missing(self) -> Result<(), Error> {
+        let consumers = Consumer::all(self.shared.schema().model());
+        if consumers.is_empty() {
+            return Ok(());
+        }
+        let known = self.all().await?;
+        let is_new = |consumer: &&Consumer| known.iter().all(|c| c.consumer != consumer.name);
+        for consumer in consumers.iter().filter(is_new) {
+            for shard in Feed::new(self.shared).shards().await? {
+                let checkpoint = self.at(&consumer.name, &shard, FeedStart::Now).await?;
+                let put = checkpoint.put(&self.shared.table).when(Condition::missing(PARTITION));
+                match self.shared.store.put(put).await {
+                    // Another process may have been faster.
+                    Ok(_) | Err(StoreError::ConditionFailed { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a consumer to one end of the feed.
+    pub(crate) async fn reset(self, consumer: &str, to: FeedStart) -> Result<(), Error> {
+        let all = Consumer::all(self.shared.schema().model());
+        if all.iter().all(|other| other.name != consumer) {
+            let what = format!("The model calls no `{consumer}`");
+            return Err(unknown(what, consumer, all.iter().map(|other| other.name.as_str())));
+        }
+        for shard in Feed::new(self.shared).shards().await? {
+            let put = self.at(consumer, &shard, to).await?.put(&self.shared.table);
+            self.shared.store.put(put).await?;
+        }
+        Ok(())
+    }
+
+    /// A checkpoint at one end of a shard.
+    async fn at(
+        self,
+        consumer: &str,
+        shard: &ShardId,
+        end: FeedStart,
+    ) -> Result<Checkpoint, Error> {
+        let after = Feed::new(self.shared).end(shard, end).await?;
+        let now_ms = self.shared.now_ms();
+        let initial = Checkpoint::initial(consumer, shard);
+        Ok(Checkpoint { after: Some(after), time_ms: now_ms, moved_ms: now_ms, ..initial })
+    }
+
+    /// Reads the checkpoints of a consumer in all shards.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Behind`] if it has some, and none of them is in a shard that exists: shards come and
+    /// go, but not all at once while it reads. The store was restored, or the consumer away for
+    /// longer than changes are kept.
+    pub(crate) async fn of(self, consumer: &str) -> Result<Vec<Checkpoint>, Error> {
+        let mut checkpoints = vec![];
+        for shard in Feed::new(self.shared).shards().await? {
+            checkpoints.push(self.get(consumer, &shard).await?);
+        }
+        if checkpoints.is_empty() || checkpoints.iter().any(|checkpoint| checkpoint.after.is_some())
+        {
+            return Ok(checkpoints);
+        }
+        let mut orphaned = self.all().await?;
+        orphaned.retain(|other| other.consumer == consumer && other.after.is_some());
+        let Some(seen_ms) = orphaned.iter().map(|checkpoint| checkpoint.time_ms).max() else {
+            return Ok(checkpoints);
+        };
+        let oldest_ms = match checkpoints.first() {
+            Some(first) => Feed::new(self.shared).oldest_ms(&first.shard).await?,
+            None => None,
+        };
+        Err(Error::Behind { consumer: consumer.to_owned(), seen_ms, oldest_ms })
+    }
+
+    /// Reads the checkpoint of a consumer in a shard. A shard without one is newer than the
+    /// consumer, which reads all of it.
+    pub(crate) async fn get(self, consumer: &str, shard: &ShardId) -> Result<Checkpoint, Error> {
+        let get = Get::new(&self.shared.table, Checkpoint::key(consumer, shard).to_item());
+        let Some(row) = self.shared.store.get(get).await? else {
+            return Ok(Checkpoint::initial(consumer, shard));
+        };
+        let what = || format!("The checkpoint of the consumer `{consumer}` cannot be read.");
+        Checkpoint::read(&row).ok_or_else(|| Error::damaged(what()))
+    }
+
+    /// Replaces a checkpoint. Returns whether it was still stored.
+    pub(crate) async fn replace(self, old: &Checkpoint, new: &Checkpoint) -> Result<bool, Error> {
+        let put = new.put(&self.shared.table).when(old.as_read());
+        match self.shared.store.put(put).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::ConditionFailed { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn all(self) -> Result<Vec<Checkpoint>, Error> {
+        let partition = RowKey::system(NAME, &[]).partition.into_vec();
+        let mut query = Query::new(&self.shared.table, KeyCondition::equal(PARTITION, partition));
+        let mut checkpoints = vec![];
+        loop {
+            let page = self.shared.store.query(query.clone()).await?;
+            checkpoints.extend(page.items.iter().filter_map(Checkpoint::read));
+            match page.last_key {
+                None => return Ok(checkpoints),
+                start => query.start = start,
+            }
+        }
+    }
+}

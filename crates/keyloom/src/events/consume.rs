@@ -1,0 +1,118 @@
+//! A run of one consumer: in each shard of the feed, it reads a page and handles its events.
+
+use keyloom_model::Target;
+use keyloom_store::{ChangePage, Error as StoreError};
+
+use super::checkpoint::{Checkpoint, Checkpoints};
+use super::consumer::Consumer;
+use super::deliver::Delivering;
+use super::feed::Feed;
+use super::handle::{Flow, Handling};
+use super::poster::Poster;
+use super::progress::{CHANGES_MAX, Progress};
+use super::select::Selected;
+use super::waiting::WaitingLanes;
+use super::{Handlers, Work};
+use crate::db::Db;
+use crate::error::Error;
+
+/// One consumer at work.
+pub(crate) struct ConsumerRun<'r> {
+    pub(crate) db: &'r Db,
+    pub(crate) consumer: &'r Consumer,
+    pub(crate) handlers: &'r Handlers,
+    pub(crate) work: &'r mut Work,
+}
+
+/// How far a run has come in a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reached {
+    /// The end of the shard.
+    End,
+    /// Some changes are left.
+    Middle,
+}
+
+impl ConsumerRun<'_> {
+    /// Handles some events of each shard. A shard without a checkpoint may be a part of one that was
+    /// split, which is listed before it: to preserve the order of each entity's events, it is begun
+    /// only after all shards before it are read.
+    pub(crate) async fn run(mut self) -> Result<(), Error> {
+        let checkpoints = match Checkpoints::new(&self.db.shared).of(&self.consumer.name).await {
+            Err(error @ Error::Behind { .. }) => {
+                self.work.problems.push(error);
+                return Ok(());
+            }
+            checkpoints => checkpoints?,
+        };
+        let mut are_read = true;
+        for checkpoint in checkpoints {
+            if checkpoint.after.is_none() && !are_read {
+                self.work.call_again();
+                continue;
+            }
+            match self.shard(checkpoint).await {
+                Ok(reached) => are_read &= reached == Reached::End,
+                Err(error @ (Error::Behind { .. } | Error::Damaged { .. })) => {
+                    are_read = false;
+                    self.work.problems.push(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles a page of events, from a checkpoint on.
+    async fn shard(&mut self, checkpoint: Checkpoint) -> Result<Reached, Error> {
+        let page = self.page(&checkpoint).await?;
+        let schema = self.db.shared.schema();
+        let events = self.consumer.select(&schema, &checkpoint.shard, &page.changes)?;
+        let waiting = WaitingLanes::load(&self.db.shared, self.consumer, &events).await?;
+        let mut progress = Progress::new(self.db, checkpoint);
+        match self.handle(&events, waiting, &mut progress).await? {
+            Flow::Continue => {}
+            Flow::Leave => return Ok(Reached::Middle),
+            Flow::Again => {
+                self.work.call_again();
+                return Ok(Reached::Middle);
+            }
+        }
+        progress.end_page(&page, &self.handlers.scanned, self.work).await?;
+        Ok(if page.changes.len() < CHANGES_MAX { Reached::End } else { Reached::Middle })
+    }
+
+    /// Delivers events to a webhook, or calls the handler.
+    async fn handle(
+        &mut self,
+        events: &[Selected],
+        waiting: WaitingLanes<'_>,
+        progress: &mut Progress,
+    ) -> Result<Flow, Error> {
+        let ConsumerRun { db, consumer, handlers, .. } = *self;
+        let work = &mut *self.work;
+        let poster = match &consumer.target {
+            Target::Webhook(address) => Poster::new(&db.shared, handlers, address),
+            Target::Handler(_) | Target::Job(_) => None,
+        };
+        match poster {
+            Some(poster) => {
+                Delivering { db, consumer, work, progress, waiting, poster }.all(events).await
+            }
+            None => Handling { db, consumer, handlers, work, progress, waiting }.all(events).await,
+        }
+    }
+
+    async fn page(&self, checkpoint: &Checkpoint) -> Result<ChangePage, Error> {
+        let feed = Feed::new(&self.db.shared);
+        let start = self.handlers.scanned.start(checkpoint);
+        match feed.changes(&checkpoint.shard, start, CHANGES_MAX).await {
+            Err(Error::Store(StoreError::ChangesGone { .. })) => {
+                let oldest_ms = feed.oldest_ms(&checkpoint.shard).await?;
+                let (consumer, seen_ms) = (checkpoint.consumer.clone(), checkpoint.time_ms);
+                Err(Error::Behind { consumer, seen_ms, oldest_ms })
+            }
+            page => page,
+        }
+    }
+}

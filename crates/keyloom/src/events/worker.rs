@@ -1,0 +1,98 @@
+//! The rows of processes that run jobs on a shared store.
+//!
+//! ```text
+//! ("m", "worker") / id   seen: when it was written, larger each time; when it expires
+//! ```
+
+use keyloom_model::RowKey;
+use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
+use keyloom_store::{Delete, Error as StoreError, Get, Put, Query};
+use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
+
+use crate::db::Shared;
+use crate::error::Error;
+
+const NAME: &str = "worker";
+const SEEN: &str = "seen";
+/// How long a row is kept that nobody writes or removes. No lease is as long.
+const KEPT_SECS: i64 = 30 * 24 * 3600;
+
+/// The row of a process that runs jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Worker {
+    pub(crate) id: u64,
+    pub(crate) seen: i64,
+}
+
+impl Worker {
+    /// Whether a partition is that of the workers.
+    pub(crate) fn is_at(partition: &[u8]) -> bool {
+        partition == RowKey::system(NAME, &[]).partition.as_bytes()
+    }
+
+    pub(crate) fn read(row: &Item) -> Option<Worker> {
+        let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
+        let [id] = &sort[..] else { return None };
+        let id = u64::try_from(id.as_n()?.to_i64()?).ok()?;
+        Some(Worker { id, seen: row.get(SEEN)?.as_n().and_then(Number::to_i64)? })
+    }
+
+    fn key(id: u64) -> Item {
+        RowKey::system(NAME, &[Value::from(id)]).to_item()
+    }
+
+    fn to_item(self, now_ms: i64) -> Item {
+        let mut item = Worker::key(self.id);
+        item.insert(SEEN, self.seen);
+        item.insert(EXPIRY, now_ms.div_euclid(1000).saturating_add(KEPT_SECS));
+        item
+    }
+}
+
+/// The stored rows of all processes.
+#[derive(Clone, Copy)]
+pub(crate) struct Workers<'s> {
+    shared: &'s Shared,
+}
+
+impl<'s> Workers<'s> {
+    pub(crate) fn new(shared: &'s Shared) -> Workers<'s> {
+        Workers { shared }
+    }
+
+    pub(crate) async fn put(self, worker: Worker) -> Result<(), Error> {
+        let item = worker.to_item(self.shared.now_ms());
+        self.shared.store.put(Put::new(&self.shared.table, item)).await?;
+        Ok(())
+    }
+
+    /// Removes a row, unless it was written meanwhile.
+    pub(crate) async fn remove(self, worker: Worker) -> Result<(), Error> {
+        let as_read = Condition::equal(Path::from(SEEN), Value::from(worker.seen));
+        let delete = Delete::new(&self.shared.table, Worker::key(worker.id)).when(as_read);
+        match self.shared.store.delete(delete).await {
+            Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether a process has a row.
+    pub(crate) async fn has(self, id: u64) -> Result<bool, Error> {
+        let get = Get::new(&self.shared.table, Worker::key(id));
+        Ok(self.shared.store.get(get).await?.is_some())
+    }
+
+    pub(crate) async fn all(self) -> Result<Vec<Worker>, Error> {
+        let partition = RowKey::system(NAME, &[]).partition.into_vec();
+        let mut query = Query::new(&self.shared.table, KeyCondition::equal(PARTITION, partition));
+        let mut workers = vec![];
+        loop {
+            let page = self.shared.store.query(query.clone()).await?;
+            workers.extend(page.items.iter().filter_map(Worker::read));
+            match page.last_key {
+                None => return Ok(workers),
+                start => query.start = start,
+            }
+        }
+    }
+}
