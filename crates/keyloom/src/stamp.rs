@@ -67,6 +67,10 @@ impl Stamps {
         Ok(text(*last))
     }
 
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
     /// A number that nobody can guess, below a bound; 0 if that is 0.
     pub(crate) fn below(&self, bound: u64) -> Result<u64, Error> {
         let mut random = [0; 8];

@@ -13,6 +13,7 @@
 
 mod admit;
 mod attempt;
+mod attempts;
 mod cascade;
 mod commit;
 mod context;
@@ -29,8 +30,9 @@ mod tombstone;
 mod transition;
 mod write_set;
 
-pub(crate) use attempt::{ATTEMPTS_MAX, AttemptState};
-pub(crate) use commit::{Outcome, commit};
+pub(crate) use attempt::AttemptState;
+pub(crate) use attempts::Attempts;
+pub(crate) use commit::Outcome;
 pub(crate) use context::WriteContext;
 pub(crate) use counters::{RankedChange, add_all};
 pub(crate) use deletion_record::{DeletionRecord, LEFT, ROOT, TOTAL, read_roots, write_roots};

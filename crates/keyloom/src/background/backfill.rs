@@ -9,9 +9,7 @@ use crate::answer::Answer;
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::schema::{Pending, Position, Schema, remove_revision, write_progress};
-use crate::write::{
-    ATTEMPTS_MAX, AttemptState, Outcome, SettledReader, TombstoneChange, WriteContext,
-};
+use crate::write::{AttemptState, Outcome, SettledReader, TombstoneChange, WriteContext};
 
 /// How many rows of the table are looked at before progress is saved.
 const PAGE_ROWS: u32 = 500;
@@ -112,7 +110,9 @@ async fn rebuild(ctx: &WriteContext<'_>, rows: Vec<OwnRow>) -> Result<(), Error>
 
 async fn rebuild_one(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Error> {
     let (reader, mut state) = (SettledReader::new(*ctx), AttemptState::default());
-    for _ in 0..ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let Some(row) = reader.read(key, &mut state).await? else { return Ok(()) };
         if row.revision >= ctx.layouts.current.revision() {
             return Ok(());
@@ -131,7 +131,6 @@ async fn rebuild_one(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Erro
             }
         }
     }
-    Err(Error::Contended)
 }
 
 /// Deletes an expired entity, which readers do not see, in favor of the owner of its unique value.

@@ -15,9 +15,8 @@ use super::{Former, Layouts, Pending, Schema, Stored};
 use crate::Options;
 use crate::db::MatchingUse;
 use crate::error::Error;
-
-/// How often opening is tried when another process changes the model.
-const ATTEMPTS_MAX: usize = 8;
+use crate::stamp::Stamps;
+use crate::write::Attempts;
 
 /// A schema, and the secret of its cursors.
 pub(crate) struct Opened {
@@ -42,7 +41,11 @@ pub(crate) async fn open_schema(
 ) -> Result<Opened, Error> {
     let model = keyloom_model::check(text).map_err(Error::Model)?;
     let opening = Opening { text, store, table, options };
-    for _ in 0..ATTEMPTS_MAX {
+    // Another process may open the same table with another model.
+    let stamps = Stamps::new(options.clock.clone(), options.entropy.clone());
+    let mut attempts = Attempts::new(&stamps);
+    loop {
+        attempts.next().await?;
         let stored = opening.stored(&model).await?;
         let opened = match stored {
             None => opening.begin(model.clone()).await?,
@@ -52,7 +55,6 @@ pub(crate) async fn open_schema(
             return Ok(opened);
         }
     }
-    Err(Error::Contended)
 }
 
 impl Opening<'_> {

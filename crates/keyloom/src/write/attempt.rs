@@ -4,9 +4,6 @@ use keyloom_model::{EntityKey, RowKey};
 
 use super::DeletionRecord;
 
-/// How often something is tried when others change the same entities.
-pub(crate) const ATTEMPTS_MAX: usize = 64;
-
 /// What the attempts of one call have in common.
 #[derive(Debug, Default)]
 pub(crate) struct AttemptState {

@@ -6,6 +6,7 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
+use super::WriteContext;
 use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use crate::error::Error;
 
@@ -43,16 +44,13 @@ struct Others {
     numbers: Vec<AddNumber>,
 }
 
-/// How often a ranked counter is added to that others add to at the same time, where the store does not add.
-/// Whenever this fails, another one has succeeded.
-const COUNTER_ATTEMPTS_MAX: usize = 4096;
-
 /// Sends all of it as one transaction, or as a single write if it is one.
-pub(crate) async fn commit(
-    store: &dyn Store,
-    difference: impl Into<Difference>,
+pub(super) async fn commit(
+    ctx: &WriteContext<'_>,
+    difference: Difference,
 ) -> Result<Outcome, Error> {
-    let Difference { mut actions, postings: sets, counters } = difference.into();
+    let store = ctx.store;
+    let Difference { mut actions, postings: sets, counters } = difference;
     if store.adds_numbers() {
         let others = Others { sets, numbers: counters.numbers() };
         return attempt(store, actions, others).await?.ok_or(Error::Contended);
@@ -62,13 +60,14 @@ pub(crate) async fn commit(
         actions.extend(counters.actions(store).await?);
         return attempt(store, actions, others()).await?.ok_or(Error::Contended);
     }
-    for _ in 0..COUNTER_ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let planned = [actions.clone(), counters.actions(store).await?].concat();
         if let Some(outcome) = attempt(store, planned, others()).await? {
             return Ok(outcome);
         }
     }
-    Err(Error::Contended)
 }
 
 /// What came of it; none if all that stood in the way is that a ranked counter is another one now.

@@ -8,7 +8,7 @@ use keyloom_store::{Store, TableName};
 use super::admit::Admission;
 use super::commit::{Outcome, commit};
 use super::plan::Planner;
-use super::{ReferenceRules, TombstoneChange, Transition};
+use super::{Attempts, Difference, ReferenceRules, TombstoneChange, Transition};
 use crate::background::Running;
 use crate::error::Error;
 use crate::ordinals::Ordinals;
@@ -39,6 +39,11 @@ impl<'a> WriteContext<'a> {
 
     pub(crate) fn admission(&self) -> Admission<'a> {
         Admission { layouts: self.layouts, stamps: self.stamps, now_ms: self.now_ms }
+    }
+
+    /// Attempts at something that others can invalidate.
+    pub(crate) fn attempts(&self) -> Attempts<'a> {
+        Attempts::new(self.stamps)
     }
 
     pub(crate) fn references(&self) -> ReferenceRules<'a> {
@@ -100,6 +105,14 @@ impl<'a> WriteContext<'a> {
         transitions: &[Transition],
         called_off: &[String],
     ) -> Result<Outcome, Error> {
-        commit(self.store, self.planner(called_off).plan(transitions)?).await
+        self.commit_difference(self.planner(called_off).plan(transitions)?).await
+    }
+
+    /// Commits everything in one transaction.
+    pub(crate) async fn commit_difference(
+        &self,
+        difference: impl Into<Difference>,
+    ) -> Result<Outcome, Error> {
+        commit(self, difference.into()).await
     }
 }

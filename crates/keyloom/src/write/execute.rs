@@ -8,13 +8,13 @@ use keyloom_store::Error as StoreError;
 
 use super::admit::Decision;
 use super::cascade::{Cascade, Expansion};
-use super::commit::{Outcome, commit};
+use super::commit::Outcome;
 use super::settle::{Hidden, SettledReader};
 use super::tombstone::{self, Marked};
 use super::write_set::{Footprint, WriteSet};
 use super::{
-    ACTIONS_MAX, ATTEMPTS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent,
-    PlannedAction, WriteContext,
+    ACTIONS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent, PlannedAction,
+    WriteContext,
 };
 use crate::background::{LargeDeletion, delete_in_background};
 use crate::error::Error;
@@ -90,18 +90,26 @@ impl<'a> Executor<'a> {
         self.check_distinct(&request.intents)?;
         let assumes_new = request.intents.iter().all(|intent| self.has_generated_id(intent));
         let mut state = AttemptState { assumes_new, ..AttemptState::default() };
-        for _ in 0..ATTEMPTS_MAX {
-            match self.attempt(request, &mut state).await {
-                Ok(Some(executed)) => return Ok(executed),
-                Ok(None) => state.assumes_new = false,
-                Err(error) => {
-                    tombstone::abandon(&self.ctx, &mut state).await;
-                    return Err(error);
-                }
-            }
+        let executed = self.attempt_until_done(request, &mut state).await;
+        if executed.is_err() {
+            tombstone::abandon(&self.ctx, &mut state).await;
         }
-        tombstone::abandon(&self.ctx, &mut state).await;
-        Err(Error::Contended)
+        executed
+    }
+
+    async fn attempt_until_done(
+        &self,
+        request: &WriteRequest,
+        state: &mut AttemptState,
+    ) -> Result<Vec<Executed>, Error> {
+        let mut attempts = self.ctx.attempts();
+        loop {
+            attempts.next().await?;
+            if let Some(executed) = self.attempt(request, state).await? {
+                return Ok(executed);
+            }
+            state.assumes_new = false;
+        }
     }
 
     /// The same for entities that are most likely not there: they are not read, as long as none is
@@ -306,7 +314,7 @@ impl<'a> Executor<'a> {
         let end = record.map(|record| record.remove(ctx.table, DeletionState::Marking));
         difference.actions.extend(end);
         difference.actions.extend(others);
-        match commit(ctx.store, difference).await? {
+        match ctx.commit_difference(difference).await? {
             Outcome::Done => {
                 state.end_deletion();
                 Ok(true)

@@ -8,7 +8,7 @@ use keyloom_query::DeletionState;
 use keyloom_value::Value;
 
 use super::commit::UniqueConflict;
-use super::{ATTEMPTS_MAX, AttemptState, DeletionRecord, Intent, WriteContext};
+use super::{AttemptState, DeletionRecord, Intent, WriteContext};
 use crate::background::{call_off, clear_references, expire_entity, finish_entity};
 use crate::error::Error;
 
@@ -79,7 +79,9 @@ impl<'a> SettledReader<'a> {
         state: &mut AttemptState,
         hidden: Hidden,
     ) -> Result<Option<OwnRow>, Error> {
-        for _ in 0..ATTEMPTS_MAX {
+        let mut attempts = self.ctx.attempts();
+        loop {
+            attempts.next().await?;
             let Some(row) = self.ctx.reader().get_any(key).await? else { return Ok(None) };
             let deletion = row.deletion.as_ref().filter(|deletion| !state.is_settled(deletion));
             let Some(deletion) = deletion.map(DeletionRecord::new) else {
@@ -103,7 +105,6 @@ impl<'a> SettledReader<'a> {
                 },
             }
         }
-        Err(Error::Contended)
     }
 
     /// Clears the references of an entity that deletions have taken which have happened. False if

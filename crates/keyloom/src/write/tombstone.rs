@@ -5,7 +5,6 @@
 use keyloom_model::OwnRow;
 use keyloom_query::DeletionState;
 
-use super::commit::commit;
 use super::deletion_record::write_roots;
 use super::write_set::WriteSet;
 use super::{AttemptState, DeletionRecord, WriteContext};
@@ -48,7 +47,7 @@ pub(crate) async fn mark(
     let mark = |row: &&OwnRow| deletion.mark(ctx.table, ctx.own_key(&row.image.key), row);
     let mut actions = vec![record];
     actions.extend(rows.iter().map(mark));
-    if commit(ctx.store, actions).await?.is_done() {
+    if ctx.commit_difference(actions).await?.is_done() {
         (state.deletion, state.marked) = (Some(deletion), marked);
     } else {
         forget_called_off(ctx, state).await?;

@@ -5,9 +5,7 @@ use keyloom_query::DeletionState;
 
 use super::walk::{Referrer, Referrers, Walk};
 use crate::error::Error;
-use crate::write::{
-    ATTEMPTS_MAX, DeletionRecord, TombstoneChange, Transition, WriteContext, commit,
-};
+use crate::write::{DeletionRecord, TombstoneChange, Transition, WriteContext};
 
 /// Clears every reference that is to be cleared.
 pub(super) async fn clear_all(
@@ -41,7 +39,9 @@ pub(crate) async fn clear_references(
     record: &DeletionRecord,
     key: &EntityKey,
 ) -> Result<(), Error> {
-    for _ in 0..ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let Some(row) = ctx.reader().get_any(key).await? else { return Ok(()) };
         let state = ctx.reader().deletion_state(record.id()).await?;
         let Some(cleared) = without_references(ctx, record, row).await? else { return Ok(()) };
@@ -50,7 +50,6 @@ pub(crate) async fn clear_references(
             return Ok(());
         }
     }
-    Err(Error::Contended)
 }
 
 /// The entity without the references that a deletion has taken; none if it has none.
@@ -79,5 +78,5 @@ async fn commit_cleared(
 ) -> Result<bool, Error> {
     let mut difference = ctx.planner(&[]).plan(cleared)?;
     difference.actions.push(record.subtract_done(ctx.table, cleared.len()));
-    Ok(commit(ctx.store, difference).await?.is_done())
+    Ok(ctx.commit_difference(difference).await?.is_done())
 }

@@ -12,9 +12,7 @@ use super::mark::Marking;
 use super::sweep::sweep;
 use super::unmark::take_back;
 use crate::error::Error;
-use crate::write::{
-    ATTEMPTS_MAX, DeletionRecord, WriteContext, WriteRequest, commit, read_roots, write_roots,
-};
+use crate::write::{DeletionRecord, WriteContext, WriteRequest, read_roots, write_roots};
 
 /// A deletion that is too large for one transaction.
 pub(crate) struct LargeDeletion<'r> {
@@ -31,11 +29,13 @@ pub(crate) async fn delete_in_background(
     ctx: &WriteContext<'_>,
     deletion: LargeDeletion<'_>,
 ) -> Result<(), Error> {
-    for _ in 0..ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let record = DeletionRecord::new(ctx.stamps.next()?);
         let _running = ctx.running.begin(record.id());
         let roots = write_roots(&ctx.layouts.current, slice::from_ref(deletion.root));
-        commit(ctx.store, vec![record.create(ctx.table, roots)]).await?;
+        ctx.commit_difference(vec![record.create(ctx.table, roots)]).await?;
         let mut marking = Marking::new(*ctx, &record);
         match mark_and_happen(ctx, &deletion, &mut marking).await {
             Ok(true) => return resume_deletion(ctx, &record).await,
@@ -48,7 +48,6 @@ pub(crate) async fn delete_in_background(
             }
         }
     }
-    Err(Error::Contended)
 }
 
 /// Marks everything, makes sure that nothing refuses, and lets it happen. False if it was called off.
@@ -66,7 +65,7 @@ async fn mark_and_happen(
     let own = implied.into_iter().find(|implied| implied.key == ctx.own_key(root));
     let mut decision = vec![marking.record().happen(ctx.table, own.map(|own| own.item))];
     decision.extend(request.others(ctx, &[None])?);
-    Ok(commit(ctx.store, decision).await?.is_done())
+    Ok(ctx.commit_difference(decision).await?.is_done())
 }
 
 /// Removes what a deletion has taken that has happened; one that is not there is at its end.
@@ -109,5 +108,5 @@ pub(crate) async fn call_off(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
 ) -> Result<bool, Error> {
-    Ok(commit(ctx.store, vec![record.call_off(ctx.table)]).await?.is_done())
+    Ok(ctx.commit_difference(vec![record.call_off(ctx.table)]).await?.is_done())
 }

@@ -9,8 +9,8 @@ use keyloom_query::{DeletionState, LinkRow};
 use super::walk::{Referrer, Referrers, Walk};
 use crate::error::Error;
 use crate::write::{
-    ATTEMPTS_MAX, AttemptState, DeletionRecord, LINKS_PAGE, SettledReader, TombstoneChange,
-    Tombstones, Transition, WriteContext, commit,
+    AttemptState, DeletionRecord, LINKS_PAGE, SettledReader, TombstoneChange, Tombstones,
+    Transition, WriteContext,
 };
 
 /// A deletion that marks.
@@ -215,7 +215,9 @@ impl<'m> Marking<'m> {
     }
 
     async fn mark_one(&mut self, key: &EntityKey, take: &Take) -> Result<bool, Error> {
-        for _ in 0..ATTEMPTS_MAX {
+        let mut attempts = self.ctx.attempts();
+        loop {
+            attempts.next().await?;
             let Some(row) = self.read(key).await? else { return Ok(true) };
             let Some(set) = self.tombstones(&row, take) else { return Ok(true) };
             let marked = self.ctx.rewritten(row, TombstoneChange::Set(set)).await?;
@@ -227,7 +229,6 @@ impl<'m> Marking<'m> {
                 return Ok(false);
             }
         }
-        Err(Error::Contended)
     }
 
     async fn commit(&self, marked: &[Transition]) -> Result<bool, Error> {
@@ -239,7 +240,7 @@ impl<'m> Marking<'m> {
         let count = marked.iter().filter(is_new).count();
         let mut difference = self.ctx.planner(&self.state.called_off).plan(marked)?;
         difference.actions.push(self.record.add_marked(self.ctx.table, count));
-        Ok(commit(self.ctx.store, difference).await?.is_done())
+        Ok(self.ctx.commit_difference(difference).await?.is_done())
     }
 
     async fn read(&mut self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {

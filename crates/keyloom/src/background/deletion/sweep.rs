@@ -6,7 +6,7 @@ use keyloom_model::{EntityKey, OwnRow, RowKey};
 use keyloom_query::LinkRow;
 
 use crate::error::Error;
-use crate::write::{ATTEMPTS_MAX, DeletionRecord, LINKS_PAGE, Transition, WriteContext, commit};
+use crate::write::{DeletionRecord, LINKS_PAGE, Transition, WriteContext};
 
 /// Those that are marked and refer to an entity.
 enum Marked {
@@ -24,7 +24,7 @@ pub(super) async fn sweep(
 ) -> Result<(), Error> {
     let mut path = vec![root.clone()];
     let mut on_path: HashSet<RowKey> = path.iter().map(|key| ctx.own_key(key)).collect();
-    let mut failures = 0;
+    let mut attempts = ctx.attempts();
     while let Some(target) = path.last().cloned() {
         let (rows, is_last) = match marked_referrers(ctx, record, &target, &on_path).await? {
             Marked::Inner(inner) => {
@@ -39,7 +39,7 @@ pub(super) async fn sweep(
             Marked::Outer(outer) => (outer, false),
         };
         if remove(ctx, record, rows).await? {
-            failures = 0;
+            attempts = ctx.attempts();
             path.truncate(path.len() - usize::from(is_last));
             continue;
         }
@@ -47,10 +47,7 @@ pub(super) async fn sweep(
         if ctx.reader().deletion_state(record.id()).await?.is_none() {
             return Ok(());
         }
-        failures += 1;
-        if failures > ATTEMPTS_MAX {
-            return Err(Error::Contended);
-        }
+        attempts.next().await?;
     }
     Ok(())
 }
@@ -96,7 +93,7 @@ async fn remove(
     for some in planner.batches(&transitions, 1) {
         let mut difference = planner.plan(some)?;
         difference.actions.push(record.subtract_done(ctx.table, some.len()));
-        if !commit(ctx.store, difference).await?.is_done() {
+        if !ctx.commit_difference(difference).await?.is_done() {
             return Ok(false);
         }
     }

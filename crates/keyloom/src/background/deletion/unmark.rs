@@ -12,8 +12,8 @@ use super::large::call_off;
 use super::walk::{Referrers, Walk};
 use crate::error::Error;
 use crate::write::{
-    ACTIONS_MAX, ATTEMPTS_MAX, DeletionRecord, PlannedAction, TombstoneChange, Tombstones,
-    Transition, WriteContext, commit,
+    ACTIONS_MAX, DeletionRecord, PlannedAction, TombstoneChange, Tombstones, Transition,
+    WriteContext,
 };
 
 /// Calls a deletion off, unless it has been decided, and takes its tombstones back.
@@ -31,7 +31,7 @@ pub(crate) async fn take_back(
     for root in roots {
         unmark_from(ctx, record, root).await?;
     }
-    commit(ctx.store, vec![record.remove(ctx.table, DeletionState::CalledOff)]).await?;
+    ctx.commit_difference(vec![record.remove(ctx.table, DeletionState::CalledOff)]).await?;
     Ok(())
 }
 
@@ -41,14 +41,15 @@ pub(crate) async fn unmark_entity(
     record: &DeletionRecord,
     key: &EntityKey,
 ) -> Result<(), Error> {
-    for _ in 0..ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let Some(row) = ctx.reader().get_any(key).await? else { return Ok(()) };
         let Some(unmarked) = unmarked(ctx, record, row).await? else { return Ok(()) };
         if ctx.commit(&[unmarked], &[]).await?.is_done() {
             return Ok(());
         }
     }
-    Err(Error::Contended)
 }
 
 /// Takes back all tombstones, as far as they can be reached from a root.
@@ -88,12 +89,12 @@ async fn unmark_rows(
     for some in small.chunks(ACTIONS_MAX / 2) {
         let actions: Vec<PlannedAction> =
             some.iter().flat_map(|row| without_tombstone(ctx, record, row)).collect();
-        if commit(ctx.store, actions.clone()).await?.is_done() {
+        if ctx.commit_difference(actions.clone()).await?.is_done() {
             continue;
         }
         // One was written again meanwhile, or its copy was never marked: one by one.
         for action in actions {
-            commit(ctx.store, vec![action]).await?;
+            ctx.commit_difference(vec![action]).await?;
         }
     }
     Ok(())
