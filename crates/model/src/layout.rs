@@ -7,6 +7,7 @@ pub mod attribute;
 mod budget;
 mod columns;
 mod counter;
+mod expiry;
 mod facets;
 mod image;
 mod key;
@@ -23,6 +24,7 @@ use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, Model, On
 pub(crate) use budget::{ROWS_MAX, rows_max};
 pub use columns::Column;
 pub use counter::{Counter, RankedPlace, is_counter};
+pub use expiry::ExpiryDefault;
 pub use image::{Image, OwnRow, Unreadable};
 pub use key::{EntityKey, RowKey, RowName};
 pub(crate) use matching::number_key;
@@ -65,6 +67,7 @@ pub(crate) struct EntityLayout {
     pub(crate) links: Vec<Link>,
     /// From others.
     pub(crate) referrers: Vec<Link>,
+    pub(crate) expiry_default: Option<ExpiryDefault>,
 }
 
 /// The attributes of own rows, made once: a name is cloned for every row.
@@ -108,6 +111,7 @@ impl Layout {
                 guard_tags: entity.uniques().map(|(id, _)| guard_tag(entity, id)).collect(),
                 links: all_links.iter().filter(|link| link.owner == id).copied().collect(),
                 referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
+                expiry_default: None,
             }
         };
         let entities: Vec<EntityLayout> = model.entities().map(entity_layout).collect();

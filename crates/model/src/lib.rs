@@ -54,9 +54,9 @@ pub use check::check;
 pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
-    Column, Counter, EntityKey, Group, Image, KeyPart, KeyTemplate, KeyTooLong, Layout, Link,
-    Matching, OwnRow, Pending, RankedPlace, Reason, Row, RowKey, RowName, Slot, Unreadable,
-    attribute, entry_place, is_counter, number_of,
+    Column, Counter, EntityKey, ExpiryDefault, Group, Image, KeyPart, KeyTemplate, KeyTooLong,
+    Layout, Link, Matching, OwnRow, Pending, RankedPlace, Reason, Row, RowKey, RowName, Slot,
+    Unreadable, attribute, entry_place, is_counter, number_of,
 };
 pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use keyloom_model::attribute::REVISION;
 use keyloom_model::{
-    Counter, Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Pending, Row,
-    UniqueId,
+    Counter, Entity, EntityId, EntityKey, ExpiryDefault, FieldId, Image, Layout, Matching, OwnRow,
+    Pending, Row, UniqueId,
 };
 use keyloom_store::SetName;
+use keyloom_value::Number;
 
+use super::stored::Revision;
 use crate::error::Error;
 
 /// The layout of today and those of before. A row says under which revision it was written, so
@@ -31,6 +33,55 @@ pub(crate) struct Former {
 }
 
 impl Layouts {
+    /// The layout of a revision, and those of earlier ones that rows may still have.
+    pub(super) fn new(
+        current: Layout,
+        revision: &Revision,
+        before: BTreeMap<u32, Former>,
+    ) -> Layouts {
+        Layouts { current, since_ms: revision.since_ms, before }.with_expiry_defaults()
+    }
+
+    /// Readers judge expiry by own rows, which lack fields that are newer than they are.
+    fn with_expiry_defaults(mut self) -> Layouts {
+        for (id, entity) in self.current.model().clone().entities() {
+            let Some(expires) = entity.expires else { continue };
+            if let Some(default) = self.expiry_default(&entity.name, &entity.field(expires).name) {
+                self.current = self.current.with_expiry_default(id, default);
+            }
+        }
+        self
+    }
+
+    /// When rows expire that are older than the field that says so; none if there are none.
+    fn expiry_default(&self, entity: &str, field: &str) -> Option<ExpiryDefault> {
+        let revisions: Vec<(u32, &Entity, i64)> = self.declarations(entity, 0).collect();
+        let steps = revisions.iter().zip(revisions.iter().skip(1));
+        let added = steps.filter_map(|((revision, before, _), (_, after, since_ms))| {
+            let added = after.fields.iter().find(|added| added.name == field)?;
+            let is_new = before.find_field(field).is_none();
+            let default = added.default.as_ref().filter(|_| is_new)?.value(*since_ms);
+            let time_ms = default.as_n().and_then(Number::to_i64)?;
+            Some(ExpiryDefault { revision: *revision, time_ms })
+        });
+        added.last()
+    }
+
+    /// An entity as each revision declares it, from a revision on, and when that one came to be.
+    fn declarations<'l>(
+        &'l self,
+        entity: &'l str,
+        from: u32,
+    ) -> impl Iterator<Item = (u32, &'l Entity, i64)> {
+        let formers =
+            self.before.range(from..).map(|(_, former)| (&former.layout, former.since_ms));
+        let all = formers.chain([(&self.current, self.since_ms)]);
+        all.filter_map(move |(layout, since_ms)| {
+            let model = layout.model();
+            Some((layout.revision(), model.entity(model.find(entity)?), since_ms))
+        })
+    }
+
     /// Every row that an entity implies that was read, under the revision it was written.
     pub(crate) fn rows_before(&self, row: &OwnRow) -> Result<Vec<Row>, Error> {
         let (layout, image) = self.written(row)?;
@@ -95,18 +146,11 @@ impl Layouts {
             return image;
         }
         let entity = &self.current.model().entity(image.key.entity).name;
-        let formers = self.before.range(revision..);
-        let formers = formers.map(|(_, former)| (&former.layout, former.since_ms));
-        let all = formers.chain([(&self.current, self.since_ms)]);
-        let entities = all.filter_map(|(layout, since_ms)| {
-            let model = layout.model();
-            Some((model.entity(model.find(entity)?), since_ms))
-        });
-        let entities: Vec<(&Entity, i64)> = entities.collect();
-        for (before, after) in entities.iter().zip(entities.iter().skip(1)) {
-            let (after, since_ms) = after;
+        let revisions: Vec<(u32, &Entity, i64)> = self.declarations(entity, revision).collect();
+        for ((_, before, _), (_, after, since_ms)) in revisions.iter().zip(revisions.iter().skip(1))
+        {
             for field in &after.fields {
-                let is_new = before.0.find_field(&field.name).is_none();
+                let is_new = before.find_field(&field.name).is_none();
                 if let Some(default) = field.default.as_ref().filter(|_| is_new) {
                     image.fields.insert(field.name.as_str(), default.value(*since_ms));
                 }
@@ -121,7 +165,7 @@ impl Layouts {
     fn former(&self, row: &OwnRow) -> Result<Option<&Layout>, Error> {
         if row.revision > self.current.revision() {
             let what = format!(
-                "The entity `{}` was written under revision {} of the model, which is not known.",
+                "The entity `{}` was written under revision {} of the model, which is not stored.",
                 row.image.key.id, row.revision
             );
             return Err(Error::damaged(what));

@@ -161,7 +161,7 @@ fn opened(layouts: Layouts, revision: &Revision, head: &Head) -> Opened {
 }
 
 fn today(stored: &Stored) -> Result<&Revision, Error> {
-    stored.current().ok_or_else(|| Error::damaged("Today's model is not kept."))
+    stored.current().ok_or_else(|| Error::damaged("The current model is missing from the table."))
 }
 
 /// The layout of today as it is kept, and those of before.
@@ -172,19 +172,14 @@ fn formers(stored: &Stored) -> Result<(Former, BTreeMap<u32, Former>), Error> {
         formers.insert(*number, Former { layout, since_ms: revision.since_ms });
     }
     let former = formers.remove(&stored.head.revision);
-    let former = former.ok_or_else(|| Error::damaged("Today's model is not kept."))?;
+    let former =
+        former.ok_or_else(|| Error::damaged("The current model is missing from the table."))?;
     Ok((former, formers))
-}
-
-impl Layouts {
-    fn new(current: Layout, revision: &Revision, before: BTreeMap<u32, Former>) -> Layouts {
-        Layouts { current, since_ms: revision.since_ms, before }
-    }
 }
 
 fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
     let model = keyloom_model::check(&revision.text).map_err(|_| {
-        Error::damaged(format!("Revision {number} of the model, as it is kept, is no model."))
+        Error::damaged(format!("Revision {number} of the model is stored as an invalid model."))
     })?;
     let layout = Layout::reopen(model, number, &revision.slots);
     Ok(layout.keeping(revision.matching.unwrap_or(Matching::Sets)))

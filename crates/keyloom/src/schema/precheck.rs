@@ -29,7 +29,7 @@ pub(crate) async fn precheck(
             // A deletion has taken it, and is still to remove it.
             let is_taken = own.deletion.is_some() && reader.seen(own.clone()).await?.is_none();
             // What is not there for readers gives way.
-            let gives_way = is_taken || reader.has_expired(&own.image);
+            let gives_way = is_taken || reader.has_expired(&own);
             let image = layouts.upgraded(own);
             if tightened.contains(&key.entity) && !is_taken {
                 check_fields(layout, &image)?;

@@ -100,7 +100,7 @@ impl Stored {
             return Ok(None);
         }
         let stored = Stored::read(&rows)
-            .ok_or_else(|| Error::damaged("The rows that keep the model cannot be read."))?;
+            .ok_or_else(|| Error::damaged("The rows of the model cannot be read."))?;
         Ok(Some(stored))
     }
 

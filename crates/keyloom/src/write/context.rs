@@ -72,7 +72,7 @@ impl<'a> WriteContext<'a> {
 
     /// Whether its time has come.
     pub(crate) fn is_expired(&self, row: &OwnRow) -> bool {
-        self.reader().has_expired(&row.image)
+        self.reader().has_expired(row)
     }
 
     /// The same entity, written under the layout of today and with other tombstones.

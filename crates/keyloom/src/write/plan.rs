@@ -366,7 +366,17 @@ impl Planner<'_> {
             let field = Path::from(entity.field(field).name.as_str());
             let later =
                 Condition::compare(field.clone(), Comparison::Greater, Value::from(self.now_ms));
-            condition = condition.and(Condition::missing(field).or(later));
+            let mut lives = Condition::missing(field).or(later);
+            if let Some(default) = self.layouts.current.expiry_default(target.entity)
+                && default.time_ms <= self.now_ms
+            {
+                // Rows that are older than the field have expired by its default.
+                let oldest = Value::from(u64::from(default.revision));
+                let is_newer =
+                    Condition::compare(Path::from(REVISION), Comparison::Greater, oldest);
+                lives = lives.and(is_newer);
+            }
+            condition = condition.and(lives);
         }
         let table = self.table.clone();
         Check { table, key: key.to_item(), condition, on_failure: OnFailure::Nothing }
