@@ -180,7 +180,7 @@ impl CountQuery {
         let fields = &entity.count(count).split;
         let named = |field: &&FieldId| entity.field(**field).name == name;
         fields.iter().find(named).copied().ok_or_else(|| {
-            let what = format!("`{name}` is not in `split` of the count `{}`", self.count);
+            let what = format!("`{name}` is not a `split` field of the count `{}`", self.count);
             unknown(what, name, fields.iter().map(|field| entity.field(*field).name.as_str()))
         })
     }

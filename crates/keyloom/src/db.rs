@@ -118,7 +118,7 @@ impl Shared {
     /// If another model is in force.
     pub(crate) async fn refresh(&self) -> Result<Stored, Error> {
         let stored = Stored::load(&*self.store, &self.table).await?;
-        let stored = stored.ok_or_else(|| Error::damaged("No model is kept."))?;
+        let stored = stored.ok_or_else(|| Error::damaged("The table contains no model."))?;
         let schema = reopen_schema(&self.text, &stored)?.ok_or(Error::ModelChanged)?;
         *self.schema.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(schema);
         Ok(stored)
@@ -278,7 +278,7 @@ pub(crate) fn unknown<'n>(what: String, name: &str, known: impl Iterator<Item = 
     let help = match keyloom_model::nearest(name, &known) {
         Some(close) => Some(format!("did you mean `{close}`?")),
         None if known.is_empty() => None,
-        None => Some(format!("there are `{}`", known.join("`, `"))),
+        None => Some(format!("expected one of `{}`", known.join("`, `"))),
     };
     Error::Unknown { what, help }
 }

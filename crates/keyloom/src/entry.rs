@@ -74,22 +74,22 @@ impl Entry {
 fn text(value: Option<Value>, name: &str) -> Result<String, Error> {
     match value {
         Some(Value::S(text)) => Ok(text),
-        Some(_) => Err(wrong(format!("`{name}` of an entry is a text"), None)),
-        None => Err(wrong(format!("The entry has no `{name}`"), Some("every entry has one"))),
+        Some(_) => Err(wrong(format!("`{name}` of an entry must be a text"), None)),
+        None => Err(wrong(format!("The entry has no `{name}`"), Some("every entry needs one"))),
     }
 }
 
 fn tenant(value: Value) -> Result<Value, Error> {
     match value {
         Value::S(_) | Value::N(_) => Ok(value),
-        _ => Err(wrong(format!("`{TENANT}` of an entry is a text or a number"), None)),
+        _ => Err(wrong(format!("`{TENANT}` of an entry must be a text or a number"), None)),
     }
 }
 
 fn fields(value: Option<Value>) -> Result<Item, Error> {
     match value {
         Some(Value::M(fields)) => Ok(fields),
-        Some(_) => Err(wrong(format!("`{FIELDS}` of an entry is an object"), None)),
+        Some(_) => Err(wrong(format!("`{FIELDS}` of an entry must be an object"), None)),
         None => Err(wrong(
             format!("The entry has no `{FIELDS}`"),
             Some("put the fields of the entity there"),

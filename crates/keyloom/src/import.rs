@@ -78,8 +78,8 @@ impl Db {
     ) -> Result<Intent, Error> {
         let (kind, declared) = find_entity(schema, &entry.entity)?;
         if entry.tenant.is_some() && !schema.layouts.current.has_tenant(kind) {
-            let what = format!("`{}` belongs to no tenant", entry.entity);
-            return Err(Error::Unknown { what, help: Some("leave `tenant` out".to_owned()) });
+            let what = format!("`{}` has no tenants", entry.entity);
+            return Err(Error::Unknown { what, help: Some("omit `tenant`".to_owned()) });
         }
         if self.tenant.is_some() && entry.tenant.is_some() && self.tenant != entry.tenant {
             return Err(Error::Tenant { entity: entry.entity, problem: TenantProblem::Other });

@@ -49,9 +49,9 @@ impl Ordinals {
         let image = store.update(update).await?;
         let end = image.as_ref().and_then(|image| image.get(NEXT)).and_then(Value::as_n);
         let end = end.and_then(Number::to_i64).and_then(|end| u64::try_from(end).ok());
-        let first = end
-            .and_then(|end| end.checked_sub(portion))
-            .ok_or_else(|| Error::damaged("There are no more numbers for entities of a kind."))?;
+        let first = end.and_then(|end| end.checked_sub(portion)).ok_or_else(|| {
+            Error::damaged("The row that allocates ordinals cannot be read, or has no more.")
+        })?;
         let mut supplies = self.lock();
         let left = &mut supplies.entry(row.clone()).or_default().left;
         left.push_back(first + 1..first + portion);

@@ -438,14 +438,14 @@ impl ListQuery {
         let order = entity.list(list).order.iter();
         let names: Vec<&str> = order.map(|order| entity.field(order.field).name.as_str()).collect();
         let help = match names.is_empty() {
-            true if entity.is_numbered() => "it is in order of creation only".to_owned(),
-            true => "it is in order of ids only".to_owned(),
+            true if entity.is_numbered() => "it is ordered by creation only".to_owned(),
+            true => "it is ordered by id only".to_owned(),
             false => format!(
-                "it is ordered by `{}`; give the first ones one value each, and bounds to the next",
+                "it is ordered by `{}`; give each leading field one value, and bounds to the next",
                 names.join("`, `")
             ),
         };
-        let what = format!("The list `{}` has no such range", self.list);
+        let what = format!("Invalid range of the list `{}`", self.list);
         Error::Unknown { what, help: Some(help) }
     }
 }
@@ -466,7 +466,11 @@ fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, V
     }
     let asked: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
     Err(Error::Unknown {
-        what: format!("`{}` has no unique of `{}`", entity.name, asked.join("`, `")),
+        what: format!(
+            "`{}` has no unique with exactly the fields `{}`",
+            entity.name,
+            asked.join("`, `")
+        ),
         help: None,
     })
 }
@@ -486,7 +490,7 @@ pub(crate) async fn records(schema: &Arc<Schema>, rows: Vec<OwnRow>) -> Vec<Reco
 
 fn bounded_twice(field: &str) -> Error {
     Error::Unknown {
-        what: format!("`{field}` is bounded twice"),
+        what: format!("`{field}` has several values or bounds"),
         help: Some("give it one value, or one lower and one upper bound".to_owned()),
     }
 }
@@ -511,7 +515,7 @@ pub(crate) fn by_values(
         }
         let is_by = |field: &FieldId| entity.field(*field).name == *name;
         if !fields.iter().any(is_by) {
-            let what = format!("`{name}` is not in `by` of the {what} `{of}`");
+            let what = format!("`{name}` is not a `by` field of the {what} `{of}`");
             let names = fields.iter().map(|field| entity.field(*field).name.as_str());
             return Err(unknown(what, name, names));
         }
@@ -520,8 +524,8 @@ pub(crate) fn by_values(
         let field = entity.field(*field);
         let given = values.iter().find(|(name, _)| *name == field.name);
         given.map(|(_, value)| field.of.take(value)).ok_or_else(|| Error::Unknown {
-            what: format!("The {what} `{of}` needs a value of `{}`", field.name),
-            help: Some(format!("there is one {what} for each of its values")),
+            what: format!("The {what} `{of}` requires a value of `{}`", field.name),
+            help: Some(format!("there is one {what} per value")),
         })
     };
     fields.iter().map(value).collect()

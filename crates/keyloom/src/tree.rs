@@ -131,10 +131,10 @@ impl Db {
             let (id, _) = find_entity(&schema, entity)?;
             let with = With::parse(schema.model(), id, with)?;
             if let Some(other) = records.iter().find(|record| record.entity() != entity) {
-                let what = format!("A `{}` is no `{entity}`", other.entity());
+                let what = format!("Expected a `{entity}`, found a `{}`", other.entity());
                 return Err(Error::Unknown {
                     what,
-                    help: Some("ask for each kind alone".to_owned()),
+                    help: Some("request each kind separately".to_owned()),
                 });
             }
             Grower::new(self, &schema, limit.unwrap_or(LIMIT)).grow(records, &with).await

@@ -91,7 +91,7 @@ impl Db {
             let verifier = Verifier { shared: &self.shared, schema: &schema, repair };
             let position = from.map_or(Some(Position::default()), Position::read);
             let Position { at, rows: before } = position.ok_or_else(|| Error::Unknown {
-                what: "This is no place where a verification ended".to_owned(),
+                what: "Invalid position of a verification".to_owned(),
                 help: Some("start from the beginning".to_owned()),
             })?;
             let start = match at {

@@ -63,7 +63,7 @@ async fn step(shared: &Shared) -> Result<Option<Progress>, Error> {
     }
     let (store, table) = (&*shared.store, &shared.table);
     let Some(mut revision) = stored.current().cloned() else {
-        return Err(Error::damaged("Today's model is not kept."));
+        return Err(Error::damaged("The current model is missing from the table."));
     };
     let mut scan = Scan::new(table);
     scan.limit = Some(PAGE_ROWS);

@@ -104,6 +104,6 @@ fn check_count(whose: &str, what: &str, (count, count_max): (usize, usize)) -> R
     }
     Err(Error::Unknown {
         what: format!("{whose} has {count} {what}"),
-        help: Some(format!("ask for at most {count_max}")),
+        help: Some(format!("request at most {count_max}")),
     })
 }

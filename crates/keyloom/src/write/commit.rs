@@ -152,7 +152,7 @@ fn outcome(
     match (outcome, not_mine) {
         // Nothing was read too late, so that is how the rows are.
         (Outcome::Done, Some(owner)) => Err(Error::damaged(format!(
-            "A unique value of the entity `{}` is guarded for another one.",
+            "A unique value of the entity `{}` is reserved for another entity.",
             owner.id
         ))),
         (Outcome::Done, None) if is_counter_moved => Ok(None),

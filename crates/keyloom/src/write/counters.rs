@@ -96,8 +96,9 @@ impl Counters {
 fn score_of(row: Option<&Item>) -> Result<i64, Error> {
     match row {
         None => Ok(0),
-        Some(row) => Counter::number(row)
-            .ok_or_else(|| Error::damaged("A score of a board cannot be read: verify the data.")),
+        Some(row) => {
+            Counter::number(row).ok_or_else(|| Error::damaged("A score of a board cannot be read."))
+        }
     }
 }
 

@@ -69,8 +69,12 @@ impl IdempotencyKey {
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
         let get = Get::new(ctx.table, self.row_key().to_item());
         let Some(row) = ctx.store.get(get).await? else { return Ok(None) };
-        let damaged =
-            || Error::damaged(format!("The receipt of the key `{}` cannot be read.", self.name));
+        let damaged = || {
+            Error::damaged(format!(
+                "The idempotency record of the key `{}` cannot be read.",
+                self.name
+            ))
+        };
         let record = IdempotencyRecord::read(&row).ok_or_else(damaged)?;
         if record.expiry_secs < now_secs(ctx) {
             return Ok(None);

@@ -167,7 +167,9 @@ impl<'a> SettledReader<'a> {
         }
         let entity = &layouts.current.model().entity(by.entity).name;
         let unique = layouts.current.unique_name(by.entity, unique);
-        let what = format!("A value of the unique `{unique}` of `{entity}` is guarded for nobody.");
+        let what = format!(
+            "A value of the unique `{unique}` of `{entity}` is reserved, but no entity has it."
+        );
         Err(Error::damaged(what))
     }
 }

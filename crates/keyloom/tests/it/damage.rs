@@ -13,7 +13,7 @@ use pollster::block_on;
 use serde_json::json;
 
 use crate::contents::{first_layout, raw_rows, table};
-use crate::rig::{assert_said, engine, open};
+use crate::rig::{assert_golden, engine, open};
 
 pub(crate) const MODEL: &str = r#"
 [entity.person]
@@ -138,7 +138,7 @@ async fn library(store: Arc<dyn Store>) -> Db {
     db
 }
 
-/// A way to damage rows. What is then said is in `tests/said`.
+/// A way to damage rows. What is then said is in `tests/golden`.
 type Case = (&'static str, fn(&Rows));
 
 const GUARDS: &[Case] = &[
@@ -275,7 +275,7 @@ fn check(name: &str, cases: &[Case]) {
         assert_eq!(report_of_reference, on_engine, "{case}");
         said.push_str(&format!("# {case}\n{report_of_reference}\n"));
     }
-    assert_said(name, &said);
+    assert_golden(name, &said);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use pollster::block_on;
 use serde_json::json;
 
 use crate::contents::{raw_rows, table};
-use crate::rig::{assert_said, open};
+use crate::rig::{assert_golden, open};
 
 const MODEL: &str = r#"
 [entity.person]
@@ -246,5 +246,5 @@ fn every_error_reads_like_a_person_wrote_it() {
         let (db, _) = database();
         said.push_str(&format!("# {case}\n{}\n\n", fail(&db).to_string().trim_end()));
     }
-    assert_said("errors", &said);
+    assert_golden("errors", &said);
 }

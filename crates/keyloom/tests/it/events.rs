@@ -268,7 +268,7 @@ fn effects_that_cannot_be_are_a_failure_with_their_reason() {
     let dead = block_on(db.list("job", "by_status").by("status", "failed").read()).unwrap().items;
     assert_eq!(dead.len(), 2);
     let error = dead[0].get("error").unwrap().as_s().unwrap();
-    assert!(error.starts_with("This is no `copy`."), "{error}");
+    assert!(error.starts_with("Invalid `copy`:"), "{error}");
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn a_consumer_that_is_too_far_behind_says_so_and_goes_on_when_told() {
     let [Error::Behind { consumer, .. }] = &work.problems[..] else { panic!("{work:?}") };
     assert_eq!(consumer, "copy");
     let said = work.problems[0].to_string();
-    assert!(said.starts_with("The consumer `copy` is too far behind: changes between "), "{said}");
+    assert!(said.starts_with("The consumer `copy` is too far behind: it has not seen the changes between "), "{said}");
     assert!(block_on(db.backlog()).unwrap().consumers[0].is_lost);
     // Jobs are run all the same, and so are other consumers.
     block_on(db.resume("copy", FeedStart::Oldest)).unwrap();

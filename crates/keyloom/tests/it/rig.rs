@@ -57,16 +57,16 @@ pub(crate) async fn findings(db: &Db) -> Vec<String> {
     found.iter().map(ToString::to_string).collect()
 }
 
-/// Compares what was said with the file of this name in `tests/said`; writes the file if
-/// `KEYLOOM_BLESS` is set.
+/// Compares a text with the file of this name in `tests/golden`; writes the file if `KEYLOOM_BLESS`
+/// is set.
 #[track_caller]
-pub(crate) fn assert_said(name: &str, said: &str) {
-    let path = format!("{}/tests/said/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+pub(crate) fn assert_golden(name: &str, text: &str) {
+    let path = format!("{}/tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("KEYLOOM_BLESS").is_some() {
-        std::fs::write(&path, said).expect("the file is written");
+        std::fs::write(&path, text).expect("the file is written");
     }
     let expected = std::fs::read_to_string(&path).expect("there is such a file");
-    assert!(said == expected, "tests/said/{name}.txt says otherwise:\n{said}");
+    assert!(text == expected, "tests/golden/{name}.txt differs:\n{text}");
 }
 
 /// Every row is what it should be.

@@ -77,7 +77,7 @@ pub(crate) async fn resume_deletion(
     let Some(row) = ctx.store.get(Get::new(ctx.table, record.key())).await? else { return Ok(()) };
     let id = record.id();
     let root = read_roots(&ctx.layouts.current, &row).into_iter().next().ok_or_else(|| {
-        Error::damaged(format!("The deletion `{id}` does not say what it deletes."))
+        Error::damaged(format!("The record of the deletion `{id}` does not name its root."))
     })?;
     let state = DeletionState::read(&row)
         .map_err(|_| Error::damaged(format!("The state of the deletion `{id}` cannot be read.")))?;
