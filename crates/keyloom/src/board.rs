@@ -149,7 +149,7 @@ impl BoardQuery {
         Ok(BoardRequest {
             entity: id,
             board,
-            tenant: self.db.tenant_of(schema, id)?,
+            tenant: self.db.scope(schema).tenant_of(id)?,
             by: by_values(entity, &entity.board(board).by, &given)?,
             limit: self.limit,
         })

@@ -168,7 +168,7 @@ impl CountQuery {
         Ok(CountRequest {
             entity: id,
             count,
-            tenant: self.db.tenant_of(schema, id)?,
+            tenant: self.db.scope(schema).tenant_of(id)?,
             by: by_values(entity, &entity.count(count).by, &given)?,
             only: self.only.iter().map(only).collect::<Result<_, Error>>()?,
             split: split.collect::<Result<_, Error>>()?,

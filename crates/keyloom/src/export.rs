@@ -47,35 +47,36 @@ impl Db {
     ///
     /// If there is no such kind, or the store fails or cannot hold a moment.
     pub fn export<'a>(&'a self, entities: &'a [&'a str]) -> Answer<'a, Export> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let named: Result<BTreeSet<EntityId>, Error> =
-                entities.iter().map(|name| Ok(find_entity(&schema, name)?.0)).collect();
-            let mut passes = ranks(&schema.layouts.current);
-            let named = named?;
-            if !named.is_empty() {
-                passes.iter_mut().for_each(|pass| pass.retain(|kind| named.contains(kind)));
-                passes.retain(|pass| !pass.is_empty());
-            }
-            let store = &self.shared.store;
-            let rows = store.describe_table(self.shared.table.clone()).await?.items;
-            let progress = Progress { rows: 0, rows_total: rows * passes.len() as u64 };
-            Ok(Export {
-                moment: store.snapshot().await?,
-                now_ms: self.shared.now_ms(),
-                tenant: self.tenant.clone(),
-                shared: self.shared.clone(),
-                schema,
-                passes,
-                done: 0,
-                start: None,
-                progress,
-            })
-        })
+        Box::pin(Export::begin(self, entities))
     }
 }
 
 impl Export {
+    async fn begin(db: &Db, entities: &[&str]) -> Result<Export, Error> {
+        let schema = db.shared.schema();
+        let named = entities.iter().map(|name| Ok(find_entity(&schema, name)?.0));
+        let named = named.collect::<Result<BTreeSet<EntityId>, Error>>()?;
+        let mut passes = ranks(&schema.layouts.current);
+        if !named.is_empty() {
+            passes.iter_mut().for_each(|pass| pass.retain(|kind| named.contains(kind)));
+            passes.retain(|pass| !pass.is_empty());
+        }
+        let store = &db.shared.store;
+        let rows = store.describe_table(db.shared.table.clone()).await?.items;
+        let progress = Progress { rows: 0, rows_total: rows * passes.len() as u64 };
+        Ok(Export {
+            moment: store.snapshot().await?,
+            now_ms: db.shared.now_ms(),
+            tenant: db.tenant.clone(),
+            shared: db.shared.clone(),
+            schema,
+            passes,
+            done: 0,
+            start: None,
+            progress,
+        })
+    }
+
     /// The next entities, of which there may be none; nothing when all were there.
     ///
     /// # Errors

@@ -56,9 +56,9 @@
 //! let rest = open.after(page.next.expect("there is more")).read().await?;
 //! assert_eq!(rest.items.len(), 1);
 //!
-//! // One read brings a project with its tasks; deleting it takes them along.
-//! let family = db.family("project", home.id(), Some("task"), 10).await?.expect("it is there");
-//! assert_eq!(family.children.len(), 3);
+//! // One read returns a project with its tasks; deleting it deletes them too.
+//! let found = db.with_children("project", home.id(), Some("task"), 10).await?;
+//! assert_eq!(found.expect("it exists").children.len(), 3);
 //! db.delete("project", home.id()).await?;
 //! assert!(db.get("task", clean.id()).await?.is_none());
 //!
@@ -72,7 +72,7 @@
 //!
 //! - [`Db`]: create, get, update, put, delete, several [`Change`]s together, with a key only
 //!   [`Idempotent`] however often they are asked for ([`Db::transact_idempotent`]); [`Db::find`] by a
-//!   unique value, [`Db::list`] in order, [`Db::family`] with children, [`Db::tree`] with what it
+//!   unique value, [`Db::list`] in order, [`Db::with_children`], [`Db::tree`] with what it
 //!   refers to and what that refers to. [`Db::tenant`] is the same database for one tenant, which sees nothing of another's.
 //! - Documents are anything that serde can serialize, or JSON; a [`Record`] becomes a type of yours
 //!   with [`Record::to`], or JSON with [`Record::to_json`].
@@ -119,6 +119,7 @@ mod ordinals;
 mod read;
 mod record;
 mod schema;
+mod scope;
 mod stamp;
 mod tags;
 mod tree;
@@ -145,7 +146,7 @@ pub use keyloom_query::{
 };
 pub use keyloom_store::{Clock, Store, SystemClock};
 pub use keyloom_value::{Item, Number, Value};
-pub use read::{Family, ListQuery, Page};
+pub use read::{ListQuery, Page, WithChildren};
 pub use record::Record;
 pub use stamp::{Entropy, SystemEntropy};
 pub use tags::FindTags;

@@ -13,6 +13,7 @@ use crate::answer::Answer;
 use crate::db::{Db, find_entity};
 use crate::document::item_to_json;
 use crate::error::Error;
+use crate::schema::Schema;
 use grow::Grower;
 use with::With;
 
@@ -102,15 +103,7 @@ impl Db {
         with: &'a str,
         limit: Option<u32>,
     ) -> Answer<'a, Option<Tree>> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let (entity, _) = find_entity(&schema, entity)?;
-            let with = With::parse(schema.model(), entity, with)?;
-            let moment = self.at_one_moment().await?;
-            let mut grower = Grower::new(&moment, &schema, limit.unwrap_or(LIMIT));
-            let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
-            Ok(grower.grow(vec![root], &with).await?.pop())
-        })
+        Box::pin(TreeQuery { db: self, entity, with, limit }.tree(id))
     }
 
     /// Entities of one kind that were read, as a page of a list or of children has them, each with
@@ -126,18 +119,41 @@ impl Db {
         with: &'a str,
         limit: Option<u32>,
     ) -> Answer<'a, Vec<Tree>> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let (id, _) = find_entity(&schema, entity)?;
-            let with = With::parse(schema.model(), id, with)?;
-            if let Some(other) = records.iter().find(|record| record.entity() != entity) {
-                let what = format!("Expected a `{entity}`, found a `{}`", other.entity());
-                return Err(Error::Unknown {
-                    what,
-                    help: Some("request each kind separately".to_owned()),
-                });
-            }
-            Grower::new(self, &schema, limit.unwrap_or(LIMIT)).grow(records, &with).await
-        })
+        Box::pin(TreeQuery { db: self, entity, with, limit }.trees(records))
+    }
+}
+
+/// What comes with entities of one kind.
+struct TreeQuery<'q> {
+    db: &'q Db,
+    entity: &'q str,
+    with: &'q str,
+    limit: Option<u32>,
+}
+
+impl TreeQuery<'_> {
+    async fn tree(self, id: &str) -> Result<Option<Tree>, Error> {
+        let schema = self.db.shared.schema();
+        let with = self.parse(&schema)?;
+        let moment = self.db.at_one_moment().await?;
+        let mut grower = Grower::new(&moment, &schema, self.limit.unwrap_or(LIMIT));
+        let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
+        Ok(grower.grow(vec![root], &with).await?.pop())
+    }
+
+    async fn trees(self, records: Vec<Record>) -> Result<Vec<Tree>, Error> {
+        let schema = self.db.shared.schema();
+        let (entity, with) = (self.entity, self.parse(&schema)?);
+        if let Some(other) = records.iter().find(|record| record.entity() != entity) {
+            let what = format!("Expected a `{entity}`, found a `{}`", other.entity());
+            let help = Some("request each kind separately".to_owned());
+            return Err(Error::Unknown { what, help });
+        }
+        Grower::new(self.db, &schema, self.limit.unwrap_or(LIMIT)).grow(records, &with).await
+    }
+
+    fn parse(&self, schema: &Schema) -> Result<With, Error> {
+        let (entity, _) = find_entity(schema, self.entity)?;
+        With::parse(schema.model(), entity, self.with)
     }
 }

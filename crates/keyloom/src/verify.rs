@@ -84,39 +84,28 @@ impl Db {
         repair: Repair,
         from: Option<&'a str>,
     ) -> Answer<'a, VerifyPage> {
-        Box::pin(async move {
-            // Under a model that is not in force, what is right would look wrong.
-            self.shared.refresh().await?;
-            let schema = self.shared.schema();
-            let verifier = Verifier { shared: &self.shared, schema: &schema, repair };
-            let position = from.map_or(Some(Position::default()), Position::read);
-            let Position { at, rows: before } = position.ok_or_else(|| Error::Unknown {
-                what: "Invalid position of a verification".to_owned(),
-                help: Some("start from the beginning".to_owned()),
-            })?;
-            let start = match at {
-                At::Sets(place) => return verifier.sets_page(place, before).await,
-                At::Counters(from) => return verifier.counters_page(from, before).await,
-                At::Rows(start) => start,
-            };
-            let mut scan = Scan::new(&self.shared.table);
-            scan.limit = Some(PAGE_ROWS);
-            scan.start = start;
-            let page = self.shared.store.scan(scan).await?;
-            let mut findings = vec![];
-            for row in &page.items {
-                verifier.row(row, &mut findings).await?;
-            }
-            let rows = before.saturating_add(page.scanned);
-            let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
-            let progress = Progress { rows, rows_total: described.items.max(rows) };
-            let at = match page.last_key {
-                Some(key) => Some(At::Rows(Some(key))),
-                None => verifier.first_set().or_else(|| verifier.first_counter()),
-            };
-            let next = at.map(|at| Position { at, rows }.write());
-            Ok(VerifyPage { findings, next, progress })
-        })
+        Box::pin(verify_page(&self.shared, repair, from))
+    }
+}
+
+async fn verify_page(
+    shared: &Shared,
+    repair: Repair,
+    from: Option<&str>,
+) -> Result<VerifyPage, Error> {
+    // Valid rows would look wrong under a model that is no longer in force.
+    shared.refresh().await?;
+    let schema = shared.schema();
+    let verifier = Verifier { shared, schema: &schema, repair };
+    let position = from.map_or(Some(Position::default()), Position::read);
+    let Position { at, rows } = position.ok_or_else(|| Error::Unknown {
+        what: "Invalid position of a verification".to_owned(),
+        help: Some("start from the beginning".to_owned()),
+    })?;
+    match at {
+        At::Rows(start) => verifier.rows_page(start, rows).await,
+        At::Sets(place) => verifier.sets_page(place, rows).await,
+        At::Counters(from) => verifier.counters_page(from, rows).await,
     }
 }
 
@@ -127,6 +116,28 @@ struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
+    /// Verifies a page of rows; `before` were verified already.
+    async fn rows_page(&self, start: Option<Item>, before: u64) -> Result<VerifyPage, Error> {
+        let (store, table) = (&self.shared.store, &self.shared.table);
+        let mut scan = Scan::new(table);
+        scan.limit = Some(PAGE_ROWS);
+        scan.start = start;
+        let page = store.scan(scan).await?;
+        let mut findings = vec![];
+        for row in &page.items {
+            self.row(row, &mut findings).await?;
+        }
+        let rows = before.saturating_add(page.scanned);
+        let described = store.describe_table(table.clone()).await?;
+        let progress = Progress { rows, rows_total: described.items.max(rows) };
+        let at = match page.last_key {
+            Some(key) => Some(At::Rows(Some(key))),
+            None => self.first_set().or_else(|| self.first_counter()),
+        };
+        let next = at.map(|at| Position { at, rows }.write());
+        Ok(VerifyPage { findings, next, progress })
+    }
+
     async fn row(&self, row: &Item, findings: &mut Vec<Finding>) -> Result<(), Error> {
         match self.name_of(row) {
             Some(RowName::System) => {

@@ -1,15 +1,15 @@
-//! The one write path. A change is a transition from one image to another; what it writes is
-//! rows(after) − rows(before), in one transaction, if the entity is still what was read. Create,
-//! update, delete, expiry, backfill and repair all end here.
+//! The one write path. A change is a transition from one image to another; it writes rows(after) −
+//! rows(before), in one transaction, on condition that the entity is unchanged since it was read.
+//! Create, update, delete, expiry, backfill and repair all end here.
 //!
-//! In the order in which they run, and by what they may touch:
+//! The stages in the order in which they run, and what they may touch:
 //!
 //! ```text
-//! intent -> admit -> transition -> plan -> difference    nothing: pure functions of what was read
+//! intent -> admit -> transition -> plan -> difference    nothing: pure functions
 //! settle, cascade, tombstone, execute, commit            the store, one transaction at a time
 //! ```
 //!
-//! Work of many transactions is in `background`.
+//! Work that takes many transactions is in `background`.
 
 mod admit;
 mod attempt;
@@ -37,7 +37,7 @@ pub(crate) use context::WriteContext;
 pub(crate) use counters::{RankedChange, add_all};
 pub(crate) use deletion_record::{DeletionRecord, LEFT, ROOT, TOTAL, read_roots, write_roots};
 pub(crate) use difference::{ACTIONS_MAX, Difference, PlannedAction};
-pub(crate) use execute::{Executor, WriteRequest};
+pub(crate) use execute::{Executed, Executor, Existence, WriteRequest};
 pub(crate) use idempotency::{Done, IdempotencyKey, IdempotencyRecord};
 pub(crate) use intent::Intent;
 pub(crate) use plan::as_read;

@@ -53,7 +53,7 @@ impl<'a> Grower<'a> {
 
     /// The entity that everything comes with. The first kind of children come in the same read.
     pub(super) async fn root(&mut self, id: &str, with: &With) -> Result<Option<Record>, Error> {
-        let key = self.db.key(self.schema, with.entity, id)?;
+        let key = self.db.scope(self.schema).key(with.entity, id)?;
         let Some(kind) = with.first_children() else {
             let row = self.reader.get(&key).await?;
             return Ok(row.map(|row| record(self.schema, row)));
@@ -147,7 +147,7 @@ impl<'a> Grower<'a> {
         self.check(ids.len())?;
         let keys: Vec<Key> = ids.into_iter().map(|id| (entity, id)).collect();
         let unmet: Vec<&Key> = keys.iter().filter(|key| !self.met.contains_key(key)).collect();
-        let asked = unmet.iter().map(|(_, id)| self.db.key(self.schema, entity, id.as_str()));
+        let asked = unmet.iter().map(|(_, id)| self.db.scope(self.schema).key(entity, id.as_str()));
         let asked = asked.collect::<Result<Vec<_>, Error>>()?;
         let rows = self.reader.get_many(&asked).await?;
         for (key, row) in unmet.into_iter().zip(rows) {
@@ -164,7 +164,7 @@ impl<'a> Grower<'a> {
         }
         let (entity, id) = &place.0;
         let request = FamilyRequest {
-            parent: self.db.key(self.schema, *entity, id.as_str())?,
+            parent: self.db.scope(self.schema).key(*entity, id.as_str())?,
             children: Children::Of(kind),
             limit: self.limit,
         };

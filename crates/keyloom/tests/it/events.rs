@@ -430,7 +430,12 @@ fn a_consumer_that_is_too_far_behind_says_so_and_goes_on_when_told() {
     let [Error::Behind { consumer, .. }] = &work.problems[..] else { panic!("{work:?}") };
     assert_eq!(consumer, "copy");
     let said = work.problems[0].to_string();
-    assert!(said.starts_with("The consumer `copy` is too far behind: it has not seen the changes between "), "{said}");
+    assert!(
+        said.starts_with(
+            "The consumer `copy` is too far behind: it has not seen the changes between "
+        ),
+        "{said}"
+    );
     assert!(block_on(db.backlog()).unwrap().consumers[0].is_lost);
     // Jobs are run all the same, and so are other consumers.
     block_on(db.resume("copy", FeedStart::Oldest)).unwrap();

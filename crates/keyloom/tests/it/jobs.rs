@@ -102,13 +102,22 @@ fn a_job_can_be_called_off_and_put_off() {
     block_on(db.work(&handlers)).unwrap();
     assert_eq!(*order.lock().unwrap(), ["c", "b"]);
     let said = |result: Result<Record, Error>| result.unwrap_err().to_string();
-    assert_eq!(said(block_on(db.cancel("a"))), "The job `a` cannot be canceled: its status is `canceled`.");
-    assert_eq!(said(block_on(db.cancel("b"))), "The job `b` cannot be canceled: its status is `done`.");
+    assert_eq!(
+        said(block_on(db.cancel("a"))),
+        "The job `a` cannot be canceled: its status is `canceled`."
+    );
+    assert_eq!(
+        said(block_on(db.cancel("b"))),
+        "The job `b` cannot be canceled: its status is `done`."
+    );
     assert_eq!(
         said(block_on(db.reschedule("c", 0))),
         "The job `c` cannot be rescheduled: its status is `done`."
     );
-    assert_eq!(said(block_on(db.replay("c"))), "The job `c` cannot be replayed: its status is `done`.");
+    assert_eq!(
+        said(block_on(db.replay("c"))),
+        "The job `c` cannot be replayed: its status is `done`."
+    );
     assert_eq!(said(block_on(db.cancel("x"))), "Not found: `job` with id `x`.");
     // Somebody has thought better of it.
     block_on(db.replay("a")).unwrap();

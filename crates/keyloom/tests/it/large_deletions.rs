@@ -151,8 +151,8 @@ fn look(db: &Db, size: &Size) -> Seen {
         see(format!("get folder {id}"), shown(block_on(db.get("folder", id))));
         let name = [("name", Value::from(id))];
         see(format!("find folder {id}"), shown(block_on(db.find("folder", &name))));
-        let family = block_on(db.family("folder", id, None, 200)).expect("it is read");
-        let children = family.map(|family| ids(&family.children));
+        let found = block_on(db.with_children("folder", id, None, 200)).expect("it is read");
+        let children = found.map(|found| ids(&found.children));
         see(format!("family {id}"), format!("{children:?}"));
         let pins = block_on(db.list("pin", "in_folder").by("folder", id).limit(500).read());
         see(format!("pins in {id}"), ids(&pins.expect("it is read").items));

@@ -1,4 +1,4 @@
-//! Clears the references that a deletion has taken which has happened, in what stays.
+//! Clears references to what an applied deletion has hidden, in entities that stay.
 
 use keyloom_model::{EntityKey, OnDelete, OwnRow};
 use keyloom_query::DeletionState;
@@ -7,7 +7,7 @@ use super::walk::{Referrer, Referrers, Walk};
 use crate::error::Error;
 use crate::write::{DeletionRecord, TombstoneChange, Transition, WriteContext};
 
-/// Clears every reference that is to be cleared.
+/// Clears all marked references.
 pub(super) async fn clear_all(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -32,8 +32,8 @@ pub(super) async fn clear_all(
     Ok(())
 }
 
-/// Clears the references of one entity that a deletion has taken. Only as long as its record says so:
-/// later, what they referred to can be another one with the same id.
+/// Clears the marked references of one entity. Only while the deletion is being swept: later, a new
+/// entity can have the id of the target.
 pub(crate) async fn clear_references(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -52,7 +52,7 @@ pub(crate) async fn clear_references(
     }
 }
 
-/// The entity without the references that a deletion has taken; none if it has none.
+/// Returns the entity without the references that a deletion has marked; none if it has none.
 async fn without_references(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -62,7 +62,7 @@ async fn without_references(
         return Ok(None);
     }
     let image = ctx.layouts.upgraded(row.clone());
-    // What takes the entity itself is not asked about here.
+    // Tombstones on the entity itself are not resolved here.
     let fields = row.pending.clone().only_fields();
     let after = fields.settled(&image, |by| by == record.id());
     let mut transition = Transition::new(row.image.key.clone(), Some(row), after);

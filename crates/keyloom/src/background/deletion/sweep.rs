@@ -1,4 +1,4 @@
-//! Removes the entities that a deletion has taken which has happened, the outermost first.
+//! Removes the entities that an applied deletion has hidden, the outermost first.
 
 use std::collections::HashSet;
 
@@ -8,15 +8,15 @@ use keyloom_query::LinkRow;
 use crate::error::Error;
 use crate::write::{DeletionRecord, LINKS_PAGE, Transition, WriteContext};
 
-/// Those that are marked and refer to an entity.
+/// Marked entities that refer to an entity.
 enum Marked {
-    /// One that others can refer to: what refers to it goes first.
+    /// One that can be referred to: what refers to it is removed first.
     Inner(EntityKey),
-    /// A page of those that cannot be referred to; empty if nobody is left.
+    /// A page of entities that cannot be referred to; empty if none is left.
     Outer(Vec<OwnRow>),
 }
 
-/// Removes everything that is marked, from a root on.
+/// Removes everything marked that can be reached from a root.
 pub(super) async fn sweep(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -43,7 +43,7 @@ pub(super) async fn sweep(
             path.truncate(path.len() - usize::from(is_last));
             continue;
         }
-        // Another one may be sweeping too and have been faster: then look again.
+        // Another process may be sweeping the same deletion: then read again.
         if ctx.reader().deletion_state(record.id()).await?.is_none() {
             return Ok(());
         }
@@ -82,7 +82,7 @@ async fn marked_referrers(
     }
 }
 
-/// Removes rows with everything that they imply, as many at once as fit. False if one has changed.
+/// Removes rows with everything that they imply, in batches. Returns false if one has changed.
 async fn remove(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
