@@ -20,7 +20,7 @@ pub enum Existing {
     Replace,
 }
 
-/// What became of an entry.
+/// The result of importing an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Imported {
     /// It was created.
@@ -62,7 +62,7 @@ impl Importer<'_> {
         let schema = shared.schema();
         let intents = entries.into_iter().map(|entry| self.intent(&schema, entry));
         let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
-        // Entries are new where those before them were.
+        // Entries are probably new if those before them were.
         let are_new = &shared.imports_are_new;
         let existence = match are_new.load(Ordering::Relaxed) {
             true => Existence::Unlikely,

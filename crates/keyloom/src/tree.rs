@@ -1,5 +1,5 @@
-//! Entities with what they refer to and what has them as parents, and so on from there: read in as
-//! few calls as there are steps, each entity once.
+//! Trees: entities with the targets of their references and with their children, recursively. Each
+//! step is one call, and each entity is read once.
 
 mod grow;
 mod with;
@@ -17,15 +17,15 @@ use crate::schema::Schema;
 use grow::Grower;
 use with::With;
 
-/// How many children come with each parent if nothing is said.
+/// The default number of children of each parent.
 const LIMIT: u32 = 100;
 
-/// An entity with what was asked for to come with it.
+/// An entity with the requested related entities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// The entity.
     pub record: Record,
-    /// What it refers to, by field; none if it refers to nothing there, or to nothing that is seen.
+    /// The targets of its references, by field; none if the field is absent or its target invisible.
     pub refs: BTreeMap<String, Option<Tree>>,
     /// Its children, by the name of their kind.
     pub children: BTreeMap<String, Branch>,
@@ -34,9 +34,9 @@ pub struct Tree {
 /// The first children of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// In order of their ids.
+    /// Ordered by id.
     pub items: Vec<Tree>,
-    /// Where the next children begin, for [`Db::children`] of this kind; absent if nothing follows.
+    /// The cursor of the next children, for [`Db::children`] of this kind; absent if there are no more.
     pub next: Option<String>,
 }
 
@@ -45,8 +45,8 @@ impl Tree {
         Tree { record, refs: BTreeMap::new(), children: BTreeMap::new() }
     }
 
-    /// The entity as [`Record::to_json`] has it, and under `with` everything that comes with it, by
-    /// name: what it refers to as it is, children as `{"items": [...], "next": "..."}`.
+    /// Returns the JSON of [`Record::to_json`] with the related entities under `with`, by name: targets as
+    /// they are, children as `{"items": [...], "next": "..."}`.
     pub fn to_json(&self) -> String {
         item_to_json(&self.shown())
     }
@@ -63,7 +63,7 @@ impl Tree {
         item
     }
 
-    /// How many entities it has.
+    /// The number of entities in it.
     fn size(&self) -> usize {
         let refs = self.refs.values().flatten();
         let children = self.children.values().flat_map(|branch| &branch.items);
@@ -83,19 +83,19 @@ impl Branch {
 }
 
 impl Db {
-    /// The entity with an id and what comes with it; none if it is not there. `with` is a list of
-    /// paths such as `menu_items.recipe,menu_items.menu`: each step is a field that refers, or the
-    /// children of one kind by the last part of their path (`Model::children`). Of each kind of
-    /// children come `limit` with each parent, or 100.
+    /// Returns an entity with related entities; none if it does not exist. `with` is a list of paths such
+    /// as `menu_items.recipe,menu_items.menu`: each step is a reference by its field, or the children of
+    /// one kind by the last part of their path (`Model::children`). Each parent has at most `limit`
+    /// children of each kind [default: 100].
     ///
-    /// All of it is of one moment, where the store can hold one ([`Db::at_one_moment`]). One read
-    /// brings the entity and its children of one kind; then one for every 100 entities
-    /// that a step refers to, and one for each further parent.
+    /// The tree is of one moment, if the store has snapshots ([`Db::at_one_moment`]). One read returns the
+    /// entity and its children of one kind; then there is one for every 100 targets of a step, and one for
+    /// each further parent.
     ///
     /// # Errors
     ///
-    /// If there is no such kind of entity or step; [`Error::TreeTooLarge`] if more than 5,000
-    /// entities come with it; if the store fails.
+    /// If an entity or step does not exist in the model; [`Error::TreeTooLarge`] if there are more than
+    /// 5,000 entities; if the store fails.
     pub fn tree<'a>(
         &'a self,
         entity: &'a str,
@@ -106,8 +106,8 @@ impl Db {
         Box::pin(TreeQuery { db: self, entity, with, limit }.tree(id))
     }
 
-    /// Entities of one kind that were read, as a page of a list or of children has them, each with
-    /// what comes with it as in [`Db::tree`].
+    /// Returns the trees of entities of one kind that were read before, such as a page of a list or of
+    /// children.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Db {
     }
 }
 
-/// What comes with entities of one kind.
+/// A query of the entities that are related to entities of one kind.
 struct TreeQuery<'q> {
     db: &'q Db,
     entity: &'q str,

@@ -1,4 +1,4 @@
-//! The layout of today, and those of before under which rows may still be written.
+//! The current layout, and the earlier ones that rows may still be written under.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,26 +14,26 @@ use keyloom_value::Number;
 use super::stored::Revision;
 use crate::error::Error;
 
-/// The layout of today and those of before. A row says under which revision it was written, so
-/// what it implied then is known until it has been written anew.
+/// The current layout and the earlier ones. A row names the revision it was written under, so what it
+/// implied is known until it is rewritten.
 #[derive(Debug)]
 pub(crate) struct Layouts {
     pub(crate) current: Layout,
-    /// When the revision of today came to be, in milliseconds.
+    /// When the current revision was created, in milliseconds.
     pub(crate) since_ms: i64,
     pub(crate) before: BTreeMap<u32, Former>,
 }
 
-/// A revision of before.
+/// An earlier revision.
 #[derive(Debug)]
 pub(crate) struct Former {
     pub(crate) layout: Layout,
-    /// When it came to be, in milliseconds.
+    /// When it was created, in milliseconds.
     pub(crate) since_ms: i64,
 }
 
 impl Layouts {
-    /// The layout of a revision, and those of earlier ones that rows may still have.
+    /// Creates the layouts of a revision and of the earlier ones that rows may still have.
     pub(super) fn new(
         current: Layout,
         revision: &Revision,
@@ -42,7 +42,7 @@ impl Layouts {
         Layouts { current, since_ms: revision.since_ms, before }.with_expiry_defaults()
     }
 
-    /// Readers judge expiry by own rows, which lack fields that are newer than they are.
+    /// Readers determine expiry from own rows, which lack fields that are newer than they are.
     fn with_expiry_defaults(mut self) -> Layouts {
         for (id, entity) in self.current.model().clone().entities() {
             let Some(expires) = entity.expires else { continue };
@@ -53,7 +53,7 @@ impl Layouts {
         self
     }
 
-    /// When rows expire that are older than the field that says so; none if there are none.
+    /// Returns the expiry of rows that are older than the `expires` field, if there can be any.
     fn expiry_default(&self, entity: &str, field: &str) -> Option<ExpiryDefault> {
         let revisions: Vec<(u32, &Entity, i64)> = self.declarations(entity, 0).collect();
         let steps = revisions.iter().zip(revisions.iter().skip(1));
@@ -67,7 +67,7 @@ impl Layouts {
         added.last()
     }
 
-    /// An entity as each revision declares it, from a revision on, and when that one came to be.
+    /// Returns the declarations of an entity, from a revision on, each with the time of its revision.
     fn declarations<'l>(
         &'l self,
         entity: &'l str,
@@ -82,11 +82,11 @@ impl Layouts {
         })
     }
 
-    /// Every row that an entity implies that was read, under the revision it was written.
+    /// Returns every row that an entity implies under the revision it was written under.
     pub(crate) fn rows_before(&self, row: &OwnRow) -> Result<Vec<Row>, Error> {
         let (layout, image) = self.written(row)?;
         let (mut rows, revision) = (layout.rows_with(&image, &row.pending)?, layout.revision());
-        // It may have been written under a revision that is not kept any more, and still says so.
+        // The row may name a revision that is no longer stored.
         if row.revision != revision {
             for implied in rows.iter_mut().filter(|row| row.item.contains(REVISION)) {
                 implied.item.insert(REVISION, u64::from(row.revision));
@@ -95,20 +95,19 @@ impl Layouts {
         Ok(rows)
     }
 
-    /// The sets that an entity is in that was read, under the revision it was written, with its
-    /// number.
+    /// Returns the sets that an entity is in under the revision it was written under, with its ordinal.
     pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<Vec<(SetName, u64)>, Error> {
         let (layout, image) = self.written(row)?;
         sets(layout, &image, &row.pending)
     }
 
-    /// The numbers to which an entity adds that was read, under the revision it was written.
+    /// Returns the counters that an entity adds to under the revision it was written under.
     pub(crate) fn counters_before(&self, row: &OwnRow) -> Result<Vec<Counter>, Error> {
         let (layout, image) = self.written(row)?;
         counters(layout, &image, &row.pending)
     }
 
-    /// The numbers to which an entity adds under the model of today.
+    /// Returns the counters that an entity adds to under the current model.
     pub(crate) fn counters_after(
         &self,
         image: &Image,
@@ -117,7 +116,7 @@ impl Layouts {
         counters(&self.current, image, pending)
     }
 
-    /// The layout that a row was written under, and the image as that one has it.
+    /// Returns the layout that a row was written under, and the image in its terms.
     fn written<'l>(&'l self, row: &'l OwnRow) -> Result<(&'l Layout, Cow<'l, Image>), Error> {
         let Some(former) = self.former(row)? else {
             return Ok((&self.current, Cow::Borrowed(&row.image)));
@@ -128,7 +127,7 @@ impl Layouts {
         Ok((former, Cow::Owned(image)))
     }
 
-    /// The sets that an entity is in under the model of today, with its number.
+    /// Returns the sets that an entity is in under the current model, with its ordinal.
     pub(crate) fn sets_after(
         &self,
         image: &Image,
@@ -137,9 +136,9 @@ impl Layouts {
         sets(&self.current, image, pending)
     }
 
-    /// An entity as the model of today has it: fields that came with a default since have it, each
-    /// the one that it came with. What is `now` for one that is being created is, for one that was
-    /// there, the time at which the field came to be.
+    /// Returns an entity under the current model: fields that were added since have the default that
+    /// they were added with. For an entity that existed before, `now` is the time of the revision that
+    /// added the field.
     pub(crate) fn upgraded(&self, row: OwnRow) -> Image {
         let OwnRow { mut image, revision, .. } = row;
         if self.before.range(revision..).next().is_none() {
@@ -159,9 +158,8 @@ impl Layouts {
         image
     }
 
-    /// The layout that a row was written under, if it is not that of today. A revision is forgotten
-    /// when every entity was written anew that must be: the others imply under the next one what
-    /// they implied under it.
+    /// Returns the layout that a row was written under, if it is not the current one. A revision is
+    /// removed when every entity that must be was rewritten: the others imply the same under the next.
     fn former(&self, row: &OwnRow) -> Result<Option<&Layout>, Error> {
         if row.revision > self.current.revision() {
             let what = format!(
@@ -174,7 +172,7 @@ impl Layouts {
         Ok(former.map(|(_, former)| &former.layout))
     }
 
-    /// The error that says that a unique value is taken.
+    /// The error for a unique value that another entity has.
     pub(crate) fn taken(
         &self,
         entity: EntityId,
@@ -191,7 +189,7 @@ impl Layouts {
         }
     }
 
-    /// The error that says that something refers to what is not there.
+    /// The error for a reference to an entity that does not exist.
     pub(crate) fn target_gone(
         &self,
         owner: &EntityKey,

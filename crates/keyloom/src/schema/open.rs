@@ -1,5 +1,5 @@
-//! Opening: the model of the caller and the models that the data was written under become one
-//! schema, or the reason why they cannot.
+//! Opening: combines the caller's model with the models that the data was written under into one
+//! schema, or returns why that is impossible.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct Opened {
     pub(crate) cursor_key: CursorKey,
 }
 
-/// Where it is opened.
+/// The parameters of opening.
 struct Opening<'a> {
     text: &'a str,
     store: &'a dyn Store,
@@ -70,7 +70,7 @@ impl Opening<'_> {
         }
     }
 
-    /// The first model of a table.
+    /// Stores the first model of a table.
     async fn begin(&self, model: Model) -> Result<Option<Opened>, Error> {
         let mut secret = [0; 32];
         let filled = self.options.entropy.fill(&mut secret);
@@ -84,11 +84,11 @@ impl Opening<'_> {
         Ok(written.then(|| opened(layouts, &revision, &head)))
     }
 
-    /// A model on data that is there.
+    /// Opens a model on existing data.
     async fn go_on(&self, model: Model, stored: Stored) -> Result<Option<Opened>, Error> {
         let (former, mut formers) = formers(&stored)?;
         let (head, revision) = (&stored.head, today(&stored)?);
-        // What nobody is looked for by is not kept in any way.
+        // A model without filters stores no posting lists in either way.
         let is_numbered = model.entities().any(|(_, entity)| entity.is_numbered());
         let is_kept_so = !is_numbered
             || revision.matching == Some(self.matching()) && former.layout.has_all_facet_slots();
@@ -98,8 +98,8 @@ impl Opening<'_> {
             return Ok(Some(opened(layouts, revision, head)));
         }
         let evolution = evolve(former.layout.model(), &model).map_err(Error::Evolution)?;
-        // While rows are still to be written anew, every model is a revision of its own: what a
-        // field came with is in it.
+        // While a backfill is pending, every model is a revision of its own, because it determines
+        // the defaults of the fields that it adds.
         let is_same = evolution.rewritten().is_empty() && revision.pending.is_empty() && is_kept_so;
         let number = head.revision + u32::from(!is_same);
         let layout = Layout::new(model, number, &former.layout.slots()).keeping(self.matching());
@@ -144,7 +144,7 @@ impl Opening<'_> {
     }
 }
 
-/// The schema of a model that is opened already, as it is now; none if another model is in force.
+/// Reloads the schema of an opened model; returns none if another model is in force.
 pub(crate) fn reopen_schema(text: &str, stored: &Stored) -> Result<Option<Schema>, Error> {
     let revision = today(stored)?;
     if revision.text != text {
@@ -164,7 +164,7 @@ fn today(stored: &Stored) -> Result<&Revision, Error> {
     stored.current().ok_or_else(|| Error::damaged("The current model is missing from the table."))
 }
 
-/// The layout of today as it is kept, and those of before.
+/// Returns the stored current layout, and the earlier ones.
 fn formers(stored: &Stored) -> Result<(Former, BTreeMap<u32, Former>), Error> {
     let mut formers = BTreeMap::new();
     for (number, revision) in &stored.revisions {
@@ -185,8 +185,7 @@ fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
     Ok(layout.keeping(revision.matching.unwrap_or(Matching::Sets)))
 }
 
-/// What is left to do after a change of the model: what comes with it, and what was left before
-/// as far as it is still there.
+/// What is left to do after a change of the model: what is new in it, and what was left before.
 fn pending(layout: &Layout, evolution: &Evolution, before: &Pending) -> Pending {
     let model = layout.model();
     let name = |id| model.entity(id).name.clone();

@@ -173,10 +173,10 @@ fn make_right(db: &Db, store: &dyn Store, layout: &Layout) {
             return;
         }
         said.push(found.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let needs_person = |found: &&Finding| found.remedy == Remedy::NeedsPerson;
+        let is_unrepairable = |found: &&Finding| found.remedy == Remedy::Unrepairable;
         let ids: BTreeSet<(&str, &str)> = found
             .iter()
-            .filter(needs_person)
+            .filter(is_unrepairable)
             .map(|found| (found.entity.as_str(), found.id.as_str()))
             .collect();
         for (entity, id) in ids {

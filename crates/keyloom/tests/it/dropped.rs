@@ -42,7 +42,7 @@ impl Pair {
     fn assert_mendable(&self) {
         let found = block_on(self.quick.verify(Repair::Yes, |_| {})).unwrap();
         let others: Vec<_> =
-            found.iter().filter(|found| found.problem != Problem::LeftMark).collect();
+            found.iter().filter(|found| found.problem != Problem::StaleTombstone).collect();
         assert!(others.is_empty(), "{others:#?}");
         assert_clean(&self.quick);
     }

@@ -30,7 +30,7 @@ impl World {
         let findings = block_on(self.db.verify(Repair::No, |_| {})).expect("it can be verified");
         let is_told = |finding: &&Finding| match self.marks {
             Marks::None => true,
-            Marks::Some => finding.problem != Problem::LeftMark,
+            Marks::Some => finding.problem != Problem::StaleTombstone,
         };
         let findings: Vec<_> = findings.iter().filter(is_told).collect();
         assert!(findings.is_empty(), "verify finds {findings:#?}");
