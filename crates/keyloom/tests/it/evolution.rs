@@ -15,7 +15,7 @@ use crate::rig::{assert_clean, engine, open, open_at};
 
 const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");
 
-/// A store, and how to let it do what it does in the background.
+/// A store, and how to run its background work.
 struct World {
     store: Arc<dyn Store>,
     settle: Box<dyn Fn()>,
@@ -66,7 +66,7 @@ fn kitchen(world: &World) -> Db {
     db
 }
 
-/// The kitchen with more said about ingredients.
+/// The kitchen with more declarations about ingredients.
 fn with(more: &str) -> String {
     KITCHEN.replace("[entity.ingredient]\n", &format!("[entity.ingredient]\n{more}\n"))
 }
@@ -489,7 +489,7 @@ fn a_backfill_that_is_dropped_goes_on_where_it_was_after_the_next_opening() {
 }
 
 #[test]
-fn what_is_written_while_rows_are_written_anew_is_right_at_the_end() {
+fn writes_during_a_backfill_are_complete_at_the_end() {
     for step in 0.. {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         let world = World { store: store.clone(), settle: Box::new(|| {}) };

@@ -35,7 +35,7 @@ fn models_change_in_the_middle_of_histories_on_the_engine() {
     });
 }
 
-/// Lets what was begun come to its end, and fills indexes.
+/// Completes background work and fills indexes.
 fn settle(engine: &Engine) {
     engine.checkpoint().expect("a checkpoint");
     engine.settle().expect("indexes are filled");
@@ -134,7 +134,7 @@ fn play_edits(
         }
         some_steps(&mut world, 4, &mut random);
         world.check_pending();
-        // Sometimes the next model comes before the last one has been brought to its end.
+        // Sometimes the next model comes before the backfill of the last one is complete.
         if random.chance(3, 4) {
             world.backfill();
             world.check(Depth::All, &mut random);

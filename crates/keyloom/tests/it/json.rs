@@ -1,9 +1,9 @@
-//! JSON is read and written exactly, and what is none is told with its place.
+//! JSON is read and written exactly, and errors have a position.
 
 use keyloom::{item_to_json, json_to_item};
 use keyloom_value::{Item, Value};
 
-/// What a text becomes when it is read and written, or what is said about it.
+/// A text after it was read and written, or the error.
 fn check(json: &str, expected: &str) {
     let outcome = match json_to_item(json.as_bytes()) {
         Ok(item) => item_to_json(&item),

@@ -322,7 +322,7 @@ fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_o
         let under_way = block_on(pair.quick.operations()).expect("they are read");
         let is_cleared = |operation: &Operation| operation.kind == OperationKind::Clearing;
         assert_eq!(under_way.iter().any(is_cleared), has_happened, "{under_way:?}");
-        // Whoever works in the background goes on with it; what is seen stays the same.
+        // The background runner continues it; readers see no difference.
         let mut looks = vec![];
         for _ in 0..2 {
             interleave(pair.slow.resume_deletions(), |step| {

@@ -31,12 +31,12 @@ fn number(text: &str) -> Value {
     Value::N(text.parse().expect("a number"))
 }
 
-/// What a value becomes, or what is said about it.
+/// The result of serializing a value, or the error.
 fn written<T: Serialize>(value: &T) -> String {
     to_item(value).map_or_else(|error| error.to_string(), |item| item.to_string())
 }
 
-/// What a field becomes in the type, or what is said about it.
+/// The result of deserializing a field, or the error.
 fn read<T: DeserializeOwned + std::fmt::Debug>(name: &str, value: Value) -> String {
     let fields = Item::from([(name, value)]);
     match from_item::<HashMap<String, T>>(&fields, &entity()) {

@@ -32,7 +32,7 @@ delete = { webhook = "https://example.com/pages" }
 /// As large as the fields of an entity can be.
 const FIELDS_BYTES_MAX: usize = 320 * 1024;
 
-/// A receiver that refuses as often as it is told to.
+/// A receiver that refuses a given number of requests.
 #[derive(Debug, Default)]
 struct Receiver {
     refusals: Mutex<u32>,

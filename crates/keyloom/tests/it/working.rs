@@ -81,7 +81,7 @@ impl Outside {
         if fate < failing { Err(Failure::new("it did not work this time")) } else { Ok(()) }
     }
 
-    /// A job is begun: nobody else may be at it within its lease.
+    /// A job starts: no other worker may run it within its lease.
     fn begin(&self, job: &Record) {
         let now = i64::try_from(self.clock.now().0).expect("a time");
         let lease = job.get("due").and_then(Value::as_n).and_then(|due| due.to_i64());
@@ -369,7 +369,7 @@ impl Sim {
         let disk = disk.after_crash(self.random.next_u64());
         self.store = Arc::new(engine_on(&disk, &self.clock));
         self.disk = Some(disk);
-        // Whoever was at a job is gone, and its lease with it.
+        // The worker of the job is dead, and its lease is over.
         self.outside.begun.lock().unwrap().clear();
     }
 

@@ -10,7 +10,7 @@ use super::play::{Depth, Marks, World};
 use super::{Naive, Thing};
 
 impl World {
-    /// Compares as much as is said.
+    /// Compares to this depth.
     pub(crate) fn check(&self, depth: Depth, random: &mut Random) {
         self.compare_rows();
         match depth {
